@@ -1,0 +1,16 @@
+//! The classic netCDF formats and the nc3z archive format as pure values: bytes in, values out.
+//!
+//! No files, threads, clocks or `unsafe` here. Any bytes may be given to any parser: the answer is a value or an
+//! [`Error`], never a panic, and memory stays proportional to the input and [`Limits`].
+//!
+//! ```text
+//!  0   superblock   head copy   blocks ...   sections   section table   trailer   end
+//! ```
+
+pub mod error;
+pub mod limits;
+pub mod types;
+
+pub use error::{Error, ErrorKind, Location, Result};
+pub use limits::Limits;
+pub use types::NcType;
