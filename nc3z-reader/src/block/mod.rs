@@ -1,0 +1,9 @@
+//! Stored blocks to decoded tiles.
+
+mod containers;
+mod fetch;
+mod pages;
+
+pub(crate) use containers::Containers;
+pub(crate) use fetch::with_scratch;
+pub(crate) use pages::Pages;
