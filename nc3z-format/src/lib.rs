@@ -9,8 +9,14 @@
 
 pub mod error;
 pub mod limits;
+pub mod plan;
+pub mod select;
+pub mod tile;
 pub mod types;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use limits::Limits;
+pub use plan::Plan;
+pub use select::Hyperslab;
+pub use tile::{TileLayout, Tiling};
 pub use types::NcType;
