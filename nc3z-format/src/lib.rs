@@ -7,6 +7,7 @@
 //!  0   superblock   head copy   blocks ...   sections   section table   trailer   end
 //! ```
 
+pub mod classic;
 pub mod error;
 pub mod limits;
 pub mod plan;
