@@ -77,9 +77,9 @@ impl Arrays {
         limits: &Limits,
     ) -> Result<Self> {
         check_count("tile layouts", header.variables.len(), variables.len())?;
-        let padded: Vec<(VarId, u64)> = layout.paddings().collect();
+        let padded = padded_variables(layout);
         check_count("padding tile lengths", padded.len(), paddings.len())?;
-        let variables = (0u32..).zip(layout.variables()).zip(variables).map(|((id, v), spec)| {
+        let variables = (0u32..).zip(&layout.variables).zip(variables).map(|((id, v), spec)| {
             let present = if v.owned { v.present } else { 0 };
             bind(ArrayId::variable(id), v.ty, spec, &v.shape, present, limits)
         });
@@ -92,7 +92,7 @@ impl Arrays {
             .zip(paddings)
             .map(|(&(var, present), &len)| bytes(ArrayId::padding(var.0), len, present))
             .collect::<Result<Vec<_>>>()?;
-        let gap = bytes(ArrayId::GAP, gap, layout.gap_len())?;
+        let gap = bytes(ArrayId::GAP, gap, layout.gaps.len())?;
         Ok(Arrays { variables, paddings, gap })
     }
 
@@ -101,7 +101,7 @@ impl Arrays {
     /// # Panics
     /// If there is no such variable.
     pub fn variable(&self, var: VarId) -> &ArrayInfo {
-        &self.variables[var.0 as usize]
+        &self.variables[var.index()]
     }
 
     /// The array of a record variable's padding, if it has any.
@@ -128,6 +128,30 @@ impl Arrays {
     /// All arrays, ascending by id.
     pub fn iter(&self) -> impl Iterator<Item = &ArrayInfo> {
         self.variables.iter().chain(&self.paddings).chain(std::iter::once(&self.gap))
+    }
+}
+
+/// Record variables that have a padding pseudo-variable, in id order, each with its padding bytes inside the file.
+pub fn padded_variables(layout: &Layout) -> Vec<(VarId, u64)> {
+    if layout.records.is_none() {
+        return Vec::new();
+    }
+    let padded = (0..).map(VarId).zip(&layout.variables).filter(|(_, v)| v.is_record && v.padded_len > v.slot_len);
+    padded.map(|(id, v)| (id, v.padding_present)).collect()
+}
+
+/// The file offset of a byte of an array's flattened form, and how many bytes follow it there without a break.
+pub fn byte_run(layout: &Layout, array: ArrayId, byte: u64) -> Option<(u64, u64)> {
+    match array.role() {
+        Role::Variable(v) => {
+            let v = layout.variable(VarId(v))?;
+            let (element, within) = (byte / v.element_size(), byte % v.element_size());
+            let run = v.element_run(element)?;
+            Some((run.offset + within, run.count * v.element_size() - within))
+        }
+        Role::Padding(v) => layout.variable(VarId(v))?.padding_run(byte).map(|run| (run.offset, run.count)),
+        Role::Gap => layout.gaps.file_offset(byte),
+        _ => None,
     }
 }
 

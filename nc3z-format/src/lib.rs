@@ -7,7 +7,11 @@
 //!  0   superblock   head copy   blocks ...   sections   section table   trailer   end
 //! ```
 
+pub mod archive;
+pub mod arrays;
+pub mod bytes;
 pub mod classic;
+pub mod codec;
 pub mod error;
 pub mod limits;
 pub mod plan;

@@ -76,7 +76,18 @@ impl Archive {
         Self::from_parts(source, parts, options)
     }
 
-    pub(crate) fn from_parts(source: SharedSource, parts: Parts, options: &OpenOptions) -> Result<Self> {
+    /// Opens an archive that is complete but for its trailer, which is given: the writer's proof, before the digest is known.
+    ///
+    /// # Errors
+    /// As [`Archive::from_source`].
+    pub fn open_unsealed(path: &Path, trailer: Trailer) -> Result<Self> {
+        let options = OpenOptions::default();
+        let source = source::open(path, true)?;
+        let parts = Parts::unsealed(&source, trailer, &options)?;
+        Self::from_parts(source, parts, &options)
+    }
+
+    fn from_parts(source: SharedSource, parts: Parts, options: &OpenOptions) -> Result<Self> {
         let inner = parts.bind(source, options)?;
         Ok(Archive { inner: Arc::new(inner) })
     }

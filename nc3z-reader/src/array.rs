@@ -2,8 +2,9 @@
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
-use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::classic::{Header, VarId};
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::{ArrayInfo, byte_run};
+use nc3z_format::classic::{Header, VarId, VarLayout};
 use nc3z_format::tile::{Extent, TileLayout};
 use nc3z_format::{Error as FormatError, NcType};
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ const PARALLEL_FROM: usize = 2 << 20;
 
 /// Finds a variable by name.
 pub(crate) fn find_variable(header: &Header, name: &str) -> Result<VarId> {
-    header.variable_id(name.as_bytes()).ok_or_else(|| {
+    header.variable(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
         let mut names: Vec<_> = header.variables.iter().map(|v| String::from_utf8_lossy(&v.name)).collect();
         let more = names.len().saturating_sub(20);
         names.truncate(20);
@@ -23,16 +24,26 @@ pub(crate) fn find_variable(header: &Header, name: &str) -> Result<VarId> {
 }
 
 impl Archive {
+    /// Where a variable lies in the original file.
+    ///
+    /// # Errors
+    /// No such variable.
+    pub fn variable_layout(&self, var: VarId) -> Result<&VarLayout> {
+        let known = self.layout().variables.len();
+        let missing = || FormatError::invalid(format!("no variable {}, there are {known}", var.0)).into();
+        self.layout().variable(var).ok_or_else(missing)
+    }
+
     /// All present elements of a variable as big-endian bytes, row-major, as libnetcdf would give them before conversion.
     ///
     /// # Errors
     /// Elements that the header claims but the original file does not hold; damage.
     pub fn read_variable_bytes(&self, var: VarId) -> Result<Vec<u8>> {
-        let v = self.layout().variable(var);
+        let v = self.variable_layout(var)?;
         let size = v.ty.size() as u64;
         let claimed = v.elements.unwrap_or(u64::MAX);
         if v.present < claimed {
-            let name = self.inner.describe(nc3z_format::archive::ArrayId::variable(var.0));
+            let name = self.inner.describe(ArrayId::variable(var.0));
             return Err(FormatError::truncated(
                 name,
                 None,
@@ -56,11 +67,11 @@ impl Archive {
     /// # Errors
     /// A range beyond what is present; damage.
     pub fn read_variable_range(&self, var: VarId, first: u64, out: &mut [u8]) -> Result<()> {
-        let v = self.layout().variable(var);
+        let v = self.variable_layout(var)?;
         let total = v.present * v.ty.size() as u64;
         if first.checked_add(out.len() as u64).is_none_or(|end| end > total) {
             let left = total.saturating_sub(first);
-            let name = self.inner.describe(nc3z_format::archive::ArrayId::variable(var.0));
+            let name = self.inner.describe(ArrayId::variable(var.0));
             return Err(FormatError::truncated(name, None, "elements", out.len() as u64 - left, left).into());
         }
         if !v.owned {
@@ -72,7 +83,7 @@ impl Archive {
 
     fn read_aliased(&self, var: VarId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
-            let (offset, run) = self.layout().variable_run(var, first).ok_or_else(|| {
+            let (offset, run) = byte_run(self.layout(), ArrayId::variable(var.0), first).ok_or_else(|| {
                 Error::from(FormatError::invalid(format!("byte {first} of variable {} is not in the file", var.0)))
             })?;
             let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
@@ -221,7 +232,7 @@ impl Archive {
     /// # Errors
     /// A Rust type that is not the variable's; as [`Archive::read_variable_bytes`].
     pub fn read_variable<T: Element>(&self, var: VarId) -> Result<Vec<T>> {
-        let ty = self.layout().variable(var).ty;
+        let ty = self.variable_layout(var)?.ty;
         if !T::accepts(ty) {
             return Err(FormatError::invalid(format!(
                 "variable {} is of type {ty}, which is not {}",

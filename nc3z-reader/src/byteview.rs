@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::array::read_flat;
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
-use nc3z_format::classic::{Records, Segment};
+use nc3z_format::classic::{Records, SegmentKind};
 
 impl Archive {
     /// Fills `out` with the original file's bytes from `offset`.
@@ -19,19 +19,21 @@ impl Archive {
         let (mut at, mut rest) = (offset, out);
         while !rest.is_empty() {
             let segment = self.layout().segment_at(at).expect("segments tile the file");
-            let (begin, len) = segment.range();
-            let take = usize::try_from(begin + len - at).map_or(rest.len(), |n| n.min(rest.len()));
+            let take = usize::try_from(segment.end() - at).map_or(rest.len(), |n| n.min(rest.len()));
             let (here, after) = rest.split_at_mut(take);
             let arrays = self.arrays();
-            match segment {
-                Segment::Header { .. } => {
+            match segment.kind {
+                SegmentKind::Header => {
                     let from = usize::try_from(at).expect("the header is in memory");
                     here.copy_from_slice(&self.header_bytes()[from..from + take]);
                 }
-                Segment::Fixed { var, .. } => read_flat(self, arrays.variable(var), at - begin, here)?,
-                Segment::Gap { first, .. } => read_flat(self, arrays.gap(), first + (at - begin), here)?,
-                Segment::Records { .. } => {
-                    let records = self.layout().records().expect("a record segment exists only where records are regular");
+                SegmentKind::Fixed(var) => read_flat(self, arrays.variable(var), at - segment.offset, here)?,
+                SegmentKind::Gap => {
+                    let (first, _) = self.layout().gaps.position(at).expect("gap segments are residue");
+                    read_flat(self, arrays.gap(), first, here)?;
+                }
+                SegmentKind::Records => {
+                    let records = self.layout().records.as_ref().expect("a record segment exists only where records are regular");
                     self.read_records(records, at, here)?;
                 }
             }
@@ -47,8 +49,10 @@ impl Archive {
         let first = (begin - records.begin) / records.stride;
         let last = (end - 1 - records.begin) / records.stride;
         for slot in &records.slots {
-            let padding = self.arrays().padding(slot.var).map(|p| (p, slot.offset + slot.len, slot.padded_len - slot.len));
-            let variable = Some((self.arrays().variable(slot.var), slot.offset, slot.len));
+            let padding = self.arrays().padding(slot.variable).map(|p| {
+                (p, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len)
+            });
+            let variable = Some((self.arrays().variable(slot.variable), slot.offset_in_record, slot.slot_len));
             for (info, offset, len) in variable.into_iter().chain(padding).filter(|c| c.2 > 0) {
                 let total = info.total_bytes();
                 // What of this column lies in the range: its first and last slot may be cut.

@@ -3,8 +3,9 @@
 
 use crate::error::{Error, Result};
 use crate::source::SharedSource;
-use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::classic::{Header, Layout, Parse, VarId, parse_prefix};
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::byte_run;
+use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
 use nc3z_format::{Error as FormatError, Limits};
 
 /// First read of a header; doubled while it is too short.
@@ -30,20 +31,17 @@ impl ClassicFile {
             let size = usize::try_from(take).expect("Limits::header_len is checked below");
             let prefix = source.read_at(0, size)?;
             match parse_prefix(&prefix, len, limits)? {
-                Parse::Done { header, header_len } => {
+                Parse::Done(header, header_len) => {
                     let end = usize::try_from(header_len).expect("the header lies in the prefix");
                     let layout = Layout::new(&header, header_len, len)?;
-                    return Ok(ClassicFile { source, header, header_bytes: prefix[..end].to_vec(), layout });
+                    return Ok(ClassicFile { source, header: *header, header_bytes: prefix[..end].to_vec(), layout });
                 }
                 Parse::Incomplete { at_least } => {
-                    if take == len {
-                        return Err(FormatError::truncated("classic header", len, "header", at_least.max(1), 0).into());
+                    if at_least > limits.header_len {
+                        return Err(FormatError::limit("header", None, "length", limits.header_len, at_least).into());
                     }
-                    if take >= limits.header_len {
-                        return Err(FormatError::limit("classic header", None, "length", limits.header_len, take).into());
-                    }
-                    let more = take.saturating_add(at_least).max(take.saturating_mul(2));
-                    take = more.min(len).min(limits.header_len);
+                    // The parser asks only for what the file has.
+                    take = at_least.max(take.saturating_mul(2)).min(len).min(limits.header_len);
                 }
             }
         }
@@ -75,12 +73,7 @@ impl ClassicFile {
     /// A range that is not in the file.
     pub fn read_array_bytes(&self, array: ArrayId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
-            let (offset, run) = match array.role() {
-                Role::Variable(v) => self.layout.variable_run(VarId(v), first),
-                Role::Gap => self.layout.gap_run(first),
-                _ => None,
-            }
-            .ok_or_else(|| Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file"))))?;
+            let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file"))))?;
             let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
             let (here, rest) = out.split_at_mut(n);
             self.source.read_into(offset, here)?;

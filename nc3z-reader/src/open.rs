@@ -9,8 +9,8 @@ use nc3z_format::archive::{
     ArrayId, Head, HeadParts, Metadata, SUPERBLOCK_LEN, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer,
     VariableTable,
 };
-use nc3z_format::arrays::Arrays;
-use nc3z_format::classic::{Header, Layout};
+use nc3z_format::arrays::{Arrays, padded_variables};
+use nc3z_format::classic::{Layout, Parsed};
 use nc3z_format::{Error as FormatError, Limits};
 
 /// Bytes of the tail that are read first: enough to open a small archive with one read.
@@ -104,9 +104,9 @@ impl Parts {
             let stored = tail.range(entry.offset, entry.len, kind.name())?;
             Ok(entry.decode(&stored, limit)?)
         };
-        let head = HeadParts::split(section(SectionKind::Head, limits.header_len * 2)?, limits)?;
+        let head = HeadParts::split(&section(SectionKind::Head, limits.header_len * 2)?, limits)?;
         let table = VariableTable::decode(&section(SectionKind::VariableTable, limits.table_len)?)?;
-        let metadata = Metadata::decode(&section(SectionKind::Metadata, limits.metadata_len)?)?;
+        let metadata = Metadata::decode(&section(SectionKind::Metadata, limits.metadata_len)?, limits)?;
         Ok(Parts { superblock, trailer, trailer_offset, sections, head, table, metadata })
     }
 
@@ -115,7 +115,7 @@ impl Parts {
         let Parts { superblock, trailer, trailer_offset, sections, head, table, metadata } = self;
         let limits = options.limits.clone();
         let original_len = superblock.original_len;
-        let (header, header_len) = nc3z_format::classic::parse(&head.header, original_len, &limits)
+        let Parsed { header, header_len } = nc3z_format::classic::parse(&head.header, original_len, &limits)
             .map_err(|e| e.within("archive's copy of the classic header", 0))?;
         if header_len != head.header.len() as u64 {
             return Err(disagree("head copy", "header length", header_len, head.header.len()));
@@ -125,7 +125,7 @@ impl Parts {
         }
         let layout = Layout::new(&header, header_len, original_len)?;
         let ranks: Vec<usize> = header.variables.iter().map(|v| v.dimensions.len()).collect();
-        let head: Head = head.layouts(&ranks, layout.paddings().count())?;
+        let head: Head = head.layouts(&ranks, padded_variables(&layout).len())?;
         let arrays =
             Arrays::new(&header, &layout, &head.layouts, &head.padding_tile_lens, head.gap_tile_len, &limits)?;
         check_table(&table, &arrays)?;

@@ -8,8 +8,8 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::classic::{Records, Segment};
+use nc3z_format::arrays::{ArrayInfo, byte_run};
+use nc3z_format::classic::{Records, Segment, SegmentKind};
 use nc3z_format::tile::TileLayout;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl Rebuild<'_> {
         let len = inner.superblock.original_len;
         let target = begin.saturating_add(WINDOW_LEN).min(len);
         let border = match inner.layout.segment_at(target.saturating_sub(1).max(begin)) {
-            Some(Segment::Fixed { var, offset, .. }) => {
+            Some(&Segment { kind: SegmentKind::Fixed(var), offset, .. }) => {
                 let info = inner.arrays.variable(var);
                 info.linear_tile_len().map(|tile| {
                     let done = (target - offset) / tile * tile;
@@ -110,7 +110,7 @@ impl Rebuild<'_> {
                     (offset + done).min(offset + info.total_bytes())
                 })
             }
-            Some(Segment::Records { .. }) => inner.layout.records().map(|r| {
+            Some(&Segment { kind: SegmentKind::Records, .. }) => inner.layout.records.as_ref().map(|r| {
                 let done = (target - r.begin) / r.stride;
                 if r.begin + done * r.stride > begin { r.begin + done * r.stride } else { target }
             }),
@@ -127,17 +127,16 @@ impl Rebuild<'_> {
         let (mut at, mut rest) = (begin, &mut *window);
         while !rest.is_empty() {
             let segment = layout.segment_at(at).expect("segments tile the file");
-            let (offset, len) = segment.range();
-            let take = usize::try_from(offset + len - at).map_or(rest.len(), |n| n.min(rest.len()));
+            let take = usize::try_from(segment.end() - at).map_or(rest.len(), |n| n.min(rest.len()));
             let (here, after) = rest.split_at_mut(take);
             rest = after;
-            self.cut(at, &segment, here, &mut pieces, &mut strided)?;
+            self.cut(at, segment, here, &mut pieces, &mut strided)?;
             at += take as u64;
         }
         self.run(pieces)?;
         for (from, to) in strided {
             let begin_of = |x: u64| usize::try_from(x - begin).expect("inside the window");
-            let records = layout.records().expect("strided parts come from the record segment");
+            let records = layout.records.as_ref().expect("strided parts come from the record segment");
             self.fill_short_slots(records, from, &mut window[begin_of(from)..begin_of(to)])?;
         }
         let done = begin + window.len() as u64;
@@ -158,19 +157,20 @@ impl Rebuild<'_> {
         Self: 'w,
     {
         let inner = &self.archive.inner;
-        match *segment {
-            Segment::Header { .. } => {
+        match segment.kind {
+            SegmentKind::Header => {
                 let from = usize::try_from(at).expect("the header fits in memory");
                 out.copy_from_slice(&inner.head.header[from..from + out.len()]);
             }
-            Segment::Fixed { var, offset, .. } => {
-                pieces.push(Piece { info: self.archive.inner.arrays.variable(var), first: at - offset, out });
+            SegmentKind::Fixed(var) => {
+                pieces.push(Piece { info: self.archive.inner.arrays.variable(var), first: at - segment.offset, out });
             }
-            Segment::Gap { offset, first, .. } => {
-                pieces.push(Piece { info: self.archive.inner.arrays.gap(), first: first + (at - offset), out });
+            SegmentKind::Gap => {
+                let (first, _) = inner.layout.gaps.position(at).expect("gap segments are residue");
+                pieces.push(Piece { info: self.archive.inner.arrays.gap(), first, out });
             }
-            Segment::Records { .. } => {
-                let records = inner.layout.records().expect("a record segment exists only where records are regular");
+            SegmentKind::Records => {
+                let records = inner.layout.records.as_ref().expect("a record segment exists only where records are regular");
                 strided.push((at, at + out.len() as u64));
                 self.cut_long_slots(records, at, out, pieces);
             }
@@ -182,19 +182,20 @@ impl Rebuild<'_> {
     where
         Self: 'w,
     {
-        if records.slots.iter().all(|s| s.len < LONG_SLOT) {
+        if records.slots.iter().all(|s| s.slot_len < LONG_SLOT) {
             return;
         }
         let arrays = &self.archive.inner.arrays;
         let end = begin + out.len() as u64;
         let (mut rest, mut at) = (out, begin);
         for record in (begin - records.begin) / records.stride..=(end - 1 - records.begin) / records.stride {
-            for slot in records.slots.iter().filter(|s| s.len >= LONG_SLOT) {
-                let info = arrays.variable(slot.var);
-                let slot_begin = records.begin + record * records.stride + slot.offset;
+            for slot in records.slots.iter().filter(|s| s.slot_len >= LONG_SLOT) {
+                let info = arrays.variable(slot.variable);
+                let slot_begin = records.begin + record * records.stride + slot.offset_in_record;
                 let from = slot_begin.max(at);
-                let first = record * slot.len + (from - slot_begin.min(from));
-                let to = (slot_begin + slot.len).min(end).min(slot_begin + info.total_bytes().saturating_sub(record * slot.len));
+                let first = record * slot.slot_len + (from - slot_begin.min(from));
+                let left = info.total_bytes().saturating_sub(record * slot.slot_len);
+                let to = (slot_begin + slot.slot_len.min(left)).min(end);
                 if from >= to {
                     continue;
                 }
@@ -301,7 +302,7 @@ impl Rebuild<'_> {
             let info = inner.arrays.get(*array).expect("tiles come from known arrays");
             let Ok((first, len)) = info.tile_bytes(*tile) else { return false };
             let end = first + len as u64;
-            layout.array_byte_offset(*array, end - 1).is_some_and(|last| last >= done)
+            byte_run(layout, *array, end - 1).is_some_and(|(last, _)| last >= done)
         });
     }
 }
@@ -337,11 +338,13 @@ fn short_columns<'a>(archive: &'a Archive, records: &Records) -> Vec<ShortColumn
     let arrays = &archive.inner.arrays;
     let mut columns = Vec::new();
     for slot in &records.slots {
-        if slot.len < LONG_SLOT {
-            columns.push(ShortColumn { info: arrays.variable(slot.var), offset: slot.offset, len: slot.len });
+        if slot.slot_len < LONG_SLOT {
+            let info = arrays.variable(slot.variable);
+            columns.push(ShortColumn { info, offset: slot.offset_in_record, len: slot.slot_len });
         }
-        if let Some(info) = arrays.padding(slot.var) {
-            columns.push(ShortColumn { info, offset: slot.offset + slot.len, len: slot.padded_len - slot.len });
+        if let Some(info) = arrays.padding(slot.variable) {
+            let offset = slot.offset_in_record + slot.slot_len;
+            columns.push(ShortColumn { info, offset, len: slot.padded_len - slot.slot_len });
         }
     }
     columns.retain(|c| c.len > 0 && c.info.total_bytes() > 0);

@@ -88,7 +88,7 @@ pub fn archive_open_file(
         return Err(ErrorKind::Interrupted.into());
     }
     target.commit(Some(&before))?;
-    let warnings = classic.layout().warnings().iter().map(ToString::to_string).collect();
+    let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
     Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
 }
 

@@ -7,7 +7,7 @@
 use crate::error::Result;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::classic::{Layout, Records, Segment};
+use nc3z_format::classic::{Layout, Records, SegmentKind};
 use nc3z_reader::source::ByteSource;
 
 /// Bytes of the record region that are read at a time. Part of the order of tiles, so a constant.
@@ -32,10 +32,10 @@ pub(crate) fn gather(
 ) -> Result<()> {
     let mut reader = ReadAhead::new(source);
     for segment in layout.segments() {
-        match segment {
-            Segment::Fixed { var, .. } => {
+        match segment.kind {
+            SegmentKind::Fixed(var) => {
                 let info = arrays.variable(var);
-                let begin = layout.variable(var).begin;
+                let begin = segment.offset;
                 for tile in 0..info.tiling.tile_count() {
                     let (first, len) = info.tile_bytes(tile)?;
                     let mut bytes = vec![0; len];
@@ -43,11 +43,11 @@ pub(crate) fn gather(
                     sink(RawTile { array: info.id, tile, bytes })?;
                 }
             }
-            Segment::Records { .. } => {
-                let records = layout.records().expect("a record segment exists only where records are regular");
+            SegmentKind::Records => {
+                let records = layout.records.as_ref().expect("a record segment exists only where records are regular");
                 gather_records(&mut reader, records, arrays, sink)?;
             }
-            Segment::Header { .. } | Segment::Gap { .. } => {}
+            SegmentKind::Header | SegmentKind::Gap => {}
         }
     }
     gather_gap(&mut reader, layout, arrays.gap(), sink)
@@ -60,9 +60,9 @@ fn gather_gap(
     sink: &mut dyn FnMut(RawTile) -> Result<()>,
 ) -> Result<()> {
     let mut open = OpenTile::new(info)?;
-    for gap in layout.gaps() {
-        let mut at = gap.offset;
-        let end = gap.offset + gap.len;
+    for (offset, len) in layout.gaps.runs() {
+        let mut at = offset;
+        let end = offset + len;
         while at < end {
             let room = open.room();
             let n = usize::try_from(end - at).map_or(room, |left| left.min(room));
@@ -124,8 +124,10 @@ fn gather_records(
 fn columns<'a>(records: &Records, arrays: &'a Arrays) -> Result<Vec<Column<'a>>> {
     let mut columns = Vec::with_capacity(records.slots.len() * 2);
     for slot in &records.slots {
-        let variable = Some((arrays.variable(slot.var), slot.offset, slot.len));
-        let padding = arrays.padding(slot.var).map(|info| (info, slot.offset + slot.len, slot.padded_len - slot.len));
+        let variable = Some((arrays.variable(slot.variable), slot.offset_in_record, slot.slot_len));
+        let padding = arrays.padding(slot.variable).map(|info| {
+            (info, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len)
+        });
         for (info, offset, len) in variable.into_iter().chain(padding) {
             let left = info.total_bytes();
             columns.push(Column { info, offset, len, left, open: OpenTile::new(info)? });

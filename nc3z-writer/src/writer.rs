@@ -268,7 +268,7 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
                 let out = &mut self.out;
                 let mut sink = |page: &[u8]| out.write(page);
                 for entry in entries {
-                    builder.push(entry, &mut sink)?;
+                    builder.push(&entry, &mut sink)?;
                 }
                 builder.finish(&mut sink)?
             };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// One filter or codec with its parameters.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StageSpec {
     /// Byte shuffle as in HDF5.
     Shuffle {
@@ -92,7 +92,7 @@ const NUM_ID: &str = "nc3z.num";
 const MAX_ELEMENT_SIZE: usize = 1 << 16;
 
 /// A chain: filters, then at most one codec, in the order in which they are applied when writing. Empty: store.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChainSpec(pub Vec<StageSpec>);
 
 impl ChainSpec {

@@ -5,5 +5,4 @@ mod fetch;
 mod pages;
 
 pub(crate) use containers::Containers;
-pub(crate) use fetch::with_scratch;
 pub(crate) use pages::Pages;
