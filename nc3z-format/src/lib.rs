@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod limits;
+pub mod num;
 pub mod types;
 
 pub use error::{Error, ErrorKind, Location, Result};
