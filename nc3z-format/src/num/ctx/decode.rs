@@ -196,51 +196,79 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
 }
 
 /// Per token: the floor of its numbers, and its raw bits.
-fn token_tables<W: Word>() -> ([W; 256], [u8; 256]) {
-    let mut floors = [W::default(); 256];
-    let mut lengths = [0u8; 256];
-    for t in 0..low8(TOKENS as u64) {
-        if u32::from(t) < alphabet(W::BITS) {
-            floors[usize::from(t)] = W::from_u64(floor(t));
-            lengths[usize::from(t)] = low8(u64::from(raw_bits(t)));
+struct TokenTable<W> {
+    floors: [W; 256],
+    lengths: [u32; 256],
+}
+
+impl<W: Word> TokenTable<W> {
+    fn new() -> Self {
+        let mut made = Self { floors: [W::default(); 256], lengths: [0; 256] };
+        for t in (0..low8(TOKENS as u64)).filter(|&t| u32::from(t) < alphabet(W::BITS)) {
+            made.floors[usize::from(t)] = W::from_u64(floor(t));
+            made.lengths[usize::from(t)] = raw_bits(t);
         }
+        made
     }
-    (floors, lengths)
+
+    /// `N` numbers whose fields are in one load.
+    #[inline(always)]
+    fn group<const N: usize>(&self, tokens: &[u8; N], padded: &[u8], at: &mut usize, out: &mut [W; N]) -> bool {
+        let Some(mut w) = load(padded, *at) else { return false };
+        let mut total = 0;
+        for (&t, o) in tokens.iter().zip(out.iter_mut()) {
+            let len = self.lengths[usize::from(t)];
+            *o = self.floors[usize::from(t)].or(W::from_u64(w & !(u64::MAX << len)));
+            w >>= len;
+            total += len;
+        }
+        if W::BITS > 16 && total > 57 {
+            return tokens.iter().zip(out).all(|(&t, o)| self.single(t, padded, at, o));
+        }
+        *at += total as usize;
+        true
+    }
+
+    /// One number, whose field may need two loads.
+    #[inline(never)]
+    fn single(&self, token: u8, padded: &[u8], at: &mut usize, out: &mut W) -> bool {
+        let len = self.lengths[usize::from(token)];
+        let low = len.min(32);
+        let Some(a) = load(padded, *at) else { return false };
+        let Some(b) = load(padded, *at + low as usize) else { return false };
+        let raw = (a & !(u64::MAX << low)) | (b & !(u64::MAX << (len - low))) << low;
+        *out = self.floors[usize::from(token)].or(W::from_u64(raw));
+        *at += len as usize;
+        true
+    }
+
+    #[inline(always)]
+    fn groups<const N: usize>(&self, tokens: &[u8], padded: &[u8], at: &mut usize, out: &mut [W]) -> bool {
+        let (tokens, last_tokens) = tokens.as_chunks::<N>();
+        let (out, last_out) = out.as_chunks_mut::<N>();
+        for (t, o) in tokens.iter().zip(out) {
+            if !self.group(t, padded, at, o) {
+                return false;
+            }
+        }
+        last_tokens.iter().zip(last_out).all(|(&t, o)| self.single(t, padded, at, o))
+    }
 }
 
 /// Adds the raw bits; undoes the zigzag where `signed`.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn numbers<W: Word>(tokens: &[u8], padded: &[u8], signed: bool, out: &mut [W], bit: &mut usize) -> bool {
-    let (floors, lengths) = token_tables::<W>();
+    let table = TokenTable::<W>::new();
     let mut at = *bit;
-    let mask = |n: u32| (1u64 << n) - 1;
-    // Fields that surely fit one load of 57 bits: 4 of 16-bit words, 2 of up to 28 bits.
-    let group = if W::BITS <= 16 { 4 } else { 2 };
-    for (t, o) in tokens.chunks(512).zip(out.chunks_mut(512)) {
-        for (t, o) in t.chunks(group).zip(o.chunks_mut(group)) {
-            let Some(mut w) = load(padded, at) else { return false };
-            let mut lens = [0u32; 4];
-            let mut total = 0;
-            for (l, &t) in lens.iter_mut().zip(t) {
-                *l = u32::from(lengths[usize::from(t)]);
-                total += *l;
-            }
-            if W::BITS <= 16 || total <= 57 {
-                for ((o, &t), l) in o.iter_mut().zip(t).zip(lens) {
-                    *o = floors[usize::from(t)].or(W::from_u64(w & mask(l)));
-                    w >>= l;
-                }
-                at += total as usize;
-            } else {
-                for ((o, &t), l) in o.iter_mut().zip(t).zip(lens) {
-                    let low = l.min(32);
-                    let Some(a) = load(padded, at) else { return false };
-                    let Some(b) = load(padded, at + low as usize) else { return false };
-                    let raw = (a & mask(low)) | (b & mask(l - low)) << low;
-                    *o = floors[usize::from(t)].or(W::from_u64(raw));
-                    at += l as usize;
-                }
-            }
+    for (t, o) in tokens.chunks(1024).zip(out.chunks_mut(1024)) {
+        // Fields that surely fit one load of 57 bits: 4 of 16-bit words; 2 or 1 of wider ones mostly do.
+        let read = match W::BITS {
+            8 | 16 => table.groups::<4>(t, padded, &mut at, o),
+            32 => table.groups::<2>(t, padded, &mut at, o),
+            _ => table.groups::<1>(t, padded, &mut at, o),
+        };
+        if !read {
+            return false;
         }
         if signed {
             for o in o.iter_mut() {
