@@ -2,6 +2,8 @@
 //!
 //! `num_bench [--effort fast|default|max] [--tile BYTES] [--fill HEX] FILE:TYPE:DIMS ...`, as in `tas.bin:float:120,64,128`.
 
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
 use nc3z_format::NcType;
 use nc3z_format::num::{
     DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose, choose_with, decode,

@@ -83,7 +83,7 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Appends the `n <= 32` low bits of `bits`, which has no others.
-    #[inline(always)]
+    #[inline]
     pub(super) fn put(&mut self, bits: u64, n: u32) {
         self.acc |= bits << self.used;
         self.used += n;
@@ -104,7 +104,7 @@ impl<'a> BitWriter<'a> {
 }
 
 /// The (at least 57) bits from `bit` on; `padded` ends in [`PAD`] zero bytes.
-#[inline(always)]
+#[inline]
 pub(super) fn load(padded: &[u8], bit: usize) -> Option<u64> {
     let chunk = padded.get(bit >> 3..)?.first_chunk::<8>()?;
     Some(u64::from_le_bytes(*chunk) >> (bit & 7))
@@ -116,7 +116,7 @@ pub(super) fn finish_bits(padded: &[u8], bit: usize, what: &'static str) -> Resu
     if bit.div_ceil(8) != len {
         return Err(bad(what, format_args!("{} bytes", bit.div_ceil(8)), len));
     }
-    if bit % 8 != 0 && padded[len - 1] >> (bit % 8) != 0 {
+    if !bit.is_multiple_of(8) && padded[len - 1] >> (bit % 8) != 0 {
         return Err(bad(what, "zero padding bits", padded[len - 1]));
     }
     Ok(())

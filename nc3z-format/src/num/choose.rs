@@ -88,7 +88,7 @@ fn estimate<W: Word>(words: &[W], signed: bool) -> u64 {
     let mut raw = 0u64;
     for &w in words {
         let z = if signed { w.zigzag() } else { w }.to_u64();
-        let e = 63 - (z | 1).leading_zeros();
+        let e = (z | 1).ilog2();
         let (token, bits) =
             if z < 16 { (index(z), 0) } else { (8 + 2 * e as usize + index(z >> (e - 1) & 1), e - 1) };
         histogram[token] += 1;

@@ -9,7 +9,7 @@ use super::word::{Pool, Word, index};
 use super::{Coder, EncodePlan, Geometry, Params, Strides, decode, encode};
 use crate::error::{Error, Result};
 use crate::types::NcType;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 /// Most patterns of a dictionary.
@@ -44,12 +44,12 @@ impl Index {
         made
     }
 
-    #[inline(always)]
+    #[inline]
     fn slot(&self, p: u64) -> usize {
         index(p.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift.min(63)) & (self.slots.len() - 1)
     }
 
-    #[inline(always)]
+    #[inline]
     fn get(&self, p: u64) -> Option<u32> {
         let mut at = self.slot(p);
         loop {
@@ -210,7 +210,7 @@ impl Dictionary {
 /// Collects the distinct patterns of a variable; gives up when there are too many.
 #[derive(Debug)]
 pub struct DictionaryBuilder<W> {
-    seen: HashMap<W, (), std::hash::BuildHasherDefault<Mix>>,
+    seen: HashSet<W, std::hash::BuildHasherDefault<Mix>>,
     last: Option<W>,
     full: bool,
 }
@@ -245,7 +245,7 @@ impl std::hash::Hasher for Mix {
 
 impl<W: Word> Default for DictionaryBuilder<W> {
     fn default() -> Self {
-        Self { seen: HashMap::default(), last: None, full: false }
+        Self { seen: HashSet::default(), last: None, full: false }
     }
 }
 
@@ -258,7 +258,7 @@ impl<W: Word> DictionaryBuilder<W> {
                 break;
             }
             if Some(e) != self.last && Some(e) != mask {
-                self.seen.insert(e, ());
+                self.seen.insert(e);
                 self.last = Some(e);
                 self.full = self.seen.len() > MAX_DICTIONARY;
             }
@@ -268,6 +268,6 @@ impl<W: Word> DictionaryBuilder<W> {
 
     /// The dictionary, if the variable has one.
     pub fn finish(self, ty: NcType) -> Option<Dictionary> {
-        if self.full { None } else { Dictionary::new(self.seen.into_keys().collect(), ty) }
+        if self.full { None } else { Dictionary::new(self.seen.into_iter().collect(), ty) }
     }
 }

@@ -13,13 +13,13 @@ use multiversion::multiversion;
 
 /// Order-preserving integer of a float pattern whose sign bit stands `1 + trim` ones ahead of its magnitude;
 /// its own inverse.
-#[inline(always)]
+#[inline]
 pub(super) fn ord<W: Word>(b: W, trim: u32) -> W {
     b.xor(b.sar(W::BITS - 1).shr(trim).shr(1))
 }
 
 /// As [`ord`] for floats; integers stay as they are.
-#[inline(always)]
+#[inline]
 pub(super) fn key<W: Word>(b: W, ty: NcType) -> W {
     if ty.is_float() { ord(b, 0) } else { b }
 }

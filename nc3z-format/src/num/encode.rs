@@ -186,10 +186,10 @@ fn map_domain<W: Word>(
         if let Some(exceptions) = dict.map(grid, runs, ty) {
             return (Map::Rank, exceptions);
         }
-    } else if let Some(segments) = found {
-        if let Some(exceptions) = lattice::map(grid, W::pool(spare), bytes, runs, &segments) {
-            return (Map::Lattice(segments), exceptions);
-        }
+    } else if let Some(segments) = found
+        && let Some(exceptions) = lattice::map(grid, W::pool(spare), bytes, runs, &segments)
+    {
+        return (Map::Lattice(segments), exceptions);
     }
     grid.copy_from_slice(elements);
     let trim = if W::BITS == 8 { 0 } else { domain::common_zeros(elements, runs) };
@@ -295,7 +295,7 @@ pub(super) fn finish<W: Word>(
             planes::shuffle(words, bytes);
             frame::compress(bytes, plan.level, zstd, out)?;
         }
-        Coder::Ctx => ctx::encode(words, n, runs, index(geom.row), plan.shape, work, out)?,
+        Coder::Ctx => ctx::encode(words, n, runs, index(geom.row), plan.shape, work, out),
     }
     Ok(())
 }

@@ -1,7 +1,6 @@
 //! zstd inside the payload: exactly one frame, of a size known before.
 
 use super::bad;
-use super::scratch::Scratch;
 use crate::error::{Error, Result};
 use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
 
@@ -118,12 +117,5 @@ impl Zstd {
 impl std::fmt::Debug for Zstd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Zstd")
-    }
-}
-
-impl Scratch {
-    /// The zstd contexts.
-    pub(super) fn zstd(&mut self) -> &mut Zstd {
-        &mut self.zstd
     }
 }

@@ -222,7 +222,7 @@ pub(super) fn decode<W: Word>(
         reference(flags & 3, geom, n).ok_or_else(|| bad("mask reference", "a stride of the tile", flags))?;
     if flags & 4 != 0 {
         frame::take_bytes(cursor.rest(), n.div_ceil(8)..=n.div_ceil(8), zstd, content)?;
-        if n % 8 != 0 && content[n / 8] >> (n % 8) != 0 {
+        if !n.is_multiple_of(8) && content[n / 8] >> (n % 8) != 0 {
             return Err(bad("mask bitmap", "zero padding bits", content[n / 8]));
         }
         valid.clear();

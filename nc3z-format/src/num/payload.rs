@@ -71,7 +71,7 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn parse(mut cursor: Cursor<'a>, stages: &Stages) -> Result<Self> {
+    fn parse(mut cursor: Cursor<'a>, stages: Stages) -> Result<Self> {
         if stages.mask == 2 {
             return Ok(Self { mask: cursor.rest(), ..Self::default() });
         }
@@ -95,7 +95,7 @@ impl<'a> Parts<'a> {
 fn residuals<W: Word>(
     part: &[u8],
     n: usize,
-    stages: &Stages,
+    stages: Stages,
     scratch: &mut Scratch,
     out: &mut [W],
 ) -> Result<()> {
@@ -140,7 +140,7 @@ pub fn decode<W: Word>(
     let _ = params;
     let mut cursor = Cursor::new(payload);
     let stages = Stages::parse(&mut cursor, geom, n)?;
-    let parts = Parts::parse(cursor, &stages)?;
+    let parts = Parts::parse(cursor, stages)?;
     if stages.mask == 2 {
         out.fill(mask::decode_all(parts.mask)?);
         return Ok(());
@@ -156,13 +156,13 @@ pub fn decode<W: Word>(
     if stages.coder == 3 && nv == 0 {
         return Err(bad("residuals", "no ctx without values", 0));
     }
-    residuals(parts.residuals, n, &stages, scratch, &mut out[..nv])?;
-    rebuild(&stages, &parts, pattern, (ty, geom, dict), scratch, out)
+    residuals(parts.residuals, n, stages, scratch, &mut out[..nv])?;
+    rebuild(stages, &parts, pattern, (ty, geom, dict), scratch, out)
 }
 
 /// Residuals to elements.
 fn rebuild<W: Word>(
-    stages: &Stages,
+    stages: Stages,
     parts: &Parts<'_>,
     pattern: Option<W>,
     (ty, geom, dict): (NcType, &Geometry, Option<&Dictionary>),

@@ -1,4 +1,9 @@
 //! Round trips of every stage, and payloads that lie.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "test data are made from small numbers"
+)]
 
 use super::*;
 use crate::error::Result;
@@ -298,5 +303,45 @@ fn definitions_reject_what_is_not_a_dictionary() {
     assert!(Dictionary::decode_definition(&[0, 1, 0, 0], NcType::Short).is_err());
     for len in 0..bytes.len() {
         assert!(Dictionary::decode_definition(&bytes[..len], NcType::Short).is_err());
+    }
+}
+
+/// The payload of a plan, even where it is longer than the elements.
+fn unguarded<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let (mut scratch, mut out) = (Scratch::new(), Vec::new());
+    let mut staged = encode::stage(elements, ty, geom, plan, &mut scratch).unwrap();
+    encode::finish::<W>(&mut staged, elements.len(), geom, plan, &mut scratch, &mut out).unwrap();
+    assert_eq!(decoded::<W>(&out, elements.len(), ty, geom, plan).unwrap(), elements);
+    out
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02X}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The vectors of spec/num.md: each line of its code block `vectors` is `name: bytes`.
+#[test]
+fn vectors_of_the_specification_hold() {
+    let shorts: Vec<u16> = [100i16, 101, 103, 90, 91, 140].iter().map(|x| x.cast_unsigned()).collect();
+    let plan = EncodePlan { strides: Strides::W, coder: Coder::Ctx, ..Default::default() };
+    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1 }, ..plan };
+    let none = Geometry::default();
+    let mut lines = Vec::new();
+    for n in [1, 3, 5, 6] {
+        lines.push(format!("ctx-{n}: {}", hex(&unguarded(&shorts[..n], NcType::Short, &none, &plan))));
+    }
+    let bits = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    let masked = bits(&[1.5, 1e20, 2.0, 2.5, 3.0, 1e20, -1.5, 0.5]);
+    let mask = Some(u64::from(1e20f32.to_bits()));
+    let plan = EncodePlan { mask, strides: Strides::L2, coder: Coder::Store, ..Default::default() };
+    let geom = Geometry { row: 4, plane: 8, volume: 0 };
+    lines.push(format!("mask: {}", hex(&unguarded(&masked, NcType::Float, &geom, &plan))));
+    let domain = DomainPlan::Lattice(Lattice { off: 1.0, step: 0.1 });
+    let plan = EncodePlan { domain, strides: Strides::W, coder: Coder::Store, ..Default::default() };
+    let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
+    lines.push(format!("lattice: {}", hex(&unguarded(&decimal, NcType::Float, &none, &plan))));
+    let spec = include_str!("../../../spec/num.md");
+    for line in lines {
+        assert!(spec.lines().any(|l| l.trim() == line), "not in spec/num.md: {line}");
     }
 }

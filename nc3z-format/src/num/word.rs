@@ -71,14 +71,14 @@ pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static
 
     /// 0, -1, 1, -2, … become 0, 1, 2, 3, …
     #[must_use]
-    #[inline(always)]
+    #[inline]
     fn zigzag(self) -> Self {
         self.shl(1).xor(self.sar(Self::BITS - 1))
     }
 
     /// Inverse of [`Word::zigzag`].
     #[must_use]
-    #[inline(always)]
+    #[inline]
     fn unzigzag(self) -> Self {
         self.shr(1).xor(Self::default().minus(self.and(Self::from_u64(1))))
     }
@@ -89,52 +89,52 @@ macro_rules! word {
         impl Word for $u {
             const BITS: u32 = <$u>::BITS;
             const BYTES: usize = $bytes;
-            #[inline(always)]
+            #[inline]
             fn from_u64(x: u64) -> Self {
                 let b = x.to_le_bytes();
                 Self::from_le_bytes(std::array::from_fn(|i| b[i]))
             }
-            #[inline(always)]
+            #[inline]
             fn to_u64(self) -> u64 {
                 u64::from(self)
             }
-            #[inline(always)]
+            #[inline]
             fn plus(self, other: Self) -> Self {
                 self.wrapping_add(other)
             }
-            #[inline(always)]
+            #[inline]
             fn minus(self, other: Self) -> Self {
                 self.wrapping_sub(other)
             }
-            #[inline(always)]
+            #[inline]
             fn and(self, other: Self) -> Self {
                 self & other
             }
-            #[inline(always)]
+            #[inline]
             fn or(self, other: Self) -> Self {
                 self | other
             }
-            #[inline(always)]
+            #[inline]
             fn xor(self, other: Self) -> Self {
                 self ^ other
             }
-            #[inline(always)]
+            #[inline]
             fn shl(self, n: u32) -> Self {
                 self.wrapping_shl(n)
             }
-            #[inline(always)]
+            #[inline]
             fn shr(self, n: u32) -> Self {
                 self.wrapping_shr(n)
             }
-            #[inline(always)]
+            #[inline]
             fn sar(self, n: u32) -> Self {
                 self.cast_signed().wrapping_shr(n).cast_unsigned()
             }
-            #[inline(always)]
+            #[inline]
             fn widen_mask(byte: u8) -> Self {
                 <$i>::from(byte.cast_signed()).cast_unsigned()
             }
-            #[inline(always)]
+            #[inline]
             fn low(self) -> u8 {
                 self.to_le_bytes()[0]
             }
@@ -151,7 +151,7 @@ macro_rules! word {
                     *d = Self::from_le_bytes(*s);
                 }
             }
-            #[inline(always)]
+            #[inline]
             #[expect(
                 clippy::allow_attributes,
                 reason = "one macro for four widths, of which one loses precision"
@@ -160,24 +160,24 @@ macro_rules! word {
             fn signed_to_f64(self) -> f64 {
                 self.cast_signed() as f64
             }
-            #[inline(always)]
+            #[inline]
             #[expect(clippy::cast_possible_truncation, reason = "float to int casts saturate: documented")]
             fn signed_from_f64(x: f64) -> Self {
                 (x as $i).cast_unsigned()
             }
-            #[inline(always)]
+            #[inline]
             fn float_value(self) -> f64 {
                 $value(self)
             }
-            #[inline(always)]
+            #[inline]
             fn float_pattern(x: f64) -> Self {
                 $pattern(x)
             }
-            #[inline(always)]
+            #[inline]
             fn pool(pool: &mut Pool) -> &mut Vec<Self> {
                 &mut pool.$field
             }
-            #[inline(always)]
+            #[inline]
             fn pooled(pool: &Pool) -> &[Self] {
                 &pool.$field
             }
@@ -186,13 +186,13 @@ macro_rules! word {
 }
 
 /// Binary64 to binary32, to nearest, ties to even.
-#[inline(always)]
+#[inline]
 #[expect(clippy::cast_possible_truncation, reason = "rounding to binary32 is the purpose")]
 fn narrow(x: f64) -> u32 {
     (x as f32).to_bits()
 }
 
-#[inline(always)]
+#[inline]
 fn value32(x: u32) -> f64 {
     f64::from(f32::from_bits(x))
 }
@@ -209,20 +209,20 @@ pub(super) fn index(x: u64) -> usize {
 }
 
 /// The low byte of `x`.
-#[inline(always)]
+#[inline]
 pub(super) fn low8(x: u64) -> u8 {
     x.to_le_bytes()[0]
 }
 
 /// The low half-word of `x`.
-#[inline(always)]
+#[inline]
 pub(super) fn low16(x: u32) -> u16 {
     let b = x.to_le_bytes();
     u16::from_le_bytes([b[0], b[1]])
 }
 
 /// The low word of `x`.
-#[inline(always)]
+#[inline]
 pub(super) fn low32(x: u64) -> u32 {
     u32::from_u64(x)
 }

@@ -34,7 +34,7 @@ impl Model {
 }
 
 /// Average, rounded up.
-#[inline(always)]
+#[inline]
 fn avg(a: u8, b: u8) -> u8 {
     // (a | b) - ((a ^ b) >> 1) is the rounded-up average without a carry out of eight bits.
     (a | b) - ((a ^ b) >> 1)
@@ -42,6 +42,7 @@ fn avg(a: u8, b: u8) -> u8 {
 
 /// `out[i]` = average around the previous row of position `from + i` of `grid`; `from > stride`.
 #[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn averages(grid: &[u8], from: usize, stride: usize, out: &mut [u8]) {
     let start = from - stride - 1;
     let n = out.len();

@@ -67,7 +67,7 @@ fn build(header: &Header, cursor: &mut Cursor<'_>, bits: u32, work: &mut Workspa
     for _ in 0..header.tables {
         tables.push(table::take(&work.padded, &mut at, header.log, alphabet(bits))?);
     }
-    if at % 8 != 0 && tail[at / 8] >> (at % 8) != 0 {
+    if !at.is_multiple_of(8) && tail[at / 8] >> (at % 8) != 0 {
         return Err(bad("ctx tables", "zero padding bits", tail[at / 8]));
     }
     *cursor = Cursor::new(&tail[at.div_ceil(8)..]);
@@ -122,7 +122,7 @@ fn four_lanes(
     true
 }
 
-#[inline(always)]
+#[inline]
 fn low16_bits(w: u64, n: u32) -> u32 {
     crate::num::word::low32(w & ((1u64 << n) - 1))
 }
@@ -213,7 +213,14 @@ impl<W: Word> TokenTable<W> {
 
     /// `N` numbers whose fields are in one load.
     #[inline(always)]
-    fn group<const N: usize>(&self, tokens: &[u8; N], padded: &[u8], at: &mut usize, out: &mut [W; N]) -> bool {
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+    fn group<const N: usize>(
+        &self,
+        tokens: &[u8; N],
+        padded: &[u8],
+        at: &mut usize,
+        out: &mut [W; N],
+    ) -> bool {
         let Some(mut w) = load(padded, *at) else { return false };
         let mut total = 0;
         for (&t, o) in tokens.iter().zip(out.iter_mut()) {
@@ -243,6 +250,7 @@ impl<W: Word> TokenTable<W> {
     }
 
     #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn groups<const N: usize>(&self, tokens: &[u8], padded: &[u8], at: &mut usize, out: &mut [W]) -> bool {
         let (tokens, last_tokens) = tokens.as_chunks::<N>();
         let (out, last_out) = out.as_chunks_mut::<N>();

@@ -6,7 +6,6 @@ use super::model::{Histogram, Tables, tables, thresholds};
 use super::table::{self, Encoder};
 use super::token::{TOKENS, floor, raw_bits, token};
 use super::{MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_WEST, MIN_LOG, MIN_STRIDE, Shape, Workspace};
-use crate::error::Result;
 use crate::num::bits::{BitWriter, put_varint};
 use crate::num::mask::Runs;
 use crate::num::word::{Word, low8, low16, low32};
@@ -228,7 +227,7 @@ pub(in crate::num) fn encode<W: Word>(
     shape: Shape,
     work: &mut Workspace,
     out: &mut Vec<u8>,
-) -> Result<()> {
+) {
     tokenise(numbers, runs, n, work);
     let lanes = split(numbers.len());
     let grids = lane_grids(runs, &lanes, n);
@@ -247,5 +246,4 @@ pub(in crate::num) fn encode<W: Word>(
         tables.counts.iter().map(|c| Encoder::new(c, log, &mut work.spread)).collect();
     put_tokens(&encoders, &tables.map, log, &lanes, work, out);
     put_raw(numbers, &work.tokens, out);
-    Ok(())
 }

@@ -95,13 +95,13 @@ pub(super) fn thresholds(rows: &[Histogram], classes: usize) -> Vec<u8> {
 fn best_cuts(atoms: &[Histogram], classes: usize) -> Vec<usize> {
     let n = atoms.len();
     let mut group = vec![vec![0u64; n + 1]; n];
-    for i in 0..n {
+    for (i, costs) in group.iter_mut().enumerate() {
         let mut sum = [0u32; TOKENS];
         for j in i..n {
             for (s, &a) in sum.iter_mut().zip(&atoms[j]) {
                 *s += a;
             }
-            group[i][j + 1] = cost(&sum) + (64 << 16);
+            costs[j + 1] = cost(&sum) + (64 << 16);
         }
     }
     // best[k][j]: least cost of the first j atoms in k + 1 groups, and where the last group begins.
@@ -194,6 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::cast_precision_loss, reason = "the numbers are small")]
     fn fixed_point_logarithm_is_close() {
         for x in [1u32, 2, 3, 5, 100, 1000, 65_537, u32::MAX] {
             let exact = f64::from(x).log2() * 65536.0;

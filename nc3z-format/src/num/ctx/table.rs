@@ -158,7 +158,7 @@ impl Encoder {
     }
 
     /// The state before `token` given the state after it (both less than the size), and the bits between.
-    #[inline(always)]
+    #[inline]
     pub(super) fn step(&self, token: u8, state: u32) -> (u32, u32, u32) {
         let size = u32::try_from(self.states.len()).unwrap_or(0);
         let x = size + state;

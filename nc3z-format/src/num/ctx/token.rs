@@ -14,24 +14,24 @@ pub(super) const fn alphabet(bits: u32) -> u32 {
 }
 
 /// Token of `z`, and how many raw bits follow it.
-#[inline(always)]
+#[inline]
 pub(super) fn token<W: Word>(z: W) -> u8 {
     let z = z.to_u64();
     if z < DIRECT {
         return low8(z);
     }
-    let e = 63 - z.leading_zeros();
+    let e = z.ilog2();
     low8(u64::from(8 + 2 * e) + (z >> (e - 1) & 1))
 }
 
 /// Raw bits behind a token.
-#[inline(always)]
+#[inline]
 pub(super) const fn raw_bits(token: u8) -> u32 {
     if token < 16 { 0 } else { ((token - 16) >> 1) as u32 + 3 }
 }
 
 /// The number a token stands for when all its raw bits are zero.
-#[inline(always)]
+#[inline]
 pub(super) const fn floor(token: u8) -> u64 {
     if token < 16 { token as u64 } else { (2 | (token & 1) as u64) << raw_bits(token) }
 }

@@ -70,6 +70,7 @@ impl Segments {
 
 /// The pattern of lattice point `k`.
 #[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn point<W: Word>(k: W, l: Lattice) -> W {
     let x = W::float_pattern(l.off + k.signed_to_f64() * l.step);
     // Without the sign; the smallest normal number is 1 << mantissa bits.
