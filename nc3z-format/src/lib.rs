@@ -14,6 +14,7 @@ pub mod classic;
 pub mod codec;
 pub mod error;
 pub mod limits;
+pub mod num;
 pub mod plan;
 pub mod select;
 pub mod tile;
