@@ -135,15 +135,6 @@ impl Plan {
     }
 }
 
-impl<'p> IntoIterator for &'p Plan {
-    type Item = TilePlan<'p>;
-    type IntoIter = Tiles<'p>;
-
-    fn into_iter(self) -> Tiles<'p> {
-        self.tiles()
-    }
-}
-
 /// The tiles of a plan, one at a time; made by [`Plan::tiles`].
 #[derive(Debug, Clone)]
 pub struct Tiles<'p>(TilesKind<'p>);
