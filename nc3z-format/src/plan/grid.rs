@@ -39,11 +39,6 @@ impl Grid {
         Grid { src: 0, dst: 0, axes }
     }
 
-    /// Number of positions.
-    pub(super) fn len(&self) -> u64 {
-        self.axes.iter().map(|a| a.count).product()
-    }
-
     /// Ordinal of the first position whose source is `bound` or more; `len()` if there is none.
     ///
     /// The greedy digits are those of the last position not beyond `bound`: by invariant (2) a larger digit would

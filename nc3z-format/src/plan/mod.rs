@@ -116,7 +116,7 @@ impl Plan {
     }
 
     /// Number of tiles touched. Known at once for chunks, and for linear tiles where the selection has no gaps longer
-    /// than a tile, or none shorter; otherwise counted, at a few nanoseconds a tile.
+    /// than a tile, or none shorter; otherwise counted by a search for the end of each tile.
     pub fn tile_count(&self) -> u64 {
         match &self.kind {
             Kind::Empty => 0,
@@ -132,15 +132,6 @@ impl Plan {
             Kind::Linear(p) => TilesKind::Linear(p.tiles()),
             Kind::Chunked(p) => TilesKind::Chunked(p.tiles()),
         })
-    }
-}
-
-impl<'p> IntoIterator for &'p Plan {
-    type Item = TilePlan<'p>;
-    type IntoIter = Tiles<'p>;
-
-    fn into_iter(self) -> Tiles<'p> {
-        self.tiles()
     }
 }
 

@@ -77,7 +77,7 @@ fn decode(tiling: &Tiling, tile: u64) -> Vec<u64> {
 fn execute(tiling: &Tiling, plan: &Plan) -> Vec<Option<u64>> {
     let mut out = vec![None; usize::try_from(plan.selected()).unwrap()];
     let (mut before, mut tiles, mut elements) = (None, 0, 0);
-    for tile in plan {
+    for tile in plan.tiles() {
         assert!(before < Some(tile.tile), "ascending and unique");
         before = Some(tile.tile);
         (tiles, elements) = (tiles + 1, elements + tile.elements);
@@ -119,7 +119,7 @@ proptest! {
         let want: Vec<_> = oracle(&shape, &slab).into_iter().map(Some).collect();
         prop_assert_eq!(&execute(&tiling, &plan), &want);
         let mut out = vec![0; want.len()];
-        for tile in &plan {
+        for tile in plan.tiles() {
             copy_tile(&tile, &decode(&tiling, tile.tile), &mut out).unwrap();
         }
         prop_assert_eq!(out.into_iter().map(Some).collect::<Vec<_>>(), want);
