@@ -114,6 +114,19 @@ impl Dictionary {
         }
     }
 
+    /// Bytes of the stored form, at most; cheaper than making it.
+    pub(super) fn definition_estimate(&self, ty: NcType) -> Result<u64> {
+        let plan = EncodePlan { strides: Strides::W, coder: Coder::Ctx, ..EncodePlan::default() };
+        let (mut scratch, mut out, none) = (Scratch::new(), Vec::new(), Geometry::default());
+        match ty.size() {
+            1 => encode(self.patterns::<u8>(), ty, &none, &plan, &mut scratch, &mut out)?,
+            2 => encode(self.patterns::<u16>(), ty, &none, &plan, &mut scratch, &mut out)?,
+            4 => encode(self.patterns::<u32>(), ty, &none, &plan, &mut scratch, &mut out)?,
+            _ => encode(self.patterns::<u64>(), ty, &none, &plan, &mut scratch, &mut out)?,
+        }
+        Ok(out.len() as u64 + 3)
+    }
+
     fn encode_words<W: Word>(&self, ty: NcType) -> Result<Vec<u8>> {
         let words = self.patterns::<W>();
         if words.len() != self.len {
