@@ -178,11 +178,13 @@ impl Dictionary {
     /// Ranks to patterns.
     pub(super) fn lookup<W: Word>(&self, grid: &mut [W]) -> Result<()> {
         let table = self.patterns::<W>();
+        let most = grid.iter().copied().max().unwrap_or_default().to_u64();
+        if most >= table.len() as u64 {
+            return Err(bad("rank", format_args!("< {}", table.len()), most));
+        }
+        // All ranks are in range, checked just now; the default is never taken.
         for w in grid {
-            let rank = w.to_u64();
-            *w = *table
-                .get(index(rank))
-                .ok_or_else(|| bad("rank", format_args!("< {}", table.len()), rank))?;
+            *w = table.get(index(w.to_u64())).copied().unwrap_or_default();
         }
         Ok(())
     }
