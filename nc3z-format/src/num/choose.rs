@@ -58,6 +58,24 @@ fn piece<'a, W>(sample: &'a [W], geom: &Geometry) -> &'a [W] {
     &sample[..sample.len().min(len).min(8 * PIECE)]
 }
 
+/// The pieces of all samples: one of each, or several of a lone one.
+fn pieces<'a, W>(samples: &[&'a [W]], geom: &Geometry) -> Vec<&'a [W]> {
+    let mut out: Vec<&[W]> = samples.iter().filter(|s| !s.is_empty()).map(|s| piece(s, geom)).collect();
+    if let (&[first], Some(&sample)) = (out.as_slice(), samples.iter().find(|s| !s.is_empty())) {
+        let (len, left) = (first.len(), sample.len() - first.len());
+        let unit = [geom.plane, geom.row].map(index).into_iter().find(|&u| u > 1 && u <= len).unwrap_or(1);
+        if left >= 2 * len {
+            let middle = left / 2 / unit * unit;
+            out.push(&sample[middle..middle + len]);
+        }
+        if left >= len {
+            let last = left / unit * unit;
+            out.push(&sample[last..last + len]);
+        }
+    }
+    out
+}
+
 /// The most frequent pattern, if it is worth a mask.
 fn find_mask<W: Word>(pieces: &[&[W]], fill_values: &[W]) -> Option<W> {
     let total: usize = pieces.iter().map(|p| p.len()).sum();
@@ -273,7 +291,11 @@ pub fn choose_with<W: Word>(
     if ty.size() != W::BYTES {
         return Err(Error::invalid(format!("words of {} bytes for type {ty}", W::BYTES)));
     }
-    let pieces: Vec<&[W]> = samples.iter().filter(|s| !s.is_empty()).map(|s| piece(s, geom)).collect();
+    let mut pieces = pieces(samples, geom);
+    if pieces.len() > 2 && pieces.iter().map(|p| p.len()).sum::<usize>() > 8 * PIECE {
+        // Large planes: two pieces, the first and the last.
+        pieces.drain(1..pieces.len() - 1);
+    }
     let total: u64 = pieces.iter().map(|p| p.len() as u64).sum();
     if total == 0 {
         return Ok(Candidates { plans: vec![EncodePlan::default()], ..Candidates::default() });
