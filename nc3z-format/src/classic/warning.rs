@@ -1,0 +1,119 @@
+//! What is odd about a file that can be read all the same.
+
+use std::fmt;
+
+use super::header::{DimId, VarId};
+
+/// Something odd about a file. Everything is kept exactly whatever the warnings say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Warning {
+    /// The file ends before the variable's last element.
+    Short {
+        /// The variable.
+        variable: VarId,
+        /// Whole elements in the file.
+        present: u64,
+        /// Elements the header claims, where that fits 64 bits.
+        claimed: Option<u64>,
+    },
+    /// The variable has elements, and begins at or beyond the end of the file.
+    BeginsPastEnd {
+        /// The variable.
+        variable: VarId,
+        /// Where it should begin.
+        begin: u64,
+    },
+    /// The file ends inside the padding behind the last value. Harmless.
+    NoFinalPadding {
+        /// Bytes missing.
+        missing: u64,
+    },
+    /// A fixed variable's bytes belong to the header or to an earlier variable as well.
+    Overlap {
+        /// The variable.
+        variable: VarId,
+    },
+    /// The record variables do not tile a record, or records meet the header or a fixed variable.
+    IrregularRecords,
+    /// Bytes follow the last byte of any variable and its padding.
+    TrailingBytes {
+        /// Where they begin.
+        offset: u64,
+        /// How many.
+        len: u64,
+    },
+    /// The `vsize` field differs from the canonical one.
+    Vsize {
+        /// The variable.
+        variable: VarId,
+        /// The field.
+        found: u64,
+        /// What the specification asks for.
+        canonical: u64,
+    },
+    /// More than one dimension of length 0 leads a variable; all count records.
+    SeveralRecordDimensions,
+    /// A dimension of length 0 is not a variable's first: the variable is empty.
+    InnerRecordDimension {
+        /// The variable.
+        variable: VarId,
+    },
+    /// A dimension longer than the version's signed length field allows.
+    LongDimension {
+        /// The dimension.
+        dimension: DimId,
+        /// Its length.
+        len: u64,
+    },
+}
+
+impl Warning {
+    /// True where values are missing or doubtful; false where the file is merely unusual.
+    pub const fn is_serious(&self) -> bool {
+        !matches!(
+            self,
+            Warning::NoFinalPadding { .. } | Warning::TrailingBytes { .. } | Warning::Vsize { .. }
+        )
+    }
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Warning::Short { variable: VarId(v), present, claimed: Some(n) } => {
+                write!(f, "variable {v}: the file holds {present} of {n} elements")
+            }
+            Warning::Short { variable: VarId(v), present, claimed: None } => {
+                write!(f, "variable {v}: the file holds {present} of more than 2^64 elements")
+            }
+            Warning::BeginsPastEnd { variable: VarId(v), begin } => {
+                write!(f, "variable {v}: begins at byte {begin}, beyond the end of the file")
+            }
+            Warning::NoFinalPadding { missing } => {
+                write!(f, "the last {missing} padding bytes are missing")
+            }
+            Warning::Overlap { variable: VarId(v) } => {
+                write!(f, "variable {v}: overlaps the header or an earlier variable")
+            }
+            Warning::IrregularRecords => {
+                write!(f, "the record variables do not fit together into records of their own")
+            }
+            Warning::TrailingBytes { offset, len } => {
+                write!(f, "{len} bytes from byte {offset} on belong to no variable")
+            }
+            Warning::Vsize { variable: VarId(v), found, canonical } => {
+                write!(f, "variable {v}: vsize is {found}, the specification asks for {canonical}")
+            }
+            Warning::SeveralRecordDimensions => {
+                write!(f, "more than one dimension of length 0 is used as record dimension")
+            }
+            Warning::InnerRecordDimension { variable: VarId(v) } => {
+                write!(f, "variable {v}: a dimension of length 0 is not its first")
+            }
+            Warning::LongDimension { dimension: DimId(d), len } => {
+                write!(f, "dimension {d}: length {len} does not fit a signed field")
+            }
+        }
+    }
+}

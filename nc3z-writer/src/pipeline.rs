@@ -1,0 +1,142 @@
+//! Gather, encode in parallel, emit in order; batches bound the memory.
+
+use crate::choose::{ArrayPlan, ChainTable, choose, sample_ranges};
+use crate::encode::encode_tile;
+use crate::error::{ErrorKind, Result};
+use crate::gather::{RawTile, gather};
+use crate::options::{PACK_LEN, RECORD_TILES_LEN, WriterOptions};
+use crate::writer::ArchiveWriter;
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::classic::Records;
+use nc3z_format::codec::Scratch;
+use nc3z_reader::{ClassicFile, Monitor};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Batches are at least this large, so that threads have something to share.
+const MIN_BATCH_LEN: u64 = 4 << 20;
+/// Bytes of each window of records that samples are taken from.
+const RECORD_SAMPLE_LEN: u64 = 1 << 20;
+
+/// The plan of every array that has tiles, and the chain table they refer to.
+pub(crate) struct Plans {
+    pub(crate) table: ChainTable,
+    by_array: BTreeMap<ArrayId, ArrayPlan>,
+}
+
+impl Plans {
+    /// Samples every array and chooses its chain.
+    pub(crate) fn new(classic: &ClassicFile, arrays: &Arrays, options: &WriterOptions) -> Result<Self> {
+        let mut table = ChainTable::new();
+        table.number(&nc3z_format::codec::ChainSpec(vec![crate::choose::codec(options.preset)]));
+        let mut by_array = BTreeMap::new();
+        let mut scratch = Scratch::default();
+        let mut records = record_samples(classic, arrays)?;
+        for info in arrays.iter().filter(|a| a.tiling.tile_count() > 0) {
+            let samples = match records.remove(&info.id) {
+                Some(samples) => samples,
+                None if info.total_bytes() <= PACK_LEN => Vec::new(),
+                None => read_samples(classic, info)?,
+            };
+            by_array.insert(info.id, choose(info, options.preset, &samples, &mut table, &mut scratch)?);
+        }
+        Ok(Plans { table, by_array })
+    }
+}
+
+fn read_samples(classic: &ClassicFile, info: &ArrayInfo) -> Result<Vec<Vec<u8>>> {
+    let samples = sample_ranges(info).into_iter().map(|(first, len)| {
+        let mut bytes = vec![0; len];
+        classic.read_array_bytes(info.id, first, &mut bytes)?;
+        Ok(bytes)
+    });
+    Ok(samples.collect::<nc3z_reader::Result<Vec<_>>>()?)
+}
+
+/// Samples of all interleaved arrays at once, from a few windows of whole records: reading them one by one would touch
+/// every record for every array.
+fn record_samples(classic: &ClassicFile, arrays: &Arrays) -> Result<BTreeMap<ArrayId, Vec<Vec<u8>>>> {
+    let mut samples: BTreeMap<ArrayId, Vec<Vec<u8>>> = BTreeMap::new();
+    let Some(records) = &classic.layout().records else { return Ok(samples) };
+    if records.stride > RECORD_SAMPLE_LEN {
+        return Ok(samples);
+    }
+    let whole = (records.present_end - records.begin) / records.stride;
+    let take = (RECORD_SAMPLE_LEN / records.stride).min(whole);
+    let windows = 3.min(whole.div_ceil(take.max(1)));
+    for window in 0..windows {
+        let first = if windows > 1 { (whole - take) / (windows - 1) * window } else { 0 };
+        let mut bytes = vec![0; usize::try_from(take * records.stride).expect("at most RECORD_SAMPLE_LEN")];
+        classic.source().read_into(records.begin + first * records.stride, &mut bytes)?;
+        for (id, offset, len) in record_columns(records, arrays) {
+            let column = bytes.chunks(usize::try_from(records.stride).expect("at most RECORD_SAMPLE_LEN"));
+            let column = column.flat_map(|record| &record[offset..offset + len]).copied().collect();
+            samples.entry(id).or_default().push(column);
+        }
+    }
+    Ok(samples)
+}
+
+/// Id, offset in the record and length of every interleaved array.
+fn record_columns(records: &Records, arrays: &Arrays) -> Vec<(ArrayId, usize, usize)> {
+    let narrow = |n: u64| usize::try_from(n).expect("inside a record of at most RECORD_SAMPLE_LEN");
+    let mut columns = Vec::new();
+    for slot in &records.slots {
+        let (offset, len) = (narrow(slot.offset_in_record), narrow(slot.slot_len));
+        columns.push((arrays.variable(slot.variable).id, offset, len));
+        if let Some(padding) = arrays.padding(slot.variable) {
+            columns.push((padding.id, offset + len, narrow(slot.padded_len - slot.slot_len)));
+        }
+    }
+    columns
+}
+
+/// Bytes of raw tiles in one batch: with the open tiles of record variables and the encoded bytes, within the budget.
+fn batch_len(options: &WriterOptions) -> u64 {
+    (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).clamp(MIN_BATCH_LEN, 64 << 20)
+}
+
+/// Writes all tiles of the source.
+pub(crate) fn write_tiles<W: Write>(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+    plans: &Plans,
+    options: &WriterOptions,
+    writer: &mut ArchiveWriter<'_, W>,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    for info in arrays.iter() {
+        writer.declare(info.id, info.tiling.tile_count());
+    }
+    let limit = batch_len(options);
+    let mut batch: Vec<RawTile> = Vec::new();
+    let mut held = 0;
+    let mut flush = |batch: &mut Vec<RawTile>| -> Result<()> {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let bytes: u64 = batch.iter().map(|t| t.bytes.len() as u64).sum();
+        let encode = |scratch: &mut Scratch, raw: RawTile| {
+            let info: &ArrayInfo = arrays.get(raw.array).expect("tiles come from known arrays");
+            encode_tile(raw, info, &plans.by_array[&info.id], plans.table.chains(), scratch)
+        };
+        let encoded: Vec<_> = std::mem::take(batch).into_par_iter().map_init(Scratch::default, encode).collect();
+        for tile in encoded {
+            writer.put(tile?)?;
+        }
+        monitor.advance(bytes);
+        Ok(())
+    };
+    gather(&**classic.source(), classic.layout(), arrays, &mut |raw| {
+        held += raw.bytes.len() as u64;
+        batch.push(raw);
+        if held >= limit {
+            held = 0;
+            flush(&mut batch)?;
+        }
+        Ok(())
+    })?;
+    flush(&mut batch)
+}
