@@ -180,7 +180,7 @@ fn region_json(header: &Header, region: &Region) -> Value {
         }
         Place::Head { decoded_len } => row["decoded_length"] = (*decoded_len).into(),
         Place::SectionTable { generation } | Place::Trailer { generation } => {
-            row["generation"] = (*generation).into()
+            row["generation"] = (*generation).into();
         }
         Place::Superblock | Place::Unknown | Place::TornTail => {}
     }
