@@ -166,9 +166,39 @@ mod tests {
     }
 
     #[test]
-    fn wrong_parameters_are_refused() {
-        for bad in ["{}", "[1]", "[[1]]", "[[{}]]", r#"[[{"id":"shuffle"}]]"#, r#"[[{"id":"shuffle","elementsize":0}]]"#, r#"[[{"id":"zlib","level":10}]]"#] {
+    fn what_is_no_chain_is_refused() {
+        for bad in ["{}", "[1]", "[[1]]", "[[{}]]", r#"[[{"id":1}]]"#, "[[]"] {
             assert!(chains_from_json(bad.as_bytes(), &Limits::default()).is_err(), "{bad}");
+        }
+        let limits = Limits { chains: 2, chain_len: 1, ..Limits::default() };
+        for bad in ["[[],[],[]]", r#"[[{"id":"a"},{"id":"b"}]]"#] {
+            assert!(chains_from_json(bad.as_bytes(), &limits).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn known_ids_with_other_keys_are_kept_as_they_are_and_only_their_tiles_unreadable() {
+        for odd in [
+            r#"{"id":"shuffle"}"#,
+            r#"{"elementsize":0,"id":"shuffle"}"#,
+            r#"{"elementsize":4.0,"id":"shuffle"}"#,
+            r#"{"elementsize":4294967296,"id":"shuffle"}"#,
+            r#"{"elementsize":4,"id":"shuffle","x":1}"#,
+            r#"{"id":"zstd"}"#,
+            r#"{"id":"zstd","level":"3"}"#,
+            r#"{"id":"zstd","level":2147483648}"#,
+            r#"{"checksum":true,"id":"zstd","level":3}"#,
+            r#"{"id":"zlib"}"#,
+            r#"{"id":"zlib","level":10}"#,
+            r#"{"id":"zlib","level":-1}"#,
+        ] {
+            let text = format!("[[],[{odd}]]");
+            let chains = chains_from_json(text.as_bytes(), &Limits::default()).unwrap();
+            assert!(matches!(chains[1].0[0], StageSpec::Other(_)), "{odd}");
+            assert_eq!(chains_to_json(&chains), text);
+            let mut scratch = crate::codec::Scratch::default();
+            let e = crate::codec::decode_bytes(&chains[1], b"", &mut scratch, &mut []).unwrap_err();
+            assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
         }
     }
 }

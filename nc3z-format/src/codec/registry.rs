@@ -148,4 +148,42 @@ mod tests {
         assert!(e.is_unsupported());
         assert!(e.to_string().contains("lz9") && e.to_string().contains("\"window\":7"), "{e}");
     }
+
+    #[test]
+    fn both_ways_refuse_a_codec_before_the_end() {
+        let zstd = StageSpec::Zstd { level: 1 };
+        let shuffle = StageSpec::Shuffle { elementsize: 2 };
+        for chain in [vec![zstd.clone(), shuffle.clone()], vec![zstd.clone(), zstd.clone()], vec![shuffle, zstd.clone(), zstd]] {
+            let chain = ChainSpec(chain);
+            let mut out = Vec::new();
+            let e = encode_bytes(&chain, b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();
+            assert!(e.is_unsupported() && out.is_empty(), "{chain}");
+            let e = decode_bytes(&chain, b"abcdef", &mut Scratch::default(), &mut [0; 6]).unwrap_err();
+            assert!(e.is_unsupported(), "{chain}");
+        }
+    }
+
+    #[test]
+    fn contexts_are_sound_after_errors() {
+        let bytes: Vec<u8> = (0..3000_u32).flat_map(|i| (i / 3).to_be_bytes()).collect();
+        let mut scratch = Scratch::default();
+        for chain in chains() {
+            let mut payload = Vec::new();
+            encode_bytes(&chain, &bytes, &mut scratch, &mut payload).unwrap();
+            let mut out = vec![0; bytes.len()];
+            for at in (0..payload.len()).step_by(payload.len() / 50 + 1) {
+                payload[at] ^= 0x10;
+                let _ = decode_bytes(&chain, &payload, &mut scratch, &mut out);
+                payload[at] ^= 0x10;
+            }
+            decode_bytes(&chain, &payload, &mut scratch, &mut out).unwrap();
+            assert_eq!(out, bytes, "{chain}");
+        }
+    }
+
+    #[test]
+    fn zlib_has_levels_up_to_9() {
+        let chain = ChainSpec(vec![StageSpec::Zlib { level: 10 }]);
+        assert!(encode_bytes(&chain, b"abc", &mut Scratch::default(), &mut Vec::new()).is_err());
+    }
 }

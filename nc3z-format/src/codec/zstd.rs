@@ -120,4 +120,34 @@ mod tests {
             assert!(decode_zstd_frame(&frame[..n], 100).is_err(), "{n}");
         }
     }
+
+    #[test]
+    fn claims_of_size_are_believed_only_of_frames_that_can_hold_so_much() {
+        // Single segment, content size in four bytes: 1 GiB. One raw block of three bytes, the last.
+        let claim = [&[0x28, 0xB5, 0x2F, 0xFD, 0xA0][..], &(1_u32 << 30).to_le_bytes(), &[0x19, 0, 0], b"abc"].concat();
+        let start = std::time::Instant::now();
+        for _ in 0..200 {
+            let e = decode_zstd_frame(&claim, 1 << 30).unwrap_err();
+            assert!(e.is_corrupt() && e.to_string().contains("content size"), "{e}");
+        }
+        assert!(start.elapsed().as_millis() < 100, "nothing was filled");
+        // An honest frame of 128 MiB of zeros is as dense as frames get.
+        let zeros = vec![0; 128 << 20];
+        let frame = encode_zstd_frame(&zeros, 1).unwrap();
+        assert_eq!(decode_zstd_frame(&frame, 1 << 30).unwrap(), zeros);
+    }
+
+    #[test]
+    fn frames_without_a_size_serve_for_tiles_only_and_windows_cost_nothing() {
+        let mut out = [0; 3];
+        let untold = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x00, 0x19, 0, 0, b'a', b'b', b'c'];
+        Zstd(3).decode_into(&untold, &mut Contexts::default(), &mut out).unwrap();
+        assert_eq!(&out, b"abc");
+        assert!(decode_zstd_frame(&untold, 100).is_err());
+        // A window of 2^41 bytes: refused or decoded, but never allocated.
+        let wide = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0xF8, 0x19, 0, 0, b'a', b'b', b'c'];
+        let _ = Zstd(3).decode_into(&wide, &mut Contexts::default(), &mut out);
+        let huge = [&[0x28, 0xB5, 0x2F, 0xFD, 0xE0][..], &(1_u64 << 62).to_le_bytes(), &[1, 0, 0]].concat();
+        assert!(decode_zstd_frame(&huge, 1 << 30).is_err());
+    }
 }
