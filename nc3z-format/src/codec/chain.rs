@@ -25,7 +25,7 @@ pub enum StageSpec {
     },
     /// The numeric codec, with its parameters.
     Num(Map<String, Value>),
-    /// One that this build does not know, kept as it is.
+    /// One that this build does not know, or knows with other keys; kept as it is.
     Other(Map<String, Value>),
 }
 
@@ -62,34 +62,33 @@ impl StageSpec {
         let wrong = |what, expected: &str| Error::corrupt("chain table", None, what, expected, value.to_string());
         let Value::Object(map) = value else { return Err(wrong("filter or codec", "a JSON object")) };
         let id = map.get("id").and_then(Value::as_str).ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
-        let only = |keys: &[&str]| map.keys().all(|k| k == "id" || keys.contains(&k.as_str()));
-        Ok(match id {
-            "shuffle" if only(&["elementsize"]) => {
-                let size = map.get("elementsize").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-                let elementsize = size.filter(|n| (1..=MAX_ELEMENT_SIZE).contains(n));
-                StageSpec::Shuffle { elementsize: elementsize.ok_or_else(|| wrong("shuffle", "elementsize 1 to 65536"))? }
-            }
-            "zstd" if only(&["level"]) => {
-                let level = map.get("level").map_or(Some(0), Value::as_i64).and_then(|n| i32::try_from(n).ok());
-                StageSpec::Zstd { level: level.ok_or_else(|| wrong("zstd", "an integer level"))? }
-            }
-            "zlib" if only(&["level"]) => {
-                let level = map.get("level").map_or(Some(1), Value::as_u64).and_then(|n| u32::try_from(n).ok());
-                let level = level.filter(|n| *n <= 9);
-                StageSpec::Zlib { level: level.ok_or_else(|| wrong("zlib", "a level from 0 to 9"))? }
-            }
+        // The id and one integer, nothing else: a key that is missing or not known may change the meaning.
+        let only = |key: &str| if map.len() == 2 { map.get(key).and_then(Value::as_i64) } else { None };
+        let known = match id {
+            "shuffle" => only("elementsize")
+                .and_then(|n| u32::try_from(n).ok())
+                .and_then(|n| usize::try_from(n).ok())
+                .filter(|n| *n > 0)
+                .map(|elementsize| StageSpec::Shuffle { elementsize }),
+            "zstd" => only("level").and_then(|n| i32::try_from(n).ok()).map(|level| StageSpec::Zstd { level }),
+            "zlib" => only("level")
+                .and_then(|n| u32::try_from(n).ok())
+                .filter(|n| *n <= MAX_ZLIB_LEVEL)
+                .map(|level| StageSpec::Zlib { level }),
             NUM_ID => {
                 let mut map = map.clone();
                 map.remove("id");
-                StageSpec::Num(map)
+                Some(StageSpec::Num(map))
             }
-            _ => StageSpec::Other(map.clone()),
-        })
+            _ => None,
+        };
+        Ok(known.unwrap_or_else(|| StageSpec::Other(map.clone())))
     }
 }
 
 const NUM_ID: &str = "nc3z.num";
-const MAX_ELEMENT_SIZE: usize = 1 << 16;
+/// The highest level of zlib.
+pub(super) const MAX_ZLIB_LEVEL: u32 = 9;
 
 /// A chain: filters, then at most one codec, in the order in which they are applied when writing. Empty: store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,7 +103,7 @@ impl ChainSpec {
     /// Reads a JSON array.
     ///
     /// # Errors
-    /// Not an array of objects with ids, known ids with wrong parameters, more stages than `limits` allow.
+    /// Not an array of objects with ids, more stages than `limits` allow.
     pub fn from_value(value: &Value, limits: &Limits) -> Result<Self> {
         let Value::Array(stages) = value else {
             return Err(Error::corrupt("chain table", None, "chain", "a JSON array", value.to_string()));

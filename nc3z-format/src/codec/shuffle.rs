@@ -1,8 +1,7 @@
 //! Byte shuffle, as HDF5's filter 2 and NumCodecs' `shuffle` do it: all first bytes, all second bytes, …; what is left over at
 //! the end stays as it is.
 
-use super::registry::ByteStage;
-use super::zstd::Contexts;
+use super::registry::{ByteStage, Contexts};
 use crate::error::{Error, Result};
 
 /// The filter, with its element size.
