@@ -19,7 +19,7 @@ impl<'a> Cursor<'a> {
 
     /// Absolute offset of the next byte.
     pub fn offset(&self) -> u64 {
-        self.base + self.at as u64
+        self.base.saturating_add(self.at as u64)
     }
 
     /// Bytes left.
@@ -143,6 +143,12 @@ impl<'a> Cursor<'a> {
         }
         Err(Error::corrupt(self.section, self.offset(), "bytes after the end", 0, self.left()))
     }
+}
+
+/// Room for `n` more elements, or a limit error: memory that input asks for is never a reason to abort.
+pub(crate) fn reserve<T>(out: &mut Vec<T>, section: &'static str, what: &'static str, n: usize) -> Result<()> {
+    out.try_reserve_exact(n)
+        .map_err(|_| Error::limit(section, None, what, out.capacity() as u64, (out.len() as u64).saturating_add(n as u64)))
 }
 
 /// Appends a LEB128 integer.

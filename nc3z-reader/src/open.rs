@@ -221,6 +221,8 @@ fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Traile
     let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
     let error = match Trailer::decode(bytes, at, &superblock.salt) {
         Ok(trailer) => return check_trailer(trailer, superblock).map(|t| (at, t)),
+        // A good trailer that needs what this build lacks: never fall back to an older one.
+        Err(e) if e.is_unsupported() => return Err(e.into()),
         Err(e) => e,
     };
     let mut end = len;
@@ -229,7 +231,7 @@ fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Traile
         // Overlap, so that a trailer on the border of two windows is seen whole.
         let stop = (end + TRAILER_LEN as u64).min(len);
         let window = tail.range(begin, stop - begin, "archive")?;
-        if let Some((offset, trailer)) = Trailer::find_last(&window, begin, &superblock.salt) {
+        if let Some((offset, trailer)) = Trailer::find_last(&window, begin, &superblock.salt)? {
             return check_trailer(trailer, superblock).map(|t| (offset, t));
         }
         end = begin;

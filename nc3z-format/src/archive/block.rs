@@ -96,6 +96,9 @@ impl BlockHeader {
             return Err(Error::corrupt(SECTION, offset + CRC_AT as u64, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
         }
         let (generation, array) = (c.u32("generation")?, ArrayId(c.u32("variable")?));
+        if generation == 0 {
+            return Err(Error::corrupt(SECTION, offset + 4, "generation", "at least 1", 0));
+        }
         let kind = c.u8("kind")?;
         let kind = BlockKind::ALL.into_iter().find(|k| *k as u8 == kind);
         let kind = kind.ok_or_else(|| Error::unsupported(SECTION, offset + 12, "unknown kind of block"))?;

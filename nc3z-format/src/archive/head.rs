@@ -89,7 +89,7 @@ impl HeadParts {
     /// Splits the decoded form.
     ///
     /// # Errors
-    /// Damage, limits.
+    /// Damage, limits, a chain 0 other than `[]`.
     pub fn split(decoded: &[u8], limits: &Limits) -> Result<Self> {
         let mut c = Cursor::new(SECTION, 0, decoded);
         let len = c.varint_up_to("header length", decoded.len())?;
@@ -100,6 +100,10 @@ impl HeadParts {
         let len = c.varint_up_to("chain table length", decoded.len())?;
         let at = c.offset();
         let chains = chains_from_json(c.split("chain table", len)?, limits).map_err(|e| e.within(SECTION, at))?;
+        if chains.first().is_none_or(|chain| !chain.0.is_empty()) {
+            let found = chains.first().map_or_else(|| "none".to_owned(), ToString::to_string);
+            return Err(Error::corrupt(SECTION, at, "chain 0", "[]", found));
+        }
         let rest_at = c.offset();
         Ok(HeadParts { header, chains, rest: c.rest().to_vec(), rest_at })
     }
@@ -117,6 +121,12 @@ impl HeadParts {
                 n => Ok(n),
             }
         };
+        // Each layout and each tile length is at least a byte, each chunk length too: compared before memory is asked for.
+        let least = ranks.len().saturating_add(paddings).saturating_add(1);
+        if least > c.left() {
+            let (needed, left) = (least as u64, c.left() as u64);
+            return Err(Error::truncated(SECTION, c.offset(), "tile layouts", needed - left, left));
+        }
         let mut layouts = Vec::with_capacity(ranks.len());
         for &rank in ranks {
             let at = c.offset();

@@ -1,6 +1,8 @@
 //! Index entries, and the tree of pages that holds them.
 
-use super::forever::{ENTRY_LEN, FANOUT, LEAF_ENTRIES, PAGE_HEADER_LEN, PAGE_LEN};
+use super::forever::{
+    ALIGN, ENTRY_LEN, FANOUT, HEAD_OFFSET, LEAF_ENTRIES, MAX_STORED_LEN, PAGE_HEADER_LEN, PAGE_LEN,
+};
 use super::ids::ArrayId;
 use super::salt::Salt;
 use crate::bytes::Cursor;
@@ -69,7 +71,7 @@ impl IndexEntry {
     /// Reads an entry that stands at `at` of its section; fields that its kind does not use must be zero.
     ///
     /// # Errors
-    /// Damage, an unknown kind.
+    /// Damage, an unknown kind, an offset where no block can be, a length that no block has.
     pub fn decode(bytes: &[u8; ENTRY_LEN], at: u64) -> Result<Self> {
         let mut c = Cursor::new("index entry", at, bytes);
         let kind = c.u8("kind")?;
@@ -88,6 +90,16 @@ impl IndexEntry {
         };
         if entry.encode() != *bytes {
             return Err(Error::corrupt("index entry", at, "unused fields of this kind", 0, "not zero"));
+        }
+        if matches!(kind, 1 | 3) {
+            if offset < HEAD_OFFSET || !offset.is_multiple_of(ALIGN) {
+                let expected = "a multiple of 8 behind the superblock";
+                return Err(Error::corrupt("index entry", at.saturating_add(8), "offset", expected, offset));
+            }
+            if len > MAX_STORED_LEN {
+                let expected = format!("at most {MAX_STORED_LEN}");
+                return Err(Error::corrupt("index entry", at.saturating_add(4), "length", expected, len));
+            }
         }
         Ok(entry)
     }
@@ -165,11 +177,14 @@ impl<'a> Page<'a> {
     /// Checks that it is the page of this array and level on the way to `tile`, and as full as `tile_count` asks for.
     ///
     /// # Errors
-    /// Another page.
+    /// Another page; no such tile.
     pub fn expect(&self, array: ArrayId, level: u16, tile: u64, tile_count: u64) -> Result<()> {
         let wrong = |what, expected: String, found: String| {
             Err(Error::corrupt("index page", self.offset, what, expected, found))
         };
+        if tile >= tile_count {
+            return Err(Error::invalid(format!("tile {tile} of {array}: it has {tile_count}")));
+        }
         if self.array != array {
             return wrong("variable", array.to_string(), self.array.to_string());
         }
@@ -218,11 +233,18 @@ impl<'a> Page<'a> {
     /// The child on the way to a tile.
     ///
     /// # Errors
-    /// A tile that is not below this page.
+    /// A tile that is not below this page; a child that does not stand before this page, as all children do, so that there
+    /// are no cycles.
     pub fn child(&self, tile: u64) -> Result<u64> {
         let at = self.slot(tile, reach(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;
-        Ok(u64::from_le_bytes(self.bytes[from..from + 8].try_into().expect("8 bytes")))
+        let child = u64::from_le_bytes(self.bytes[from..from + 8].try_into().expect("8 bytes"));
+        if child < HEAD_OFFSET || !child.is_multiple_of(ALIGN) || child >= self.offset {
+            let expected = format!("a multiple of {ALIGN} from {HEAD_OFFSET}, below {}", self.offset);
+            let at = self.offset.saturating_add(from as u64);
+            return Err(Error::corrupt("index page", at, "offset of a child page", expected, child));
+        }
+        Ok(child)
     }
 
     fn slot(&self, tile: u64, each: u64) -> Result<usize> {
@@ -332,7 +354,7 @@ mod tests {
     use super::*;
 
     fn entry(i: u64) -> IndexEntry {
-        IndexEntry::Stored { offset: i * 8, len: 7, chain: 1, check: 9 }
+        IndexEntry::Stored { offset: 160 + i * 8, len: 7, chain: 1, check: 9 }
     }
 
     fn find(pages: &[u8], base: u64, salt: &Salt, root: u64, tiles: u64, tile: u64) -> Result<IndexEntry> {
@@ -396,7 +418,7 @@ mod tests {
             IndexEntry::Absent,
             entry(3),
             IndexEntry::Constant { value: [1, 2, 3, 4, 0, 0, 0, 0] },
-            IndexEntry::Packed { offset: 8, start: 9, len: 10, chain: 11, check: 12 },
+            IndexEntry::Packed { offset: 168, start: 9, len: 10, chain: 11, check: 12 },
             IndexEntry::Lost,
         ];
         for e in entries {
