@@ -76,8 +76,28 @@ fn every_byte_of_an_archive_has_a_row() {
 }
 
 #[test]
+fn members_of_a_container_are_listed() {
+    let dir = Dir::with(&[("a.nc", &sample::small())]);
+    dir.nc3z(&["archive", "a.nc", "-o", "a.nc3z"]).exits(0);
+    let regions = regions(&dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json());
+    let members: Vec<&Value> =
+        regions.iter().flat_map(|r| r["members"].as_array().into_iter().flatten()).collect();
+    let tas = members.iter().find(|m| m["variable"] == json!("tas") && m["array"] == json!("variable"));
+    assert_eq!(tas.map(|m| number(m, "tile")), Some(0));
+    assert!(members.iter().all(|m| number(m, "start") > 4));
+    let text = dir.nc3z(&["layout", "a.nc3z"]).exits(0).text();
+    assert!(text.contains("  tile 0 of tas, "), "{text}");
+}
+
+#[test]
 fn keys_of_the_json_are_stable() {
-    let layout = archived().nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+    let dir = archived();
+    dir.write("b.nc", &sample::small());
+    dir.nc3z(&["archive", "b.nc", "-o", "b.nc3z"]).exits(0);
+    let mut layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+    let small = dir.nc3z(&["layout", "--json", "b.nc3z"]).exits(0).json();
+    layout["original"] = small["original"].clone();
+    layout["regions"].as_array_mut().unwrap().extend(small["regions"].as_array().unwrap().clone());
     let keys = keys(&layout).lines().filter(|l| !l.starts_with(".chains[]")).collect::<Vec<_>>().join("\n");
     assert_snapshot("layout-archive-keys.txt", &(keys + "\n"));
 }
