@@ -1,6 +1,6 @@
 //! An open archive: immutable facts behind an `Arc`, and access to them.
 
-use crate::block::{Containers, Pages};
+use crate::block::{Containers, Dictionaries, Pages};
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::{OpenOptions, Parts};
 use crate::source::{self, SharedSource};
@@ -18,7 +18,7 @@ pub struct Archive {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What an open archive knows. Nothing here changes but the two caches, which hold only verified bytes.
+/// What an open archive knows. Nothing here changes but the three caches, which hold only verified bytes.
 pub(crate) struct Inner {
     pub(crate) source: SharedSource,
     pub(crate) limits: Limits,
@@ -34,6 +34,7 @@ pub(crate) struct Inner {
     pub(crate) table: VariableTable,
     pub(crate) metadata: Metadata,
     pub(crate) containers: Containers,
+    pub(crate) dictionaries: Dictionaries,
     pub(crate) pages: Pages,
 }
 

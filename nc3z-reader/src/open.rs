@@ -1,7 +1,7 @@
 //! Opening: superblock, trailer, sections; O(sections), never O(blocks).
 
 use crate::archive::Inner;
-use crate::block::{Containers, Pages};
+use crate::block::{Containers, Dictionaries, Pages};
 use crate::error::{Error, Result};
 use crate::source::{ByteSource, SharedSource};
 use bytes::Bytes;
@@ -149,6 +149,7 @@ impl Parts {
             table,
             metadata,
             containers: Containers::new(),
+            dictionaries: Dictionaries::new(),
             pages: Pages::new(),
         })
     }

@@ -6,7 +6,7 @@ use crate::gather::RawTile;
 use crate::options::PACK_LEN;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Scratch, encode_bytes};
+use nc3z_format::codec::{ChainSpec, Scratch, TileCoder, TileShape, encode_bytes, encode_tile as encode_payload};
 
 /// What is stored of one tile.
 #[derive(Debug)]
@@ -52,7 +52,12 @@ pub(crate) fn encode_tile(
     }
     let mut payload = Vec::new();
     let mut chain = plan.chain;
-    encode_bytes(&chains[usize::from(chain)], &bytes, scratch, &mut payload)?;
+    let coder = match &plan.num {
+        Some(num) => TileCoder::Num(num),
+        None => TileCoder::Bytes(&chains[usize::from(chain)]),
+    };
+    let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
+    encode_payload(coder, &bytes, &shape, scratch, &mut payload)?;
     if payload.len() >= bytes.len() {
         (chain, payload) = (0, bytes);
     }

@@ -1,14 +1,14 @@
 //! Gather, encode in parallel, emit in order; batches bound the memory.
 
-use crate::choose::{ArrayPlan, ChainTable, choose, sample_ranges};
+use crate::choose::{ArrayPlan, ChainTable, Subject, choose, sample_ranges};
 use crate::encode::encode_tile;
 use crate::error::{ErrorKind, Result};
 use crate::gather::{RawTile, gather};
 use crate::options::{PACK_LEN, RECORD_TILES_LEN, WriterOptions};
 use crate::writer::ArchiveWriter;
-use nc3z_format::archive::ArrayId;
+use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::classic::Records;
+use nc3z_format::classic::{Attribute, Records, VarId};
 use nc3z_format::codec::Scratch;
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
@@ -40,10 +40,33 @@ impl Plans {
                 None if info.total_bytes() <= PACK_LEN => Vec::new(),
                 None => read_samples(classic, info)?,
             };
-            by_array.insert(info.id, choose(info, options.preset, &samples, &mut table, &mut scratch)?);
+            let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan(classic, info, sink);
+            let subject = Subject { info, samples, fills: fill_values(classic, info), scan: &scan };
+            by_array.insert(info.id, choose(&subject, options.preset, &mut table, &mut scratch)?);
         }
         Ok(Plans { table, by_array })
     }
+}
+
+/// Values of the variable's `_FillValue` and `missing_value` attributes, big-endian, where they have its type.
+fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
+    let Role::Variable(v) = info.id.role() else { return Vec::new() };
+    let named = |a: &&Attribute| a.ty == info.ty && (a.name == b"_FillValue" || a.name == b"missing_value");
+    let attributes = classic.header().variables[v as usize].attributes.iter().filter(named);
+    attributes.filter_map(|a| a.values.get(..a.ty.size())).map(<[u8]>::to_vec).collect()
+}
+
+/// The whole array, piece after piece.
+fn scan(classic: &ClassicFile, info: &ArrayInfo, sink: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
+    for tile in 0..info.tiling.tile_count() {
+        let (first, len) = info.tile_bytes(tile)?;
+        let mut bytes = vec![0; len];
+        classic.read_array_bytes(info.id, first, &mut bytes)?;
+        if !sink(&bytes) {
+            break;
+        }
+    }
+    Ok(())
 }
 
 fn read_samples(classic: &ClassicFile, info: &ArrayInfo) -> Result<Vec<Vec<u8>>> {
@@ -109,6 +132,12 @@ pub(crate) fn write_tiles<W: Write>(
 ) -> Result<()> {
     for info in arrays.iter() {
         writer.declare(info.id, info.tiling.tile_count());
+    }
+    for (array, plan) in &plans.by_array {
+        if let (Role::Variable(v), Some(dictionary)) = (array.role(), plan.dictionary()) {
+            let ty = arrays.variable(VarId(v)).ty;
+            writer.put_definition(v, 0, dictionary.encode_definition(ty)?)?;
+        }
     }
     let limit = batch_len(options);
     let mut batch: Vec<RawTile> = Vec::new();

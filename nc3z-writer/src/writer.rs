@@ -126,6 +126,18 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         Ok(())
     }
 
+    /// Writes a definition of a variable; definitions come before the tiles that need them.
+    pub(crate) fn put_definition(&mut self, variable: u32, number: u64, bytes: Vec<u8>) -> Result<()> {
+        let array = ArrayId::definitions(variable);
+        self.declare(array, 1);
+        let len = u32::try_from(bytes.len()).expect("a definition has at most 65,536 values");
+        let crc = crc32fast::hash(&bytes);
+        let header = self.header(BlockKind::Definition, array, number, 0, len, crc, &bytes);
+        let (offset, check) = self.block(&header, &bytes)?;
+        self.set(array, number, IndexEntry::Stored { offset, len, chain: 0, check });
+        Ok(())
+    }
+
     #[expect(clippy::too_many_arguments, reason = "these are the fields of the block header")]
     fn header(
         &self,

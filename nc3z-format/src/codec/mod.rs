@@ -6,12 +6,14 @@
 mod chain;
 mod registry;
 mod shuffle;
+mod tile;
 mod zlib;
 mod zstd;
 
 pub use chain::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
 pub use registry::{ByteStage, decode_bytes, encode_bytes};
 pub use shuffle::{shuffle, unshuffle};
+pub use tile::{TileCoder, TileShape, decode_tile, dictionary_number, encode_tile, words_of};
 pub use zstd::{decode_zstd_frame, encode_zstd_frame};
 
 /// Contexts and buffers that outlive one call; one for each thread.
@@ -20,6 +22,8 @@ pub struct Scratch {
     zstd: zstd::Contexts,
     /// Buffers between the stages of a chain.
     between: [Vec<u8>; 2],
+    num: crate::num::Scratch,
+    words: crate::num::Pool,
 }
 
 impl std::fmt::Debug for Scratch {

@@ -45,7 +45,7 @@ pub fn encode_bytes(chain: &ChainSpec, input: &[u8], scratch: &mut Scratch, out:
         out.extend_from_slice(input);
         return Ok(());
     };
-    let Scratch { zstd, between: [held, next] } = scratch;
+    let Scratch { zstd, between: [held, next], .. } = scratch;
     let mut current = input;
     for spec in filters {
         next.clear();
@@ -70,7 +70,7 @@ pub fn decode_bytes(chain: &ChainSpec, payload: &[u8], scratch: &mut Scratch, ou
     if codecs == 0 && payload.len() != out.len() {
         return Err(Error::corrupt("payload", None, "length", out.len(), payload.len()));
     }
-    let Scratch { zstd, between: [held, next] } = scratch;
+    let Scratch { zstd, between: [held, next], .. } = scratch;
     match &stages[..] {
         [] => out.copy_from_slice(payload),
         [only] => only.decode_into(payload, zstd, out)?,

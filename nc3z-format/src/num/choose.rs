@@ -47,15 +47,33 @@ fn piece<'a, W>(sample: &'a [W], geom: &Geometry) -> &'a [W] {
         let s = index(stride).max(1);
         (PIECE / s).max(least).saturating_mul(s)
     };
-    let (row, plane) = (index(geom.row).max(1), index(geom.plane).max(1));
+    let plane = index(geom.plane).max(1);
     let len = if plane > 1 && plane <= PIECE {
         whole(geom.plane, 4)
     } else if plane > PIECE && plane <= 4 * PIECE {
         2 * plane
     } else {
-        whole(geom.row, 1).max(row)
+        whole(geom.row.min(PIECE as u64), 1)
     };
     &sample[..sample.len().min(len).min(8 * PIECE)]
+}
+
+/// The pieces of all samples: one of each, or several of a lone one.
+fn pieces<'a, W>(samples: &[&'a [W]], geom: &Geometry) -> Vec<&'a [W]> {
+    let mut out: Vec<&[W]> = samples.iter().filter(|s| !s.is_empty()).map(|s| piece(s, geom)).collect();
+    if let (&[first], Some(&sample)) = (out.as_slice(), samples.iter().find(|s| !s.is_empty())) {
+        let (len, left) = (first.len(), sample.len() - first.len());
+        let unit = [geom.plane, geom.row].map(index).into_iter().find(|&u| u > 1 && u <= len).unwrap_or(1);
+        if left >= 2 * len {
+            let middle = left / 2 / unit * unit;
+            out.push(&sample[middle..middle + len]);
+        }
+        if left >= len {
+            let last = left / unit * unit;
+            out.push(&sample[last..last + len]);
+        }
+    }
+    out
 }
 
 /// The most frequent pattern, if it is worth a mask.
@@ -161,7 +179,7 @@ impl<W: Word> Chooser<'_, W> {
     fn score(&mut self, plan: &EncodePlan) -> Result<u64> {
         let mut sum = self.share(plan) << 19;
         for p in &self.pieces {
-            let staged = stage(p, self.ty, self.geom, plan, &mut self.scratch)?;
+            let staged = stage(p, self.ty, self.geom, plan, &mut self.scratch, false)?;
             sum += (staged.side_len() as u64) << 19;
             if !staged.is_all_masked() {
                 sum += estimate(W::pool(&mut self.scratch.mapped), staged.is_signed());
@@ -170,14 +188,16 @@ impl<W: Word> Chooser<'_, W> {
         Ok(sum)
     }
 
-    /// Real bytes of a plan on all pieces.
-    fn size(&mut self, plan: &EncodePlan) -> Result<u64> {
+    /// Real bytes of a plan on some pieces, with what the plan costs besides, in hundredths.
+    fn size(&mut self, plan: &EncodePlan, pieces: std::ops::Range<usize>) -> Result<u64> {
         let mut out = Vec::new();
-        for p in &self.pieces {
-            let mut staged = stage(p, self.ty, self.geom, plan, &mut self.scratch)?;
+        for p in &self.pieces[pieces] {
+            let mut staged = stage(p, self.ty, self.geom, plan, &mut self.scratch, false)?;
             finish::<W>(&mut staged, p.len(), self.geom, plan, &mut self.scratch, &mut out)?;
         }
-        Ok(out.len() as u64 + self.share(plan))
+        // Small words decode slowly through contexts: those must be worth 2 in 100.
+        let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
+        Ok(out.len() as u64 * if slow { 102 } else { 100 })
     }
 
     /// All predictors that the longest piece can show.
@@ -202,11 +222,13 @@ impl<W: Word> Chooser<'_, W> {
             Effort::Max => 5,
         };
         let mut trials = Vec::new();
-        for (_, plan) in scored.into_iter().take(keep) {
+        for (i, (_, plan)) in scored.into_iter().take(keep).enumerate() {
             if self.effort != Effort::Fast {
                 trials.push(plan.clone());
             }
-            trials.push(EncodePlan { coder: Coder::Planes, ..plan });
+            if i < 2 || self.effort == Effort::Max {
+                trials.push(EncodePlan { coder: Coder::Planes, ..plan });
+            }
         }
         trials.push(self.plan(DomainPlan::Ord, Strides::NONE, Coder::Zstd));
         trials.push(self.plan(DomainPlan::Ord, Strides::NONE, Coder::Planes));
@@ -214,12 +236,21 @@ impl<W: Word> Chooser<'_, W> {
         if let Some(rank) = domains.iter().find(|d| matches!(d, DomainPlan::Rank(_))) {
             trials.push(self.plan(rank.clone(), Strides::NONE, Coder::Planes));
         }
+        // All on the middle piece, then the best of those on the others.
+        let (middle, count) = (self.pieces.len() / 2, self.pieces.len());
+        let share = |c: &Self, p: &EncodePlan, part: u64| c.share(p) * 100 / part;
         let mut sized = Vec::new();
         for plan in trials {
-            // Small words decode slowly through contexts: those must be worth 2 in 100.
-            let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
-            let size = self.size(&plan)? * if slow { 102 } else { 100 };
-            sized.push((size, plan));
+            let size = self.size(&plan, middle..middle + 1)?;
+            sized.push((size + share(self, &plan, count as u64), size, plan));
+        }
+        sized.sort_by_key(|s| s.0);
+        sized.truncate(4);
+        for (total, first, plan) in &mut sized {
+            *total = *first
+                + self.size(plan, 0..middle)?
+                + self.size(plan, middle + 1..count)?
+                + share(self, plan, 1);
         }
         sized.sort_by_key(|s| s.0);
         let level = match self.effort {
@@ -227,7 +258,7 @@ impl<W: Word> Chooser<'_, W> {
             Effort::Default if W::BITS > 8 => 9,
             Effort::Default | Effort::Max => 19,
         };
-        Ok(sized.into_iter().take(4).map(|(_, p)| EncodePlan { level, ..p }).collect())
+        Ok(sized.into_iter().map(|(_, _, p)| EncodePlan { level, ..p }).collect())
     }
 }
 
@@ -260,7 +291,11 @@ pub fn choose_with<W: Word>(
     if ty.size() != W::BYTES {
         return Err(Error::invalid(format!("words of {} bytes for type {ty}", W::BYTES)));
     }
-    let pieces: Vec<&[W]> = samples.iter().filter(|s| !s.is_empty()).map(|s| piece(s, geom)).collect();
+    let mut pieces = pieces(samples, geom);
+    if pieces.len() > 2 && pieces.iter().map(|p| p.len()).sum::<usize>() > 8 * PIECE {
+        // Large planes: two pieces, the first and the last.
+        pieces.drain(1..pieces.len() - 1);
+    }
     let total: u64 = pieces.iter().map(|p| p.len() as u64).sum();
     if total == 0 {
         return Ok(Candidates { plans: vec![EncodePlan::default()], ..Candidates::default() });
@@ -272,7 +307,7 @@ pub fn choose_with<W: Word>(
     let own;
     let (dict, dict_share) = match dict {
         Some((d, elements)) => {
-            let bytes = d.encode_definition(ty)?.len() as u64;
+            let bytes = d.definition_estimate(ty)?;
             (Some(d), bytes * total / elements.max(total))
         }
         None if may_rank && count * 6 < valid && samples.len() > 1 => {

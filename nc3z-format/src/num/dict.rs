@@ -114,6 +114,19 @@ impl Dictionary {
         }
     }
 
+    /// Bytes of the stored form, at most; cheaper than making it.
+    pub(super) fn definition_estimate(&self, ty: NcType) -> Result<u64> {
+        let plan = EncodePlan { strides: Strides::W, coder: Coder::Ctx, ..EncodePlan::default() };
+        let (mut scratch, mut out, none) = (Scratch::new(), Vec::new(), Geometry::default());
+        match ty.size() {
+            1 => encode(self.patterns::<u8>(), ty, &none, &plan, &mut scratch, &mut out)?,
+            2 => encode(self.patterns::<u16>(), ty, &none, &plan, &mut scratch, &mut out)?,
+            4 => encode(self.patterns::<u32>(), ty, &none, &plan, &mut scratch, &mut out)?,
+            _ => encode(self.patterns::<u64>(), ty, &none, &plan, &mut scratch, &mut out)?,
+        }
+        Ok(out.len() as u64 + 3)
+    }
+
     fn encode_words<W: Word>(&self, ty: NcType) -> Result<Vec<u8>> {
         let words = self.patterns::<W>();
         if words.len() != self.len {
@@ -165,11 +178,13 @@ impl Dictionary {
     /// Ranks to patterns.
     pub(super) fn lookup<W: Word>(&self, grid: &mut [W]) -> Result<()> {
         let table = self.patterns::<W>();
+        let most = grid.iter().copied().max().unwrap_or_default().to_u64();
+        if most >= table.len() as u64 {
+            return Err(bad("rank", format_args!("< {}", table.len()), most));
+        }
+        // All ranks are in range, checked just now; the default is never taken.
         for w in grid {
-            let rank = w.to_u64();
-            *w = *table
-                .get(index(rank))
-                .ok_or_else(|| bad("rank", format_args!("< {}", table.len()), rank))?;
+            *w = table.get(index(w.to_u64())).copied().unwrap_or_default();
         }
         Ok(())
     }

@@ -198,13 +198,14 @@ fn map_domain<W: Word>(
 }
 
 /// All stages but the last. The residuals of the valid elements stand in `scratch.mapped`, zigzagged where
-/// the coder wants that.
+/// the coder wants that. `with_mask`: else the mask part stays empty, for comparisons of size.
 pub(super) fn stage<W: Word>(
     elements: &[W],
     ty: NcType,
     geom: &Geometry,
     plan: &EncodePlan,
     scratch: &mut Scratch,
+    with_mask: bool,
 ) -> Result<Staged> {
     let n = elements.len();
     let mut staged = Staged::default();
@@ -217,7 +218,7 @@ pub(super) fn stage<W: Word>(
                 W::put_le(&[pattern], &mut staged.mask);
                 return Ok(staged);
             }
-            if runs.valid < n {
+            if runs.valid < n && with_mask {
                 staged.stages.mask = 1;
                 mask::encode(pattern, valid, geom, plan.level.min(9), zstd, &mut staged.mask)?;
             }
@@ -317,7 +318,7 @@ pub fn encode<W: Word>(
         return Err(Error::invalid(format!("{n} elements of {} bytes of type {ty}", W::BYTES)));
     }
     let start = out.len();
-    let mut staged = stage(elements, ty, geom, plan, scratch)?;
+    let mut staged = stage(elements, ty, geom, plan, scratch, true)?;
     finish::<W>(&mut staged, n, geom, plan, scratch, out)?;
     if out.len() - start > n * W::BYTES + 3 {
         // Nothing was gained: integers as they are.

@@ -38,32 +38,28 @@ impl Runs {
         }
     }
 
-    /// Runs of the non-zero bytes of `valid`.
+    /// Runs of the bytes of `valid` that are 0xFF; the others are 0.
     fn scan(&mut self, valid: &[u8]) {
         self.clear();
-        let mut start = None;
-        let mut i = 0;
-        while i < valid.len() {
-            // Eight equal bytes that continue the current state need no closer look.
-            if let Some(eight) = valid[i..].first_chunk::<8>() {
-                let same = if start.is_some() { u64::MAX } else { 0 };
-                if u64::from_le_bytes(*eight) == same {
-                    i += 8;
-                    continue;
+        let (mut start, mut open) = (0usize, 0u64);
+        for (at, block) in (0..).step_by(64).zip(valid.chunks(64)) {
+            let bits = pack(block);
+            // A one wherever the state changes; beyond the end nothing does.
+            let known = u64::MAX >> (64 - block.len());
+            let mut changes = (bits ^ (bits << 1 | open)) & known;
+            while changes != 0 {
+                let here = at + changes.trailing_zeros() as usize;
+                if open == 0 {
+                    start = here;
+                } else {
+                    self.push(start..here);
                 }
+                open ^= 1;
+                changes &= changes - 1;
             }
-            match (start, valid[i] != 0) {
-                (None, true) => start = Some(i),
-                (Some(s), false) => {
-                    self.push(s..i);
-                    start = None;
-                }
-                _ => {}
-            }
-            i += 1;
         }
-        if let Some(s) = start {
-            self.push(s..valid.len());
+        if open == 1 {
+            self.push(start..valid.len());
         }
     }
 
@@ -93,6 +89,32 @@ impl Runs {
             grid.copy_within(run.clone(), to);
             to += run.len();
         }
+    }
+}
+
+/// Bit i = bit 0 of byte i, of at most 64 bytes.
+fn pack(block: &[u8]) -> u64 {
+    let (eights, rest) = block.as_chunks::<8>();
+    let mut bits = 0;
+    for (i, eight) in eights.iter().enumerate() {
+        // The product gathers the low bits of the eight bytes in its top byte.
+        let ones = u64::from_le_bytes(*eight) & 0x0101_0101_0101_0101;
+        bits |= (ones.wrapping_mul(0x0102_0408_1020_4080) >> 56) << (8 * i);
+    }
+    let tail = 8 * eights.len();
+    rest.iter().enumerate().fold(bits, |bits, (i, &b)| bits | u64::from(b & 1) << (tail + i))
+}
+
+/// Undoes the exclusive or with the reference, block by block of its length.
+#[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn undo_reference(valid: &mut [u8], r: usize) {
+    let mut at = r;
+    while at < valid.len() {
+        let (done, rest) = valid.split_at_mut(at);
+        for (a, b) in rest.iter_mut().zip(&done[at - r..]) {
+            *a ^= *b;
+        }
+        at += r;
     }
 }
 
@@ -231,8 +253,8 @@ pub(super) fn decode<W: Word>(
         frame::take_bytes(cursor.rest(), 1..=n + 1, zstd, content)?;
         expand_runs(content, n, valid)?;
     }
-    for i in r..if r > 0 { n } else { 0 } {
-        valid[i] ^= valid[i - r];
+    if r > 0 {
+        undo_reference(valid, r);
     }
     runs.scan(valid);
     if runs.valid == 0 || runs.valid == n {

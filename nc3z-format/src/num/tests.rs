@@ -309,7 +309,7 @@ fn definitions_reject_what_is_not_a_dictionary() {
 /// The payload of a plan, even where it is longer than the elements.
 fn unguarded<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
-    let mut staged = encode::stage(elements, ty, geom, plan, &mut scratch).unwrap();
+    let mut staged = encode::stage(elements, ty, geom, plan, &mut scratch, true).unwrap();
     encode::finish::<W>(&mut staged, elements.len(), geom, plan, &mut scratch, &mut out).unwrap();
     assert_eq!(decoded::<W>(&out, elements.len(), ty, geom, plan).unwrap(), elements);
     out

@@ -5,7 +5,8 @@ use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, IndexEntry};
-use nc3z_format::codec::{Scratch, decode_bytes};
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{Scratch, TileShape, decode_tile};
 use std::cell::RefCell;
 
 thread_local! {
@@ -49,12 +50,13 @@ impl Inner {
     /// Decodes a tile into exactly `out`, whose length the caller took from the array's tiling.
     pub(crate) fn decode_tile(&self, array: ArrayId, tile: u64, out: &mut [u8]) -> Result<()> {
         let place = || format!("{}, tile {tile}", self.describe(array));
+        let missing = || FormatError::invalid(format!("there is no {array}"));
+        let info = self.arrays.get(array).ok_or_else(missing)?;
         match self.entry(array, tile)? {
             IndexEntry::Stored { offset, len, chain, check } => {
                 let block = self.read_block(offset, len, check, &place)?;
                 block.expect(BlockKind::Tile, array, tile, chain, out.len(), &place)?;
-                let chain = self.chain(chain, place)?;
-                with_scratch(|s| decode_bytes(chain, &block.payload, s, out)).map_err(|e| e.within(&place(), offset))?;
+                self.decode_payload(info, tile, chain, &block.payload, out, &place)?;
                 check_crc(out, block.header.decoded_crc, offset, "CRC of the decoded tile", &place)
             }
             IndexEntry::Packed { offset, start, len, chain, check } => {
@@ -63,12 +65,11 @@ impl Inner {
                 let stored = begin.checked_add(len as usize).and_then(|end| container.get(begin..end)).ok_or_else(|| {
                     FormatError::corrupt(place(), offset, "place in the container", container.len(), begin)
                 })?;
-                let chain = self.chain(chain, place)?;
-                with_scratch(|s| decode_bytes(chain, stored, s, out)).map_err(|e| e.within(&place(), offset))?;
+                self.decode_payload(info, tile, chain, stored, out, &place)?;
                 check_crc(out, check, offset, "CRC of the decoded tile", &place)
             }
             IndexEntry::Constant { value } => {
-                let size = self.arrays.get(array).map_or(1, |i| i.ty.size());
+                let size = info.ty.size();
                 if value[size..].iter().any(|&b| b != 0) {
                     return Err(FormatError::corrupt(place(), None, "rest of a constant", 0, "not zero").into());
                 }
@@ -80,6 +81,23 @@ impl Inner {
             }
             IndexEntry::Lost => Err(FormatError::corrupt(place(), None, "tile", "whole", "lost to damage").into()),
         }
+    }
+
+    /// Runs a payload through its chain.
+    fn decode_payload(
+        &self,
+        info: &ArrayInfo,
+        tile: u64,
+        chain: u16,
+        payload: &[u8],
+        out: &mut [u8],
+        place: &dyn Fn() -> String,
+    ) -> Result<()> {
+        let chain = self.chain(chain, place)?;
+        let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
+        let dictionary = self.dictionaries.for_tile(self, info.id, info.ty, chain)?;
+        with_scratch(|s| decode_tile(chain, payload, &shape, dictionary.as_deref(), s, out))
+            .map_err(|e| e.within(&place(), 0).into())
     }
 
     /// Reads a block and checks header and payload.

@@ -101,14 +101,14 @@ fn four_lanes(
     let outputs = t0.iter_mut().zip(t1).zip(t2).zip(t3);
     for ((((&c0, &c1), &c2), &c3), (((t0, t1), t2), t3)) in inputs.zip(outputs) {
         let Some(mut w) = load(padded, at) else { return false };
+        let mut sum = 0u32;
         macro_rules! lane {
             ($c:ident, $s:ident, $t:ident) => {
                 let e = entries[usize::from($c.wrapping_add($s))];
-                *$t = low8(u64::from(e));
-                let nb = e >> 8 & 15;
-                $s = low16((e >> 16).wrapping_add(low16_bits(w, nb)));
-                w >>= nb;
-                at += nb as usize;
+                *$t = low8(u64::from(e >> 8));
+                $s = low16((e >> 16).wrapping_add(low16_bits(w, e & 63)));
+                w = w.wrapping_shr(e);
+                sum = sum.wrapping_add(e);
             };
         }
         lane!(c0, s0, t0);
@@ -116,6 +116,8 @@ fn four_lanes(
         lane!(c2, s2, t2);
         lane!(c3, s3, t3);
         let _ = w;
+        // Four numbers of bits, at most 48 together, in the low byte.
+        at += (sum & 0xFF) as usize;
     }
     *bit = at;
     *states = [s0, s1, s2, s3];
@@ -176,8 +178,8 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
                     let e =
                         entries[usize::from(lane.contexts[lane.done - lane.ready_from].wrapping_add(*state))];
                     let w = load(padded, bit).ok_or_else(short)?;
-                    let nb = e >> 8 & 15;
-                    lane.tokens[lane.done] = low8(u64::from(e));
+                    let nb = e & 63;
+                    lane.tokens[lane.done] = low8(u64::from(e >> 8));
                     *state = low16((e >> 16).wrapping_add(low16_bits(w, nb)));
                     bit += nb as usize;
                     lane.done += 1;

@@ -69,7 +69,7 @@ pub(super) fn spread(counts: &Counts, log: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// What the decoder knows of a state: token (bits 0 to 7), bits to read (8 to 15), and the next state, to which
+/// What the decoder knows of a state: bits to read (bits 0 to 7), token (8 to 15), and the next state, to which
 /// the bits read are added (16 to 31). `class` gives what a token adds to the next state.
 pub(super) fn decode_entries(
     counts: &Counts,
@@ -84,7 +84,7 @@ pub(super) fn decode_entries(
         let x = &mut occurrence[usize::from(token)];
         let nb = log - x.ilog2();
         let next = (*x << nb) - (1 << log) + u32::from(class[usize::from(token)]);
-        *entry = u32::from(token) | nb << 8 | next << 16;
+        *entry = nb | u32::from(token) << 8 | next << 16;
         *x += 1;
     }
 }
