@@ -141,3 +141,46 @@ fn closed_pipe_is_no_error() {
         }
     }
 }
+
+/// The classic files of the project's test data, where they are there.
+fn test_data() -> Vec<std::path::PathBuf> {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/classic");
+    let mut files: Vec<_> = std::fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn test_data_is_archived_described_and_laid_out() {
+    for path in test_data() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let dir = Dir::with(&[(name, &bytes)]);
+        if name.starts_with("bad_") {
+            dir.nc3z(&["archive", name, "-o", "a.nc3z"]).exits(1).says("byte");
+            assert_eq!(dir.files(), [name]);
+            continue;
+        }
+        dir.nc3z(&["archive", name, "-o", "a.nc3z"]).exits(0);
+        let layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+        assert!(of_kind(&regions(&layout), "unknown").is_empty(), "{name}");
+        let mut at = 0;
+        for segment in layout["original"]["segments"].as_array().unwrap() {
+            assert_eq!(number(segment, "offset"), at, "{name}");
+            at += number(segment, "length");
+        }
+        assert_eq!(at, bytes.len() as u64, "{name}");
+        let classic = dir.nc3z(&["layout", "--json", name]).exits(0).json();
+        assert_eq!(classic["original"], layout["original"], "{name}");
+        let info = dir.nc3z(&["info", "--json", "a.nc3z"]).exits(0).json();
+        let expected = info["payload_bytes"].as_u64().unwrap() + info["overhead_bytes"].as_u64().unwrap();
+        assert_eq!(expected, number(&info, "archive_bytes"), "{name}");
+        let of_classic = dir.nc3z(&["info", "--json", name]).exits(0).json();
+        for key in ["dimensions", "warnings", "numrecs", "numrecs_field", "global_attributes", "format"] {
+            assert_eq!(of_classic[key], info[key], "{name}: {key}");
+        }
+        dir.nc3z(&["info", "a.nc3z"]).exits(0);
+        dir.nc3z(&["layout", "a.nc3z"]).exits(0);
+        assert_eq!(dir.nc3z(&["restore", "a.nc3z", "-o", "-"]).exits(0).out, bytes, "{name}");
+    }
+}
