@@ -185,6 +185,9 @@ impl Report<'_> {
     }
 
     fn records_words(&self) -> String {
+        if self.layout.record_len == 0 && self.layout.numrecs == 0 {
+            return "none".to_owned();
+        }
         let streaming = if self.header.numrecs == NumRecs::Streaming {
             " (streaming: from the file's length)"
         } else {

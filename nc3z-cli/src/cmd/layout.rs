@@ -9,7 +9,7 @@ use crate::output::json::JsonWriter;
 use crate::output::table::{chain_words, count};
 use crate::output::text;
 use anyhow::Result;
-use nc3z_format::archive::{ArrayId, BlockKind, Role, SectionEncoding};
+use nc3z_format::archive::{ArrayId, BlockKind, Member, Role, SectionEncoding};
 use nc3z_format::classic::{Header, Layout, Segment, SegmentKind, VarId};
 use nc3z_format::codec::ChainSpec;
 use nc3z_reader::{Archive, source};
@@ -144,7 +144,13 @@ fn archive_json(
     }
     json.close()?;
     json.array("regions")?;
-    walk.run(&mut |region| Ok(json.item(&region_json(archive.header(), region))?))?;
+    walk.run(&mut |region| {
+        let mut row = region_json(archive.header(), region);
+        if let Some(members) = walk.members(region) {
+            row["members"] = members.iter().map(|m| member_json(archive.header(), m)).collect();
+        }
+        Ok(json.item(&row)?)
+    })?;
     json.close()?;
     original.write_json(&mut json)?;
     Ok(json.finish()?)
@@ -187,6 +193,13 @@ fn region_json(header: &Header, region: &Region) -> Value {
     row
 }
 
+fn member_json(header: &Header, member: &Member) -> Value {
+    json!({
+        "array": array_role(member.array), "array_id": member.array.0, "variable": array_name(header, member.array),
+        "tile": member.tile, "chain": member.chain, "start": member.start, "length": member.len,
+    })
+}
+
 fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Write) -> Result<()> {
     let len = archive.stored_len();
     writeln!(out, "{file}: nc3z archive of {}, {len} bytes", archive.header().version)?;
@@ -197,7 +210,23 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
     walk.run(&mut |region| {
         let words = region_words(archive.header(), archive.chains(), &region.place);
         writeln!(out, "  {:>width$}  {:>width$}  {words}", region.offset, region.len)?;
-        let total = totals.entry(kind(&region.place)).or_default();
+        for m in walk.members(region).unwrap_or_default() {
+            let (whose, chain) =
+                (whose(archive.header(), m.array), archive.chains().get(usize::from(m.chain)));
+            let words = format!(
+                "tile {} of {whose}, {}, {} bytes at {} in it",
+                m.tile,
+                chain_words(chain),
+                m.len,
+                m.start
+            );
+            writeln!(out, "  {:>width$}  {:>width$}    {words}", "", "")?;
+        }
+        let kind = match &region.place {
+            Place::Block(b) => block_kind(b.kind),
+            place => kind(place),
+        };
+        let total = totals.entry(kind).or_default();
         *total = (total.0 + 1, total.1 + region.len);
         align += region.align;
         Ok(())
@@ -209,18 +238,22 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
     Ok(writeln!(out, "  {align:>width$}  bytes of alignment")?)
 }
 
-fn region_words(header: &Header, chains: &[ChainSpec], place: &Place) -> String {
-    let whose = |array: ArrayId| match (array.role(), array_name(header, array)) {
+/// Whose tiles, in words.
+fn whose(header: &Header, array: ArrayId) -> String {
+    match (array.role(), array_name(header, array)) {
         (Role::Variable(_), Some(name)) => name,
         (_, Some(name)) => format!("{} of {name}", array_role(array)),
         (_, None) => array.to_string(),
-    };
+    }
+}
+
+fn region_words(header: &Header, chains: &[ChainSpec], place: &Place) -> String {
     match place {
         Place::Superblock => "superblock".to_owned(),
         Place::Head { decoded_len } => format!("head copy, {decoded_len} decoded"),
         Place::Block(b) => {
             let what = match b.kind {
-                BlockKind::Tile => format!("tile {} of {}", b.tile, whose(b.array)),
+                BlockKind::Tile => format!("tile {} of {}", b.tile, whose(header, b.array)),
                 BlockKind::Definition => {
                     format!("definition {} of {}", b.tile, array_name(header, b.array).unwrap_or_default())
                 }
@@ -230,7 +263,7 @@ fn region_words(header: &Header, chains: &[ChainSpec], place: &Place) -> String 
             format!("{what}, {chain}, {} -> {}", b.decoded_len, b.stored_len)
         }
         Place::Page { array, level, first, count } => {
-            format!("index page of {}, level {level}, {count} from tile {first}", whose(*array))
+            format!("index page of {}, level {level}, {count} from tile {first}", whose(header, *array))
         }
         Place::Section { name, encoding: e } => format!("section: {name}, {}", encoding(*e)),
         Place::SectionTable { generation } => format!("section table, generation {generation}"),

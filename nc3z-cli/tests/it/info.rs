@@ -148,3 +148,28 @@ fn errors_name_the_file_once() {
         assert!(ran.out.is_empty() && ran.err.lines().count() == 1, "{}", ran.err);
     }
 }
+
+#[test]
+fn damage_is_reported_or_harmless_but_never_a_panic() {
+    let dir = Dir::with(&[("a.nc", &sample::small())]);
+    dir.nc3z(&["archive", "a.nc"]).exits(0);
+    let check = |bytes: &[u8], what: String| {
+        dir.write("bad", bytes);
+        for args in [["info", "bad"], ["layout", "bad"]] {
+            let ran = dir.nc3z(&args);
+            assert!(matches!(ran.code, Some(0 | 1 | 3)), "{what}: {ran:?}");
+            assert_eq!(ran.code == Some(0), ran.err.is_empty(), "{what}: {ran:?}");
+        }
+    };
+    for name in ["a.nc", "a.nc.nc3z"] {
+        let whole = dir.read(name);
+        for at in (0..whole.len()).step_by(7) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x55;
+            check(&bytes, format!("{name}, byte {at}"));
+        }
+        for len in (0..whole.len()).step_by(23) {
+            check(&whole[..len], format!("{name}, {len} bytes"));
+        }
+    }
+}

@@ -76,8 +76,28 @@ fn every_byte_of_an_archive_has_a_row() {
 }
 
 #[test]
+fn members_of_a_container_are_listed() {
+    let dir = Dir::with(&[("a.nc", &sample::small())]);
+    dir.nc3z(&["archive", "a.nc", "-o", "a.nc3z"]).exits(0);
+    let regions = regions(&dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json());
+    let members: Vec<&Value> =
+        regions.iter().flat_map(|r| r["members"].as_array().into_iter().flatten()).collect();
+    let tas = members.iter().find(|m| m["variable"] == json!("tas") && m["array"] == json!("variable"));
+    assert_eq!(tas.map(|m| number(m, "tile")), Some(0));
+    assert!(members.iter().all(|m| number(m, "start") > 4));
+    let text = dir.nc3z(&["layout", "a.nc3z"]).exits(0).text();
+    assert!(text.contains("  tile 0 of tas, "), "{text}");
+}
+
+#[test]
 fn keys_of_the_json_are_stable() {
-    let layout = archived().nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+    let dir = archived();
+    dir.write("b.nc", &sample::small());
+    dir.nc3z(&["archive", "b.nc", "-o", "b.nc3z"]).exits(0);
+    let mut layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+    let small = dir.nc3z(&["layout", "--json", "b.nc3z"]).exits(0).json();
+    layout["original"] = small["original"].clone();
+    layout["regions"].as_array_mut().unwrap().extend(small["regions"].as_array().unwrap().clone());
     let keys = keys(&layout).lines().filter(|l| !l.starts_with(".chains[]")).collect::<Vec<_>>().join("\n");
     assert_snapshot("layout-archive-keys.txt", &(keys + "\n"));
 }
@@ -119,5 +139,48 @@ fn closed_pipe_is_no_error() {
             let ended = child.wait_with_output().unwrap();
             assert_eq!((ended.status.code(), &*ended.stderr), (Some(0), &b""[..]), "{args:?}");
         }
+    }
+}
+
+/// The classic files of the project's test data, where they are there.
+fn test_data() -> Vec<std::path::PathBuf> {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/classic");
+    let mut files: Vec<_> = std::fs::read_dir(dir).into_iter().flatten().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn test_data_is_archived_described_and_laid_out() {
+    for path in test_data() {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        let dir = Dir::with(&[(name, &bytes)]);
+        if name.starts_with("bad_") {
+            dir.nc3z(&["archive", name, "-o", "a.nc3z"]).exits(1).says("byte");
+            assert_eq!(dir.files(), [name]);
+            continue;
+        }
+        dir.nc3z(&["archive", name, "-o", "a.nc3z"]).exits(0);
+        let layout = dir.nc3z(&["layout", "--json", "a.nc3z"]).exits(0).json();
+        assert!(of_kind(&regions(&layout), "unknown").is_empty(), "{name}");
+        let mut at = 0;
+        for segment in layout["original"]["segments"].as_array().unwrap() {
+            assert_eq!(number(segment, "offset"), at, "{name}");
+            at += number(segment, "length");
+        }
+        assert_eq!(at, bytes.len() as u64, "{name}");
+        let classic = dir.nc3z(&["layout", "--json", name]).exits(0).json();
+        assert_eq!(classic["original"], layout["original"], "{name}");
+        let info = dir.nc3z(&["info", "--json", "a.nc3z"]).exits(0).json();
+        let expected = info["payload_bytes"].as_u64().unwrap() + info["overhead_bytes"].as_u64().unwrap();
+        assert_eq!(expected, number(&info, "archive_bytes"), "{name}");
+        let of_classic = dir.nc3z(&["info", "--json", name]).exits(0).json();
+        for key in ["dimensions", "warnings", "numrecs", "numrecs_field", "global_attributes", "format"] {
+            assert_eq!(of_classic[key], info[key], "{name}: {key}");
+        }
+        dir.nc3z(&["info", "a.nc3z"]).exits(0);
+        dir.nc3z(&["layout", "a.nc3z"]).exits(0);
+        assert_eq!(dir.nc3z(&["restore", "a.nc3z", "-o", "-"]).exits(0).out, bytes, "{name}");
     }
 }

@@ -1,17 +1,21 @@
 //! Walks an archive from its first byte to its last: what the trailer names is known, blocks are found by their headers,
-//! and what is left is said to be unknown. Nothing here reads payloads, and nothing stops at damage.
+//! and what is left is said to be unknown. No payloads are read but those of packed containers, and nothing stops at damage.
 
 use anyhow::Result;
 use nc3z_format::Limits;
 use nc3z_format::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockHeader, PAGE_LEN, Page, SUPERBLOCK_LEN, SectionEncoding, SectionKind,
-    SectionTable, TRAILER_LEN, Trailer, align8, forever,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Member, PAGE_LEN, Page, SUPERBLOCK_LEN,
+    SectionEncoding, SectionKind, SectionTable, TRAILER_LEN, Trailer, align8, forever, parse_directory,
 };
+use nc3z_format::codec::{Scratch, decode_bytes};
 use nc3z_reader::Archive;
 use nc3z_reader::source::ByteSource;
 
 /// Bytes looked at in one step when searching for the next block.
 const SEARCH_LEN: u64 = 1 << 20;
+
+/// Larger containers, which no writer makes, are not looked into.
+const MAX_CONTAINER_LEN: u32 = 4 << 20;
 
 /// What a run of bytes is.
 #[derive(Debug, Clone)]
@@ -167,6 +171,25 @@ impl<'a> Walk<'a> {
             begin += len;
         }
         Ok(to)
+    }
+
+    /// What a packed container holds; `None` where it is damaged, or no container.
+    pub(super) fn members(&self, region: &Region) -> Option<Vec<Member>> {
+        let Place::Block(header) = &region.place else { return None };
+        if header.kind != BlockKind::Container
+            || header.decoded_len.max(header.stored_len) > MAX_CONTAINER_LEN
+        {
+            return None;
+        }
+        let payload = region.offset + BLOCK_HEADER_LEN as u64;
+        let payload = self.source.read_at(payload, header.stored_len as usize).ok()?;
+        if BlockHeader::payload_crc(header.array, header.tile, &payload) != header.payload_crc {
+            return None;
+        }
+        let chain = self.archive.chains().get(usize::from(header.chain))?;
+        let mut decoded = vec![0; header.decoded_len as usize];
+        decode_bytes(chain, &payload, &mut Scratch::default(), &mut decoded).ok()?;
+        parse_directory(&decoded).ok()
     }
 
     /// The pages of an index section; damaged ones are unknown.
