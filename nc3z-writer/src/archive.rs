@@ -52,10 +52,10 @@ pub fn archive_file(
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
     let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
-    archive_open_file(file, input, output, options, monitor)
+    archive_opened(file, input, output, true, options, monitor)
 }
 
-/// The same for an open file; `input` is for messages. For pipes that were spooled.
+/// The same for an open file, a pipe that was spooled: mode and time are not taken over. `input` is for messages.
 ///
 /// # Errors
 /// As [`archive_file`].
@@ -63,6 +63,17 @@ pub fn archive_open_file(
     file: File,
     input: &Path,
     output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
+    archive_opened(file, input, output, false, options, monitor)
+}
+
+fn archive_opened(
+    file: File,
+    input: &Path,
+    output: &Path,
+    keep_attributes: bool,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
@@ -95,7 +106,7 @@ pub fn archive_open_file(
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());
     }
-    target.commit(Some(&before))?;
+    target.commit(keep_attributes.then_some(&before))?;
     let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
     Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
 }

@@ -151,7 +151,8 @@ pub(crate) fn write_tiles<W: Write>(
             let info: &ArrayInfo = arrays.get(raw.array).expect("tiles come from known arrays");
             encode_tile(raw, info, &plans.by_array[&info.id], plans.table.chains(), scratch)
         };
-        let encoded: Vec<_> = std::mem::take(batch).into_par_iter().map_init(Scratch::default, encode).collect();
+        let encoded: Vec<_> =
+            std::mem::take(batch).into_par_iter().map_init(Scratch::default, encode).collect();
         for tile in encoded {
             writer.put(tile?)?;
         }

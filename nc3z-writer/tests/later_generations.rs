@@ -1,7 +1,8 @@
 //! What a reader makes of generations that other programs append: newer, torn, or wrong.
 
 use nc3z_format::archive::{
-    ArrayId, IndexEntry, Row, SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer, VariableTable,
+    ArrayId, IndexEntry, Row, SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer,
+    VariableTable,
 };
 use nc3z_reader::{Archive, Error};
 use nc3z_writer::{WriterOptions, archive_file};
@@ -110,8 +111,11 @@ fn a_trailer_that_needs_an_unknown_feature_is_never_passed_over() {
 fn rows_of_unknown_arrays_are_refused() {
     let made = made();
     let table = made.open(&made.bytes).unwrap().variable_table().clone();
-    let entries: Vec<IndexEntry> = table.rows().iter().flat_map(|r| table.find(r.array).unwrap().1.to_vec()).collect();
-    for array in [ArrayId::CONTAINERS, ArrayId::CHAINS, ArrayId(0xC000_0004), ArrayId(u32::MAX), ArrayId::variable(7)] {
+    let entries: Vec<IndexEntry> =
+        table.rows().iter().flat_map(|r| table.find(r.array).unwrap().1.to_vec()).collect();
+    for array in
+        [ArrayId::CONTAINERS, ArrayId::CHAINS, ArrayId(0xC000_0004), ArrayId(u32::MAX), ArrayId::variable(7)]
+    {
         let mut rows = table.rows().to_vec();
         rows.push(Row { array, tile_count: 1, root: 0 });
         rows.sort_by_key(|r| r.array);

@@ -1,7 +1,7 @@
 //! `nc3z archive`.
 
 use super::targets::{self, Job, Naming};
-use crate::args::{ArchiveArgs, Color, PresetArg};
+use crate::args::{ArchiveArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, text};
@@ -64,7 +64,7 @@ fn run_jobs(jobs: &[Job], args: &ArchiveArgs, options: &WriterOptions) -> Result
 
 /// A failure of `archive` is never a corrupt archive: it is 1, or 130.
 fn fail(path: &Path, error: &anyhow::Error) -> Exit {
-    report_error(Color::Auto, Some(path), error);
+    report_error(Some(path), error);
     match of_error(error) {
         Exit::Interrupted => Exit::Interrupted,
         _ => Exit::Failed,
@@ -145,15 +145,16 @@ fn run_piped(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     };
     let progress = Progress::new(source.metadata().map_or(0, |m| m.len()) * 2, "archive".to_owned());
     let name = if from_stdin { Path::new("standard input") } else { input };
+    let named = || text::safe(&name.to_string_lossy());
     if output.as_os_str() != "-" {
-        let done = archive_open_file(source, name, output, options, &progress)?;
+        let done = archive_open_file(source, name, output, options, &progress).with_context(named)?;
         drop(progress);
         report(name, output, &done);
         return Ok(Exit::Done);
     }
     let dir = tempfile::tempdir().context("create a temporary directory for the archive")?;
     let spool = dir.path().join("archive.nc3z");
-    archive_open_file(source, name, &spool, options, &progress)?;
+    archive_open_file(source, name, &spool, options, &progress).with_context(named)?;
     let mut spooled = File::open(&spool).context("read the spooled archive")?;
     std::io::copy(&mut spooled, &mut std::io::stdout().lock()).context("write to standard output")?;
     Ok(Exit::Done)

@@ -1,7 +1,7 @@
 //! `nc3z restore`.
 
 use super::targets::{self, Job, Naming};
-use crate::args::{Color, RestoreArgs};
+use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, text};
@@ -26,7 +26,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;
     let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
     for (path, e) in &found.failures {
-        report_error(Color::Auto, Some(path), e);
+        report_error(Some(path), e);
         failed.push((path.clone(), of_error(e)));
     }
     super::with_threads(args.threads, || {
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
                 break;
             }
             if let Err(e) = run_one(job, args) {
-                report_error(Color::Auto, Some(&job.input), &e);
+                report_error(Some(&job.input), &e);
                 failed.push((job.input.clone(), of_error(&e)));
             }
         }

@@ -51,7 +51,9 @@ impl IndexEntry {
     pub fn encode(&self) -> [u8; ENTRY_LEN] {
         let (kind, chain, len, place, check, start) = match *self {
             IndexEntry::Absent => (0u8, 0, 0, [0; 8], 0, 0),
-            IndexEntry::Stored { offset, len, chain, check } => (1, chain, len, offset.to_le_bytes(), check, 0),
+            IndexEntry::Stored { offset, len, chain, check } => {
+                (1, chain, len, offset.to_le_bytes(), check, 0)
+            }
             IndexEntry::Constant { value } => (2, 0, 0, value, 0, 0),
             IndexEntry::Packed { offset, start, len, chain, check } => {
                 (3, chain, len, offset.to_le_bytes(), check, start)
@@ -144,7 +146,13 @@ impl<'a> Page<'a> {
         c.finish()?;
         let expected = salt.crc(offset, rest);
         if found != expected {
-            return Err(Error::corrupt("index page", offset, "CRC", format!("{expected:08x}"), format!("{found:08x}")));
+            return Err(Error::corrupt(
+                "index page",
+                offset,
+                "CRC",
+                format!("{expected:08x}"),
+                format!("{found:08x}"),
+            ));
         }
         Ok(())
     }
@@ -250,7 +258,13 @@ impl<'a> Page<'a> {
     fn slot(&self, tile: u64, each: u64) -> Result<usize> {
         let at = tile.checked_sub(self.first).map(|d| d / each).filter(|&at| at < self.count.into());
         at.and_then(|at| usize::try_from(at).ok()).ok_or_else(|| {
-            Error::corrupt("index page", self.offset, "tiles", format!("tile {tile}"), format!("{} from {}", self.count, self.first))
+            Error::corrupt(
+                "index page",
+                self.offset,
+                "tiles",
+                format!("tile {tile}"),
+                format!("{} from {}", self.count, self.first),
+            )
         })
     }
 }
@@ -284,11 +298,20 @@ impl PageTreeBuilder {
     ///
     /// # Errors
     /// What the sink says.
-    pub fn push<E>(&mut self, entry: &IndexEntry, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub fn push<E>(
+        &mut self,
+        entry: &IndexEntry,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.add(0, &entry.encode(), sink)
     }
 
-    fn add<E>(&mut self, level: usize, item: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    fn add<E>(
+        &mut self,
+        level: usize,
+        item: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         if self.open.len() == level {
             self.open.push(OpenPage { first: 0, count: 0, next: 0, body: Vec::new() });
         }
