@@ -53,7 +53,9 @@ impl Head {
                 }
                 TileLayoutSpec::Chunked { shape, padded } => {
                     put_varint(&mut out, if *padded { 2 } else { 1 });
-                    shape.iter().for_each(|&n| put_varint(&mut out, n));
+                    for &len in shape {
+                        put_varint(&mut out, len);
+                    }
                 }
             }
         }
@@ -99,7 +101,8 @@ impl HeadParts {
         let header = c.split("header", len)?.to_vec();
         let len = c.varint_up_to("chain table length", decoded.len())?;
         let at = c.offset();
-        let chains = chains_from_json(c.split("chain table", len)?, limits).map_err(|e| e.within(SECTION, at))?;
+        let chains =
+            chains_from_json(c.split("chain table", len)?, limits).map_err(|e| e.within(SECTION, at))?;
         if chains.first().is_none_or(|chain| !chain.0.is_empty()) {
             let found = chains.first().map_or_else(|| "none".to_owned(), ToString::to_string);
             return Err(Error::corrupt(SECTION, at, "chain 0", "[]", found));
@@ -156,7 +159,10 @@ mod tests {
         let head = Head {
             header: b"CDF header".to_vec(),
             chains: vec![ChainSpec::default()],
-            layouts: vec![TileLayoutSpec::Linear(300), TileLayoutSpec::Chunked { shape: vec![1, 90], padded: true }],
+            layouts: vec![
+                TileLayoutSpec::Linear(300),
+                TileLayoutSpec::Chunked { shape: vec![1, 90], padded: true },
+            ],
             padding_tile_lens: vec![5],
             gap_tile_len: 1 << 20,
         };

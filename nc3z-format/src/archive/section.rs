@@ -201,7 +201,13 @@ impl SectionTable {
     /// # Errors
     /// Damage; sections that overlap, leave the archive or stand askew; unknown required kinds; a kind twice; no head,
     /// variable table or metadata.
-    pub fn decode(bytes: &[u8], trailer: &Trailer, trailer_offset: u64, salt: &Salt, limits: &Limits) -> Result<Self> {
+    pub fn decode(
+        bytes: &[u8],
+        trailer: &Trailer,
+        trailer_offset: u64,
+        salt: &Salt,
+        limits: &Limits,
+    ) -> Result<Self> {
         let at = trailer.sections_offset;
         let crc = salt.crc(at, bytes);
         if crc != trailer.sections_crc {
@@ -261,7 +267,13 @@ fn check_places(entries: &[SectionEntry], at: u64, end: u64) -> Result<()> {
         let stop = e.offset.checked_add(e.len);
         if e.offset < free || stop.is_none_or(|s| s > end) {
             let expected = format!("{free} to {end}, apart from the others");
-            return Err(Error::corrupt(SECTION, at, "place of a section", expected, format!("{} bytes at {}", e.len, e.offset)));
+            return Err(Error::corrupt(
+                SECTION,
+                at,
+                "place of a section",
+                expected,
+                format!("{} bytes at {}", e.len, e.offset),
+            ));
         }
         free = stop.unwrap_or(end);
     }

@@ -2,8 +2,8 @@
 
 use super::forever::{PAGE_HEADER_LEN, PAGE_LEN};
 use super::{
-    ArrayId, BlockHeader, BlockKind, DigestState, Head, HeadParts, IndexEntry, Page, PageTreeBuilder, Row, Salt,
-    SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer, VariableTable,
+    ArrayId, BlockHeader, BlockKind, DigestState, Head, HeadParts, IndexEntry, Page, PageTreeBuilder, Row,
+    Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer, VariableTable,
 };
 use crate::codec::{ChainSpec, StageSpec, encode_zstd_frame};
 use crate::error::{Error, Result};
@@ -105,11 +105,18 @@ fn section_table_rules_are_enforced_by_name() {
 #[test]
 fn sections_keep_to_length_limit_and_checksum() {
     let bytes = vec![7; 5000];
-    for (encoding, stored) in
-        [(SectionEncoding::Raw, bytes.clone()), (SectionEncoding::Zstd, encode_zstd_frame(&bytes, 3).unwrap())]
-    {
+    for (encoding, stored) in [
+        (SectionEncoding::Raw, bytes.clone()),
+        (SectionEncoding::Zstd, encode_zstd_frame(&bytes, 3).unwrap()),
+    ] {
         let crc = crc32fast::hash(&stored);
-        let entry = SectionEntry { kind: SectionKind::Metadata, encoding, crc, offset: 160, len: stored.len() as u64 };
+        let entry = SectionEntry {
+            kind: SectionKind::Metadata,
+            encoding,
+            crc,
+            offset: 160,
+            len: stored.len() as u64,
+        };
         assert_eq!(entry.decode(&stored, 5000).unwrap(), bytes);
         names(entry.decode(&stored, 4999), "the limit is 4999");
         names(entry.decode(&stored[1..], 5000), "length");

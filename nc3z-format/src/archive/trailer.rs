@@ -95,18 +95,30 @@ impl Trailer {
         let marker = c.split("marker", 4)?;
         if marker != TRAILER_MARKER {
             let (expected, found) = (hex(&TRAILER_MARKER), hex(marker));
-            return Err(Error::corrupt(SECTION, offset, "marker (the archive may be cut short; nc3z repair saves what is whole)", expected, found));
+            return Err(Error::corrupt(
+                SECTION,
+                offset,
+                "marker (the archive may be cut short; nc3z repair saves what is whole)",
+                expected,
+                found,
+            ));
         }
-        let crc = u32::from_le_bytes(bytes[CRC_AT..CRC_AT + 4].try_into().expect("4 bytes"));
+        let crc = Cursor::new(SECTION, offset, &bytes[CRC_AT..]).u32("CRC")?;
         let expected = salt.crc(offset, &bytes[..CRC_AT]);
         if crc != expected {
             let at = offset + CRC_AT as u64;
             return Err(Error::corrupt(SECTION, at, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
         }
         // Before all else: what needs an unknown feature may have other rules for the other fields.
-        check_features(u32::from_le_bytes(bytes[16..20].try_into().expect("4 bytes")))?;
+        check_features(Cursor::new(SECTION, offset, &bytes[16..]).u32("required features")?, offset)?;
         if bytes[124..] != END_MARKER {
-            return Err(Error::corrupt(SECTION, offset + 124, "end marker", hex(&END_MARKER), hex(&bytes[124..])));
+            return Err(Error::corrupt(
+                SECTION,
+                offset + 124,
+                "end marker",
+                hex(&END_MARKER),
+                hex(&bytes[124..]),
+            ));
         }
         let generation = c.u32("generation")?;
         let stored_salt = c.split("salt", 8)?;
@@ -114,12 +126,13 @@ impl Trailer {
             return Err(Error::corrupt(SECTION, offset + 8, "salt", hex(&salt.0), hex(stored_salt)));
         }
         let (required, optional) = (c.u32("required features")?, c.u32("optional features")?);
-        let (sections_offset, sections_len) = (c.u64("section table offset")?, c.u32("section table length")?);
+        let (sections_offset, sections_len) =
+            (c.u64("section table offset")?, c.u32("section table length")?);
         let sections_crc = c.u32("section table CRC")?;
         let (blocks_begin, blocks_end) = (c.u64("blocks begin")?, c.u64("blocks end")?);
         let (previous, archive_len) = (c.u64("previous trailer")?, c.u64("archive length")?);
         let original_len = c.u64("original length")?;
-        let sha256: [u8; 32] = c.split("SHA-256", 32)?.try_into().expect("32 bytes were asked for");
+        let sha256: [u8; 32] = c.array("SHA-256")?;
         let digest_state = match c.u32("digest state")? {
             0 => DigestState::None,
             1 => DigestState::Valid,
@@ -127,7 +140,13 @@ impl Trailer {
             n => return Err(Error::corrupt(SECTION, offset + 112, "digest state", "0, 1 or 2", n)),
         };
         if digest_state != DigestState::Valid && sha256 != [0; 32] {
-            return Err(Error::corrupt(SECTION, offset + 80, "SHA-256 without a valid digest", "zeros", hex(&sha256)));
+            return Err(Error::corrupt(
+                SECTION,
+                offset + 80,
+                "SHA-256 without a valid digest",
+                "zeros",
+                hex(&sha256),
+            ));
         }
         c.reserved(4)?;
         let trailer = Trailer {
@@ -151,7 +170,8 @@ impl Trailer {
     }
 
     fn check_places(&self, offset: u64) -> Result<()> {
-        let wrong = |what, expected: String, found: u64| Err(Error::corrupt(SECTION, offset, what, expected, found));
+        let wrong =
+            |what, expected: String, found: u64| Err(Error::corrupt(SECTION, offset, what, expected, found));
         if self.archive_len != offset + TRAILER_LEN as u64 {
             return wrong("archive length", (offset + TRAILER_LEN as u64).to_string(), self.archive_len);
         }
@@ -164,7 +184,11 @@ impl Trailer {
             return wrong("generation", "at least 1".into(), 0);
         }
         if !u64::from(self.sections_len).is_multiple_of(SECTION_ENTRY_LEN as u64) {
-            return wrong("section table length", format!("a multiple of {SECTION_ENTRY_LEN}"), self.sections_len.into());
+            return wrong(
+                "section table length",
+                format!("a multiple of {SECTION_ENTRY_LEN}"),
+                self.sections_len.into(),
+            );
         }
         let end = self.sections_offset.checked_add(self.sections_len.into());
         if end.is_none_or(|e| e > offset) || !places(self.sections_offset, HEAD_OFFSET) {
@@ -180,9 +204,11 @@ impl Trailer {
             return wrong("end of blocks", between(self.blocks_begin, self.sections_offset), self.blocks_end);
         }
         let previous_end = self.previous.checked_add(TRAILER_LEN as u64);
-        let before = places(self.previous, HEAD_OFFSET) && previous_end.is_some_and(|end| end <= self.blocks_begin);
+        let before =
+            places(self.previous, HEAD_OFFSET) && previous_end.is_some_and(|end| end <= self.blocks_begin);
         if self.previous != 0 && !before {
-            let expected = format!("0, or a multiple of {ALIGN} and {TRAILER_LEN} bytes before {}", self.blocks_begin);
+            let expected =
+                format!("0, or a multiple of {ALIGN} and {TRAILER_LEN} bytes before {}", self.blocks_begin);
             return wrong("previous trailer", expected, self.previous);
         }
         Ok(())
@@ -193,7 +219,7 @@ impl Trailer {
     /// # Errors
     /// There are some.
     pub fn check_features(&self) -> Result<()> {
-        check_features(self.required)
+        check_features(self.required, self.archive_len.saturating_sub(TRAILER_LEN as u64))
     }
 
     /// The last valid trailer within a window of an archive that begins at `base`. To search on, go back by windows that
@@ -204,16 +230,17 @@ impl Trailer {
     pub fn find_last(window: &[u8], base: u64, salt: &Salt) -> Result<Option<(u64, Trailer)>> {
         let Some(last) = window.len().checked_sub(TRAILER_LEN) else { return Ok(None) };
         // Trailers stand at multiples of 8 of the archive.
-        let askew = usize::try_from(base.wrapping_add(last as u64) % ALIGN).expect("less than ALIGN");
+        let askew = usize::try_from(base.wrapping_add(last as u64) % ALIGN).unwrap_or(0);
         let mut next = last.checked_sub(askew);
         while let Some(at) = next {
             next = at.checked_sub(8);
             if window[at..at + 4] != TRAILER_MARKER {
                 continue;
             }
-            let bytes = window[at..at + TRAILER_LEN].try_into().expect("TRAILER_LEN bytes");
+            let mut bytes = [0; TRAILER_LEN];
+            bytes.copy_from_slice(&window[at..at + TRAILER_LEN]);
             let offset = base + at as u64;
-            match Trailer::decode(bytes, offset, salt) {
+            match Trailer::decode(&bytes, offset, salt) {
                 Ok(trailer) => return Ok(Some((offset, trailer))),
                 Err(e) if e.is_unsupported() => return Err(e),
                 Err(_) => {}
@@ -223,10 +250,15 @@ impl Trailer {
     }
 }
 
-fn check_features(required: u32) -> Result<()> {
+/// `offset` is that of the trailer.
+fn check_features(required: u32, offset: u64) -> Result<()> {
     match required & !KNOWN_REQUIRED {
         0 => Ok(()),
-        bits => Err(Error::unsupported(SECTION, 16, format!("required features {bits:#x}; a newer nc3z may read it"))),
+        bits => Err(Error::unsupported(
+            SECTION,
+            offset.saturating_add(16),
+            format!("required features {bits:#x}; a newer nc3z may read it"),
+        )),
     }
 }
 

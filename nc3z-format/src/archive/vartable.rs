@@ -113,7 +113,13 @@ fn read_rows(bytes: &[u8], at: u64) -> Result<Vec<Row>> {
             return Err(Error::corrupt(SECTION, at, "root of at most 32 tiles", 0, row.root));
         }
         if row.root != 0 && (row.root < HEAD_OFFSET || !row.root.is_multiple_of(ALIGN)) {
-            return Err(Error::corrupt(SECTION, at, "root", "0, or a multiple of 8 behind the superblock", row.root));
+            return Err(Error::corrupt(
+                SECTION,
+                at,
+                "root",
+                "0, or a multiple of 8 behind the superblock",
+                row.root,
+            ));
         }
         rows.push(row);
     }

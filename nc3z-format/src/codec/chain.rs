@@ -59,9 +59,13 @@ impl StageSpec {
     }
 
     fn from_value(value: &Value) -> Result<Self> {
-        let wrong = |what, expected: &str| Error::corrupt("chain table", None, what, expected, value.to_string());
+        let wrong =
+            |what, expected: &str| Error::corrupt("chain table", None, what, expected, value.to_string());
         let Value::Object(map) = value else { return Err(wrong("filter or codec", "a JSON object")) };
-        let id = map.get("id").and_then(Value::as_str).ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
+        let id = map
+            .get("id")
+            .and_then(Value::as_str)
+            .ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
         // The id and one integer, nothing else: a key that is missing or not known may change the meaning.
         let only = |key: &str| if map.len() == 2 { map.get(key).and_then(Value::as_i64) } else { None };
         let known = match id {
@@ -70,7 +74,9 @@ impl StageSpec {
                 .and_then(|n| usize::try_from(n).ok())
                 .filter(|n| *n > 0)
                 .map(|elementsize| StageSpec::Shuffle { elementsize }),
-            "zstd" => only("level").and_then(|n| i32::try_from(n).ok()).map(|level| StageSpec::Zstd { level }),
+            "zstd" => {
+                only("level").and_then(|n| i32::try_from(n).ok()).map(|level| StageSpec::Zstd { level })
+            }
             "zlib" => only("level")
                 .and_then(|n| u32::try_from(n).ok())
                 .filter(|n| *n <= MAX_ZLIB_LEVEL)
@@ -109,7 +115,13 @@ impl ChainSpec {
             return Err(Error::corrupt("chain table", None, "chain", "a JSON array", value.to_string()));
         };
         if stages.len() as u64 > limits.chain_len {
-            return Err(Error::limit("chain table", None, "length of a chain", limits.chain_len, stages.len() as u64));
+            return Err(Error::limit(
+                "chain table",
+                None,
+                "length of a chain",
+                limits.chain_len,
+                stages.len() as u64,
+            ));
         }
         Ok(ChainSpec(stages.iter().map(StageSpec::from_value).collect::<Result<_>>()?))
     }
@@ -145,7 +157,13 @@ pub fn chains_from_json(bytes: &[u8], limits: &Limits) -> Result<Vec<ChainSpec>>
         return Err(Error::corrupt("chain table", None, "content", "a JSON array", "another value"));
     };
     if chains.len() as u64 > limits.chains {
-        return Err(Error::limit("chain table", None, "number of chains", limits.chains, chains.len() as u64));
+        return Err(Error::limit(
+            "chain table",
+            None,
+            "number of chains",
+            limits.chains,
+            chains.len() as u64,
+        ));
     }
     chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect()
 }

@@ -37,7 +37,10 @@ fn stage(spec: &StageSpec) -> Result<Box<dyn ByteStage>> {
         StageSpec::Zlib { level } => Box::new(zlib::Zlib(*level)),
         StageSpec::Num(_) | StageSpec::Other(_) => {
             let json = ChainSpec(vec![spec.clone()]);
-            let what = format!("filter or codec \"{}\" with {json}; another build or version of nc3z may have it", spec.id());
+            let what = format!(
+                "filter or codec \"{}\" with {json}; another build or version of nc3z may have it",
+                spec.id()
+            );
             return Err(Error::unsupported("chain", None, what));
         }
     })
@@ -49,7 +52,11 @@ fn stages(chain: &ChainSpec) -> Result<Vec<Box<dyn ByteStage>>> {
     if let Some((_, filters)) = stages.split_last()
         && filters.iter().any(|s| !s.keeps_length())
     {
-        return Err(Error::unsupported("chain", None, format!("{chain}: a codec must be the last of its chain")));
+        return Err(Error::unsupported(
+            "chain",
+            None,
+            format!("{chain}: a codec must be the last of its chain"),
+        ));
     }
     Ok(stages)
 }
@@ -115,7 +122,12 @@ mod tests {
                 all.push(ChainSpec(vec![StageSpec::Shuffle { elementsize }]));
                 all.push(ChainSpec(vec![StageSpec::Shuffle { elementsize }, codec.clone()]));
                 let two = StageSpec::Shuffle { elementsize: 5 };
-                all.push(ChainSpec(vec![two.clone(), StageSpec::Shuffle { elementsize }, two, codec.clone()]));
+                all.push(ChainSpec(vec![
+                    two.clone(),
+                    StageSpec::Shuffle { elementsize },
+                    two,
+                    codec.clone(),
+                ]));
             }
         }
         all
@@ -157,7 +169,9 @@ mod tests {
 
     #[test]
     fn unknown_codec_is_named_with_its_parameters() {
-        let chain = ChainSpec::from_value(&serde_json::json!([{"id":"lz9","window":7}]), &crate::Limits::default()).unwrap();
+        let chain =
+            ChainSpec::from_value(&serde_json::json!([{"id":"lz9","window":7}]), &crate::Limits::default())
+                .unwrap();
         let e = decode_bytes(&chain, b"", &mut Scratch::default(), &mut []).unwrap_err();
         assert!(e.is_unsupported());
         assert!(e.to_string().contains("lz9") && e.to_string().contains("\"window\":7"), "{e}");
@@ -167,7 +181,11 @@ mod tests {
     fn both_ways_refuse_a_codec_before_the_end() {
         let zstd = StageSpec::Zstd { level: 1 };
         let shuffle = StageSpec::Shuffle { elementsize: 2 };
-        for chain in [vec![zstd.clone(), shuffle.clone()], vec![zstd.clone(), zstd.clone()], vec![shuffle, zstd.clone(), zstd]] {
+        for chain in [
+            vec![zstd.clone(), shuffle.clone()],
+            vec![zstd.clone(), zstd.clone()],
+            vec![shuffle, zstd.clone(), zstd],
+        ] {
             let chain = ChainSpec(chain);
             let mut out = Vec::new();
             let e = encode_bytes(&chain, b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();

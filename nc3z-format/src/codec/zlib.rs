@@ -43,7 +43,9 @@ impl ByteStage for Zlib {
     fn decode_into(&self, input: &[u8], contexts: &mut AllContexts, out: &mut [u8]) -> Result<()> {
         let stream = contexts.zlib.decompress.get_or_insert_with(|| Decompress::new(true));
         stream.reset(true);
-        let wrong = |what, expected: String, found: String| Error::corrupt("zlib stream", None, what, expected, found);
+        let wrong = |what, expected: String, found: String| {
+            Error::corrupt("zlib stream", None, what, expected, found)
+        };
         let status = stream
             .decompress(input, out, FlushDecompress::Finish)
             .map_err(|e| wrong("content", "a zlib stream".into(), e.to_string()))?;
@@ -55,14 +57,22 @@ impl ByteStage for Zlib {
                 .decompress(&input[done..], &mut more, FlushDecompress::Finish)
                 .map_err(|e| wrong("content", "a zlib stream".into(), e.to_string()))?;
             if status != Status::StreamEnd {
-                return Err(wrong("decoded length", out.len().to_string(), "another, or a cut stream".into()));
+                return Err(wrong(
+                    "decoded length",
+                    out.len().to_string(),
+                    "another, or a cut stream".into(),
+                ));
             }
         }
         if stream.total_out() != out.len() as u64 {
             return Err(wrong("decoded length", out.len().to_string(), stream.total_out().to_string()));
         }
         if stream.total_in() != input.len() as u64 {
-            return Err(wrong("length of the stream", input.len().to_string(), stream.total_in().to_string()));
+            return Err(wrong(
+                "length of the stream",
+                input.len().to_string(),
+                stream.total_in().to_string(),
+            ));
         }
         Ok(())
     }

@@ -79,8 +79,9 @@ fn check_frame(input: &[u8]) -> Result<Option<u64>> {
     if input.get(..4) != Some(&[0x28, 0xB5, 0x2F, 0xFD]) {
         return Err(Error::corrupt(SECTION, None, "magic", "28 b5 2f fd", "another"));
     }
-    let len = zstd_safe::find_frame_compressed_size(input)
-        .map_err(|code| Error::corrupt(SECTION, None, "content", "a zstd frame", zstd_safe::get_error_name(code)))?;
+    let len = zstd_safe::find_frame_compressed_size(input).map_err(|code| {
+        Error::corrupt(SECTION, None, "content", "a zstd frame", zstd_safe::get_error_name(code))
+    })?;
     if len != input.len() {
         return Err(Error::corrupt(SECTION, None, "length of the frame", input.len(), len));
     }
@@ -117,7 +118,8 @@ pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     if size > limit {
         return Err(Error::limit(SECTION, None, "decoded length", limit, size));
     }
-    let len = usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;
+    let len =
+        usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;
     let mut out = Vec::new();
     // Reserved, not filled: pages that are not decoded into are never touched.
     reserve(&mut out, SECTION, "decoded length in memory", len)?;
@@ -147,7 +149,9 @@ mod tests {
     #[test]
     fn claims_of_size_are_believed_only_of_frames_that_can_hold_so_much() {
         // Single segment, content size in four bytes: 1 GiB. One raw block of three bytes, the last.
-        let claim = [&[0x28, 0xB5, 0x2F, 0xFD, 0xA0][..], &(1_u32 << 30).to_le_bytes(), &[0x19, 0, 0], b"abc"].concat();
+        let claim =
+            [&[0x28, 0xB5, 0x2F, 0xFD, 0xA0][..], &(1_u32 << 30).to_le_bytes(), &[0x19, 0, 0], b"abc"]
+                .concat();
         let start = std::time::Instant::now();
         for _ in 0..200 {
             let e = decode_zstd_frame(&claim, 1 << 30).unwrap_err();
