@@ -45,7 +45,12 @@ pub struct Archived {
 /// # Errors
 /// The input is not a classic netCDF file, or changed meanwhile; the output exists or cannot be written; the proof
 /// failed; the monitor cancelled. There is then no output that was not there before.
-pub fn archive_file(input: &Path, output: &Path, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Archived> {
+pub fn archive_file(
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
     let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
     archive_open_file(file, input, output, options, monitor)
 }
@@ -69,9 +74,12 @@ pub fn archive_open_file(
     let shared: SharedSource = source.clone();
     let classic = ClassicFile::from_source(shared, &Limits::default())?;
     let target = AtomicFile::create(output, options.force)?;
-    let unsealed = write_unsealed(&classic, &target, options, monitor)?;
+    let unsealed = write_unsealed(&classic, &target, options, monitor)
+        .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?;
     let sha256 = if options.verify {
-        prove(&classic, &target, &unsealed, input, monitor)?
+        // Where the source changed meanwhile, that is the news, not the difference it made.
+        prove(&classic, &target, &unsealed, input, monitor)
+            .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?
     } else {
         hash(&**classic.source(), monitor)?
     };
@@ -100,8 +108,14 @@ fn write_unsealed(
 ) -> Result<Unsealed> {
     let (header, layout) = (classic.header(), classic.layout());
     let partition = Partition::new(layout, options);
-    let arrays =
-        Arrays::new(header, layout, &partition.variables, &partition.paddings, partition.gap, &Limits::default())?;
+    let arrays = Arrays::new(
+        header,
+        layout,
+        &partition.variables,
+        &partition.paddings,
+        partition.gap,
+        &Limits::default(),
+    )?;
     let plans = Plans::new(classic, &arrays, options)?;
     let head = Head {
         header: classic.header_bytes().to_vec(),
@@ -111,7 +125,8 @@ fn write_unsealed(
         gap_tile_len: partition.gap,
     };
     let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
-    let mut writer = ArchiveWriter::start(out, target.target(), &head, classic.source().len(), options.preset)?;
+    let mut writer =
+        ArchiveWriter::start(out, target.target(), &head, classic.source().len(), options.preset)?;
     write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
     let metadata = Metadata {
         writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),

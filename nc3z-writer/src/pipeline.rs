@@ -136,7 +136,7 @@ pub(crate) fn write_tiles<W: Write>(
     for (array, plan) in &plans.by_array {
         if let (Role::Variable(v), Some(dictionary)) = (array.role(), plan.dictionary()) {
             let ty = arrays.variable(VarId(v)).ty;
-            writer.put_definition(v, 0, dictionary.encode_definition(ty)?)?;
+            writer.put_definition(v, 0, &dictionary.encode_definition(ty)?)?;
         }
     }
     let limit = batch_len(options);

@@ -624,8 +624,7 @@ class Archive:
 
     def _head(self):
         decoded = self.head_copy()
-        if S_HEAD in self.section:
-            need(self.section_bytes(S_HEAD) == decoded, "head section: differs from the head copy")
+        need(self.section_bytes(S_HEAD) == decoded, "head section: differs from the head copy")
         head, self.header, header_bytes, self.chains = parse_head(decoded)
         digest = hashlib.sha256(hashlib.sha256(header_bytes).digest() + struct.pack("<Q", self.length)).digest()
         need(digest[:8] == self.salt, "superblock: salt does not belong to this header and length")
@@ -753,6 +752,7 @@ class Archive:
         steps = self.chains[chain]
         for step in reversed(steps):
             name = step["id"]
+            need(name == "shuffle" or step is steps[-1], f"{what}: a codec that is not the last of its chain")
             if name == "shuffle":
                 need(step.get("elementsize", 0) > 0, f"{what}: shuffle without its element size")
                 data = unshuffle(data, step["elementsize"])

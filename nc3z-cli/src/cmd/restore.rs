@@ -18,7 +18,9 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| targets::restored_name(p);
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // With -o naming a file, the archive may be called anything.
-    let single = args.archives.len() == 1 && args.output.as_ref().is_some_and(|o| !o.is_dir()) && !args.archives[0].is_dir();
+    let single = args.archives.len() == 1
+        && args.output.as_ref().is_some_and(|o| !o.is_dir())
+        && !args.archives[0].is_dir();
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &named };
     let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;

@@ -79,7 +79,11 @@ fn compare(archive: &Archive, original: &Path, progress: &Progress) -> Result<()
         file.read_exact_at(&mut buffer, at).map_err(|e| CompareError(e.into()))?;
         match buffer.iter().zip(bytes).position(|(a, b)| a != b) {
             None => Ok(()),
-            Some(i) => Err(CompareError(anyhow::anyhow!("`{}` differs at byte {}", original.display(), at + i as u64))),
+            Some(i) => Err(CompareError(anyhow::anyhow!(
+                "`{}` differs at byte {}",
+                original.display(),
+                at + i as u64
+            ))),
         }
     })?;
     Ok(())
@@ -103,7 +107,9 @@ impl From<CompareError> for anyhow::Error {
 
 fn digest_words(report: &Report) -> String {
     match &report.restored {
-        Some(r) if r.matches_record => format!(", original {} with SHA-256 {} as recorded", text::size(r.len), text::hex(&r.sha256)),
+        Some(r) if r.matches_record => {
+            format!(", original {} with SHA-256 {} as recorded", text::size(r.len), text::hex(&r.sha256))
+        }
         Some(r) => format!(", original {}, no digest recorded", text::size(r.len)),
         None => String::new(),
     }

@@ -1,6 +1,8 @@
 //! What a person sees: safe names, sizes, progress, errors.
 
+pub(crate) mod json;
 pub(crate) mod progress;
+pub(crate) mod table;
 pub(crate) mod text;
 
 use crate::args::Color;
