@@ -41,8 +41,14 @@ impl<'a> Cursor<'a> {
         Ok(out)
     }
 
-    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
-        Ok(self.split(what, N)?.try_into().expect("split gave N bytes"))
+    /// The next `N` bytes, called `what`.
+    ///
+    /// # Errors
+    /// Fewer are left.
+    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.split(what, N)?);
+        Ok(out)
     }
 
     /// One byte.

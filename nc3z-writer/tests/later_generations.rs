@@ -1,5 +1,7 @@
 //! What a reader makes of generations that other programs append: newer, torn, or wrong.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 use nc3z_format::archive::{
     ArrayId, IndexEntry, Row, SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer,
     VariableTable,

@@ -138,7 +138,8 @@ impl BlockHeader {
 
     /// The CRC field of an encoded header.
     pub fn header_crc(bytes: &[u8; BLOCK_HEADER_LEN]) -> u32 {
-        u32::from_le_bytes(bytes[CRC_AT..].try_into().expect("the last four bytes"))
+        let [.., a, b, c, d] = *bytes;
+        u32::from_le_bytes([a, b, c, d])
     }
 
     /// CRC-32 of variable, tile and payload.

@@ -53,7 +53,9 @@ impl Head {
                 }
                 TileLayoutSpec::Chunked { shape, padded } => {
                     put_varint(&mut out, if *padded { 2 } else { 1 });
-                    shape.iter().for_each(|&n| put_varint(&mut out, n));
+                    for &len in shape {
+                        put_varint(&mut out, len);
+                    }
                 }
             }
         }

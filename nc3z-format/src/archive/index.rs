@@ -79,7 +79,7 @@ impl IndexEntry {
         let kind = c.u8("kind")?;
         c.reserved(1)?;
         let (chain, len) = (c.u16("chain")?, c.u32("length")?);
-        let place: [u8; 8] = c.split("offset", 8)?.try_into().expect("8 bytes were asked for");
+        let place: [u8; 8] = c.array("offset")?;
         let offset = u64::from_le_bytes(place);
         let (check, start) = (c.u32("check")?, c.u32("start")?);
         let entry = match kind {
@@ -234,8 +234,9 @@ impl<'a> Page<'a> {
     pub fn entry(&self, tile: u64) -> Result<IndexEntry> {
         let at = self.slot(tile, 1)?;
         let from = PAGE_HEADER_LEN + at * ENTRY_LEN;
-        let bytes = self.bytes[from..from + ENTRY_LEN].try_into().expect("ENTRY_LEN bytes");
-        IndexEntry::decode(bytes, self.offset + from as u64)
+        let mut bytes = [0; ENTRY_LEN];
+        bytes.copy_from_slice(&self.bytes[from..from + ENTRY_LEN]);
+        IndexEntry::decode(&bytes, self.offset + from as u64)
     }
 
     /// The child on the way to a tile.
@@ -246,7 +247,8 @@ impl<'a> Page<'a> {
     pub fn child(&self, tile: u64) -> Result<u64> {
         let at = self.slot(tile, reach(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;
-        let child = u64::from_le_bytes(self.bytes[from..from + 8].try_into().expect("8 bytes"));
+        let child = Cursor::new("index page", self.offset, &self.bytes[from..from + 8])
+            .u64("offset of a child page")?;
         if child < HEAD_OFFSET || !child.is_multiple_of(ALIGN) || child >= self.offset {
             let expected = format!("a multiple of {ALIGN} from {HEAD_OFFSET}, below {}", self.offset);
             let at = self.offset.saturating_add(from as u64);
@@ -380,12 +382,12 @@ mod tests {
         IndexEntry::Stored { offset: 160 + i * 8, len: 7, chain: 1, check: 9 }
     }
 
-    fn find(pages: &[u8], base: u64, salt: &Salt, root: u64, tiles: u64, tile: u64) -> Result<IndexEntry> {
+    fn find(pages: &[u8], base: u64, salt: Salt, root: u64, tiles: u64, tile: u64) -> Result<IndexEntry> {
         let (mut offset, mut level) = (root, tree_height(tiles));
         loop {
             let at = usize::try_from(offset - base).unwrap();
             let bytes = &pages[at..at + PAGE_LEN];
-            Page::check(bytes, salt, offset)?;
+            Page::check(bytes, &salt, offset)?;
             let page = Page::new(bytes, offset)?;
             page.expect(ArrayId::variable(5), level, tile, tiles)?;
             if level == 0 {
@@ -412,7 +414,7 @@ mod tests {
             let root = builder.finish(&mut sink).unwrap();
             let step = (tiles / 500).max(1);
             for i in (0..tiles).step_by(usize::try_from(step).unwrap()).chain([tiles - 1]) {
-                assert_eq!(find(&pages, base, &salt, root, tiles, i).unwrap(), entry(i), "{i} of {tiles}");
+                assert_eq!(find(&pages, base, salt, root, tiles, i).unwrap(), entry(i), "{i} of {tiles}");
             }
         }
     }

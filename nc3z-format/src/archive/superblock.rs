@@ -58,7 +58,7 @@ impl Superblock {
         }
         let minor = c.u16("minor version")?;
         c.reserved(4)?;
-        let salt = Salt(c.split("salt", 8)?.try_into().expect("8 bytes were asked for"));
+        let salt = Salt(c.array("salt")?);
         let (original_len, head_stored_len) = (c.u64("original length")?, c.u32("head stored length")?);
         let (head_decoded_len, head_crc) = (c.u32("head decoded length")?, c.u32("head CRC")?);
         let (expected, found) = (checksum(bytes), c.u32("superblock CRC")?);

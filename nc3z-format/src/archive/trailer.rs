@@ -103,14 +103,14 @@ impl Trailer {
                 found,
             ));
         }
-        let crc = u32::from_le_bytes(bytes[CRC_AT..CRC_AT + 4].try_into().expect("4 bytes"));
+        let crc = Cursor::new(SECTION, offset, &bytes[CRC_AT..]).u32("CRC")?;
         let expected = salt.crc(offset, &bytes[..CRC_AT]);
         if crc != expected {
             let at = offset + CRC_AT as u64;
             return Err(Error::corrupt(SECTION, at, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
         }
         // Before all else: what needs an unknown feature may have other rules for the other fields.
-        check_features(u32::from_le_bytes(bytes[16..20].try_into().expect("4 bytes")))?;
+        check_features(Cursor::new(SECTION, offset, &bytes[16..]).u32("required features")?, offset)?;
         if bytes[124..] != END_MARKER {
             return Err(Error::corrupt(
                 SECTION,
@@ -132,7 +132,7 @@ impl Trailer {
         let (blocks_begin, blocks_end) = (c.u64("blocks begin")?, c.u64("blocks end")?);
         let (previous, archive_len) = (c.u64("previous trailer")?, c.u64("archive length")?);
         let original_len = c.u64("original length")?;
-        let sha256: [u8; 32] = c.split("SHA-256", 32)?.try_into().expect("32 bytes were asked for");
+        let sha256: [u8; 32] = c.array("SHA-256")?;
         let digest_state = match c.u32("digest state")? {
             0 => DigestState::None,
             1 => DigestState::Valid,
@@ -219,7 +219,7 @@ impl Trailer {
     /// # Errors
     /// There are some.
     pub fn check_features(&self) -> Result<()> {
-        check_features(self.required)
+        check_features(self.required, self.archive_len.saturating_sub(TRAILER_LEN as u64))
     }
 
     /// The last valid trailer within a window of an archive that begins at `base`. To search on, go back by windows that
@@ -230,16 +230,17 @@ impl Trailer {
     pub fn find_last(window: &[u8], base: u64, salt: &Salt) -> Result<Option<(u64, Trailer)>> {
         let Some(last) = window.len().checked_sub(TRAILER_LEN) else { return Ok(None) };
         // Trailers stand at multiples of 8 of the archive.
-        let askew = usize::try_from(base.wrapping_add(last as u64) % ALIGN).expect("less than ALIGN");
+        let askew = usize::try_from(base.wrapping_add(last as u64) % ALIGN).unwrap_or(0);
         let mut next = last.checked_sub(askew);
         while let Some(at) = next {
             next = at.checked_sub(8);
             if window[at..at + 4] != TRAILER_MARKER {
                 continue;
             }
-            let bytes = window[at..at + TRAILER_LEN].try_into().expect("TRAILER_LEN bytes");
+            let mut bytes = [0; TRAILER_LEN];
+            bytes.copy_from_slice(&window[at..at + TRAILER_LEN]);
             let offset = base + at as u64;
-            match Trailer::decode(bytes, offset, salt) {
+            match Trailer::decode(&bytes, offset, salt) {
                 Ok(trailer) => return Ok(Some((offset, trailer))),
                 Err(e) if e.is_unsupported() => return Err(e),
                 Err(_) => {}
@@ -249,12 +250,17 @@ impl Trailer {
     }
 }
 
-fn check_features(required: u32) -> Result<()> {
+/// `offset` is that of the trailer.
+fn check_features(required: u32, offset: u64) -> Result<()> {
     match required & !KNOWN_REQUIRED {
         0 => Ok(()),
         bits => Err(Error::unsupported(
             SECTION,
+<<<<<<< HEAD
             16,
+=======
+            offset.saturating_add(16),
+>>>>>>> 97ed868c13849f71b3e84c1984d85d7f89d0135a
             format!("required features {bits:#x}; a newer nc3z may read it"),
         )),
     }
