@@ -256,11 +256,7 @@ fn check_features(required: u32, offset: u64) -> Result<()> {
         0 => Ok(()),
         bits => Err(Error::unsupported(
             SECTION,
-<<<<<<< HEAD
-            16,
-=======
             offset.saturating_add(16),
->>>>>>> 97ed868c13849f71b3e84c1984d85d7f89d0135a
             format!("required features {bits:#x}; a newer nc3z may read it"),
         )),
     }
