@@ -270,12 +270,12 @@ impl Layout {
         if self.records.is_none() && self.variables.iter().any(any_record) {
             out.push(Warning::IrregularRecords);
         }
-        out.extend(self.end_warning());
+        out.extend(self.end_warning(header.numrecs));
         out
     }
 
     /// What stands, or is missing, behind the last value.
-    fn end_warning(&self) -> Option<Warning> {
+    fn end_warning(&self, numrecs: NumRecs) -> Option<Warning> {
         let claimed_end = |v: &VarLayout| match (v.elements, &self.records) {
             (Some(0), _) => 0,
             (_, Some(records)) if v.is_record => {
@@ -294,7 +294,13 @@ impl Layout {
         let whole = self.variables.iter().all(|v| v.elements == Some(v.present));
         if end < file_len {
             let offset = saturate(end);
-            return Some(Warning::TrailingBytes { offset, len: self.file_len - offset });
+            let len = self.file_len - offset;
+            let partial = numrecs == NumRecs::Streaming && self.record_len > 0;
+            return Some(if partial {
+                Warning::PartialRecord { len }
+            } else {
+                Warning::TrailingBytes { offset, len }
+            });
         }
         (whole && end > file_len).then(|| Warning::NoFinalPadding { missing: saturate(end - file_len) })
     }
