@@ -204,7 +204,9 @@ fn oracle(h: &Header, header_len: u64, layout: &Layout) -> Vec<Owner> {
             .map(|b| usize::try_from(b).unwrap())
             .collect();
         if inside.iter().all(|&b| claim[b].is_none()) {
-            inside.iter().for_each(|&b| claim[b] = Some(n));
+            for &b in &inside {
+                claim[b] = Some(n);
+            }
             for e in 0..(inside.len() as u64 / size(n)) {
                 set(&mut owners, begin + e * size(n), size(n), &|_| Owner::Element(n, e));
             }
