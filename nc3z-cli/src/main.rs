@@ -1,2 +1,37 @@
-//! The tool.
-fn main() {}
+//! `nc3z`: exact, small, randomly readable archives of classic netCDF files.
+
+mod args;
+mod cmd;
+mod exit;
+mod output;
+
+use args::{Cli, Command};
+use clap::Parser;
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    output::progress::catch_signals();
+    let exit = match &cli.command {
+        Command::Archive(args) => cmd::archive::run(args),
+        Command::Restore(args) => cmd::restore::run(args),
+        Command::Info(args) => cmd::info::run(args),
+        Command::Layout(args) => cmd::layout::run(args),
+        Command::Verify(args) => cmd::verify::run(args),
+    };
+    exit.unwrap_or_else(|e| {
+        if is_closed_pipe(&e) {
+            return Exit::Done;
+        }
+        output::report_error(cli.color, None, &e);
+        exit::of_error(&e)
+    })
+    .into()
+}
+
+/// Whoever read our output has had enough: no reason to complain.
+fn is_closed_pipe(e: &anyhow::Error) -> bool {
+    e.chain()
+        .any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe))
+}

@@ -7,11 +7,22 @@
 //!  0   superblock   head copy   blocks ...   sections   section table   trailer   end
 //! ```
 
+pub mod archive;
+pub mod arrays;
+pub mod bytes;
 pub mod classic;
+pub mod codec;
 pub mod error;
 pub mod limits;
+pub mod num;
+pub mod plan;
+pub mod select;
+pub mod tile;
 pub mod types;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use limits::Limits;
+pub use plan::Plan;
+pub use select::Hyperslab;
+pub use tile::{TileLayout, Tiling};
 pub use types::NcType;

@@ -1,1 +1,26 @@
-//! Reader.
+//! Reads nc3z archives and classic netCDF files.
+//!
+//! [`Archive`] is `Clone + Send + Sync`; every byte it hands out has passed its checksums. Opening is O(sections) and checks
+//! structure; reading checks what it touches; [`verify`] checks everything.
+
+mod archive;
+mod array;
+mod block;
+mod byteview;
+mod classic;
+mod error;
+mod monitor;
+mod open;
+mod rebuild;
+mod restore;
+pub mod source;
+pub mod verify;
+
+pub use archive::{Archive, Digest};
+pub use array::Element;
+pub use classic::ClassicFile;
+pub use error::{Error, ErrorKind, Result};
+pub use monitor::Monitor;
+pub use open::OpenOptions;
+pub use rebuild::Rebuild;
+pub use restore::Restored;

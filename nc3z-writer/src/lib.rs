@@ -1,1 +1,22 @@
-//! Writer.
+//! Writes nc3z archives: a classic netCDF file in, one proven archive out.
+//!
+//! ```text
+//! source ─▶ partition ─▶ gather ─▶ choose, encode (parallel) ─▶ writer ─▶ proof ─▶ sync, rename
+//! ```
+//! The same input and options give the same bytes, whatever the number of threads and the memory.
+
+mod archive;
+mod atomic;
+mod choose;
+mod encode;
+mod error;
+mod gather;
+mod options;
+mod partition;
+mod pipeline;
+mod writer;
+
+pub use archive::{Archived, archive_file, archive_open_file};
+pub use atomic::{AtomicFile, is_same_file};
+pub use error::{Error, ErrorKind, Result};
+pub use options::*;

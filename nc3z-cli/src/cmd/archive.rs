@@ -1,0 +1,140 @@
+//! `nc3z archive`.
+
+use super::targets::{self, Job, Naming};
+use crate::args::{ArchiveArgs, Color, PresetArg};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::{Progress, interrupted};
+use crate::output::{report_error, text};
+use anyhow::{Context, Result, bail};
+use nc3z_writer::{Archived, Preset, WriterOptions, archive_file, archive_open_file};
+use rayon::prelude::*;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Archives all inputs; a failure in one does not stop the others.
+pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
+    let options = options(args);
+    if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
+        return super::with_threads(args.threads, || run_piped(args, &options))?;
+    }
+    let rename = |p: &Path| Ok(targets::archive_name(p));
+    let naming = Naming { rename: &rename, wanted: &looks_classic };
+    let found = targets::pair(&args.inputs, args.output.as_deref(), args.recursive, &naming)?;
+    let failures: Vec<(PathBuf, Exit)> = found.failures.iter().map(|(path, e)| (path.clone(), fail(path, e))).collect();
+    let several = found.jobs.len() + failures.len() > 1;
+    let results: Vec<(PathBuf, Exit)> = super::with_threads(args.threads, || {
+        let one = |job: &Job| {
+            if interrupted() {
+                return (job.input.clone(), Exit::Interrupted);
+            }
+            (job.input.clone(), run_one(job, args, &options).unwrap_or_else(|e| fail(&job.input, &e)))
+        };
+        // Many files share the threads among themselves; one file shares them among its tiles. Memory is then shared too.
+        found.jobs.par_iter().map(one).collect()
+    })?;
+    let all = results.into_iter().chain(failures);
+    let failed: Vec<(PathBuf, Exit)> = all.filter(|(_, exit)| *exit != Exit::Done).collect();
+    if several && !failed.is_empty() {
+        eprintln!("nc3z: {} of {} files failed:", failed.len(), found.jobs.len() + found.failures.len());
+        failed.iter().for_each(|(path, _)| eprintln!("  {}", text::safe(&path.to_string_lossy())));
+    }
+    Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
+}
+
+/// A failure of `archive` is never a corrupt archive: it is 1, or 130.
+fn fail(path: &Path, error: &anyhow::Error) -> Exit {
+    report_error(Color::Auto, Some(path), error);
+    match of_error(error) {
+        Exit::Interrupted => Exit::Interrupted,
+        _ => Exit::Failed,
+    }
+}
+
+fn options(args: &ArchiveArgs) -> WriterOptions {
+    let preset = match args.preset {
+        PresetArg::Fast => Preset::Fast,
+        PresetArg::Default => Preset::Default,
+        PresetArg::Max => Preset::Max,
+    };
+    let mut options = WriterOptions::default()
+        .with_preset(preset)
+        .with_memory(args.memory)
+        .with_verify(!args.no_verify)
+        .with_force(args.force);
+    if let Some(len) = args.block_size {
+        options = options.with_tile_len(len);
+    }
+    options
+}
+
+/// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.
+fn looks_classic(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    match File::open(path).and_then(|mut f| f.read_exact(&mut magic)) {
+        Ok(()) => matches!(magic, [b'C', b'D', b'F', 1 | 2 | 5]),
+        Err(e) => e.kind() != std::io::ErrorKind::UnexpectedEof,
+    }
+}
+
+fn run_one(job: &Job, args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
+    if let Some(parent) = job.output.parent().filter(|p| !p.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
+    }
+    let len = std::fs::metadata(&job.input).map_or(0, |m| m.len());
+    let passes = if args.no_verify { 1 } else { 2 };
+    let progress = Progress::new(len.saturating_mul(passes), text::safe(&job.input.to_string_lossy()));
+    let done = archive_file(&job.input, &job.output, options, &progress)?;
+    drop(progress);
+    report(&job.input, &job.output, &done);
+    if args.remove_source {
+        std::fs::remove_file(&job.input).with_context(|| format!("remove `{}`", job.input.display()))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn report(input: &Path, output: &Path, done: &Archived) {
+    for warning in &done.warnings {
+        eprintln!("nc3z: warning: {}: {}", text::safe(&input.to_string_lossy()), text::safe(warning));
+    }
+    eprintln!(
+        "{} -> {}  {} -> {} ({}x){}",
+        text::safe(&input.to_string_lossy()),
+        text::safe(&output.to_string_lossy()),
+        text::size(done.original_len),
+        text::size(done.stored_len),
+        text::ratio(done.original_len, done.stored_len),
+        if done.proven { ", proven" } else { ", not proven" }
+    );
+}
+
+/// From standard input, to standard output, or both: spooled, since the length is needed first and the proof reads back.
+fn run_piped(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
+    let [input] = &args.inputs[..] else { bail!("`-` stands alone: one input, one output") };
+    if args.remove_source {
+        bail!("--remove-source needs files on both sides");
+    }
+    let from_stdin = input.as_os_str() == "-";
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let source = if from_stdin {
+        let mut spool = tempfile::tempfile().context("create a temporary file for standard input")?;
+        std::io::copy(&mut std::io::stdin().lock(), &mut spool).context("read standard input")?;
+        spool
+    } else {
+        File::open(input).with_context(|| format!("open `{}`", input.display()))?
+    };
+    let progress = Progress::new(source.metadata().map_or(0, |m| m.len()) * 2, "archive".to_owned());
+    let name = if from_stdin { Path::new("standard input") } else { input };
+    if output.as_os_str() != "-" {
+        let done = archive_open_file(source, name, output, options, &progress)?;
+        drop(progress);
+        report(name, output, &done);
+        return Ok(Exit::Done);
+    }
+    let dir = tempfile::tempdir().context("create a temporary directory for the archive")?;
+    let spool = dir.path().join("archive.nc3z");
+    archive_open_file(source, name, &spool, options, &progress)?;
+    let mut spooled = File::open(&spool).context("read the spooled archive")?;
+    std::io::copy(&mut spooled, &mut std::io::stdout().lock()).context("write to standard output")?;
+    Ok(Exit::Done)
+}

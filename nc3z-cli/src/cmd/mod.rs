@@ -1,0 +1,44 @@
+//! One file a command, each with `run(args)`, thin over the libraries.
+
+pub(crate) mod archive;
+pub(crate) mod info;
+pub(crate) mod layout;
+pub(crate) mod restore;
+mod targets;
+pub(crate) mod verify;
+
+use anyhow::{Context, Result};
+use nc3z_format::Limits;
+use nc3z_reader::{Archive, ClassicFile, OpenOptions, source};
+use std::path::Path;
+
+/// Either kind of file, told apart by the first bytes.
+pub(crate) enum Input {
+    /// An nc3z archive.
+    Archive(Archive),
+    /// A classic netCDF file.
+    Classic(ClassicFile),
+}
+
+/// Opens an archive or a classic file.
+pub(crate) fn open_input(path: &Path, mapped: bool) -> Result<Input> {
+    let source = source::open(path, mapped)?;
+    let mut magic = [0; 8];
+    let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
+    source.read_into(0, &mut magic[..len])?;
+    if magic == nc3z_format::archive::forever::MAGIC {
+        return Ok(Input::Archive(Archive::from_source(source, &OpenOptions::default())?));
+    }
+    Ok(Input::Classic(ClassicFile::from_source(source, &Limits::default())?))
+}
+
+/// Opens an archive.
+pub(crate) fn open_archive(path: &Path, mapped: bool) -> Result<Archive> {
+    Ok(Archive::from_source(source::open(path, mapped)?, &OpenOptions::default())?)
+}
+
+/// Runs `work` in a pool of so many threads; 0 is one for each core.
+pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("start threads")?;
+    Ok(pool.install(work))
+}

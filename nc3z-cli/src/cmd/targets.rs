@@ -1,0 +1,117 @@
+//! Which file becomes which: names as gzip and zstd make them, trees kept.
+
+use anyhow::{Result, bail};
+use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
+
+/// The ending of archives.
+pub(crate) const SUFFIX: &str = ".nc3z";
+
+/// One input and where its output goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Job {
+    pub(crate) input: PathBuf,
+    pub(crate) output: PathBuf,
+}
+
+/// What a command turns into what.
+pub(crate) struct Naming<'a> {
+    /// The output name for an input's file name; an error says why there is none.
+    pub(crate) rename: &'a dyn Fn(&Path) -> Result<PathBuf>,
+    /// Which files of a tree take part.
+    pub(crate) wanted: &'a dyn Fn(&Path) -> bool,
+}
+
+/// Jobs, and what went wrong while looking for them (a directory that cannot be read).
+pub(crate) struct Jobs {
+    pub(crate) jobs: Vec<Job>,
+    pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
+}
+
+/// Pairs inputs with outputs. `output` is a file for one plain input, a directory otherwise.
+pub(crate) fn pair(inputs: &[PathBuf], output: Option<&Path>, recursive: bool, naming: &Naming<'_>) -> Result<Jobs> {
+    let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
+    if several && output.is_some_and(|o| o.exists() && !o.is_dir()) {
+        bail!("several inputs need a directory as output; `{}` is a file", output.unwrap_or(Path::new("")).display());
+    }
+    let mut jobs = Jobs { jobs: Vec::new(), failures: Vec::new() };
+    for input in inputs {
+        if input.is_dir() {
+            if !recursive {
+                bail!("`{}` is a directory; --recursive goes into it", input.display());
+            }
+            walk(input, output, naming, &mut jobs);
+            continue;
+        }
+        let target = match output {
+            Some(o) if several || o.is_dir() => o.join(file_name(&(naming.rename)(input)?)),
+            Some(o) => o.to_owned(),
+            None => (naming.rename)(input)?,
+        };
+        jobs.jobs.push(Job { input: input.clone(), output: target });
+    }
+    Ok(jobs)
+}
+
+fn file_name(path: &Path) -> PathBuf {
+    path.file_name().map(PathBuf::from).unwrap_or_default()
+}
+
+/// Files of a tree, sorted, symbolic links not followed out of it.
+fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Jobs) {
+    for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
+        match entry {
+            Ok(e) if e.file_type().is_dir() || !(naming.wanted)(e.path()) => {}
+            Ok(e) => {
+                let inside = e.path().strip_prefix(root).unwrap_or(e.path());
+                let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
+                match (naming.rename)(&base) {
+                    Ok(output) => jobs.jobs.push(Job { input: e.path().to_owned(), output }),
+                    Err(error) => jobs.failures.push((e.path().to_owned(), error)),
+                }
+            }
+            Err(e) => {
+                let path = e.path().unwrap_or(root).to_owned();
+                jobs.failures.push((path, e.into()));
+            }
+        }
+    }
+}
+
+/// `x.nc` becomes `x.nc.nc3z`.
+pub(crate) fn archive_name(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(SUFFIX);
+    name.into()
+}
+
+/// `x.nc.nc3z` becomes `x.nc`.
+pub(crate) fn restored_name(path: &Path) -> Result<PathBuf> {
+    match path.to_str().and_then(|p| p.strip_suffix(SUFFIX)).filter(|p| !p.is_empty() && !p.ends_with('/')) {
+        Some(name) => Ok(name.into()),
+        None => bail!("`{}` does not end in {SUFFIX}; name the output with -o", path.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_there_and_back() {
+        assert_eq!(archive_name(Path::new("a/x.nc")), Path::new("a/x.nc.nc3z"));
+        assert_eq!(restored_name(Path::new("a/x.nc.nc3z")).unwrap(), Path::new("a/x.nc"));
+        assert!(restored_name(Path::new("a/.nc3z")).is_err());
+        assert!(restored_name(Path::new("x.nc")).is_err());
+    }
+
+    #[test]
+    fn several_inputs_go_into_a_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let rename = |p: &Path| Ok(archive_name(p));
+        let naming = Naming { rename: &rename, wanted: &|_| true };
+        let inputs = ["x/a.nc".into(), "y/b.nc".into()];
+        let jobs = pair(&inputs, Some(dir.path()), false, &naming).unwrap().jobs;
+        assert_eq!(jobs[1].output, dir.path().join("b.nc.nc3z"));
+    }
+}

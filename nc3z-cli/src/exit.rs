@@ -1,0 +1,37 @@
+//! Exit codes: one enum, used everywhere.
+
+use std::process::ExitCode;
+
+/// How a run ended, as the shell sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Exit {
+    /// All done.
+    Done = 0,
+    /// Something failed; the message says what.
+    Failed = 1,
+    /// An archive is corrupt.
+    Corrupt = 3,
+    /// Stopped by SIGINT or SIGTERM.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(e: Exit) -> Self {
+        ExitCode::from(e as u8)
+    }
+}
+
+/// The exit code that an error asks for.
+pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
+    if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()) {
+        return if e.is_interrupted() { Exit::Interrupted } else { Exit::Failed };
+    }
+    if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()) {
+        return match e {
+            e if e.is_interrupted() => Exit::Interrupted,
+            e if e.is_corrupt() => Exit::Corrupt,
+            _ => Exit::Failed,
+        };
+    }
+    Exit::Failed
+}

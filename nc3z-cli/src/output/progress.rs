@@ -1,0 +1,69 @@
+//! A progress bar on a terminal, after a second; and the flag that SIGINT sets.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nc3z_reader::Monitor;
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Set by SIGINT and SIGTERM; everything long looks at it.
+static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+/// Asks for SIGINT and SIGTERM to set the flag instead of killing the process; a second SIGINT kills it.
+pub(crate) fn catch_signals() {
+    let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        // Order matters: the conditional exit sees the flag of the signal before this one.
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
+        let _ = signal_hook::flag::register(signal, Arc::clone(flag));
+    }
+}
+
+/// True once the user asked to stop.
+pub(crate) fn interrupted() -> bool {
+    INTERRUPTED.get().is_some_and(|f| f.load(Ordering::Relaxed))
+}
+
+/// Progress of one job in bytes: nothing unless standard error is a terminal and a second has gone by.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+    hidden: AtomicBool,
+}
+
+impl Progress {
+    /// A bar that ends at `total` bytes.
+    pub(crate) fn new(total: u64, message: String) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        if std::io::stderr().is_terminal() {
+            let style = "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                bar.set_style(style);
+            }
+            bar.set_message(message);
+        }
+        Progress { bar, started: Instant::now(), hidden: AtomicBool::new(std::io::stderr().is_terminal()) }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+impl Monitor for Progress {
+    fn advance(&self, bytes: u64) {
+        self.bar.inc(bytes);
+        if self.hidden.load(Ordering::Relaxed) && self.started.elapsed() > Duration::from_secs(1) {
+            self.hidden.store(false, Ordering::Relaxed);
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        interrupted()
+    }
+}

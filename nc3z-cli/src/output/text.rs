@@ -1,0 +1,82 @@
+//! Units, and names from files made safe for a terminal.
+
+use std::fmt::Write as _;
+
+/// A size in binary units, as `ls -h` prints them: `12.3 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// Original size over stored size, `-` where nothing is stored.
+#[expect(clippy::cast_precision_loss, reason = "three digits are shown")]
+pub(crate) fn ratio(original: u64, stored: u64) -> String {
+    if stored == 0 { "-".to_owned() } else { format!("{:.2}", original as f64 / stored as f64) }
+}
+
+/// A name from a file: UTF-8 where it is, control characters and stray bytes escaped.
+pub(crate) fn name(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if c.is_control() || is_invisible(c) {
+                let _ = write!(out, "{}", c.escape_unicode());
+            } else {
+                out.push(c);
+            }
+        }
+        for b in chunk.invalid() {
+            let _ = write!(out, "\\x{b:02x}");
+        }
+    }
+    out
+}
+
+/// Text that came from a file by way of a message, with control characters escaped; line breaks too.
+pub(crate) fn safe(text: &str) -> String {
+    name(text.as_bytes())
+}
+
+/// Marks that reorder or hide text on a terminal.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// Bytes in lower-case hexadecimal.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_read_well() {
+        assert_eq!(size(0), "0 B");
+        assert_eq!(size(1023), "1023 B");
+        assert_eq!(size(1024), "1.0 KiB");
+        assert_eq!(size(1 << 20), "1.0 MiB");
+        assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn terminal_escapes_in_names_are_shown_not_obeyed() {
+        assert_eq!(name(b"a\x1b[31mb\nc"), "a\\u{1b}[31mb\\u{a}c");
+        assert_eq!(name(&[b'x', 0xff]), "x\\xff");
+        assert_eq!(name("température\u{202e}".as_bytes()), "température\\u{202e}");
+    }
+}

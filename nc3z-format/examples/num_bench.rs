@@ -1,0 +1,216 @@
+//! Ratio and speed of `nc3z.num` on raw files of native-endian elements, each tile verified.
+//!
+//! `num_bench [--effort fast|default|max] [--tile BYTES] [--fill HEX] FILE:TYPE:DIMS ...`, as in `tas.bin:float:120,64,128`.
+
+#![expect(clippy::cast_precision_loss, reason = "figures for people")]
+
+use nc3z_format::NcType;
+use nc3z_format::num::{
+    DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose, choose_with, decode,
+    encode,
+};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+struct Options {
+    effort: Effort,
+    tile: usize,
+    verbose: bool,
+}
+
+struct Report {
+    raw: usize,
+    stored: usize,
+    choosing: Duration,
+    encoding: Duration,
+    decoding: Duration,
+    copying: Duration,
+    plan: String,
+}
+
+fn words<W: Word>(bytes: &[u8]) -> Vec<W> {
+    let mut out = vec![W::default(); bytes.len() / W::BYTES];
+    W::get_le(&bytes[..out.len() * W::BYTES], &mut out);
+    out
+}
+
+fn geometry(dims: &[u64]) -> Geometry {
+    let back = |k: usize| if dims.len() > k { dims[dims.len() - k..].iter().product() } else { 0 };
+    Geometry { row: back(1), plane: back(2), volume: back(3) }
+}
+
+fn tile_len<W: Word>(geom: &Geometry, options: &Options) -> usize {
+    let most = (options.tile / W::BYTES).max(1);
+    let unit = [geom.plane, geom.row]
+        .into_iter()
+        .filter_map(|s| usize::try_from(s).ok())
+        .find(|&s| s > 1 && s <= most)
+        .unwrap_or(1);
+    most / unit * unit
+}
+
+fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Report {
+    let elements: Vec<W> = words(bytes);
+    let geom = geometry(dims);
+    let tiles: Vec<&[W]> = elements.chunks(tile_len::<W>(&geom, options)).collect();
+    let mut picks = vec![0, tiles.len() / 2, tiles.len() - 1];
+    picks.dedup();
+    if picks.len() > 1 && tiles[tiles.len() - 1].len() < tiles[0].len() / 2 {
+        picks.pop();
+    }
+    let samples: Vec<&[W]> = picks.iter().map(|&i| tiles[i]).collect();
+    let start = Instant::now();
+    let mut found = choose(&samples, ty, &geom, options.effort, &[]).expect("a plan");
+    let first = start.elapsed();
+    if found.scan_dictionary {
+        let mut builder = DictionaryBuilder::default();
+        if tiles.iter().all(|t| builder.add(t, found.mask))
+            && let Some(dict) = builder.finish(ty)
+        {
+            let known = (&Arc::new(dict), elements.len() as u64);
+            found = choose_with(&samples, ty, &geom, options.effort, &[], Some(known)).expect("a plan");
+        }
+    }
+    let choosing = start.elapsed();
+    let plan = &found.plans[0];
+    if options.verbose {
+        println!("    choose {first:?}, with dictionary {choosing:?}");
+    }
+    let (payloads, encoding) = encode_all(&tiles, ty, &geom, plan);
+    let definition = plan.dictionary().map_or(0, |d| d.encode_definition(ty).expect("a definition").len());
+    let decoding = decode_all(&tiles, &payloads, ty, &geom, plan);
+    let mut copy = elements.clone();
+    let copying = best(5, || copy.copy_from_slice(std::hint::black_box(&elements)));
+    let domain = match &plan.domain {
+        nc3z_format::num::DomainPlan::Rank(d) => format!("Rank({})", d.len()),
+        other => format!("{other:?}"),
+    };
+    Report {
+        raw: elements.len() * W::BYTES,
+        stored: payloads.iter().map(|p| p.len() + 8).sum::<usize>() + definition,
+        choosing,
+        encoding,
+        decoding,
+        copying,
+        plan: format!("{domain} {:?} {:?} mask {:x?}", plan.strides, plan.coder, plan.mask),
+    }
+}
+
+fn encode_all<W: Word>(
+    tiles: &[&[W]],
+    ty: NcType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+) -> (Vec<Vec<u8>>, Duration) {
+    let mut payloads = Vec::new();
+    let mut scratch = Scratch::new();
+    let time = best(2, || {
+        payloads = tiles
+            .iter()
+            .map(|t| {
+                let mut out = Vec::new();
+                encode(t, ty, geom, plan, &mut scratch, &mut out).expect("a payload");
+                out
+            })
+            .collect();
+    });
+    (payloads, time)
+}
+
+fn decode_all<W: Word>(
+    tiles: &[&[W]],
+    payloads: &[Vec<u8>],
+    ty: NcType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+) -> Duration {
+    let params = Params::default();
+    let mut scratch = Scratch::new();
+    let dict = plan.dictionary().map(Arc::as_ref);
+    let mut out: Vec<W> = Vec::new();
+    for (tile, payload) in tiles.iter().zip(payloads) {
+        out.clear();
+        out.resize(tile.len(), W::from_u64(1));
+        decode(payload, ty, geom, &params, dict, &mut scratch, &mut out).expect("elements");
+        assert!(out == *tile, "a tile came back changed");
+    }
+    out.resize(tiles[0].len(), W::default());
+    best(std::env::var("NUM_BENCH_REPEAT").ok().and_then(|r| r.parse().ok()).unwrap_or(7), || {
+        for (tile, payload) in tiles.iter().zip(payloads) {
+            decode(payload, ty, geom, &params, dict, &mut scratch, &mut out[..tile.len()]).expect("elements");
+        }
+    })
+}
+
+fn best(times: usize, mut f: impl FnMut()) -> Duration {
+    let once = |_| {
+        let start = Instant::now();
+        f();
+        start.elapsed()
+    };
+    (0..times).map(once).min().unwrap_or_default()
+}
+
+fn main() {
+    let mut options = Options { effort: Effort::Default, tile: 1 << 20, verbose: false };
+    let mut args = std::env::args().skip(1);
+    let mut logs = (0.0, 0.0, 0.0, 0usize);
+    println!(
+        "{:24} {:>9} {:>8} {:>8} {:>7} {:>7} {:>7}  plan",
+        "file", "bytes", "ratio", "choose", "enc", "dec", "memcpy"
+    );
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "--effort" => {
+                options.effort = match args.next().as_deref() {
+                    Some("fast") => Effort::Fast,
+                    Some("max") => Effort::Max,
+                    _ => Effort::Default,
+                }
+            }
+            "--tile" => options.tile = args.next().and_then(|t| t.parse().ok()).unwrap_or(1 << 20),
+            "-v" => options.verbose = true,
+            spec => {
+                let fields: Vec<&str> = spec.rsplitn(3, ':').collect();
+                let [dims, ty, file] = fields[..] else { panic!("FILE:TYPE:DIMS, not {spec}") };
+                let dims: Vec<u64> = dims.split(',').map(|d| d.parse().expect("a length")).collect();
+                let ty = NcType::ALL.into_iter().find(|t| t.name() == ty).expect("a type of netCDF");
+                let bytes = std::fs::read(file).expect("a readable file");
+                let report = match ty.size() {
+                    1 => run::<u8>(&bytes, ty, &dims, &options),
+                    2 => run::<u16>(&bytes, ty, &dims, &options),
+                    4 => run::<u32>(&bytes, ty, &dims, &options),
+                    _ => run::<u64>(&bytes, ty, &dims, &options),
+                };
+                print(file, &report, &mut logs);
+            }
+        }
+    }
+    let n = logs.3.max(1) as f64;
+    println!(
+        "GEO ratio {:.4} enc {:.0} dec {:.0} MB/s over {}",
+        (logs.0 / n).exp(),
+        (logs.1 / n).exp(),
+        (logs.2 / n).exp(),
+        logs.3
+    );
+}
+
+fn print(file: &str, r: &Report, logs: &mut (f64, f64, f64, usize)) {
+    let speed = |t: Duration| r.raw as f64 / 1e6 / t.as_secs_f64().max(1e-9);
+    let ratio = r.raw as f64 / r.stored as f64;
+    let name = file.rsplit('/').next().unwrap_or(file);
+    println!(
+        "{name:24} {:>9} {ratio:>8.3} {:>6.1}ms {:>7.0} {:>7.0} {:>7.0}  {}",
+        r.raw,
+        r.choosing.as_secs_f64() * 1e3,
+        speed(r.encoding),
+        speed(r.decoding),
+        speed(r.copying),
+        r.plan
+    );
+    logs.0 += ratio.ln();
+    logs.1 += speed(r.encoding).ln();
+    logs.2 += speed(r.decoding).ln();
+    logs.3 += 1;
+}

@@ -1,0 +1,160 @@
+//! The head copy: what is needed to make sense of the blocks when all else is lost.
+
+use crate::bytes::{Cursor, put_varint};
+use crate::codec::{ChainSpec, chains_from_json, chains_to_json};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+const SECTION: &str = "head copy";
+
+/// How a variable is cut into tiles, as stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TileLayoutSpec {
+    /// Runs of so many elements.
+    Linear(u64),
+    /// Boxes.
+    Chunked {
+        /// Lengths along each dimension.
+        shape: Vec<u64>,
+        /// Whether boxes at the edges are filled up.
+        padded: bool,
+    },
+}
+
+/// The head copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The classic header's bytes.
+    pub header: Vec<u8>,
+    /// Chains 0, 1, …
+    pub chains: Vec<ChainSpec>,
+    /// One for each variable.
+    pub layouts: Vec<TileLayoutSpec>,
+    /// Bytes of a tile, for each padding pseudo-variable.
+    pub padding_tile_lens: Vec<u64>,
+    /// Bytes of a tile of the gap.
+    pub gap_tile_len: u64,
+}
+
+impl Head {
+    /// The decoded form.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.header.len() + 256);
+        put_varint(&mut out, self.header.len() as u64);
+        out.extend(&self.header);
+        let chains = chains_to_json(&self.chains);
+        put_varint(&mut out, chains.len() as u64);
+        out.extend(chains.as_bytes());
+        for layout in &self.layouts {
+            match layout {
+                TileLayoutSpec::Linear(len) => {
+                    put_varint(&mut out, 0);
+                    put_varint(&mut out, *len);
+                }
+                TileLayoutSpec::Chunked { shape, padded } => {
+                    put_varint(&mut out, if *padded { 2 } else { 1 });
+                    shape.iter().for_each(|&n| put_varint(&mut out, n));
+                }
+            }
+        }
+        self.padding_tile_lens.iter().for_each(|&n| put_varint(&mut out, n));
+        put_varint(&mut out, self.gap_tile_len);
+        out
+    }
+
+    /// The stored form and the decoded length; equal lengths mean raw.
+    ///
+    /// # Errors
+    /// A head of 4 GiB or more.
+    pub fn store(&self) -> Result<(Vec<u8>, u32)> {
+        let decoded = self.encode();
+        let len = u32::try_from(decoded.len())
+            .map_err(|_| Error::limit(SECTION, None, "length", u32::MAX.into(), decoded.len() as u64))?;
+        let stored = super::section::compress(&decoded)?;
+        Ok((stored.unwrap_or(decoded), len))
+    }
+}
+
+/// A head copy whose layouts wait for the header to be parsed.
+#[derive(Debug, Clone)]
+pub struct HeadParts {
+    /// The classic header's bytes.
+    pub header: Vec<u8>,
+    chains: Vec<ChainSpec>,
+    rest: Vec<u8>,
+    rest_at: u64,
+}
+
+impl HeadParts {
+    /// Splits the decoded form.
+    ///
+    /// # Errors
+    /// Damage, limits.
+    pub fn split(decoded: &[u8], limits: &Limits) -> Result<Self> {
+        let mut c = Cursor::new(SECTION, 0, decoded);
+        let len = c.varint_up_to("header length", decoded.len())?;
+        if len as u64 > limits.header_len {
+            return Err(Error::limit(SECTION, 0, "header length", limits.header_len, len as u64));
+        }
+        let header = c.split("header", len)?.to_vec();
+        let len = c.varint_up_to("chain table length", decoded.len())?;
+        let at = c.offset();
+        let chains = chains_from_json(c.split("chain table", len)?, limits).map_err(|e| e.within(SECTION, at))?;
+        let rest_at = c.offset();
+        Ok(HeadParts { header, chains, rest: c.rest().to_vec(), rest_at })
+    }
+
+    /// Reads the tile layouts: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.
+    ///
+    /// # Errors
+    /// Damage.
+    pub fn layouts(self, ranks: &[usize], paddings: usize) -> Result<Head> {
+        let mut c = Cursor::new(SECTION, self.rest_at, &self.rest);
+        let positive = |c: &mut Cursor<'_>, what| {
+            let at = c.offset();
+            match c.varint(what)? {
+                0 => Err(Error::corrupt(SECTION, at, what, "at least 1", 0)),
+                n => Ok(n),
+            }
+        };
+        let mut layouts = Vec::with_capacity(ranks.len());
+        for &rank in ranks {
+            let at = c.offset();
+            layouts.push(match c.varint("kind of tile layout")? {
+                0 => TileLayoutSpec::Linear(positive(&mut c, "tile length")?),
+                kind @ (1 | 2) => {
+                    let shape = (0..rank).map(|_| positive(&mut c, "chunk length")).collect::<Result<_>>()?;
+                    TileLayoutSpec::Chunked { shape, padded: kind == 2 }
+                }
+                kind => return Err(Error::corrupt(SECTION, at, "kind of tile layout", "0, 1 or 2", kind)),
+            });
+        }
+        let padding_tile_lens =
+            (0..paddings).map(|_| positive(&mut c, "padding tile length")).collect::<Result<_>>()?;
+        let gap_tile_len = positive(&mut c, "gap tile length")?;
+        c.finish()?;
+        Ok(Head { header: self.header, chains: self.chains, layouts, padding_tile_lens, gap_tile_len })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_trip_and_every_prefix_is_an_error() {
+        let head = Head {
+            header: b"CDF header".to_vec(),
+            chains: vec![ChainSpec::default()],
+            layouts: vec![TileLayoutSpec::Linear(300), TileLayoutSpec::Chunked { shape: vec![1, 90], padded: true }],
+            padding_tile_lens: vec![5],
+            gap_tile_len: 1 << 20,
+        };
+        let bytes = head.encode();
+        let read = |b: &[u8]| HeadParts::split(b, &Limits::default())?.layouts(&[3, 2], 1);
+        assert_eq!(read(&bytes).unwrap(), head);
+        for n in 0..bytes.len() {
+            assert!(read(&bytes[..n]).is_err(), "{n}");
+        }
+    }
+}

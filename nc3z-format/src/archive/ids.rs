@@ -1,0 +1,101 @@
+//! Array ids: one number space for all that has tiles.
+
+use std::fmt;
+
+/// Id of an array in block headers and in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArrayId(pub u32);
+
+/// What an id stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// A variable of the header.
+    Variable(u32),
+    /// The definitions of a variable.
+    Definitions(u32),
+    /// The padding of a record variable.
+    Padding(u32),
+    /// Bytes that belong to nothing else.
+    Gap,
+    /// Packed containers.
+    Containers,
+    /// Constants lists.
+    Constants,
+    /// Chain definitions.
+    Chains,
+    /// Nothing that this version knows.
+    Unknown(u32),
+}
+
+const INDEX: u32 = (1 << 30) - 1;
+
+impl ArrayId {
+    /// The gap pseudo-variable.
+    pub const GAP: ArrayId = ArrayId(0xC000_0000);
+    /// Packed containers.
+    pub const CONTAINERS: ArrayId = ArrayId(0xC000_0001);
+    /// Constants lists.
+    pub const CONSTANTS: ArrayId = ArrayId(0xC000_0002);
+    /// Chain definitions.
+    pub const CHAINS: ArrayId = ArrayId(0xC000_0003);
+
+    /// Variable `v` of the header.
+    pub const fn variable(v: u32) -> Self {
+        ArrayId(v & INDEX)
+    }
+
+    /// Definitions of variable `v`.
+    pub const fn definitions(v: u32) -> Self {
+        ArrayId(0x4000_0000 | (v & INDEX))
+    }
+
+    /// Padding of record variable `v`.
+    pub const fn padding(v: u32) -> Self {
+        ArrayId(0x8000_0000 | (v & INDEX))
+    }
+
+    /// What it stands for.
+    pub const fn role(self) -> Role {
+        match (self.0 >> 30, self.0 & INDEX) {
+            (0, v) => Role::Variable(v),
+            (1, v) => Role::Definitions(v),
+            (2, v) => Role::Padding(v),
+            (_, 0) => Role::Gap,
+            (_, 1) => Role::Containers,
+            (_, 2) => Role::Constants,
+            (_, 3) => Role::Chains,
+            _ => Role::Unknown(self.0),
+        }
+    }
+}
+
+impl fmt::Display for ArrayId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.role() {
+            Role::Variable(v) => write!(f, "variable {v}"),
+            Role::Definitions(v) => write!(f, "definitions of variable {v}"),
+            Role::Padding(v) => write!(f, "padding of variable {v}"),
+            Role::Gap => f.write_str("gap"),
+            Role::Containers => f.write_str("packed containers"),
+            Role::Constants => f.write_str("constants lists"),
+            Role::Chains => f.write_str("chain definitions"),
+            Role::Unknown(n) => write!(f, "unknown array {n:#x}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_and_ids_agree() {
+        for v in [0, 7, INDEX] {
+            assert_eq!(ArrayId::variable(v).role(), Role::Variable(v));
+            assert_eq!(ArrayId::definitions(v).role(), Role::Definitions(v));
+            assert_eq!(ArrayId::padding(v).role(), Role::Padding(v));
+        }
+        assert_eq!(ArrayId::CHAINS.role(), Role::Chains);
+        assert_eq!(ArrayId(0xC000_0004).role(), Role::Unknown(0xC000_0004));
+    }
+}

@@ -1,0 +1,98 @@
+//! The metadata section: one JSON object in canonical form.
+
+use crate::codec::ChainSpec;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+const SECTION: &str = "metadata";
+
+/// Who wrote the archive, how, and the chains that came after the head copy.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata {
+    /// Name and version of the program.
+    pub writer: String,
+    /// Options that shaped the archive.
+    pub options: BTreeMap<String, String>,
+    /// Chains after those of the head copy.
+    pub chains: Vec<ChainSpec>,
+    /// Everything else, kept.
+    pub extra: BTreeMap<String, Value>,
+}
+
+impl Metadata {
+    /// Canonical JSON: keys sorted, no blanks.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut object: Map<String, Value> = self.extra.clone().into_iter().collect();
+        object.insert("writer".into(), self.writer.clone().into());
+        if !self.options.is_empty() {
+            let options = self.options.iter().map(|(k, v)| (k.clone(), v.clone().into()));
+            object.insert("options".into(), Value::Object(options.collect()));
+        }
+        if !self.chains.is_empty() {
+            object.insert("chains".into(), self.chains.iter().map(ChainSpec::to_value).collect());
+        }
+        Value::Object(object).to_string().into_bytes()
+    }
+
+    /// Reads the object; keys that are not known are kept.
+    ///
+    /// # Errors
+    /// Not JSON, or known keys of the wrong type.
+    pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
+        let wrong = |what, expected: &str, found: String| Error::corrupt(SECTION, None, what, expected, found);
+        let value: Value =
+            serde_json::from_slice(bytes).map_err(|e| wrong("content", "a JSON object", e.to_string()))?;
+        let Value::Object(object) = value else {
+            return Err(wrong("content", "a JSON object", "another value".into()));
+        };
+        let mut metadata = Metadata::default();
+        for (key, value) in object {
+            match (key.as_str(), value) {
+                ("writer", Value::String(s)) => metadata.writer = s,
+                ("options", Value::Object(o)) => {
+                    for (k, v) in o {
+                        let Value::String(s) = v else {
+                            return Err(wrong("options", "strings", v.to_string()));
+                        };
+                        metadata.options.insert(k, s);
+                    }
+                }
+                ("chains", Value::Array(chains)) => {
+                    metadata.chains = chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect::<Result<_>>()?;
+                }
+                ("writer" | "options" | "chains", v) => {
+                    return Err(wrong("writer, options or chains", "a string, an object, an array", v.to_string()));
+                }
+                (_, v) => {
+                    metadata.extra.insert(key, v);
+                }
+            }
+        }
+        Ok(metadata)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_and_keeps_what_it_does_not_know() {
+        let m = Metadata {
+            writer: "nc3z 0.1.0".into(),
+            options: [("preset".into(), "max".into())].into(),
+            chains: vec![ChainSpec::default()],
+            extra: [("a".into(), Value::from(1))].into(),
+        };
+        let bytes = m.encode();
+        assert_eq!(
+            String::from_utf8_lossy(&bytes),
+            r#"{"a":1,"chains":[[]],"options":{"preset":"max"},"writer":"nc3z 0.1.0"}"#
+        );
+        assert_eq!(Metadata::decode(&bytes, &Limits::default()).unwrap(), m);
+        assert!(Metadata::decode(b"[]", &Limits::default()).is_err());
+        assert!(Metadata::decode(br#"{"writer":3}"#, &Limits::default()).is_err());
+    }
+}

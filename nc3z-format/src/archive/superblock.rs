@@ -1,0 +1,121 @@
+//! The superblock: the first 160 bytes.
+
+use super::forever::{MAGIC, MAJOR_VERSION, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
+use super::salt::Salt;
+use crate::bytes::Cursor;
+use crate::error::{Error, Result};
+
+/// The superblock. Layout: `spec/archive.md`, "Superblock".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Superblock {
+    /// Minor version.
+    pub minor: u16,
+    /// Binds checksums to this archive.
+    pub salt: Salt,
+    /// Bytes of the classic file.
+    pub original_len: u64,
+    /// Stored bytes of the head copy, which follows the superblock.
+    pub head_stored_len: u32,
+    /// Decoded bytes of the head copy; equal to the stored ones: raw.
+    pub head_decoded_len: u32,
+    /// CRC-32 of the stored head copy.
+    pub head_crc: u32,
+}
+
+const SECTION: &str = "superblock";
+const CRC_AT: usize = 44;
+
+impl Superblock {
+    /// The 160 bytes.
+    pub fn encode(&self) -> [u8; SUPERBLOCK_LEN] {
+        let mut out = [0; SUPERBLOCK_LEN];
+        out[0..8].copy_from_slice(&MAGIC);
+        out[8..10].copy_from_slice(&MAJOR_VERSION.to_le_bytes());
+        out[10..12].copy_from_slice(&self.minor.to_le_bytes());
+        out[16..24].copy_from_slice(&self.salt.0);
+        out[24..32].copy_from_slice(&self.original_len.to_le_bytes());
+        out[32..36].copy_from_slice(&self.head_stored_len.to_le_bytes());
+        out[36..40].copy_from_slice(&self.head_decoded_len.to_le_bytes());
+        out[40..44].copy_from_slice(&self.head_crc.to_le_bytes());
+        out[SUPERBLOCK_TEXT_AT..].copy_from_slice(TEXT.as_bytes());
+        let crc = checksum(&out);
+        out[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Reads and checks the 160 bytes.
+    ///
+    /// # Errors
+    /// Not an archive, another major version, or damage.
+    pub fn decode(bytes: &[u8; SUPERBLOCK_LEN]) -> Result<Self> {
+        Self::check_magic(bytes)?;
+        let mut c = Cursor::new(SECTION, 8, &bytes[8..]);
+        let major = c.u16("major version")?;
+        if major != MAJOR_VERSION {
+            let what = format!("major version {major}; this build reads {MAJOR_VERSION}. A newer nc3z may read it");
+            return Err(Error::unsupported(SECTION, 8, what));
+        }
+        let minor = c.u16("minor version")?;
+        c.reserved(4)?;
+        let salt = Salt(c.split("salt", 8)?.try_into().expect("8 bytes were asked for"));
+        let (original_len, head_stored_len) = (c.u64("original length")?, c.u32("head stored length")?);
+        let (head_decoded_len, head_crc) = (c.u32("head decoded length")?, c.u32("head CRC")?);
+        let (expected, found) = (checksum(bytes), c.u32("superblock CRC")?);
+        if expected != found {
+            return Err(Error::corrupt(SECTION, CRC_AT as u64, "CRC", format!("{expected:08x}"), format!("{found:08x}")));
+        }
+        Ok(Superblock { minor, salt, original_len, head_stored_len, head_decoded_len, head_crc })
+    }
+
+    /// Checks the first bytes of a file, which may be fewer than eight.
+    ///
+    /// # Errors
+    /// They are not those of an archive.
+    pub fn check_magic(bytes: &[u8]) -> Result<()> {
+        let seen = &bytes[..bytes.len().min(MAGIC.len())];
+        if seen == MAGIC {
+            return Ok(());
+        }
+        let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
+        if seen.starts_with(b"CDF") {
+            return Err(Error::unsupported(SECTION, 0, "not an nc3z archive but a classic netCDF file"));
+        }
+        Err(Error::corrupt(SECTION, 0, "magic of an nc3z archive", hex(&MAGIC), hex(seen)))
+    }
+}
+
+/// CRC-32 of all but the CRC field itself.
+fn checksum(bytes: &[u8; SUPERBLOCK_LEN]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(&bytes[..CRC_AT]);
+    crc.update(&bytes[CRC_AT + 4..]);
+    crc.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Superblock {
+        let salt = Salt::new(b"CDF", 7);
+        Superblock { minor: 1, salt, original_len: 7, head_stored_len: 3, head_decoded_len: 3, head_crc: 9 }
+    }
+
+    #[test]
+    fn round_trip_and_every_flipped_bit_is_seen() {
+        let bytes = sample().encode();
+        assert_eq!(Superblock::decode(&bytes).unwrap(), sample());
+        for bit in 0..bytes.len() * 8 {
+            let mut b = bytes;
+            b[bit / 8] ^= 1 << (bit % 8);
+            assert!(Superblock::decode(&b).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn text_is_plain_ascii_that_tells_what_to_do() {
+        let bytes = sample().encode();
+        let text = std::str::from_utf8(&bytes[SUPERBLOCK_TEXT_AT..]).unwrap();
+        assert!(text.is_ascii() && text.contains("nc3z restore FILE") && text.contains("spec/archive.md"));
+    }
+}

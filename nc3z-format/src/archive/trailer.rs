@@ -1,0 +1,243 @@
+//! The trailer: the last 128 bytes of a generation.
+
+use super::forever::{END_MARKER, KNOWN_REQUIRED, SUPERBLOCK_LEN, TRAILER_LEN, TRAILER_MARKER};
+use super::salt::Salt;
+use crate::bytes::Cursor;
+use crate::error::{Error, Result};
+
+const SECTION: &str = "trailer";
+const CRC_AT: usize = 120;
+
+/// What is known of the original's digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DigestState {
+    /// Nothing.
+    None,
+    /// The trailer holds it.
+    Valid,
+    /// It changed and was not computed again.
+    Stale,
+}
+
+/// The trailer. Layout: `spec/archive.md`, "Trailer".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trailer {
+    /// Number of the commit.
+    pub generation: u32,
+    /// As in the superblock.
+    pub salt: Salt,
+    /// Features a reader must know.
+    pub required: u32,
+    /// Features a reader may ignore.
+    pub optional: u32,
+    /// Where the section table is.
+    pub sections_offset: u64,
+    /// Its bytes.
+    pub sections_len: u32,
+    /// Its salted CRC.
+    pub sections_crc: u32,
+    /// First block of this generation.
+    pub blocks_begin: u64,
+    /// End of its blocks.
+    pub blocks_end: u64,
+    /// Offset of the previous trailer, or 0.
+    pub previous: u64,
+    /// Offset of this trailer + 128.
+    pub archive_len: u64,
+    /// Bytes of the original.
+    pub original_len: u64,
+    /// SHA-256 of the original, where the state is valid.
+    pub sha256: [u8; 32],
+    /// What the digest is worth.
+    pub digest_state: DigestState,
+}
+
+impl Trailer {
+    /// The 128 bytes of a trailer at `offset`.
+    pub fn encode(&self, salt: &Salt, offset: u64) -> [u8; TRAILER_LEN] {
+        let mut out = [0; TRAILER_LEN];
+        out[0..4].copy_from_slice(&TRAILER_MARKER);
+        out[4..8].copy_from_slice(&self.generation.to_le_bytes());
+        out[8..16].copy_from_slice(&self.salt.0);
+        out[16..20].copy_from_slice(&self.required.to_le_bytes());
+        out[20..24].copy_from_slice(&self.optional.to_le_bytes());
+        out[24..32].copy_from_slice(&self.sections_offset.to_le_bytes());
+        out[32..36].copy_from_slice(&self.sections_len.to_le_bytes());
+        out[36..40].copy_from_slice(&self.sections_crc.to_le_bytes());
+        out[40..48].copy_from_slice(&self.blocks_begin.to_le_bytes());
+        out[48..56].copy_from_slice(&self.blocks_end.to_le_bytes());
+        out[56..64].copy_from_slice(&self.previous.to_le_bytes());
+        out[64..72].copy_from_slice(&self.archive_len.to_le_bytes());
+        out[72..80].copy_from_slice(&self.original_len.to_le_bytes());
+        out[80..112].copy_from_slice(&self.sha256);
+        let state: u32 = match self.digest_state {
+            DigestState::None => 0,
+            DigestState::Valid => 1,
+            DigestState::Stale => 2,
+        };
+        out[112..116].copy_from_slice(&state.to_le_bytes());
+        let crc = salt.crc(offset, &out[..CRC_AT]);
+        out[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
+        out[124..128].copy_from_slice(&END_MARKER);
+        out
+    }
+
+    /// Reads and checks the trailer at `offset` of an archive with this salt.
+    ///
+    /// # Errors
+    /// It is none, or not one of this archive, or damaged.
+    pub fn decode(bytes: &[u8; TRAILER_LEN], offset: u64, salt: &Salt) -> Result<Self> {
+        let mut c = Cursor::new(SECTION, offset, bytes);
+        let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
+        let marker = c.split("marker", 4)?;
+        if marker != TRAILER_MARKER {
+            let (expected, found) = (hex(&TRAILER_MARKER), hex(marker));
+            return Err(Error::corrupt(SECTION, offset, "marker (the archive may be cut short; nc3z repair saves what is whole)", expected, found));
+        }
+        let crc = u32::from_le_bytes(bytes[CRC_AT..CRC_AT + 4].try_into().expect("4 bytes"));
+        let expected = salt.crc(offset, &bytes[..CRC_AT]);
+        if crc != expected {
+            let at = offset + CRC_AT as u64;
+            return Err(Error::corrupt(SECTION, at, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
+        }
+        if bytes[124..] != END_MARKER {
+            return Err(Error::corrupt(SECTION, offset + 124, "end marker", hex(&END_MARKER), hex(&bytes[124..])));
+        }
+        let generation = c.u32("generation")?;
+        let salt = Salt(c.split("salt", 8)?.try_into().expect("8 bytes were asked for"));
+        let (required, optional) = (c.u32("required features")?, c.u32("optional features")?);
+        let (sections_offset, sections_len) = (c.u64("section table offset")?, c.u32("section table length")?);
+        let sections_crc = c.u32("section table CRC")?;
+        let (blocks_begin, blocks_end) = (c.u64("blocks begin")?, c.u64("blocks end")?);
+        let (previous, archive_len) = (c.u64("previous trailer")?, c.u64("archive length")?);
+        let original_len = c.u64("original length")?;
+        let sha256 = c.split("SHA-256", 32)?.try_into().expect("32 bytes were asked for");
+        let digest_state = match c.u32("digest state")? {
+            0 => DigestState::None,
+            1 => DigestState::Valid,
+            2 => DigestState::Stale,
+            n => return Err(Error::corrupt(SECTION, offset + 112, "digest state", "0, 1 or 2", n)),
+        };
+        c.reserved(4)?;
+        let trailer = Trailer {
+            generation,
+            salt,
+            required,
+            optional,
+            sections_offset,
+            sections_len,
+            sections_crc,
+            blocks_begin,
+            blocks_end,
+            previous,
+            archive_len,
+            original_len,
+            sha256,
+            digest_state,
+        };
+        trailer.check_places(offset)?;
+        Ok(trailer)
+    }
+
+    fn check_places(&self, offset: u64) -> Result<()> {
+        let wrong = |what, expected: String, found: u64| Err(Error::corrupt(SECTION, offset, what, expected, found));
+        if self.archive_len != offset + TRAILER_LEN as u64 {
+            return wrong("archive length", (offset + TRAILER_LEN as u64).to_string(), self.archive_len);
+        }
+        let end = self.sections_offset.checked_add(self.sections_len.into());
+        if end.is_none_or(|e| e > offset) || self.sections_offset < SUPERBLOCK_LEN as u64 {
+            return wrong("section table offset", format!("{SUPERBLOCK_LEN} to {offset}"), self.sections_offset);
+        }
+        if self.blocks_begin > self.blocks_end || self.blocks_end > self.sections_offset {
+            return wrong("end of blocks", format!("{} to {}", self.blocks_begin, self.sections_offset), self.blocks_end);
+        }
+        if self.previous >= offset {
+            return wrong("previous trailer", format!("below {offset}"), self.previous);
+        }
+        Ok(())
+    }
+
+    /// Refuses required features that this build does not know.
+    ///
+    /// # Errors
+    /// There are some.
+    pub fn check_features(&self) -> Result<()> {
+        match self.required & !KNOWN_REQUIRED {
+            0 => Ok(()),
+            bits => Err(Error::unsupported(SECTION, 16, format!("required features {bits:#x}; a newer nc3z may read it"))),
+        }
+    }
+
+    /// The last valid trailer within a window of an archive that begins at `base`.
+    pub fn find_last(window: &[u8], base: u64, salt: &Salt) -> Option<(u64, Trailer)> {
+        let mut at = window.len().checked_sub(TRAILER_LEN)?;
+        // Trailers stand at multiples of 8 of the archive.
+        at -= usize::try_from((base + at as u64) % 8).ok().filter(|r| *r <= at)?;
+        loop {
+            if window[at..at + 4] == TRAILER_MARKER {
+                let bytes = window[at..at + TRAILER_LEN].try_into().expect("TRAILER_LEN bytes");
+                let offset = base + at as u64;
+                if let Ok(trailer) = Trailer::decode(bytes, offset, salt) {
+                    return Some((offset, trailer));
+                }
+            }
+            at = at.checked_sub(8)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> (Trailer, Salt, u64) {
+        let salt = Salt([5; 8]);
+        let trailer = Trailer {
+            generation: 1,
+            salt,
+            required: 0,
+            optional: 0,
+            sections_offset: 800,
+            sections_len: 72,
+            sections_crc: 1,
+            blocks_begin: 200,
+            blocks_end: 700,
+            previous: 0,
+            archive_len: 1128,
+            original_len: 77,
+            sha256: [9; 32],
+            digest_state: DigestState::Valid,
+        };
+        (trailer, salt, 1000)
+    }
+
+    #[test]
+    fn round_trip_and_every_flipped_bit_is_seen() {
+        let (t, salt, at) = sample();
+        let bytes = t.encode(&salt, at);
+        assert_eq!(Trailer::decode(&bytes, at, &salt).unwrap(), t);
+        for bit in 0..bytes.len() * 8 {
+            let mut b = bytes;
+            b[bit / 8] ^= 1 << (bit % 8);
+            assert!(Trailer::decode(&b, at, &salt).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn last_of_several_is_found_behind_garbage_and_only_in_its_own_place() {
+        let (t, salt, at) = sample();
+        let mut file = vec![0u8; 1000];
+        file.extend(t.encode(&salt, at));
+        file.extend([0xAA; 40]);
+        assert_eq!(Trailer::find_last(&file, 0, &salt), Some((at, t.clone())));
+        file.splice(0..0, [0; 8]);
+        assert_eq!(Trailer::find_last(&file, 0, &salt), None);
+    }
+
+    #[test]
+    fn unknown_required_feature_is_named() {
+        let (mut t, ..) = sample();
+        t.required = 0x10;
+        assert!(t.check_features().unwrap_err().to_string().contains("0x10"));
+    }
+}

@@ -1,0 +1,196 @@
+//! All arrays of an archive that have tiles: variables, paddings, the gap. One lookup for writer and reader.
+
+use crate::archive::{ArrayId, Role, TileLayoutSpec};
+use crate::classic::{Header, Layout, VarId};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::tile::{Edge, Extent, TileLayout, Tiling};
+use crate::types::NcType;
+
+/// One array that is cut into tiles.
+#[derive(Debug, Clone)]
+pub struct ArrayInfo {
+    /// Its id in block headers and in the index.
+    pub id: ArrayId,
+    /// Type of its elements; bytes for padding and gap.
+    pub ty: NcType,
+    /// Its shape, what of it is present, and its tiles. An array whose claimed shape is out of all bounds, of which only the
+    /// present elements are real, is a flat array of those.
+    pub tiling: Tiling,
+}
+
+impl ArrayInfo {
+    /// Bytes of all present elements.
+    pub fn total_bytes(&self) -> u64 {
+        self.tiling.present() * self.ty.size() as u64
+    }
+
+    /// Decoded bytes of a tile.
+    ///
+    /// # Errors
+    /// No such tile.
+    pub fn tile_len(&self, tile: u64) -> Result<usize> {
+        let bytes = self.tiling.tile_elements(tile)? * self.ty.size() as u64;
+        usize::try_from(bytes).map_err(|_| Error::limit("tile", None, "length", usize::MAX as u64, bytes))
+    }
+
+    /// First byte (in the flattened array) and length of a linear tile.
+    ///
+    /// # Errors
+    /// No such tile, or the tiles are chunks.
+    pub fn tile_bytes(&self, tile: u64) -> Result<(u64, usize)> {
+        match self.tiling.extent(tile)? {
+            Extent::Linear { first, .. } => Ok((first * self.ty.size() as u64, self.tile_len(tile)?)),
+            Extent::Chunk { .. } => Err(Error::invalid("a chunk is no byte range of the array")),
+        }
+    }
+
+    /// Bytes of a full linear tile; `None` for chunks.
+    pub fn linear_tile_len(&self) -> Option<u64> {
+        match self.tiling.layout() {
+            TileLayout::Linear { len } => Some(len.saturating_mul(self.ty.size() as u64)),
+            TileLayout::Chunked { .. } => None,
+        }
+    }
+}
+
+/// The arrays of one archive.
+#[derive(Debug, Clone)]
+pub struct Arrays {
+    variables: Vec<ArrayInfo>,
+    paddings: Vec<ArrayInfo>,
+    gap: ArrayInfo,
+}
+
+impl Arrays {
+    /// Binds the tile layouts of a head copy to the arrays that the classic header and file length define.
+    /// Aliased variables are arrays without tiles.
+    ///
+    /// # Errors
+    /// Layouts that do not fit: wrong number, wrong rank, a tile longer than `limits` allow.
+    pub fn new(
+        header: &Header,
+        layout: &Layout,
+        variables: &[TileLayoutSpec],
+        paddings: &[u64],
+        gap: u64,
+        limits: &Limits,
+    ) -> Result<Self> {
+        check_count("tile layouts", header.variables.len(), variables.len())?;
+        let padded = padded_variables(layout);
+        check_count("padding tile lengths", padded.len(), paddings.len())?;
+        let variables = (0u32..).zip(&layout.variables).zip(variables).map(|((id, v), spec)| {
+            let present = if v.owned { v.present } else { 0 };
+            bind(ArrayId::variable(id), v.ty, spec, &v.shape, present, limits)
+        });
+        let variables = variables.collect::<Result<Vec<_>>>()?;
+        let bytes = |id, len: u64, present: u64| {
+            bind(id, NcType::UByte, &TileLayoutSpec::Linear(len), &[present], present, limits)
+        };
+        let paddings = padded
+            .iter()
+            .zip(paddings)
+            .map(|(&(var, present), &len)| bytes(ArrayId::padding(var.0), len, present))
+            .collect::<Result<Vec<_>>>()?;
+        let gap = bytes(ArrayId::GAP, gap, layout.gaps.len())?;
+        Ok(Arrays { variables, paddings, gap })
+    }
+
+    /// A variable's array.
+    ///
+    /// # Panics
+    /// If there is no such variable.
+    pub fn variable(&self, var: VarId) -> &ArrayInfo {
+        &self.variables[var.index()]
+    }
+
+    /// The array of a record variable's padding, if it has any.
+    pub fn padding(&self, var: VarId) -> Option<&ArrayInfo> {
+        let id = ArrayId::padding(var.0);
+        self.paddings.binary_search_by_key(&id, |a| a.id).ok().map(|i| &self.paddings[i])
+    }
+
+    /// The array of the bytes that belong to nothing else.
+    pub fn gap(&self) -> &ArrayInfo {
+        &self.gap
+    }
+
+    /// An array by id.
+    pub fn get(&self, id: ArrayId) -> Option<&ArrayInfo> {
+        match id.role() {
+            Role::Variable(v) => self.variables.get(v as usize),
+            Role::Padding(v) => self.padding(VarId(v)),
+            Role::Gap => Some(&self.gap),
+            _ => None,
+        }
+    }
+
+    /// All arrays, ascending by id.
+    pub fn iter(&self) -> impl Iterator<Item = &ArrayInfo> {
+        self.variables.iter().chain(&self.paddings).chain(std::iter::once(&self.gap))
+    }
+}
+
+/// Record variables that have a padding pseudo-variable, in id order, each with its padding bytes inside the file.
+pub fn padded_variables(layout: &Layout) -> Vec<(VarId, u64)> {
+    if layout.records.is_none() {
+        return Vec::new();
+    }
+    let padded = (0..).map(VarId).zip(&layout.variables).filter(|(_, v)| v.is_record && v.padded_len > v.slot_len);
+    padded.map(|(id, v)| (id, v.padding_present)).collect()
+}
+
+/// The file offset of a byte of an array's flattened form, and how many bytes follow it there without a break.
+pub fn byte_run(layout: &Layout, array: ArrayId, byte: u64) -> Option<(u64, u64)> {
+    match array.role() {
+        Role::Variable(v) => {
+            let v = layout.variable(VarId(v))?;
+            let (element, within) = (byte / v.element_size(), byte % v.element_size());
+            let run = v.element_run(element)?;
+            Some((run.offset + within, run.count * v.element_size() - within))
+        }
+        Role::Padding(v) => layout.variable(VarId(v))?.padding_run(byte).map(|run| (run.offset, run.count)),
+        Role::Gap => layout.gaps.file_offset(byte),
+        _ => None,
+    }
+}
+
+fn check_count(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::corrupt("head copy", None, what, expected, found)) }
+}
+
+fn bind(
+    id: ArrayId,
+    ty: NcType,
+    spec: &TileLayoutSpec,
+    shape: &[u64],
+    present: u64,
+    limits: &Limits,
+) -> Result<ArrayInfo> {
+    let layout = match spec {
+        TileLayoutSpec::Linear(len) => TileLayout::linear(*len),
+        TileLayoutSpec::Chunked { shape, padded } => {
+            TileLayout::chunked(shape.clone(), if *padded { Edge::Padded } else { Edge::Clipped })
+        }
+    };
+    let place = || format!("head copy, tile layout of {id}");
+    let tiling = match layout.bind(shape, present) {
+        Ok(tiling) => tiling,
+        // Shapes may be claimed beyond all bounds; only what is present counts.
+        Err(_) if matches!(layout, TileLayout::Linear { .. }) => layout
+            .bind(&[present], present)
+            .map_err(|e| Error::corrupt(place(), None, "tile layout", "one that fits the array", e))?,
+        Err(e) => return Err(Error::corrupt(place(), None, "tile layout", "one that fits the array", e)),
+    };
+    if matches!(tiling.layout(), TileLayout::Chunked { .. }) && present < tiling.elements() && present > 0 {
+        return Err(Error::corrupt(place(), None, "elements present", tiling.elements(), present));
+    }
+    let info = ArrayInfo { id, ty, tiling };
+    if info.tiling.tile_count() > 0 {
+        let len = info.tile_len(0)? as u64;
+        if len > limits.tile_len {
+            return Err(Error::limit(place(), None, "tile length in bytes", limits.tile_len, len));
+        }
+    }
+    Ok(info)
+}

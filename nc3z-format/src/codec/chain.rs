@@ -1,0 +1,174 @@
+//! Chains as they are stored: JSON, with NumCodecs' ids and keys.
+
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// One filter or codec with its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StageSpec {
+    /// Byte shuffle as in HDF5.
+    Shuffle {
+        /// Bytes of an element.
+        elementsize: usize,
+    },
+    /// One zstd frame.
+    Zstd {
+        /// The writer's level; decoders need it not.
+        level: i32,
+    },
+    /// One zlib stream.
+    Zlib {
+        /// The writer's level; decoders need it not.
+        level: u32,
+    },
+    /// The numeric codec, with its parameters.
+    Num(Map<String, Value>),
+    /// One that this build does not know, kept as it is.
+    Other(Map<String, Value>),
+}
+
+impl StageSpec {
+    /// The id.
+    pub fn id(&self) -> &str {
+        match self {
+            StageSpec::Shuffle { .. } => "shuffle",
+            StageSpec::Zstd { .. } => "zstd",
+            StageSpec::Zlib { .. } => "zlib",
+            StageSpec::Num(_) => NUM_ID,
+            StageSpec::Other(map) => map.get("id").and_then(Value::as_str).unwrap_or("without id"),
+        }
+    }
+
+    fn to_value(&self) -> Value {
+        let mut map = match self {
+            StageSpec::Num(map) | StageSpec::Other(map) => map.clone(),
+            _ => Map::new(),
+        };
+        match self {
+            StageSpec::Shuffle { elementsize } => map.insert("elementsize".into(), (*elementsize).into()),
+            StageSpec::Zstd { level } => map.insert("level".into(), (*level).into()),
+            StageSpec::Zlib { level } => map.insert("level".into(), (*level).into()),
+            StageSpec::Num(_) | StageSpec::Other(_) => None,
+        };
+        if !matches!(self, StageSpec::Other(_)) {
+            map.insert("id".into(), self.id().into());
+        }
+        Value::Object(map)
+    }
+
+    fn from_value(value: &Value) -> Result<Self> {
+        let wrong = |what, expected: &str| Error::corrupt("chain table", None, what, expected, value.to_string());
+        let Value::Object(map) = value else { return Err(wrong("filter or codec", "a JSON object")) };
+        let id = map.get("id").and_then(Value::as_str).ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
+        let only = |keys: &[&str]| map.keys().all(|k| k == "id" || keys.contains(&k.as_str()));
+        Ok(match id {
+            "shuffle" if only(&["elementsize"]) => {
+                let size = map.get("elementsize").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+                let elementsize = size.filter(|n| (1..=MAX_ELEMENT_SIZE).contains(n));
+                StageSpec::Shuffle { elementsize: elementsize.ok_or_else(|| wrong("shuffle", "elementsize 1 to 65536"))? }
+            }
+            "zstd" if only(&["level"]) => {
+                let level = map.get("level").map_or(Some(0), Value::as_i64).and_then(|n| i32::try_from(n).ok());
+                StageSpec::Zstd { level: level.ok_or_else(|| wrong("zstd", "an integer level"))? }
+            }
+            "zlib" if only(&["level"]) => {
+                let level = map.get("level").map_or(Some(1), Value::as_u64).and_then(|n| u32::try_from(n).ok());
+                let level = level.filter(|n| *n <= 9);
+                StageSpec::Zlib { level: level.ok_or_else(|| wrong("zlib", "a level from 0 to 9"))? }
+            }
+            NUM_ID => {
+                let mut map = map.clone();
+                map.remove("id");
+                StageSpec::Num(map)
+            }
+            _ => StageSpec::Other(map.clone()),
+        })
+    }
+}
+
+const NUM_ID: &str = "nc3z.num";
+const MAX_ELEMENT_SIZE: usize = 1 << 16;
+
+/// A chain: filters, then at most one codec, in the order in which they are applied when writing. Empty: store.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ChainSpec(pub Vec<StageSpec>);
+
+impl ChainSpec {
+    /// The JSON array.
+    pub fn to_value(&self) -> Value {
+        self.0.iter().map(StageSpec::to_value).collect()
+    }
+
+    /// Reads a JSON array.
+    ///
+    /// # Errors
+    /// Not an array of objects with ids, known ids with wrong parameters, more stages than `limits` allow.
+    pub fn from_value(value: &Value, limits: &Limits) -> Result<Self> {
+        let Value::Array(stages) = value else {
+            return Err(Error::corrupt("chain table", None, "chain", "a JSON array", value.to_string()));
+        };
+        if stages.len() as u64 > limits.chain_len {
+            return Err(Error::limit("chain table", None, "length of a chain", limits.chain_len, stages.len() as u64));
+        }
+        Ok(ChainSpec(stages.iter().map(StageSpec::from_value).collect::<Result<_>>()?))
+    }
+
+    /// The numeric codec's parameters, where this chain is just that.
+    pub fn numeric(&self) -> Option<&Map<String, Value>> {
+        match &self.0[..] {
+            [StageSpec::Num(map)] => Some(map),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ChainSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.to_value())
+    }
+}
+
+/// The chain table as stored.
+pub fn chains_to_json(chains: &[ChainSpec]) -> String {
+    Value::Array(chains.iter().map(ChainSpec::to_value).collect()).to_string()
+}
+
+/// Reads a stored chain table.
+///
+/// # Errors
+/// Not JSON; as [`ChainSpec::from_value`]; more chains than `limits` allow.
+pub fn chains_from_json(bytes: &[u8], limits: &Limits) -> Result<Vec<ChainSpec>> {
+    let value: Value = serde_json::from_slice(bytes)
+        .map_err(|e| Error::corrupt("chain table", None, "content", "a JSON array", e))?;
+    let Value::Array(chains) = value else {
+        return Err(Error::corrupt("chain table", None, "content", "a JSON array", "another value"));
+    };
+    if chains.len() as u64 > limits.chains {
+        return Err(Error::limit("chain table", None, "number of chains", limits.chains, chains.len() as u64));
+    }
+    chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chains_round_trip_in_numcodecs_notation_and_unknown_ones_are_kept() {
+        let text = r#"[[],[{"elementsize":4,"id":"shuffle"},{"id":"zstd","level":3}],[{"id":"blosc","cname":"lz4","z":[1]}]]"#;
+        let chains = chains_from_json(text.as_bytes(), &Limits::default()).unwrap();
+        assert_eq!(chains[1].0[0], StageSpec::Shuffle { elementsize: 4 });
+        assert_eq!(chains[2].0[0].id(), "blosc");
+        let again = chains_from_json(chains_to_json(&chains).as_bytes(), &Limits::default()).unwrap();
+        assert_eq!(again, chains);
+    }
+
+    #[test]
+    fn wrong_parameters_are_refused() {
+        for bad in ["{}", "[1]", "[[1]]", "[[{}]]", r#"[[{"id":"shuffle"}]]"#, r#"[[{"id":"shuffle","elementsize":0}]]"#, r#"[[{"id":"zlib","level":10}]]"#] {
+            assert!(chains_from_json(bad.as_bytes(), &Limits::default()).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Chains: what turns a tile's bytes into a block's payload and back.
+//!
+//! A chain is stored as JSON in NumCodecs' notation ([`ChainSpec`]); [`registry`] knows what each object does. Byte
+//! stages implement [`ByteStage`]; a new one is a file here and a line in the registry.
+
+mod chain;
+mod registry;
+mod shuffle;
+mod tile;
+mod zlib;
+mod zstd;
+
+pub use chain::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
+pub use registry::{ByteStage, decode_bytes, encode_bytes};
+pub use shuffle::{shuffle, unshuffle};
+pub use tile::{TileCoder, TileShape, decode_tile, dictionary_number, encode_tile, words_of};
+pub use zstd::{decode_zstd_frame, encode_zstd_frame};
+
+/// Contexts and buffers that outlive one call; one for each thread.
+#[derive(Default)]
+pub struct Scratch {
+    zstd: zstd::Contexts,
+    /// Buffers between the stages of a chain.
+    between: [Vec<u8>; 2],
+    num: crate::num::Scratch,
+    words: crate::num::Pool,
+}
+
+impl std::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! The context of a value: how large the token before it was, and those around it in the previous row.
+
+use multiversion::multiversion;
+
+/// How contexts are formed; the same in encoder and decoder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Model {
+    /// Elements from a position back to the previous row; 0 = no such context.
+    pub(super) stride: usize,
+    /// Thresholds of the previous row's average, ascending (`kn - 1`).
+    pub(super) north: Vec<u8>,
+    /// Thresholds of the previous token, ascending (`kw - 1`).
+    pub(super) west: Vec<u8>,
+}
+
+impl Model {
+    pub(super) fn kn(&self) -> usize {
+        self.north.len() + 1
+    }
+
+    pub(super) fn kw(&self) -> usize {
+        self.west.len() + 1
+    }
+
+    /// The class of the previous row where there is none.
+    pub(super) fn middle(&self) -> usize {
+        self.kn() / 2
+    }
+
+    /// The class of a previous token.
+    pub(super) fn west_class(&self, token: u8) -> usize {
+        self.west.iter().filter(|&&t| token >= t).count()
+    }
+}
+
+/// Average, rounded up.
+#[inline]
+fn avg(a: u8, b: u8) -> u8 {
+    // (a | b) - ((a ^ b) >> 1) is the rounded-up average without a carry out of eight bits.
+    (a | b) - ((a ^ b) >> 1)
+}
+
+/// `out[i]` = average around the previous row of position `from + i` of `grid`; `from > stride`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+fn averages(grid: &[u8], from: usize, stride: usize, out: &mut [u8]) {
+    let start = from - stride - 1;
+    let n = out.len();
+    let rows = grid[start..start + n]
+        .iter()
+        .zip(&grid[start + 1..start + 1 + n])
+        .zip(&grid[start + 2..start + 2 + n]);
+    for (o, ((&west, &here), &east)) in out.iter_mut().zip(rows) {
+        *o = avg(here, avg(west, east));
+    }
+}
+
+/// The averages of [`Model::north`], for the encoder's statistics.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(super) fn averages_of(grid: &[u8], from: usize, stride: usize, out: &mut [u8]) {
+    averages(grid, from, stride, out);
+}
+
+/// `out[i]` = class of the previous row's average at `from + i`, times `unit`.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(super) fn north_classes(
+    grid: &[u8],
+    from: usize,
+    stride: usize,
+    north: &[u8],
+    unit: u16,
+    out: &mut [u16],
+) {
+    let mut thresholds = [255u8; 7];
+    thresholds[..north.len()].copy_from_slice(north);
+    let mut u = [0u8; 256];
+    let mut at = from;
+    for part in out.chunks_mut(256) {
+        let u = &mut u[..part.len()];
+        averages(grid, at, stride, u);
+        if north.len() <= 3 {
+            for x in u.iter_mut() {
+                *x = u8::from(*x >= thresholds[0])
+                    + u8::from(*x >= thresholds[1])
+                    + u8::from(*x >= thresholds[2]);
+            }
+        } else {
+            for x in u.iter_mut() {
+                *x = thresholds.iter().map(|&t| u8::from(*x >= t)).sum();
+            }
+        }
+        for (o, &x) in part.iter_mut().zip(u.iter()) {
+            *o = u16::from(x).wrapping_mul(unit);
+        }
+        at += part.len();
+    }
+}

@@ -1,0 +1,189 @@
+//! Finding the quantisation of floats. A wrong answer costs size, never exactness: the encoder checks each value.
+
+use super::{Lattice, hits};
+use crate::num::word::Word;
+
+/// Values looked at.
+const SAMPLE: usize = 1024;
+
+/// Powers of ten, exact in binary64.
+const TENS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
+
+/// A lattice on which at least `least` in 64 of the finite values lie, if one is found.
+pub(in crate::num) fn detect<W: Word>(
+    patterns: &[W],
+    hint: Option<Lattice>,
+    least: usize,
+) -> Option<Lattice> {
+    let every = (patterns.len() / SAMPLE).max(1);
+    let sample: Vec<W> = patterns
+        .iter()
+        .copied()
+        .step_by(every)
+        .filter(|p| p.float_value().is_finite())
+        .take(2 * SAMPLE)
+        .collect();
+    let mut values: Vec<f64> = sample.iter().map(|p| p.float_value()).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values.dedup();
+    if values.len() < 4 {
+        return None;
+    }
+    let (lo, hi) = (values[0], values[values.len() - 1]);
+    let ulp = ulp::<W>(lo.abs().max(hi.abs()));
+    let enough = |l: &Lattice| hits(&sample, *l) * 64 >= sample.len() * least;
+    if let Some(l) = hint.map(|h| Lattice { off: h.off, step: h.step }).filter(enough) {
+        return Some(l);
+    }
+    decimal(&sample, ulp)
+        .or_else(|| binary(&values, ulp))
+        .or_else(|| fitted(&sample, &values, ulp))
+        .filter(|l| l.is_sound() && enough(l))
+}
+
+/// Distance of neighbouring floats at `x`.
+fn ulp<W: Word>(x: f64) -> f64 {
+    let mantissa = if W::BITS == 64 { 52 } else { 23 };
+    power_of_two(exponent(x).max(-1000 + mantissa) - mantissa)
+}
+
+/// Exponent of a normal number.
+fn exponent(x: f64) -> i32 {
+    i32::try_from(x.to_bits() >> 52 & 0x7FF).unwrap_or(0) - 1023
+}
+
+fn power_of_two(e: i32) -> f64 {
+    f64::from_bits(u64::try_from((e + 1023).clamp(1, 2046)).unwrap_or(1) << 52)
+}
+
+/// Multiples of a round decimal step.
+fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<Lattice> {
+    let few: Vec<W> = sample.iter().copied().step_by((sample.len() / 32).max(1)).collect();
+    let steps = (-3i32..=11).flat_map(|p| {
+        let ten = TENS[p.unsigned_abs() as usize];
+        [1.0, 0.5, 0.25, 0.2].map(|m: f64| if p < 0 { m * ten } else { m / ten })
+    });
+    for step in steps {
+        if step <= 1.5 * ulp {
+            break;
+        }
+        let l = Lattice { off: 0.0, step };
+        if hits(&few, l) * 32 >= few.len() * 31 && hits(sample, l) * 100 > sample.len() * 97 {
+            return Some(l);
+        }
+    }
+    None
+}
+
+/// Multiples of a power of two, from zero or from the least value.
+fn binary(values: &[f64], ulp: f64) -> Option<Lattice> {
+    let low_bit = |x: f64| {
+        let mantissa = (x.to_bits() & ((1 << 52) - 1)) | 1 << 52;
+        exponent(x) - 52 + i32::try_from(mantissa.trailing_zeros()).unwrap_or(0)
+    };
+    let least = |off: f64| values.iter().map(|v| v - off).filter(|d| *d != 0.0).map(low_bit).min();
+    [0.0, values[0]].into_iter().find_map(|off| {
+        let step = power_of_two(least(off)?);
+        (step > 1.5 * ulp).then_some(Lattice { off, step })
+    })
+}
+
+/// Offset and step fitted to the gaps between values.
+fn fitted<W: Word>(sample: &[W], values: &[f64], ulp: f64) -> Option<Lattice> {
+    let lo = values[0];
+    let mut gaps: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 2.5 * ulp).collect();
+    if gaps.len() < 4 {
+        return None;
+    }
+    gaps.sort_unstable_by(f64::total_cmp);
+    let first = gaps[gaps.len() / 200];
+    // The mean of the gaps that differ from the smallest by rounding only.
+    let alike = gaps.iter().filter(|g| **g >= first - 1.1 * ulp && **g <= first + 1.1 * ulp);
+    let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
+    let start = if count > 0.0 { sum / count } else { first };
+    [1.0, 2.0, 3.0].into_iter().find_map(|part| {
+        let (off, step) = refine(values, lo, start / part, ulp)?;
+        snap(sample, lo, off, step)
+    })
+}
+
+/// Least squares over windows that grow from the least value; None where the values stray from the lattice.
+fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
+    if start <= 1.5 * ulp {
+        return None;
+    }
+    let mut step = start;
+    let span = values[values.len() - 1] - lo;
+    let mut window = 3.0 * start;
+    loop {
+        let (mut kd, mut kk) = (0.0, 0.0);
+        for v in values.iter().take_while(|v| **v - lo <= window) {
+            let k = ((v - lo) / step).round_ties_even();
+            kd += k * (v - lo);
+            kk += k * k;
+        }
+        if kk > 0.0 {
+            step = kd / kk;
+        }
+        if window >= span {
+            break;
+        }
+        window *= 1.8;
+    }
+    let n = u32::try_from(values.len()).map_or(0.0, f64::from);
+    let (mut sk, mut sd, mut skk, mut skd, mut stray) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for v in values {
+        let d = v - lo;
+        let k = (d / step).round_ties_even();
+        stray += if (d - k * step).abs() > 1.6 * ulp { 1.0 } else { 0.0 };
+        (sk, sd, skk, skd) = (sk + k, sd + d, skk + k * k, skd + k * d);
+    }
+    if stray * 200.0 > n {
+        return None;
+    }
+    let determinant = n * skk - sk * sk;
+    if determinant <= 0.0 {
+        return None;
+    }
+    let slope = (n * skd - sk * sd) / determinant;
+    Some((lo + (sd - slope * sk) / n, slope))
+}
+
+/// The nicest numbers near the fit that hit most.
+fn snap<W: Word>(sample: &[W], lo: f64, off: f64, step: f64) -> Option<Lattice> {
+    let mut steps = vec![step, W::float_pattern(step).float_value()];
+    let mut near = |candidate: f64| {
+        if (candidate - step).abs() < 2e-4 * step {
+            steps.push(candidate);
+        }
+    };
+    for ten in TENS.iter().take(7) {
+        let e = exponent(step * ten * std::f64::consts::SQRT_2);
+        near(power_of_two(e) / ten);
+    }
+    for ten in &TENS {
+        if step * ten >= 100.0 {
+            near((step * ten).round_ties_even() / ten);
+            near((step * ten * 100.0).round_ties_even() / (ten * 100.0));
+            break;
+        }
+    }
+    near(1.0 / (1.0 / step).round_ties_even());
+    let single = f64::from(f32::from_bits(u32::float_pattern(step)));
+    steps.push(single);
+    let mut best: Option<(usize, Lattice)> = None;
+    for &step in &steps {
+        let zero = step * ((lo / step).round_ties_even());
+        let aligned = if (zero - lo).abs() < 1e-3 * step { 0.0 } else { lo };
+        for off in [aligned, lo, off] {
+            let l = Lattice { off, step };
+            if l.is_sound() {
+                let count = hits(sample, l);
+                if best.as_ref().is_none_or(|b| count > b.0) {
+                    best = Some((count, l));
+                }
+            }
+        }
+    }
+    best.map(|b| b.1)
+}

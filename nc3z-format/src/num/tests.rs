@@ -1,0 +1,347 @@
+//! Round trips of every stage, and payloads that lie.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "test data are made from small numbers"
+)]
+
+use super::*;
+use crate::error::Result;
+use crate::types::NcType;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+const STRIDES: [Strides; 7] =
+    [Strides::NONE, Strides::W, Strides::L2, Strides::WT, Strides::L3, Strides::WQ, Strides::L3Q];
+const CODERS: [Coder; 4] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx];
+
+fn encoded<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(elements, ty, geom, plan, &mut Scratch::new(), &mut out).unwrap();
+    out
+}
+
+fn decoded<W: Word>(
+    payload: &[u8],
+    n: usize,
+    ty: NcType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+) -> Result<Vec<W>> {
+    let mut out = vec![W::from_u64(0x55); n];
+    let dict = plan.dictionary().map(Arc::as_ref);
+    decode(payload, ty, geom, &Params::default(), dict, &mut Scratch::new(), &mut out)?;
+    Ok(out)
+}
+
+fn check<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let payload = encoded(elements, ty, geom, plan);
+    assert!(payload.len() <= elements.len() * W::BYTES + 3);
+    assert_eq!(decoded::<W>(&payload, elements.len(), ty, geom, plan).unwrap(), elements, "{plan:?}");
+    payload
+}
+
+/// All strides and coders.
+fn check_all<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, mask: Option<u64>, domain: &DomainPlan) {
+    for strides in STRIDES {
+        for coder in CODERS {
+            let plan =
+                EncodePlan { mask, domain: domain.clone(), strides, coder, level: 1, ..Default::default() };
+            check(elements, ty, geom, &plan);
+        }
+    }
+}
+
+fn geometry(row: u64, rows: u64, planes: u64) -> Geometry {
+    Geometry { row, plane: row * rows, volume: row * rows * planes }
+}
+
+/// A smooth field with a ragged mask.
+fn field(nx: usize, ny: usize, nt: usize, masked: bool) -> Vec<u32> {
+    let mut seed = 1u32;
+    (0..nx * ny * nt)
+        .map(|i| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (x, y) = ((i % nx) as f32, (i / nx) as f32);
+            if masked && ((x * 0.2).sin() + (y * 0.11).cos() > 0.7 || seed >> 26 == 3) {
+                return 1e20f32.to_bits();
+            }
+            (280.0 + (x * 0.05).sin() * 20.0 + (y * 0.03).cos() * 9.0 + (seed >> 20) as f32 * 1e-4).to_bits()
+        })
+        .collect()
+}
+
+fn sample<W: Word>(kind: usize, n: usize, seed: u64) -> Vec<W> {
+    let mut s = seed | 1;
+    let mut next = || {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+        s
+    };
+    (0..n as u64)
+        .map(|i| match kind {
+            0 => W::from_u64(next()),
+            1 => W::from_u64(i.wrapping_mul(0x7FFF_FFFF_FFFF_FF81)),
+            2 => W::from_u64(seed),
+            3 => W::from_u64(
+                [0, u64::MAX, 1 << (W::BITS - 1), 0x7FC0_0001, 0x7FF8_0000_0000_0001][index_of(next(), 5)],
+            ),
+            4 => W::from_u64(u64::from(f32::to_bits((next() % 100) as f32 * 0.1 - 3.0))),
+            5 => W::from_u64(f64::to_bits((next() % 1000) as f64 * 0.01 - 3.0)),
+            6 => W::from_u64(next() & next() & next()),
+            7 => W::from_u64((next() % 7) << (W::BITS / 2)),
+            _ => W::from_u64(next() & 0x807F_FFFF),
+        })
+        .collect()
+}
+
+fn index_of(x: u64, n: u64) -> usize {
+    usize::try_from(x % n).unwrap()
+}
+
+fn types_of(bytes: usize) -> impl Iterator<Item = NcType> {
+    NcType::ALL.into_iter().filter(move |t| t.size() == bytes)
+}
+
+fn adversarial<W: Word>(kind: usize, n: usize, seed: u64, geom: &Geometry) {
+    let elements: Vec<W> = sample(kind, n, seed);
+    let common = elements.get(n / 2).map(|e| e.to_u64());
+    for ty in types_of(W::BYTES) {
+        check_all(&elements, ty, geom, None, &DomainPlan::Ord);
+        check_all(&elements, ty, geom, common, &DomainPlan::Ord);
+        if ty.is_float() {
+            let l = Lattice { off: -3.0, step: 0.1 };
+            check_all(&elements, ty, geom, common, &DomainPlan::Lattice(l));
+            check_all(&elements, ty, geom, None, &DomainPlan::LatticePerPlane);
+        }
+        let known: Vec<W> = elements.iter().copied().step_by(2).collect();
+        if let Some(dict) = Dictionary::new(known, ty) {
+            let bytes = dict.encode_definition(ty).unwrap();
+            let again = Dictionary::decode_definition(&bytes, ty).unwrap();
+            assert_eq!(again.patterns::<W>(), dict.patterns::<W>());
+            check_all(&elements, ty, geom, common, &DomainPlan::Rank(Arc::new(again)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..Default::default() })]
+
+    #[test]
+    fn any_words_of_any_type_come_back(
+        kind in 0usize..9, n in 0usize..400, seed: u64, row in 0u64..40, rows in 0u64..9, planes in 0u64..4,
+    ) {
+        let geom = geometry(row, rows, planes);
+        adversarial::<u8>(kind, n, seed, &geom);
+        adversarial::<u16>(kind, n, seed, &geom);
+        adversarial::<u32>(kind, n, seed, &geom);
+        adversarial::<u64>(kind, n, seed, &geom);
+    }
+
+    #[test]
+    fn any_bytes_give_an_error_or_elements(bytes in prop::collection::vec(any::<u8>(), 0..200), n in 0usize..300) {
+        let geom = geometry(5, 7, 2);
+        let plan = EncodePlan::default();
+        let mut bytes = bytes;
+        if let Some(first) = bytes.first_mut() {
+            *first = 1;
+        }
+        let _ = decoded::<u8>(&bytes, n, NcType::Byte, &geom, &plan);
+        let _ = decoded::<u16>(&bytes, n, NcType::Short, &geom, &plan);
+        let _ = decoded::<u32>(&bytes, n, NcType::Float, &geom, &plan);
+        let _ = decoded::<u64>(&bytes, n, NcType::Double, &geom, &plan);
+    }
+}
+
+#[test]
+fn large_fields_come_back_under_every_plan() {
+    for masked in [false, true] {
+        for (nx, ny, nt) in [(144, 40, 5), (7, 90, 11), (1, 3000, 2), (5000, 1, 2)] {
+            let words = field(nx, ny, nt, masked);
+            let geom = geometry(nx as u64, ny as u64, nt as u64);
+            for n in [words.len(), words.len() - 3, words.len() / 2 + 1] {
+                let mask = Some(u64::from(1e20f32.to_bits()));
+                check_all(&words[..n], NcType::Float, &geom, mask, &DomainPlan::Ord);
+                check_all(&words[..n], NcType::Int, &geom, None, &DomainPlan::Ord);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_short_length_comes_back_through_ctx() {
+    for n in 0..70 {
+        for kind in 0..9 {
+            let plan = EncodePlan { strides: Strides::W, coder: Coder::Ctx, ..Default::default() };
+            check(&sample::<u32>(kind, n, 77), NcType::Float, &Geometry::default(), &plan);
+            check(&sample::<u64>(kind, n, 78), NcType::Int64, &Geometry::default(), &plan);
+        }
+    }
+}
+
+#[test]
+fn tiles_of_one_pattern_are_a_few_bytes() {
+    let plan = EncodePlan { mask: Some(9), ..Default::default() };
+    assert_eq!(check(&[9u16; 5000], NcType::Short, &Geometry::default(), &plan), [1, 2, 0, 9, 0]);
+    assert_eq!(check::<u16>(&[], NcType::Short, &Geometry::default(), &plan), [1, 0, 0]);
+    assert!(decoded::<u16>(&[1, 2, 0, 9, 0], 0, NcType::Short, &Geometry::default(), &plan).is_err());
+    assert!(decoded::<u16>(&[1, 0, 0], 1, NcType::Short, &Geometry::default(), &plan).is_err());
+}
+
+#[test]
+fn quantised_floats_are_found_and_shrink() {
+    let mut seed = 5u32;
+    let decimal: Vec<u32> = (0..100_000u32)
+        .map(|i| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let k = i / 50 + (seed >> 28);
+            if i % 1000 == 7 { f32::NAN.to_bits() } else { ((f64::from(k) * 0.01) as f32).to_bits() }
+        })
+        .collect();
+    let packed: Vec<u32> = decimal
+        .iter()
+        .map(|&b| {
+            let k = (f32::from_bits(b) * 100.0).round();
+            if k.is_nan() { b } else { (213.713_f32 + k * 0.003_715_8).to_bits() }
+        })
+        .collect();
+    let geom = geometry(100, 100, 10);
+    for (words, most) in [(decimal, 70_000), (packed, 90_000)] {
+        let samples = [&words[..30_000], &words[40_000..70_000]];
+        let found = choose(&samples, NcType::Float, &geom, Effort::Default, &[]).unwrap();
+        let payload = check(&words, NcType::Float, &geom, &found.plans[0]);
+        assert!(payload.len() < most, "{} {:?}", payload.len(), found.plans[0]);
+    }
+}
+
+#[test]
+fn subnormals_and_signed_zeros_survive_a_lattice() {
+    let mut words: Vec<u32> = (0..2000).map(|i| ((f64::from(i % 37) * 0.5) as f32).to_bits()).collect();
+    words[3] = (-0.0f32).to_bits();
+    words[4] = 1;
+    words[5] = 0x8000_0001;
+    words[6] = f32::MIN_POSITIVE.to_bits();
+    words[7] = f32::INFINITY.to_bits();
+    words[8] = 0xFFC1_2345;
+    let geom = geometry(50, 40, 1);
+    for step in [0.5, 1e-40, f64::MIN_POSITIVE, f64::MAX] {
+        let domain = DomainPlan::Lattice(Lattice { off: 0.0, step });
+        check_all(&words, NcType::Float, &geom, None, &domain);
+    }
+}
+
+#[test]
+fn choosing_covers_all_types_and_shapes() {
+    for effort in [Effort::Fast, Effort::Default, Effort::Max] {
+        for kind in 0..9 {
+            let geom = geometry(30, 10, 3);
+            let words = sample::<u16>(kind, 3000, 3);
+            for ty in types_of(2) {
+                for plan in choose(&[&words, &[]], ty, &geom, effort, &[words[0]]).unwrap().plans {
+                    check(&words, ty, &geom, &plan);
+                }
+            }
+            let words = sample::<u64>(kind, 1500, 3);
+            for ty in types_of(8) {
+                for plan in choose(&[&words], ty, &geom, effort, &[]).unwrap().plans {
+                    check(&words, ty, &geom, &plan);
+                }
+            }
+        }
+    }
+    let none = choose::<u32>(&[], NcType::Float, &Geometry::default(), Effort::Default, &[]).unwrap();
+    assert_eq!(none.plans.len(), 1);
+}
+
+#[test]
+fn every_prefix_fails_and_every_flipped_bit_is_survived() {
+    let geom = geometry(16, 8, 2);
+    let words = field(16, 8, 4, true);
+    let mask = Some(u64::from(1e20f32.to_bits()));
+    let quantised: Vec<u32> =
+        (0..500u32).map(|i| ((f64::from(i * i % 97) * 0.25) as f32 + 0.1).to_bits()).collect();
+    let dict = Arc::new(Dictionary::new(quantised[..400].to_vec(), NcType::Float).unwrap());
+    let mut plans = Vec::new();
+    for coder in CODERS {
+        for strides in [Strides::NONE, Strides::L3] {
+            plans.push((words.clone(), EncodePlan { mask, strides, coder, ..Default::default() }));
+            let l = Lattice { off: 0.1, step: 0.25 };
+            for domain in
+                [DomainPlan::Lattice(l), DomainPlan::LatticePerPlane, DomainPlan::Rank(dict.clone())]
+            {
+                plans.push((quantised.clone(), EncodePlan { domain, strides, coder, ..Default::default() }));
+            }
+        }
+    }
+    for (words, plan) in plans {
+        let payload = check(&words, NcType::Float, &geom, &plan);
+        for len in 0..payload.len() {
+            assert!(
+                decoded::<u32>(&payload[..len], words.len(), NcType::Float, &geom, &plan).is_err(),
+                "{len}"
+            );
+        }
+        let mut longer = payload.clone();
+        longer.push(0);
+        assert!(decoded::<u32>(&longer, words.len(), NcType::Float, &geom, &plan).is_err());
+        for bit in 0..payload.len() * 8 {
+            let mut damaged = payload.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let _ = decoded::<u32>(&damaged, words.len(), NcType::Float, &geom, &plan);
+        }
+    }
+}
+
+#[test]
+fn definitions_reject_what_is_not_a_dictionary() {
+    let dict = Dictionary::new(vec![5u16, 9, 0xFFFE, 300], NcType::Short).unwrap();
+    assert_eq!(dict.patterns::<u16>(), [0xFFFE, 5, 9, 300]);
+    let bytes = dict.encode_definition(NcType::Short).unwrap();
+    assert!(Dictionary::decode_definition(&bytes, NcType::Short).is_ok());
+    assert!(Dictionary::decode_definition(&bytes, NcType::UShort).is_err(), "unsigned order differs");
+    assert!(Dictionary::decode_definition(&[0, 1, 0, 0], NcType::Short).is_err());
+    for len in 0..bytes.len() {
+        assert!(Dictionary::decode_definition(&bytes[..len], NcType::Short).is_err());
+    }
+}
+
+/// The payload of a plan, even where it is longer than the elements.
+fn unguarded<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let (mut scratch, mut out) = (Scratch::new(), Vec::new());
+    let mut staged = encode::stage(elements, ty, geom, plan, &mut scratch, true).unwrap();
+    encode::finish::<W>(&mut staged, elements.len(), geom, plan, &mut scratch, &mut out).unwrap();
+    assert_eq!(decoded::<W>(&out, elements.len(), ty, geom, plan).unwrap(), elements);
+    out
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02X}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The vectors of spec/num.md: each line of its code block `vectors` is `name: bytes`.
+#[test]
+fn vectors_of_the_specification_hold() {
+    let shorts: Vec<u16> = [100i16, 101, 103, 90, 91, 140].iter().map(|x| x.cast_unsigned()).collect();
+    let plan = EncodePlan { strides: Strides::W, coder: Coder::Ctx, ..Default::default() };
+    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1 }, ..plan };
+    let none = Geometry::default();
+    let mut lines = Vec::new();
+    for n in [1, 3, 5, 6] {
+        lines.push(format!("ctx-{n}: {}", hex(&unguarded(&shorts[..n], NcType::Short, &none, &plan))));
+    }
+    let bits = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    let masked = bits(&[1.5, 1e20, 2.0, 2.5, 3.0, 1e20, -1.5, 0.5]);
+    let mask = Some(u64::from(1e20f32.to_bits()));
+    let plan = EncodePlan { mask, strides: Strides::L2, coder: Coder::Store, ..Default::default() };
+    let geom = Geometry { row: 4, plane: 8, volume: 0 };
+    lines.push(format!("mask: {}", hex(&unguarded(&masked, NcType::Float, &geom, &plan))));
+    let domain = DomainPlan::Lattice(Lattice { off: 1.0, step: 0.1 });
+    let plan = EncodePlan { domain, strides: Strides::W, coder: Coder::Store, ..Default::default() };
+    let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
+    lines.push(format!("lattice: {}", hex(&unguarded(&decimal, NcType::Float, &none, &plan))));
+    let spec = include_str!("../../../spec/num.md");
+    for line in lines {
+        assert!(spec.lines().any(|l| l.trim() == line), "not in spec/num.md: {line}");
+    }
+}

@@ -1,0 +1,207 @@
+//! Projection: which tiles a hyperslab touches, and for each the copies that bring it into the output.
+//!
+//! A [`Plan`] is a pure value and prints well. It is lazy: its memory depends on the rank alone, and tiles that are
+//! not touched cost nothing. Every tile comes once, in ascending order of number, whatever the signs of the strides;
+//! every element of the output is written exactly once.
+//!
+//! ```
+//! use nc3z_format::{Hyperslab, Plan, TileLayout};
+//! // Rows 2, 1, 0 of a 3 x 4 array in linear tiles of 8.
+//! let slab = Hyperslab::new([2, 0], [3, 4], [-1, 1])?;
+//! let plan = Plan::new(&[3, 4], &TileLayout::linear(8), &slab)?;
+//! assert_eq!(
+//!     plan.to_string(),
+//!     "12 elements from 2 of 2 tiles (linear 8)\n\
+//!      tile 0: 2 runs\n  src 0.. -> dst 8.., 4 elements\n  src 4.. -> dst 4.., 4 elements\n\
+//!      tile 1: whole -> dst 0.., 4 elements\n"
+//! );
+//! # Ok::<(), nc3z_format::Error>(())
+//! ```
+
+use std::borrow::Cow;
+
+use crate::error::Result;
+use crate::select::{Hyperslab, Line};
+use crate::tile::{TileLayout, Tiling, element_count};
+
+mod chunked;
+pub mod copy;
+mod grid;
+mod linear;
+mod show;
+mod split;
+#[cfg(test)]
+mod tests;
+
+use chunked::{ChunkTiles, ChunkedPlan};
+pub use grid::{CopyRun, Runs};
+use grid::{Grid, moved};
+use linear::{LinearPlan, LinearTiles};
+pub use split::{Part, split};
+
+/// What it takes to read one hyperslab: see the [module](self).
+#[derive(Clone, PartialEq, Eq)]
+pub struct Plan {
+    layout: TileLayout,
+    tiles_in_array: u64,
+    /// Elements selected, present or not.
+    selected: u64,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    Empty,
+    Linear(LinearPlan),
+    Chunked(ChunkedPlan),
+}
+
+impl Plan {
+    /// Plans `slab` of an array of `shape`, all of it present.
+    ///
+    /// # Errors
+    /// Invalid: a layout that does not fit the shape, a hyperslab that does not lie inside it.
+    pub fn new(shape: &[u64], layout: &TileLayout, slab: &Hyperslab) -> Result<Self> {
+        Plan::of(&layout.bind(shape, element_count(shape)?)?, slab)
+    }
+
+    /// Plans `slab` of the array that `tiling` cuts. Elements that lie in no tile, because they are not present, are
+    /// left out: see [`Plan::is_complete`].
+    ///
+    /// # Errors
+    /// Invalid: a hyperslab that does not lie inside the array.
+    pub fn of(tiling: &Tiling, slab: &Hyperslab) -> Result<Self> {
+        let selection = slab.resolve(tiling.shape())?;
+        let kind = if selection.elements() == 0 || tiling.tile_count() == 0 {
+            Kind::Empty
+        } else {
+            match tiling.layout() {
+                TileLayout::Linear { len } => Kind::Linear(LinearPlan::new(tiling, *len, selection.dims())),
+                TileLayout::Chunked { shape, edge } => {
+                    Kind::Chunked(ChunkedPlan::new(tiling, shape, *edge, selection.dims()))
+                }
+            }
+        };
+        Ok(Plan {
+            layout: tiling.layout().clone(),
+            tiles_in_array: tiling.tile_count(),
+            selected: selection.elements(),
+            kind,
+        })
+    }
+
+    /// The layout planned for.
+    pub fn layout(&self) -> &TileLayout {
+        &self.layout
+    }
+
+    /// Elements of the output: those selected, present or not.
+    pub fn selected(&self) -> u64 {
+        self.selected
+    }
+
+    /// Elements that the copy runs write.
+    pub fn elements(&self) -> u64 {
+        match &self.kind {
+            Kind::Empty => 0,
+            Kind::Linear(p) => p.elements(),
+            Kind::Chunked(p) => p.elements(),
+        }
+    }
+
+    /// Whether every selected element lies in a tile. Where this is false the caller reports it, or fills the output
+    /// before it copies. (A chunk that holds one present element holds all of its own.)
+    pub fn is_complete(&self) -> bool {
+        self.elements() == self.selected
+    }
+
+    /// Number of tiles touched. Known at once for chunks, and for linear tiles where the selection has no gaps longer
+    /// than a tile, or none shorter; otherwise counted by a search for the end of each tile.
+    pub fn tile_count(&self) -> u64 {
+        match &self.kind {
+            Kind::Empty => 0,
+            Kind::Linear(p) => p.tile_count(),
+            Kind::Chunked(p) => p.tile_count(),
+        }
+    }
+
+    /// The tiles touched, in ascending order of number.
+    pub fn tiles(&self) -> Tiles<'_> {
+        Tiles(match &self.kind {
+            Kind::Empty => TilesKind::Empty,
+            Kind::Linear(p) => TilesKind::Linear(p.tiles()),
+            Kind::Chunked(p) => TilesKind::Chunked(p.tiles()),
+        })
+    }
+}
+
+/// The tiles of a plan, one at a time; made by [`Plan::tiles`].
+#[derive(Debug, Clone)]
+pub struct Tiles<'p>(TilesKind<'p>);
+
+#[derive(Debug, Clone)]
+enum TilesKind<'p> {
+    Empty,
+    Linear(LinearTiles<'p>),
+    Chunked(ChunkTiles<'p>),
+}
+
+impl<'p> Iterator for Tiles<'p> {
+    type Item = TilePlan<'p>;
+
+    fn next(&mut self) -> Option<TilePlan<'p>> {
+        match &mut self.0 {
+            TilesKind::Empty => None,
+            TilesKind::Linear(tiles) => tiles.next(),
+            TilesKind::Chunked(tiles) => tiles.next(),
+        }
+    }
+}
+
+/// What one tile contributes.
+#[derive(Clone, PartialEq, Eq)]
+pub struct TilePlan<'p> {
+    /// Number of the tile.
+    pub tile: u64,
+    /// Elements of the tile once decoded, padding included.
+    pub decoded: u64,
+    /// Elements copied out of it, at least 1.
+    pub elements: u64,
+    /// Set if the tile is needed entirely and lands in the output as it is: the output position of its first
+    /// element. Then it can be decoded straight into the output.
+    pub whole: Option<u64>,
+    grid: Cow<'p, Grid>,
+    /// Ordinal in `grid` of the first position that lies in this tile.
+    first: u64,
+    /// Source position of the tile's first element.
+    origin: u64,
+}
+
+impl TilePlan<'_> {
+    /// The copies from the decoded tile to the output, in ascending order of source.
+    pub fn runs(&self) -> Runs<'_> {
+        match self.whole {
+            Some(dst) => Runs::whole(dst, self.elements),
+            None => Runs::new(&self.grid, self.first, self.first + self.elements, self.origin),
+        }
+    }
+}
+
+/// Each dimension of the output, innermost first: its line, and the signed distance between neighbours once the
+/// source ascends.
+fn output_steps(lines: &[Line]) -> impl Iterator<Item = (&Line, i64)> {
+    lines.iter().rev().scan(1_i64, |width, line| {
+        let step = if line.reversed { -*width } else { *width };
+        // The selection has at most `MAX_ELEMENTS` elements, or `Plan::of` had not come here.
+        *width = i64::try_from(line.count).ok().and_then(|n| width.checked_mul(n)).unwrap_or(i64::MAX);
+        Some((line, step))
+    })
+}
+
+/// Output position of the element with the smallest index along every dimension.
+fn output_base(lines: &[Line]) -> u64 {
+    output_steps(lines).filter(|(line, _)| line.reversed).fold(0, |at, (line, step)| {
+        // Backwards along a reversed line: its smallest index is written last.
+        moved(at, -step, line.count - 1)
+    })
+}

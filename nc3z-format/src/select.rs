@@ -1,0 +1,362 @@
+//! What a caller asks for: a hyperslab of an array, checked against its shape. Nothing is ever clamped.
+//!
+//! [`Hyperslab`] is the request, [`Selection`] the same once [`Hyperslab::resolve`] has found it inside an array.
+
+use std::fmt;
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use crate::error::{Error, Result};
+
+/// A regular subset of an array: along each dimension `count` indices, the first `start`, each `stride` further.
+///
+/// A negative stride reads backwards from `start`; a count of 0 selects nothing; rank 0 selects the one element.
+///
+/// ```
+/// use nc3z_format::select::Hyperslab;
+/// let slab = Hyperslab::new([1, 9], [2, 5], [1, -2])?; // rows 1 and 2; columns 9, 7, 5, 3, 1
+/// assert_eq!(slab.to_string(), "[1 x2, 9 x5 by -2]");
+/// assert_eq!(slab.resolve(&[3, 10])?.elements(), 10);
+/// assert!(slab.resolve(&[3, 9]).is_err());
+/// # Ok::<(), nc3z_format::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Hyperslab {
+    /// First index read, along each dimension.
+    pub start: Vec<u64>,
+    /// Indices read along each dimension.
+    pub count: Vec<u64>,
+    /// Distance from one index to the next; not 0.
+    pub stride: Vec<i64>,
+}
+
+impl Hyperslab {
+    /// A hyperslab from its three lists.
+    ///
+    /// # Errors
+    /// Invalid: lists of different lengths.
+    pub fn new(
+        start: impl Into<Vec<u64>>,
+        count: impl Into<Vec<u64>>,
+        stride: impl Into<Vec<i64>>,
+    ) -> Result<Self> {
+        let slab = Hyperslab { start: start.into(), count: count.into(), stride: stride.into() };
+        slab.check_lists()?;
+        Ok(slab)
+    }
+
+    /// Every element of an array of `shape`.
+    pub fn all(shape: &[u64]) -> Self {
+        Hyperslab { start: vec![0; shape.len()], count: shape.to_vec(), stride: vec![1; shape.len()] }
+    }
+
+    /// One range for each dimension of an array of `shape`.
+    ///
+    /// ```
+    /// use nc3z_format::select::{Hyperslab, Span};
+    /// let slab = Hyperslab::of_spans(
+    ///     &[12, 90, 180],
+    ///     &[Span::of(3), Span::of(..).by(-1), Span::of(10..=20).by(5)],
+    /// )?;
+    /// assert_eq!(slab, Hyperslab::new([3, 89, 10], [1, 90, 3], [1, -1, 5])?);
+    /// # Ok::<(), nc3z_format::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Invalid: another number of ranges than dimensions, a range that ends before it starts or beyond the
+    /// dimension, a stride of 0.
+    pub fn of_spans(shape: &[u64], spans: &[Span]) -> Result<Self> {
+        if spans.len() != shape.len() {
+            return Err(Error::invalid(format!("{} ranges for {} dimensions", spans.len(), shape.len())));
+        }
+        let mut slab = Hyperslab { start: vec![], count: vec![], stride: vec![] };
+        for (dim, (span, len)) in spans.iter().zip(shape).enumerate() {
+            let (start, count) = span.within(dim, *len)?;
+            slab.start.push(start);
+            slab.count.push(count);
+            slab.stride.push(span.stride);
+        }
+        slab.resolve(shape)?;
+        Ok(slab)
+    }
+
+    /// Number of dimensions.
+    pub fn rank(&self) -> usize {
+        self.start.len()
+    }
+
+    /// Finds the hyperslab in an array of `shape`; dimensions are named by number in errors.
+    ///
+    /// # Errors
+    /// Invalid: another rank, a stride of 0, an index outside the array. An empty dimension may start at its end.
+    pub fn resolve(&self, shape: &[u64]) -> Result<Selection> {
+        self.resolve_named(shape, |_| None)
+    }
+
+    /// [`Hyperslab::resolve`], with the names that errors should use for the dimensions.
+    ///
+    /// ```
+    /// use nc3z_format::select::Hyperslab;
+    /// let slab = Hyperslab::new([10], [3], [2])?;
+    /// let error = slab.resolve_named(&[14], |_| Some("time")).unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "invalid argument: dimension 0 (`time`) has length 14, asked for start 10, count 3, stride 2"
+    /// );
+    /// # Ok::<(), nc3z_format::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Hyperslab::resolve`].
+    pub fn resolve_named<'n>(
+        &self,
+        shape: &[u64],
+        name: impl Fn(usize) -> Option<&'n str>,
+    ) -> Result<Selection> {
+        self.check_lists()?;
+        if self.rank() != shape.len() {
+            return Err(Error::invalid(format!(
+                "hyperslab of {} dimensions in an array of {}",
+                self.rank(),
+                shape.len()
+            )));
+        }
+        let mut dims = Vec::with_capacity(shape.len());
+        for (dim, len) in shape.iter().enumerate() {
+            let (start, count, stride) = (self.start[dim], self.count[dim], self.stride[dim]);
+            let line = Line::new(start, count, stride, *len).ok_or_else(|| {
+                let name = name(dim).map(|n| format!(" (`{n}`)")).unwrap_or_default();
+                Error::invalid(format!(
+                    "dimension {dim}{name} has length {len}, asked for start {start}, count {count}, stride {stride}"
+                ))
+            })?;
+            dims.push(line);
+        }
+        // Distinct indices of each dimension: the product is at most the array's own, unless something is empty.
+        let elements =
+            if dims.iter().any(|d| d.count == 0) { 0 } else { crate::tile::element_count(&self.count)? };
+        Ok(Selection { dims, elements })
+    }
+
+    fn check_lists(&self) -> Result<()> {
+        if self.count.len() == self.start.len() && self.stride.len() == self.start.len() {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
+            "hyperslab lists of {} starts, {} counts, {} strides",
+            self.start.len(),
+            self.count.len(),
+            self.stride.len()
+        )))
+    }
+}
+
+impl fmt::Display for Hyperslab {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (d, ((start, count), stride)) in self.start.iter().zip(&self.count).zip(&self.stride).enumerate()
+        {
+            write!(f, "{}{start} x{count}", if d == 0 { "" } else { ", " })?;
+            if *stride != 1 {
+                write!(f, " by {stride}")?;
+            }
+        }
+        f.write_str("]")
+    }
+}
+
+/// A range of one dimension, from Rust's own ranges or a single index; see [`Hyperslab::of_spans`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    start: u64,
+    /// First index no longer in the range, if it does not run to the end of the dimension. In `u128` because
+    /// `..=u64::MAX` has one too.
+    end: Option<u128>,
+    stride: i64,
+}
+
+impl Span {
+    /// The span of a range, or of one index.
+    pub fn of(range: impl Into<Span>) -> Self {
+        range.into()
+    }
+
+    /// Every `stride`-th index of the range: from its first on if positive, from its last backwards if negative.
+    ///
+    /// ```
+    /// use nc3z_format::select::{Hyperslab, Span};
+    /// let slab = Hyperslab::of_spans(&[10], &[Span::of(2..9).by(-3)])?; // 8, 5, 2
+    /// assert_eq!(slab, Hyperslab::new([8], [3], [-3])?);
+    /// # Ok::<(), nc3z_format::Error>(())
+    /// ```
+    #[must_use]
+    pub fn by(mut self, stride: i64) -> Self {
+        self.stride = stride;
+        self
+    }
+
+    /// Start and count in a dimension of length `len`.
+    fn within(&self, dim: usize, len: u64) -> Result<(u64, u64)> {
+        let end = u64::try_from(self.end.unwrap_or(u128::from(len))).ok();
+        let end =
+            end.filter(|end| self.start <= *end && *end <= len && self.stride != 0).ok_or_else(|| {
+                let end = self.end.map(|e| e.to_string()).unwrap_or_default();
+                Error::invalid(format!(
+                    "dimension {dim} has length {len}, asked for {}..{end} by {}",
+                    self.start, self.stride
+                ))
+            })?;
+        let count = (end - self.start).div_ceil(self.stride.unsigned_abs());
+        let start = if self.stride < 0 && count > 0 { end - 1 } else { self.start };
+        Ok((start, count))
+    }
+
+    fn between(start: u64, end: Option<u128>) -> Self {
+        Span { start, end, stride: 1 }
+    }
+}
+
+impl From<u64> for Span {
+    fn from(index: u64) -> Self {
+        Span::between(index, Some(u128::from(index) + 1))
+    }
+}
+
+impl From<RangeFull> for Span {
+    fn from(_: RangeFull) -> Self {
+        Span::between(0, None)
+    }
+}
+
+impl From<Range<u64>> for Span {
+    fn from(r: Range<u64>) -> Self {
+        Span::between(r.start, Some(u128::from(r.end)))
+    }
+}
+
+impl From<RangeFrom<u64>> for Span {
+    fn from(r: RangeFrom<u64>) -> Self {
+        Span::between(r.start, None)
+    }
+}
+
+impl From<RangeTo<u64>> for Span {
+    fn from(r: RangeTo<u64>) -> Self {
+        Span::between(0, Some(u128::from(r.end)))
+    }
+}
+
+impl From<RangeInclusive<u64>> for Span {
+    fn from(r: RangeInclusive<u64>) -> Self {
+        Span::between(*r.start(), Some(u128::from(*r.end()) + 1))
+    }
+}
+
+impl From<RangeToInclusive<u64>> for Span {
+    fn from(r: RangeToInclusive<u64>) -> Self {
+        Span::between(0, Some(u128::from(r.end) + 1))
+    }
+}
+
+/// One dimension of a [`Selection`], in ascending order of index.
+///
+/// Invariant: if `count > 0`, `low + (count - 1) * step` lies inside the dimension.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Line {
+    /// Smallest index selected.
+    pub low: u64,
+    /// Indices selected.
+    pub count: u64,
+    /// Distance between neighbours, at least 1.
+    pub step: u64,
+    /// True if the output has them in descending order.
+    pub reversed: bool,
+}
+
+impl Line {
+    fn new(start: u64, count: u64, stride: i64, len: u64) -> Option<Self> {
+        if stride == 0 {
+            return None;
+        }
+        if count <= 1 {
+            let inside = start < len || (count == 0 && start == len);
+            return inside.then_some(Line { low: start, count, step: 1, reversed: false });
+        }
+        let step = stride.unsigned_abs();
+        let reach = (count - 1).checked_mul(step)?;
+        let reversed = stride < 0;
+        let low = if reversed { start.checked_sub(reach)? } else { start };
+        let high = if reversed { start } else { start.checked_add(reach)? };
+        (high < len).then_some(Line { low, count, step, reversed })
+    }
+}
+
+/// A hyperslab that lies inside an array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    dims: Vec<Line>,
+    elements: u64,
+}
+
+impl Selection {
+    /// What is selected along each dimension.
+    pub fn dims(&self) -> &[Line] {
+        &self.dims
+    }
+
+    /// Elements selected.
+    pub fn elements(&self) -> u64 {
+        self.elements
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(start: u64, count: u64, stride: i64, len: u64) -> bool {
+        Hyperslab::new([start], [count], [stride]).unwrap().resolve(&[len]).is_ok()
+    }
+
+    #[test]
+    fn nothing_is_clamped() {
+        assert!(fits(0, 5, 1, 5) && !fits(0, 6, 1, 5) && !fits(1, 5, 1, 5));
+        assert!(fits(4, 5, -1, 5) && !fits(4, 6, -1, 5) && !fits(5, 1, -1, 5));
+        assert!(fits(5, 0, 1, 5) && !fits(6, 0, 1, 5) && fits(0, 0, -1, 0) && !fits(0, 1, 1, 0));
+        assert!(!fits(0, 1, 0, 5) && !fits(0, 0, 0, 5));
+        assert!(fits(3, 1, i64::MIN, 5), "the stride of a single index leads nowhere");
+    }
+
+    #[test]
+    fn ends_near_two_to_the_64_do_not_wrap() {
+        assert!(fits(u64::MAX - 1, 2, -1, u64::MAX));
+        assert!(!fits(1, u64::MAX, i64::MAX, u64::MAX) && !fits(u64::MAX - 1, 2, i64::MAX, u64::MAX));
+        assert!(fits(1 << 63, 2, i64::MIN, u64::MAX) && !fits(1 << 62, 2, i64::MIN, u64::MAX));
+        assert!(Hyperslab::of_spans(&[5], &[Span::of(0..=u64::MAX)]).is_err());
+    }
+
+    #[test]
+    fn ranges_become_hyperslabs() {
+        let one = |span: Span| Hyperslab::of_spans(&[10], &[span]).map(|s| (s.start[0], s.count[0])).ok();
+        assert_eq!(one(Span::of(..)), Some((0, 10)));
+        assert_eq!(one(Span::of(4..)), Some((4, 6)));
+        assert_eq!(one(Span::of(..4)), Some((0, 4)));
+        assert_eq!(one(Span::of(..=4).by(2)), Some((0, 3)));
+        assert_eq!(one(Span::of(1..9).by(-4)), Some((8, 2)));
+        assert_eq!(one(Span::of(10..)), Some((10, 0)));
+        assert_eq!(one(Span::of(10..10).by(-1)), Some((10, 0)));
+        assert_eq!((one(Span::of(11..)), one(Span::of(..11)), one(Span::of(10))), (None, None, None));
+        assert_eq!(one(Span::of(..).by(0)), None);
+        #[expect(clippy::reversed_empty_ranges, reason = "what is tested")]
+        let backwards = Span::of(5..4);
+        assert_eq!(one(backwards), None);
+    }
+
+    #[test]
+    fn errors_name_the_dimension() {
+        let slab = Hyperslab::new([0, 7], [2, 2], [1, 1]).unwrap();
+        let text = slab.resolve(&[2, 8]).unwrap_err().to_string();
+        assert_eq!(text, "invalid argument: dimension 1 has length 8, asked for start 7, count 2, stride 1");
+        assert!(slab.resolve(&[2]).is_err());
+        assert!(Hyperslab::new([0], [1, 2], [1]).is_err());
+    }
+}

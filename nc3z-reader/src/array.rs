@@ -1,0 +1,247 @@
+//! Whole variables and byte ranges of them: the seam on which hyperslabs stand.
+
+use crate::archive::Archive;
+use crate::error::{Error, Result};
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::{ArrayInfo, byte_run};
+use nc3z_format::classic::{Header, VarId, VarLayout};
+use nc3z_format::tile::{Extent, TileLayout};
+use nc3z_format::{Error as FormatError, NcType};
+use rayon::prelude::*;
+
+/// Reads of fewer bytes than this are done on the calling thread.
+const PARALLEL_FROM: usize = 2 << 20;
+
+/// Finds a variable by name.
+pub(crate) fn find_variable(header: &Header, name: &str) -> Result<VarId> {
+    header.variable(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
+        let mut names: Vec<_> = header.variables.iter().map(|v| String::from_utf8_lossy(&v.name)).collect();
+        let more = names.len().saturating_sub(20);
+        names.truncate(20);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        FormatError::invalid(format!("no variable \"{name}\"; there are {}{rest}", names.join(", "))).into()
+    })
+}
+
+impl Archive {
+    /// Where a variable lies in the original file.
+    ///
+    /// # Errors
+    /// No such variable.
+    pub fn variable_layout(&self, var: VarId) -> Result<&VarLayout> {
+        let known = self.layout().variables.len();
+        let missing = || FormatError::invalid(format!("no variable {}, there are {known}", var.0)).into();
+        self.layout().variable(var).ok_or_else(missing)
+    }
+
+    /// All present elements of a variable as big-endian bytes, row-major, as libnetcdf would give them before conversion.
+    ///
+    /// # Errors
+    /// Elements that the header claims but the original file does not hold; damage.
+    pub fn read_variable_bytes(&self, var: VarId) -> Result<Vec<u8>> {
+        let v = self.variable_layout(var)?;
+        let size = v.ty.size() as u64;
+        let claimed = v.elements.unwrap_or(u64::MAX);
+        if v.present < claimed {
+            let name = self.inner.describe(ArrayId::variable(var.0));
+            return Err(FormatError::truncated(
+                name,
+                None,
+                "elements",
+                claimed.saturating_sub(v.present).saturating_mul(size),
+                v.present * size,
+            )
+            .into());
+        }
+        let total = v.present * size;
+        let len = usize::try_from(total).map_err(|_| FormatError::limit("variable", None, "length", usize::MAX as u64, total))?;
+        let mut out = Vec::new();
+        out.try_reserve_exact(len).map_err(|_| FormatError::limit("variable", None, "length in memory", 0, total))?;
+        out.resize(len, 0);
+        self.read_variable_range(var, 0, &mut out)?;
+        Ok(out)
+    }
+
+    /// Bytes `[first, first + out.len())` of a variable's flattened, big-endian array.
+    ///
+    /// # Errors
+    /// A range beyond what is present; damage.
+    pub fn read_variable_range(&self, var: VarId, first: u64, out: &mut [u8]) -> Result<()> {
+        let v = self.variable_layout(var)?;
+        let total = v.present * v.ty.size() as u64;
+        if first.checked_add(out.len() as u64).is_none_or(|end| end > total) {
+            let left = total.saturating_sub(first);
+            let name = self.inner.describe(ArrayId::variable(var.0));
+            return Err(FormatError::truncated(name, None, "elements", out.len() as u64 - left, left).into());
+        }
+        if !v.owned {
+            // Its bytes belong to others: read them through the rebuilt file.
+            return self.read_aliased(var, first, out);
+        }
+        read_flat(self, self.inner.arrays.variable(var), first, out)
+    }
+
+    fn read_aliased(&self, var: VarId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
+        while !out.is_empty() {
+            let (offset, run) = byte_run(self.layout(), ArrayId::variable(var.0), first).ok_or_else(|| {
+                Error::from(FormatError::invalid(format!("byte {first} of variable {} is not in the file", var.0)))
+            })?;
+            let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
+            let (here, rest) = out.split_at_mut(n);
+            self.read_original(offset, here)?;
+            first += n as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of one array's flattened form, whatever its tiles.
+pub(crate) fn read_flat(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) -> Result<()> {
+    match info.tiling.layout() {
+        TileLayout::Linear { .. } => read_linear(archive, info, first, out),
+        TileLayout::Chunked { .. } => read_chunked(archive, info, first, out),
+    }
+}
+
+fn read_linear(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) -> Result<()> {
+    let tile_len = info.linear_tile_len().expect("the caller looked at the layout");
+    let mut jobs = Vec::new();
+    let parallel = out.len() >= PARALLEL_FROM;
+    let (mut at, mut rest) = (first, out);
+    while !rest.is_empty() {
+        let tile = at / tile_len;
+        let (begin, len) = info.tile_bytes(tile)?;
+        let from = usize::try_from(at - begin).expect("inside a tile");
+        let (here, after) = rest.split_at_mut((len - from).min(rest.len()));
+        at += here.len() as u64;
+        rest = after;
+        jobs.push((tile, from, len, here));
+    }
+    let run = |(tile, from, len, out): (u64, usize, usize, &mut [u8])| -> Result<()> {
+        if out.len() == len {
+            return archive.inner.decode_tile(info.id, tile, out);
+        }
+        let mut whole = vec![0; len];
+        archive.inner.decode_tile(info.id, tile, &mut whole)?;
+        out.copy_from_slice(&whole[from..from + out.len()]);
+        Ok(())
+    };
+    if parallel { jobs.into_par_iter().try_for_each(run) } else { jobs.into_iter().try_for_each(run) }
+}
+
+/// A flat range of a chunked array: every chunk that meets it is decoded once, its rows copied where they belong.
+fn read_chunked(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) -> Result<()> {
+    let size = info.ty.size();
+    let shape = info.tiling.shape().to_vec();
+    let end = first + out.len() as u64;
+    let row_bytes = |n: u64| n * size as u64;
+    // Elements per step of each dimension in the flattened array.
+    let mut steps = vec![1u64; shape.len()];
+    for d in (1..shape.len()).rev() {
+        steps[d - 1] = steps[d] * shape[d];
+    }
+    for tile in 0..info.tiling.tile_count() {
+        let Extent::Chunk { start, shape: clipped } = info.tiling.extent(tile)? else { continue };
+        let lead: u64 = start.iter().zip(&steps).map(|(s, m)| s * m).sum();
+        let tail: u64 = start.iter().zip(&clipped).zip(&steps).map(|((s, c), m)| (s + c - 1) * m).sum();
+        if row_bytes(lead) >= end || row_bytes(tail + 1) <= first {
+            continue;
+        }
+        let decoded = archive.read_tile(info.id, tile)?;
+        // Padded tiles keep the full chunk shape in memory.
+        let stored: Vec<u64> = match info.tiling.layout() {
+            TileLayout::Chunked { shape, edge: nc3z_format::tile::Edge::Padded } => shape.clone(),
+            _ => clipped.clone(),
+        };
+        copy_chunk_rows(&decoded, &stored, &clipped, &start, &steps, size, first, out);
+    }
+    Ok(())
+}
+
+#[expect(clippy::too_many_arguments, reason = "one chunk's place in the array and in the request")]
+fn copy_chunk_rows(
+    decoded: &[u8],
+    stored: &[u64],
+    clipped: &[u64],
+    start: &[u64],
+    steps: &[u64],
+    size: usize,
+    first: u64,
+    out: &mut [u8],
+) {
+    let rank = clipped.len();
+    let end = first + out.len() as u64;
+    let row = clipped.last().copied().unwrap_or(1) * size as u64;
+    let mut index = vec![0u64; rank.saturating_sub(1)];
+    loop {
+        let outer = || index.iter().chain(std::iter::once(&0)).take(rank.max(1));
+        let flat: u64 = outer().zip(start).zip(steps).map(|((i, s), m)| (i + s) * m).sum();
+        let from = flat * size as u64;
+        let inside: u64 = outer().zip(stored).fold(0, |acc, (i, n)| acc * n + i) * size as u64;
+        let (lo, hi) = (from.max(first), (from + row).min(end));
+        if lo < hi {
+            let at = |x: u64| usize::try_from(x).expect("inside a tile or the request");
+            let source = at(inside + lo - from)..at(inside + hi - from);
+            out[at(lo - first)..at(hi - first)].copy_from_slice(&decoded[source]);
+        }
+        // Odometer over all but the last dimension.
+        let Some(d) = (0..index.len()).rev().find(|&d| index[d] + 1 < clipped[d]) else { return };
+        index[d] += 1;
+        index[d + 1..].fill(0);
+    }
+}
+
+/// Big-endian bytes of elements as native values.
+pub trait Element: Copy + Default + Send + Sync {
+    /// Types of the classic format that convert without loss.
+    fn accepts(ty: NcType) -> bool;
+    /// One element from its big-endian bytes.
+    fn from_be(bytes: &[u8]) -> Self;
+}
+
+macro_rules! elements {
+    ($($rust:ty: $($nc:ident)|+;)+) => {$(
+        impl Element for $rust {
+            fn accepts(ty: NcType) -> bool {
+                matches!(ty, $(NcType::$nc)|+)
+            }
+            fn from_be(bytes: &[u8]) -> Self {
+                <$rust>::from_be_bytes(bytes.try_into().expect("chunks of the type's size"))
+            }
+        }
+    )+};
+}
+
+elements! {
+    i8: Byte;
+    u8: UByte | Char;
+    i16: Short;
+    u16: UShort;
+    i32: Int;
+    u32: UInt;
+    f32: Float;
+    f64: Double;
+    i64: Int64;
+    u64: UInt64;
+}
+
+impl Archive {
+    /// All elements of a variable as native values, bit for bit.
+    ///
+    /// # Errors
+    /// A Rust type that is not the variable's; as [`Archive::read_variable_bytes`].
+    pub fn read_variable<T: Element>(&self, var: VarId) -> Result<Vec<T>> {
+        let ty = self.variable_layout(var)?.ty;
+        if !T::accepts(ty) {
+            return Err(FormatError::invalid(format!(
+                "variable {} is of type {ty}, which is not {}",
+                var.0,
+                std::any::type_name::<T>()
+            ))
+            .into());
+        }
+        let bytes = self.read_variable_bytes(var)?;
+        Ok(bytes.par_chunks_exact(ty.size()).with_min_len(1 << 16).map(T::from_be).collect())
+    }
+}

@@ -1,0 +1,91 @@
+//! A classic netCDF file as it is: header, layout, and its arrays read by position. The writer's source, and the same
+//! interface that archives have.
+
+use crate::error::{Error, Result};
+use crate::source::SharedSource;
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::byte_run;
+use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
+use nc3z_format::{Error as FormatError, Limits};
+
+/// First read of a header; doubled while it is too short.
+const FIRST_READ: u64 = 64 << 10;
+
+/// An open classic netCDF file.
+pub struct ClassicFile {
+    source: SharedSource,
+    header: Header,
+    header_bytes: Vec<u8>,
+    layout: Layout,
+}
+
+impl ClassicFile {
+    /// Reads the header and works out where everything lies.
+    ///
+    /// # Errors
+    /// Not a classic netCDF file (the message says what it is, where that can be told), a damaged header, limits.
+    pub fn from_source(source: SharedSource, limits: &Limits) -> Result<Self> {
+        let len = source.len();
+        let mut take = FIRST_READ.min(len);
+        loop {
+            let size = usize::try_from(take).expect("Limits::header_len is checked below");
+            let prefix = source.read_at(0, size)?;
+            match parse_prefix(&prefix, len, limits)? {
+                Parse::Done(header, header_len) => {
+                    let end = usize::try_from(header_len).expect("the header lies in the prefix");
+                    let layout = Layout::new(&header, header_len, len)?;
+                    return Ok(ClassicFile { source, header: *header, header_bytes: prefix[..end].to_vec(), layout });
+                }
+                Parse::Incomplete { at_least } => {
+                    if at_least > limits.header_len {
+                        return Err(FormatError::limit("header", None, "length", limits.header_len, at_least).into());
+                    }
+                    // The parser asks only for what the file has.
+                    take = at_least.max(take.saturating_mul(2)).min(len).min(limits.header_len);
+                }
+            }
+        }
+    }
+
+    /// The parsed header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The header's bytes.
+    pub fn header_bytes(&self) -> &[u8] {
+        &self.header_bytes
+    }
+
+    /// Where everything lies.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The file's bytes.
+    pub fn source(&self) -> &SharedSource {
+        &self.source
+    }
+
+    /// Reads bytes of a variable's flattened array, of its padding or of the gap.
+    ///
+    /// # Errors
+    /// A range that is not in the file.
+    pub fn read_array_bytes(&self, array: ArrayId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
+        while !out.is_empty() {
+            let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file"))))?;
+            let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
+            let (here, rest) = out.split_at_mut(n);
+            self.source.read_into(offset, here)?;
+            first += n as u64;
+            out = rest;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for ClassicFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ClassicFile").field("header", &self.header).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,97 @@
+//! Errors of reading: the format's five families, plus input and output with the place they happened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What went wrong while reading.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The bytes are wrong, unknown or ask for too much; or the request makes no sense.
+    #[error(transparent)]
+    Format(#[from] nc3z_format::Error),
+    /// The operating system refused.
+    #[error("{what} {}", path.as_deref().map_or_else(|| "input".to_owned(), |p| format!("`{}`", p.display())))]
+    Io {
+        /// What was being done ("read", "open").
+        what: &'static str,
+        /// The file, where there is one.
+        path: Option<PathBuf>,
+        /// The system's own words.
+        #[source]
+        source: io::Error,
+    },
+    /// The rebuilt file is not the original: its digest differs from the one recorded.
+    #[error("the rebuilt file has SHA-256 {found}, the archive records {expected}")]
+    Digest {
+        /// Recorded digest, hexadecimal.
+        expected: String,
+        /// Digest of the rebuilt bytes, hexadecimal.
+        found: String,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// An error of the reader.
+#[derive(Debug)]
+pub struct Error(Box<ErrorKind>);
+
+/// Result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// True where the file's bytes are wrong.
+    pub fn is_corrupt(&self) -> bool {
+        match &*self.0 {
+            ErrorKind::Format(e) => e.is_corrupt(),
+            ErrorKind::Digest { .. } => true,
+            ErrorKind::Io { .. } | ErrorKind::Interrupted => false,
+        }
+    }
+
+    /// True where the caller asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(&*self.0, ErrorKind::Interrupted)
+    }
+
+    /// The caller asked to stop.
+    pub fn interrupted() -> Self {
+        ErrorKind::Interrupted.into()
+    }
+
+    /// An operation on a file that the system refused.
+    pub fn io(what: &'static str, path: Option<&Path>, source: io::Error) -> Self {
+        ErrorKind::Io { what, path: path.map(Path::to_owned), source }.into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error(Box::new(kind))
+    }
+}
+
+impl From<nc3z_format::Error> for Error {
+    fn from(e: nc3z_format::Error) -> Self {
+        ErrorKind::Format(e).into()
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&*self.0)
+    }
+}

@@ -1,0 +1,61 @@
+//! A mapped file: the only `unsafe` of the workspace.
+//!
+//! A mapped file must not be cut short while it is open: touching a page that is gone kills the process (SIGBUS),
+//! as does an I/O error of the disk. Archives are replaced by rename and only ever grow, so this does not happen
+//! by nc3z's own doing; where others may cut the file, use [`super::FileSource`] (`--no-mmap`).
+
+use super::{ByteSource, check_range};
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use memmap2::{Mmap, MmapOptions};
+use std::fs::File;
+use std::path::Path;
+
+/// A file mapped into memory, shared without copies.
+#[derive(Debug, Clone)]
+pub struct MmapSource(Bytes);
+
+impl MmapSource {
+    /// Maps the whole of `path` read-only.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|e| Error::io("open", Some(path), e))?;
+        let meta = file.metadata().map_err(|e| Error::io("read the length of", Some(path), e))?;
+        if meta.is_dir() {
+            let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
+            return Err(Error::io("read", Some(path), e));
+        }
+        if meta.len() == 0 {
+            return Ok(MmapSource(Bytes::new()));
+        }
+        let map = map_file(&file).map_err(|e| Error::io("map", Some(path), e))?;
+        Ok(MmapSource(Bytes::from_owner(map)))
+    }
+}
+
+#[expect(unsafe_code, reason = "mapping a file is what this module is for")]
+fn map_file(file: &File) -> std::io::Result<Mmap> {
+    // SAFETY: the map is private (copy-on-write) and read-only, so no aliasing write goes through it. That the file is not
+    // truncated or rewritten in place while mapped is the documented duty of the caller (module docs); every byte read is
+    // checked against checksums before use, so a change in place yields an error and not wrong data.
+    unsafe { MmapOptions::new().map_copy_read_only(file) }
+}
+
+impl ByteSource for MmapSource {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        buf.copy_from_slice(&self.read_at(offset, buf.len())?);
+        Ok(())
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        check_range(self.len(), offset, len)?;
+        let at = usize::try_from(offset).expect("check_range: the offset is inside the map");
+        Ok(self.0.slice(at..at + len))
+    }
+}

@@ -1,0 +1,180 @@
+//! The main job: a classic file in, a proven archive out, or nothing.
+
+use crate::atomic::{AtomicFile, is_same_file};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::WriterOptions;
+use crate::partition::Partition;
+use crate::pipeline::{Plans, write_tiles};
+use crate::writer::{ArchiveWriter, Unsealed};
+use nc3z_format::Limits;
+use nc3z_format::archive::{Head, Metadata};
+use nc3z_format::arrays::Arrays;
+use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
+use nc3z_reader::{Archive, ClassicFile, Monitor};
+use sha2::{Digest, Sha256};
+use std::fs::{File, Metadata as FileMetadata};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of the output buffer.
+const OUT_BUFFER: usize = 1 << 20;
+/// Bytes that are compared or hashed at a time.
+const COMPARE_LEN: usize = 1 << 20;
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archived {
+    /// Bytes of the classic file.
+    pub original_len: u64,
+    /// Bytes of the archive.
+    pub stored_len: u64,
+    /// SHA-256 of the classic file.
+    pub sha256: [u8; 32],
+    /// True where the archive was read back and compared with the source.
+    pub proven: bool,
+    /// What is odd about the classic file.
+    pub warnings: Vec<String>,
+}
+
+/// Archives the file at `input` as `output`.
+///
+/// The output appears under its name only when it is complete, proven (unless switched off) and on disk. The input is
+/// never written.
+///
+/// # Errors
+/// The input is not a classic netCDF file, or changed meanwhile; the output exists or cannot be written; the proof
+/// failed; the monitor cancelled. There is then no output that was not there before.
+pub fn archive_file(input: &Path, output: &Path, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Archived> {
+    let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
+    archive_open_file(file, input, output, options, monitor)
+}
+
+/// The same for an open file; `input` is for messages. For pipes that were spooled.
+///
+/// # Errors
+/// As [`archive_file`].
+pub fn archive_open_file(
+    file: File,
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
+    let before = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
+    if is_same_file(&before, output) {
+        return Err(ErrorKind::SameFile(input.to_owned()).into());
+    }
+    let source = Arc::new(FileSource::from_file(file, input)?);
+    let shared: SharedSource = source.clone();
+    let classic = ClassicFile::from_source(shared, &Limits::default())?;
+    let target = AtomicFile::create(output, options.force)?;
+    let unsealed = write_unsealed(&classic, &target, options, monitor)?;
+    let sha256 = if options.verify {
+        prove(&classic, &target, &unsealed, input, monitor)?
+    } else {
+        hash(&**classic.source(), monitor)?
+    };
+    check_unchanged(source.file(), &before, input)?;
+    let stored_len = unsealed.trailer.archive_len;
+    (&mut target.file())
+        .write_all(&unsealed.seal(Some(sha256)))
+        .map_err(|e| Error::io("write", target.target(), e))?;
+    if options.verify {
+        // The sealed archive must open as any reader would open it.
+        Archive::open(target.temporary_path())?;
+    }
+    if monitor.is_cancelled() {
+        return Err(ErrorKind::Interrupted.into());
+    }
+    target.commit(Some(&before))?;
+    let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
+    Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
+}
+
+fn write_unsealed(
+    classic: &ClassicFile,
+    target: &AtomicFile,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Unsealed> {
+    let (header, layout) = (classic.header(), classic.layout());
+    let partition = Partition::new(layout, options);
+    let arrays =
+        Arrays::new(header, layout, &partition.variables, &partition.paddings, partition.gap, &Limits::default())?;
+    let plans = Plans::new(classic, &arrays, options)?;
+    let head = Head {
+        header: classic.header_bytes().to_vec(),
+        chains: plans.table.chains().to_vec(),
+        layouts: partition.variables,
+        padding_tile_lens: partition.paddings,
+        gap_tile_len: partition.gap,
+    };
+    let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
+    let mut writer = ArchiveWriter::start(out, target.target(), &head, classic.source().len(), options.preset)?;
+    write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
+    let metadata = Metadata {
+        writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
+        options: [("preset".to_owned(), options.preset.name().to_owned())].into(),
+        ..Metadata::default()
+    };
+    writer.finish(&metadata)
+}
+
+/// Rebuilds the original from what was written and compares it with the source, byte by byte; gives its SHA-256.
+fn prove(
+    classic: &ClassicFile,
+    target: &AtomicFile,
+    unsealed: &Unsealed,
+    input: &Path,
+    monitor: &dyn Monitor,
+) -> Result<[u8; 32]> {
+    let archive = Archive::open_unsealed(target.temporary_path(), unsealed.trailer.clone())?;
+    let mut sha = Sha256::new();
+    let source = classic.source();
+    let mut buffer = vec![0; COMPARE_LEN];
+    archive.rebuild_into(monitor, &mut |at: u64, bytes: &[u8]| -> Result<()> {
+        let mut at = at;
+        for part in bytes.chunks(COMPARE_LEN) {
+            let original = &mut buffer[..part.len()];
+            source.read_into(at, original)?;
+            if original != part {
+                let same = original.iter().zip(part).take_while(|(a, b)| a == b).count();
+                return Err(ErrorKind::Proof { path: input.to_owned(), offset: at + same as u64 }.into());
+            }
+            sha.update(part);
+            at += part.len() as u64;
+        }
+        Ok(())
+    })?;
+    Ok(sha.finalize().into())
+}
+
+fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
+    let mut sha = Sha256::new();
+    let mut buffer = vec![0; COMPARE_LEN];
+    let mut at = 0;
+    while at < source.len() {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let n = usize::try_from(source.len() - at).map_or(COMPARE_LEN, |n| n.min(COMPARE_LEN));
+        source.read_into(at, &mut buffer[..n])?;
+        sha.update(&buffer[..n]);
+        at += n as u64;
+    }
+    Ok(sha.finalize().into())
+}
+
+/// The source must be, by length and modification time, what it was at the start.
+fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<()> {
+    let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
+    let changed = |what: String| Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
+    if after.len() != before.len() {
+        return changed(format!("its length was {}, is {}", before.len(), after.len()));
+    }
+    if after.modified().ok() != before.modified().ok() {
+        return changed("its modification time is another".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Output that appears whole or not at all: temporary file in the target's directory, sync, rename, sync of the directory.
+
+use crate::error::{Error, ErrorKind, Result};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
+
+/// A file that will be called `target` once it is complete; until then, and if dropped, there is none of that name.
+#[derive(Debug)]
+pub struct AtomicFile {
+    temp: NamedTempFile,
+    target: PathBuf,
+    force: bool,
+}
+
+impl AtomicFile {
+    /// Creates the temporary file beside `target`.
+    ///
+    /// # Errors
+    /// An existing target (unless `force`), and whatever the system refuses.
+    pub fn create(target: &Path, force: bool) -> Result<Self> {
+        match fs::symlink_metadata(target) {
+            Ok(meta) if meta.is_dir() => {
+                let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
+                return Err(Error::io("create", target, e));
+            }
+            Ok(_) if !force => return Err(ErrorKind::Exists(target.to_owned()).into()),
+            _ => {}
+        }
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(target.file_name().unwrap_or_default());
+        // Names may be up to 255 bytes; leave room for the random part.
+        if prefix.len() > 200 {
+            prefix = ".nc3z".into();
+        }
+        prefix.push(".");
+        let temp = tempfile::Builder::new()
+            .prefix(&prefix)
+            .suffix(".nc3z-tmp")
+            .tempfile_in(directory_of(target))
+            .map_err(|e| Error::io("create a temporary file beside", target, e))?;
+        Ok(AtomicFile { temp, target: target.to_owned(), force })
+    }
+
+    /// The file to write into.
+    pub fn file(&self) -> &File {
+        self.temp.as_file()
+    }
+
+    /// Where it is until it is complete.
+    pub fn temporary_path(&self) -> &Path {
+        self.temp.path()
+    }
+
+    /// Where it will be.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Gives the file its mode and modification time, syncs it, renames it, syncs the directory.
+    ///
+    /// # Errors
+    /// Whatever the system refuses; then there is no file of the target's name that was not there before.
+    pub fn commit(self, like: Option<&fs::Metadata>) -> Result<()> {
+        let AtomicFile { temp, target, force } = self;
+        let file = temp.as_file();
+        copy_attributes(file, like, &target)?;
+        file.sync_all().map_err(|e| Error::io("sync", &target, e))?;
+        let persisted = if force { temp.persist(&target) } else { temp.persist_noclobber(&target) };
+        persisted.map_err(|e| match e.error.kind() {
+            io::ErrorKind::AlreadyExists => ErrorKind::Exists(target.clone()).into(),
+            _ => Error::io("rename the finished file to", &target, e.error),
+        })?;
+        sync_directory(&directory_of(&target)).map_err(|e| Error::io("sync the directory of", &target, e))
+    }
+}
+
+/// Mode and modification time of the source go onto the target, as gzip does; without a source, the mode a new file gets.
+fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let wrap = |e| Error::io("set mode and time of", target, e);
+    match like {
+        Some(meta) => {
+            file.set_permissions(fs::Permissions::from_mode(meta.permissions().mode() & 0o777)).map_err(wrap)?;
+            if let Ok(modified) = meta.modified() {
+                file.set_modified(modified).map_err(wrap)?;
+            }
+            Ok(())
+        }
+        None => file.set_permissions(fs::Permissions::from_mode(0o644)).map_err(wrap),
+    }
+}
+
+fn directory_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+fn sync_directory(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// True where both paths name one file (by device and inode, through links).
+pub fn is_same_file(a: &fs::Metadata, b: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata(b).is_ok_and(|b| a.dev() == b.dev() && a.ino() == b.ino())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn dropped_output_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = AtomicFile::create(&dir.path().join("x"), false).unwrap();
+        out.file().write_all(b"half").unwrap();
+        drop(out);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn existing_target_is_kept_without_force_and_replaced_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        fs::write(&target, b"old").unwrap();
+        assert!(matches!(AtomicFile::create(&target, false).unwrap_err().kind(), ErrorKind::Exists(_)));
+        let out = AtomicFile::create(&target, true).unwrap();
+        out.file().write_all(b"new").unwrap();
+        out.commit(None).unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+    }
+
+    #[test]
+    fn target_that_appears_meanwhile_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let target = dir.path().join("x");
+        let out = AtomicFile::create(&target, false).unwrap();
+        fs::write(&target, b"other").unwrap();
+        assert!(matches!(out.commit(None).unwrap_err().kind(), ErrorKind::Exists(_)));
+        assert_eq!(fs::read(&target).unwrap(), b"other");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+}

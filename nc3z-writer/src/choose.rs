@@ -1,0 +1,180 @@
+//! Which chain each array gets: candidates are tried on samples of its own tiles, the smallest wins.
+//!
+//! Numbers go to the numeric codec, whose own chooser ranks plans by size; text and bytes to zstd. Sizes alone decide,
+//! never the clock, so that the same input gives the same archive.
+
+use crate::error::Result;
+use crate::options::{PACK_LEN, Preset};
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, TileCoder, TileShape, encode_tile, words_of};
+use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Word};
+use nc3z_format::NcType;
+use std::sync::Arc;
+
+/// Samples of each array, and the most bytes of each.
+const SAMPLES: u64 = 3;
+const SAMPLE_LEN: u64 = 512 << 10;
+/// The most bytes of a variable that are scanned for a dictionary of its values.
+const SCAN_LEN: u64 = 64 << 20;
+
+/// How the tiles of one array are encoded.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ArrayPlan {
+    /// Number of the chain in the chain table.
+    pub(crate) chain: u16,
+    /// What the numeric codec does, where the chain is that.
+    pub(crate) num: Option<EncodePlan>,
+    /// Chain (filters only) of tiles that go into containers, where a codec follows.
+    pub(crate) packed: u16,
+}
+
+impl ArrayPlan {
+    /// A value table that must be in the archive before the tiles.
+    pub(crate) fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        self.num.as_ref().and_then(EncodePlan::dictionary)
+    }
+}
+
+/// The chains of one archive in the order of their numbers. Number 0 stores.
+#[derive(Debug)]
+pub(crate) struct ChainTable(Vec<ChainSpec>);
+
+impl ChainTable {
+    pub(crate) fn new() -> Self {
+        ChainTable(vec![ChainSpec::default()])
+    }
+
+    /// The number of a chain, given to it now if it has none.
+    pub(crate) fn number(&mut self, chain: &ChainSpec) -> u16 {
+        let at = self.0.iter().position(|c| c == chain).unwrap_or_else(|| {
+            self.0.push(chain.clone());
+            self.0.len() - 1
+        });
+        u16::try_from(at).expect("the candidates are a few dozen")
+    }
+
+    pub(crate) fn chains(&self) -> &[ChainSpec] {
+        &self.0
+    }
+}
+
+/// What the chooser asks of the array besides its samples.
+pub(crate) struct Subject<'a> {
+    pub(crate) info: &'a ArrayInfo,
+    /// Beginnings of some tiles, big-endian.
+    pub(crate) samples: Vec<Vec<u8>>,
+    /// Big-endian values of `_FillValue` and `missing_value`.
+    pub(crate) fills: Vec<Vec<u8>>,
+    /// Calls the sink with the whole array, piece after piece, until the sink says false.
+    pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
+}
+
+/// The codec that ends a preset's byte chains.
+pub(crate) fn codec(preset: Preset) -> StageSpec {
+    let level = match preset {
+        Preset::Fast => 1,
+        Preset::Default => 9,
+        Preset::Max => 19,
+    };
+    StageSpec::Zstd { level }
+}
+
+/// Chooses the chain of one array.
+pub(crate) fn choose(
+    subject: &Subject<'_>,
+    preset: Preset,
+    table: &mut ChainTable,
+    scratch: &mut Scratch,
+) -> Result<ArrayPlan> {
+    let info = subject.info;
+    let size = info.ty.size();
+    let shuffled = StageSpec::Shuffle { elementsize: size };
+    let filter = if size > 1 { ChainSpec(vec![shuffled]) } else { ChainSpec::default() };
+    let packed = table.number(&filter);
+    if info.total_bytes() <= PACK_LEN {
+        return Ok(ArrayPlan { chain: 0, num: None, packed });
+    }
+    let bytes = ChainSpec(vec![codec(preset)]);
+    if info.ty == NcType::Char || subject.samples.is_empty() {
+        return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed });
+    }
+    let plan = numeric_plan(subject, preset)?;
+    if size == 1 {
+        // Flags and packed bytes are as often text-like as numbers.
+        let as_bytes = total(TileCoder::Bytes(&bytes), subject, scratch)?;
+        if as_bytes <= total(TileCoder::Num(&plan), subject, scratch)? {
+            return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed });
+        }
+    }
+    let mut parameters = serde_json::Map::new();
+    if plan.dictionary().is_some() {
+        parameters.insert("dict".into(), 0.into());
+    }
+    let chain = table.number(&ChainSpec(vec![StageSpec::Num(parameters)]));
+    Ok(ArrayPlan { chain, num: Some(plan), packed })
+}
+
+/// Bytes that all samples come to.
+fn total(coder: TileCoder<'_>, subject: &Subject<'_>, scratch: &mut Scratch) -> Result<usize> {
+    let shape = TileShape { ty: subject.info.ty, geometry: subject.info.tiling.geometry(0)? };
+    let mut out = Vec::new();
+    for sample in &subject.samples {
+        encode_tile(coder, sample, &shape, scratch, &mut out)?;
+    }
+    Ok(out.len())
+}
+
+fn numeric_plan(subject: &Subject<'_>, preset: Preset) -> Result<EncodePlan> {
+    match subject.info.ty.size() {
+        1 => plan_words::<u8>(subject, preset),
+        2 => plan_words::<u16>(subject, preset),
+        4 => plan_words::<u32>(subject, preset),
+        _ => plan_words::<u64>(subject, preset),
+    }
+}
+
+fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePlan> {
+    let info = subject.info;
+    let effort = match preset {
+        Preset::Fast => Effort::Fast,
+        Preset::Default => Effort::Default,
+        Preset::Max => Effort::Max,
+    };
+    let geometry = info.tiling.geometry(0)?;
+    let or_none = |n: Option<u64>| n.unwrap_or(0);
+    let geometry =
+        num::Geometry { row: or_none(geometry.row), plane: or_none(geometry.plane), volume: or_none(geometry.volume) };
+    let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
+    let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
+    let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
+    let mut found: Candidates = num::choose(&samples, info.ty, &geometry, effort, &fills)?;
+    if found.scan_dictionary && info.total_bytes() <= SCAN_LEN {
+        let mut builder = DictionaryBuilder::<W>::default();
+        (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
+        if let Some(dictionary) = builder.finish(info.ty) {
+            let dictionary = Arc::new(dictionary);
+            let elements = info.tiling.present();
+            found = num::choose_with(&samples, info.ty, &geometry, effort, &fills, Some((&dictionary, elements)))?;
+        }
+    }
+    Ok(found.plans.into_iter().next().unwrap_or_default())
+}
+
+/// Byte ranges (in the flattened array) of the samples: the beginnings of the first, a middle and the last whole tile.
+pub(crate) fn sample_ranges(info: &ArrayInfo) -> Vec<(u64, usize)> {
+    let total = info.total_bytes();
+    let tile = info.linear_tile_len().unwrap_or(total).clamp(1, total.max(1));
+    let tiles = (total / tile).max(1);
+    let size = info.ty.size() as u64;
+    // Whole planes, four of them where they are small, so that predictors in time and per-plane lattices are seen.
+    let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0).saturating_mul(size);
+    let len = SAMPLE_LEN.max(if plane <= SAMPLE_LEN { 0 } else { 2 * plane }).min(tile).min(4 * SAMPLE_LEN);
+    let n = SAMPLES.min(tiles);
+    (0..n)
+        .map(|i| {
+            let first = if n > 1 { (tiles - 1) * i / (n - 1) * tile } else { 0 };
+            let len = len.min(total - first) / size * size;
+            (first, usize::try_from(len).expect("at most four SAMPLE_LEN"))
+        })
+        .collect()
+}

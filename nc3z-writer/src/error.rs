@@ -1,0 +1,107 @@
+//! Errors of writing: what the source was found to be, what the target refused, what the proof found.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What went wrong while writing an archive.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The source could not be read, or is not a classic netCDF file; or the written archive could not be read back.
+    #[error(transparent)]
+    Read(#[from] nc3z_reader::Error),
+    /// The target could not be written.
+    #[error("{what} `{}`", path.display())]
+    Io {
+        /// What was being done.
+        what: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's own words.
+        #[source]
+        source: io::Error,
+    },
+    /// The target exists and may not be replaced.
+    #[error("`{}` exists; choose another name with -o or replace it with --force", .0.display())]
+    Exists(PathBuf),
+    /// Source and target are one file.
+    #[error("source and target are the same file `{}`", .0.display())]
+    SameFile(PathBuf),
+    /// The source is not what it was when work began.
+    #[error("`{}` changed while it was read ({what}); nothing was written", path.display())]
+    SourceChanged {
+        /// The source.
+        path: PathBuf,
+        /// What showed it.
+        what: String,
+    },
+    /// The rebuilt bytes differ from the source.
+    #[error("the archive of `{}` does not rebuild it: first difference at byte {offset}; nothing was written", path.display())]
+    Proof {
+        /// The source.
+        path: PathBuf,
+        /// Offset of the first byte that differs.
+        offset: u64,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+}
+
+/// An error of the writer.
+#[derive(Debug)]
+pub struct Error(Box<ErrorKind>);
+
+/// Result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+
+    /// True where the caller asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        match &*self.0 {
+            ErrorKind::Interrupted => true,
+            ErrorKind::Read(e) => e.is_interrupted(),
+            _ => false,
+        }
+    }
+
+    /// An operation on the target that the system refused.
+    pub fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
+        ErrorKind::Io { what, path: path.to_owned(), source }.into()
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error(Box::new(kind))
+    }
+}
+
+impl From<nc3z_reader::Error> for Error {
+    fn from(e: nc3z_reader::Error) -> Self {
+        ErrorKind::Read(e).into()
+    }
+}
+
+impl From<nc3z_format::Error> for Error {
+    fn from(e: nc3z_format::Error) -> Self {
+        nc3z_reader::Error::from(e).into()
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&*self.0)
+    }
+}

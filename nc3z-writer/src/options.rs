@@ -1,0 +1,109 @@
+//! What a caller may choose, and the defaults.
+
+/// Bytes of a tile before compression (`fast` and `default`).
+pub const DEFAULT_TILE_LEN: u64 = 1 << 20;
+/// Bytes of a tile before compression (`max`), and of text in every preset.
+pub const LARGE_TILE_LEN: u64 = 4 << 20;
+/// Bytes that the open tiles of all record variables together may hold: a rule of the format's users, not of
+/// `memory`, so that any window of the original can be rebuilt in that much memory.
+pub const RECORD_TILES_LEN: u64 = 64 << 20;
+/// Memory for buffers.
+pub const DEFAULT_MEMORY: u64 = 256 << 20;
+/// Tiles of at most this many decoded bytes share blocks.
+pub const PACK_LEN: u64 = 8 << 10;
+/// A container is closed once its members' stored bytes reach this.
+pub const CONTAINER_LEN: usize = 64 << 10;
+/// The largest tile that may be chosen: 1 GiB.
+pub const MAX_TILE_LEN: u64 = 1 << 30;
+
+/// How size is traded against time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Preset {
+    /// Quickest to write and read.
+    Fast,
+    /// Small, still quick to read.
+    #[default]
+    Default,
+    /// The smallest; writing takes long.
+    Max,
+}
+
+impl Preset {
+    /// The name on the command line and in the metadata.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Preset::Fast => "fast",
+            Preset::Default => "default",
+            Preset::Max => "max",
+        }
+    }
+}
+
+/// Options of one archive. The same options and input give the same archive, whatever `memory` and the number of threads.
+#[derive(Debug, Clone)]
+pub struct WriterOptions {
+    pub(crate) preset: Preset,
+    pub(crate) tile_len: Option<u64>,
+    pub(crate) memory: u64,
+    pub(crate) verify: bool,
+    pub(crate) force: bool,
+}
+
+impl Default for WriterOptions {
+    fn default() -> Self {
+        WriterOptions {
+            preset: Preset::Default,
+            tile_len: None,
+            memory: DEFAULT_MEMORY,
+            verify: true,
+            force: false,
+        }
+    }
+}
+
+impl WriterOptions {
+    /// Size against time; [`Preset::Default`] unless said otherwise.
+    #[must_use]
+    pub fn with_preset(mut self, preset: Preset) -> Self {
+        self.preset = preset;
+        self
+    }
+
+    /// Bytes of a tile before compression, up to [`MAX_TILE_LEN`].
+    #[must_use]
+    pub fn with_tile_len(mut self, bytes: u64) -> Self {
+        self.tile_len = Some(bytes.clamp(1, MAX_TILE_LEN));
+        self
+    }
+
+    /// Memory for buffers, [`DEFAULT_MEMORY`] unless said otherwise.
+    #[must_use]
+    pub fn with_memory(mut self, bytes: u64) -> Self {
+        self.memory = bytes;
+        self
+    }
+
+    /// Whether to prove the round trip before success is reported (on by default).
+    #[must_use]
+    pub fn with_verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Whether an existing target may be replaced (off by default).
+    #[must_use]
+    pub fn with_force(mut self, force: bool) -> Self {
+        self.force = force;
+        self
+    }
+
+    /// Bytes of a tile of elements of this size: text and bytes get larger ones.
+    pub(crate) fn tile_len_for(&self, element_size: usize) -> u64 {
+        match (self.tile_len, self.preset) {
+            (Some(n), _) => n,
+            (None, Preset::Max) => LARGE_TILE_LEN,
+            (None, _) if element_size == 1 => LARGE_TILE_LEN,
+            (None, _) => DEFAULT_TILE_LEN,
+        }
+    }
+}

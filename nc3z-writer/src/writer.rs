@@ -1,0 +1,351 @@
+//! The archive as it is written: superblock and head copy, blocks in order, sections, trailer. Forward only, never seeks.
+
+use crate::encode::{EncodedTile, Form};
+use crate::error::{Error, Result};
+use crate::options::{CONTAINER_LEN, Preset};
+use nc3z_format::archive::{
+    ArrayId, BlockHeader, BlockKind, ConstantsBuilder, ContainerBuilder, DigestState, Head, INLINE_MAX, IndexEntry,
+    Metadata, PageTreeBuilder, Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable,
+    Superblock, Trailer, VariableTable, align8, encode_section,
+};
+use nc3z_format::codec::{ChainSpec, Scratch, encode_bytes};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+/// Archives whose blocks end before this need no second copy of the head: one read of the tail covers the first.
+const SECOND_HEAD_FROM: u64 = 64 << 10;
+/// Constants lists are closed at this size.
+const CONSTANTS_LEN: usize = 1 << 20;
+/// So many containers are compressed as hard as zstd can; later ones at the preset's level.
+const HARD_CONTAINERS: u64 = 16;
+
+/// Writes one archive of one generation.
+pub(crate) struct ArchiveWriter<'a, W> {
+    out: Counted<'a, W>,
+    salt: Salt,
+    preset: Preset,
+    original_len: u64,
+    chains: Vec<ChainSpec>,
+    head: StoredHead,
+    index: BTreeMap<ArrayId, Vec<IndexEntry>>,
+    container: ContainerBuilder,
+    /// Tiles whose bytes are in the open container: array, tile, chain, CRC, stored length.
+    members: Vec<(ArrayId, u64, u16, u32, u32)>,
+    containers: u64,
+    constants: ConstantsBuilder,
+    constants_lists: u64,
+    blocks_begin: u64,
+    scratch: Scratch,
+}
+
+/// The head copy as stored, kept for the second copy.
+struct StoredHead {
+    bytes: Vec<u8>,
+    compressed: bool,
+    crc: u32,
+}
+
+/// A complete archive but for its trailer.
+pub(crate) struct Unsealed {
+    pub(crate) trailer: Trailer,
+    pub(crate) offset: u64,
+    pub(crate) salt: Salt,
+}
+
+impl<'a, W: Write> ArchiveWriter<'a, W> {
+    /// Writes superblock and head copy.
+    pub(crate) fn start(out: W, path: &'a Path, head: &Head, original_len: u64, preset: Preset) -> Result<Self> {
+        let salt = Salt::new(&head.header, original_len);
+        let (bytes, decoded_len) = head.store()?;
+        let crc = crc32fast::hash(&bytes);
+        let superblock = Superblock {
+            minor: nc3z_format::archive::MINOR_VERSION,
+            salt,
+            original_len,
+            head_stored_len: u32::try_from(bytes.len()).expect("Limits::header_len is below 4 GiB"),
+            head_decoded_len: decoded_len,
+            head_crc: crc,
+        };
+        let mut out = Counted { out, path, offset: 0 };
+        out.write(&superblock.encode())?;
+        out.write(&bytes)?;
+        out.align()?;
+        let blocks_begin = out.offset;
+        let compressed = bytes.len() != decoded_len as usize;
+        Ok(ArchiveWriter {
+            out,
+            salt,
+            preset,
+            original_len,
+            chains: head.chains.clone(),
+            head: StoredHead { bytes, compressed, crc },
+            index: BTreeMap::new(),
+            container: ContainerBuilder::default(),
+            members: Vec::new(),
+            containers: 0,
+            constants: ConstantsBuilder::default(),
+            constants_lists: 0,
+            blocks_begin,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// Announces an array with this many tiles.
+    pub(crate) fn declare(&mut self, array: ArrayId, tiles: u64) {
+        if tiles > 0 {
+            self.index.insert(array, Vec::new());
+        }
+    }
+
+    /// Appends one tile. Tiles of an array may come in any order, arrays too.
+    pub(crate) fn put(&mut self, tile: EncodedTile) -> Result<()> {
+        let EncodedTile { array, tile, decoded_len, decoded_crc, form } = tile;
+        match form {
+            Form::Constant { value, size } => {
+                self.constants.push(array, tile, &value[..usize::from(size)]);
+                self.set(array, tile, IndexEntry::Constant { value });
+                if self.constants.len() >= CONSTANTS_LEN {
+                    self.flush_constants()?;
+                }
+            }
+            Form::Packed { chain, bytes } => {
+                let len = u32::try_from(bytes.len()).expect("a packed tile is small");
+                self.container.push(array, tile, chain, &bytes);
+                self.members.push((array, tile, chain, decoded_crc, len));
+                if self.container.len() >= CONTAINER_LEN {
+                    self.flush_container()?;
+                }
+            }
+            Form::Block { chain, payload } => {
+                let header = self.header(BlockKind::Tile, array, tile, chain, decoded_len, decoded_crc, &payload);
+                let (offset, check) = self.block(&header, &payload)?;
+                self.set(array, tile, IndexEntry::Stored { offset, len: header.stored_len, chain, check });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a definition of a variable; definitions come before the tiles that need them.
+    pub(crate) fn put_definition(&mut self, variable: u32, number: u64, bytes: Vec<u8>) -> Result<()> {
+        let array = ArrayId::definitions(variable);
+        self.declare(array, 1);
+        let len = u32::try_from(bytes.len()).expect("a definition has at most 65,536 values");
+        let crc = crc32fast::hash(&bytes);
+        let header = self.header(BlockKind::Definition, array, number, 0, len, crc, &bytes);
+        let (offset, check) = self.block(&header, &bytes)?;
+        self.set(array, number, IndexEntry::Stored { offset, len, chain: 0, check });
+        Ok(())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "these are the fields of the block header")]
+    fn header(
+        &self,
+        kind: BlockKind,
+        array: ArrayId,
+        tile: u64,
+        chain: u16,
+        decoded_len: u32,
+        decoded_crc: u32,
+        payload: &[u8],
+    ) -> BlockHeader {
+        BlockHeader {
+            generation: 1,
+            array,
+            kind,
+            chain,
+            tile,
+            decoded_len,
+            stored_len: u32::try_from(payload.len()).expect("payloads are not larger than their tile"),
+            payload_crc: BlockHeader::payload_crc(array, tile, payload),
+            decoded_crc,
+        }
+    }
+
+    /// Writes a block; gives its offset and header CRC.
+    fn block(&mut self, header: &BlockHeader, payload: &[u8]) -> Result<(u64, u32)> {
+        self.out.align()?;
+        let offset = self.out.offset;
+        let encoded = header.encode(&self.salt, offset);
+        self.out.write(&encoded)?;
+        self.out.write(payload)?;
+        Ok((offset, BlockHeader::header_crc(&encoded)))
+    }
+
+    /// Writes a block of bytes of our own making, compressed where that is smaller.
+    fn bytes_block(&mut self, kind: BlockKind, array: ArrayId, number: u64, decoded: &[u8]) -> Result<u64> {
+        let level = match self.preset {
+            Preset::Fast => 3,
+            _ if number < HARD_CONTAINERS => 19,
+            Preset::Default => 9,
+            Preset::Max => 19,
+        };
+        let wanted = nc3z_format::codec::StageSpec::Zstd { level };
+        // The decoder needs no level: any chain that is just zstd serves.
+        let chain = self.chains.iter().position(|c| matches!(c.0[..], [nc3z_format::codec::StageSpec::Zstd { .. }]));
+        let mut payload = Vec::new();
+        let mut number_of = 0;
+        if let Some(at) = chain {
+            encode_bytes(&ChainSpec(vec![wanted]), decoded, &mut self.scratch, &mut payload)?;
+            number_of = u16::try_from(at).expect("chain numbers are 16 bits");
+        }
+        if chain.is_none() || payload.len() >= decoded.len() {
+            (payload, number_of) = (decoded.to_vec(), 0);
+        }
+        let len = u32::try_from(decoded.len()).expect("containers and lists are about a MiB at most");
+        let crc = crc32fast::hash(decoded);
+        let header = self.header(kind, array, number, number_of, len, crc, &payload);
+        Ok(self.block(&header, &payload)?.0)
+    }
+
+    fn flush_container(&mut self) -> Result<()> {
+        if self.members.is_empty() {
+            return Ok(());
+        }
+        let (decoded, starts) = std::mem::take(&mut self.container).finish();
+        let offset = self.bytes_block(BlockKind::Container, ArrayId::CONTAINERS, self.containers, &decoded)?;
+        self.containers += 1;
+        for ((array, tile, chain, check, len), start) in std::mem::take(&mut self.members).into_iter().zip(starts) {
+            self.set(array, tile, IndexEntry::Packed { offset, start, len, chain, check });
+        }
+        Ok(())
+    }
+
+    fn flush_constants(&mut self) -> Result<()> {
+        let decoded = std::mem::take(&mut self.constants).finish();
+        if decoded.is_empty() {
+            return Ok(());
+        }
+        self.bytes_block(BlockKind::Constants, ArrayId::CONSTANTS, self.constants_lists, &decoded)?;
+        self.constants_lists += 1;
+        Ok(())
+    }
+
+    fn set(&mut self, array: ArrayId, tile: u64, entry: IndexEntry) {
+        let entries = self.index.get_mut(&array).expect("arrays are declared before their tiles come");
+        let at = usize::try_from(tile).expect("an index fits in memory");
+        if entries.len() <= at {
+            entries.resize(at + 1, IndexEntry::Absent);
+        }
+        entries[at] = entry;
+    }
+
+    /// Writes what is open, index, sections and section table.
+    pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
+        self.flush_container()?;
+        self.flush_constants()?;
+        self.out.align()?;
+        let blocks_end = self.out.offset;
+        let mut sections = Vec::new();
+        let table = self.write_pages(&mut sections)?;
+        sections.push(self.write_head(blocks_end)?);
+        sections.push(self.write_section(SectionKind::VariableTable, &table.encode())?);
+        sections.push(self.write_section(SectionKind::Metadata, &metadata.encode())?);
+        self.out.align()?;
+        let sections_offset = self.out.offset;
+        let bytes = SectionTable::new(sections).encode();
+        self.out.write(&bytes)?;
+        self.out.align()?;
+        self.out.out.flush().map_err(|e| Error::io("write", self.out.path, e))?;
+        let trailer = Trailer {
+            generation: 1,
+            salt: self.salt,
+            required: 0,
+            optional: 0,
+            sections_offset,
+            sections_len: u32::try_from(bytes.len()).expect("a handful of sections"),
+            sections_crc: self.salt.crc(sections_offset, &bytes),
+            blocks_begin: self.blocks_begin,
+            blocks_end,
+            previous: 0,
+            archive_len: self.out.offset + nc3z_format::archive::TRAILER_LEN as u64,
+            original_len: self.original_len,
+            sha256: [0; 32],
+            digest_state: DigestState::None,
+        };
+        Ok(Unsealed { trailer, offset: self.out.offset, salt: self.salt })
+    }
+
+    fn write_pages(&mut self, sections: &mut Vec<SectionEntry>) -> Result<VariableTable> {
+        let begin = self.out.offset;
+        let mut rows = Vec::new();
+        let mut inline = Vec::new();
+        for (array, entries) in std::mem::take(&mut self.index) {
+            let tile_count = entries.len() as u64;
+            let root = if tile_count <= INLINE_MAX {
+                inline.extend(entries);
+                0
+            } else {
+                let mut builder = PageTreeBuilder::new(array, self.salt, self.out.offset);
+                let out = &mut self.out;
+                let mut sink = |page: &[u8]| out.write(page);
+                for entry in entries {
+                    builder.push(&entry, &mut sink)?;
+                }
+                builder.finish(&mut sink)?
+            };
+            rows.push(Row { array, tile_count, root });
+        }
+        if self.out.offset > begin {
+            sections.push(SectionEntry {
+                kind: SectionKind::IndexPages,
+                encoding: SectionEncoding::SelfChecked,
+                crc: 0,
+                offset: begin,
+                len: self.out.offset - begin,
+            });
+        }
+        Ok(VariableTable::new(rows, inline))
+    }
+
+    fn write_head(&mut self, blocks_end: u64) -> Result<SectionEntry> {
+        let mut offset = SUPERBLOCK_LEN as u64;
+        if blocks_end > SECOND_HEAD_FROM {
+            self.out.align()?;
+            offset = self.out.offset;
+            self.out.write(&self.head.bytes)?;
+        }
+        let encoding = if self.head.compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
+        let len = self.head.bytes.len() as u64;
+        Ok(SectionEntry { kind: SectionKind::Head, encoding, crc: self.head.crc, offset, len })
+    }
+
+    fn write_section(&mut self, kind: SectionKind, decoded: &[u8]) -> Result<SectionEntry> {
+        self.out.align()?;
+        let offset = self.out.offset;
+        let (encoding, stored) = encode_section(decoded)?;
+        self.out.write(&stored)?;
+        Ok(SectionEntry { kind, encoding, crc: crc32fast::hash(&stored), offset, len: stored.len() as u64 })
+    }
+}
+
+impl Unsealed {
+    /// The trailer's bytes, with the digest of the original if it is known.
+    pub(crate) fn seal(mut self, digest: Option<[u8; 32]>) -> [u8; nc3z_format::archive::TRAILER_LEN] {
+        if let Some(sha256) = digest {
+            self.trailer.sha256 = sha256;
+            self.trailer.digest_state = DigestState::Valid;
+        }
+        self.trailer.encode(&self.salt, self.offset)
+    }
+}
+
+/// A sink that knows how far it is.
+struct Counted<'a, W> {
+    out: W,
+    path: &'a Path,
+    offset: u64,
+}
+
+impl<W: Write> Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.out.write_all(bytes).map_err(|e| Error::io("write", self.path, e))?;
+        self.offset += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn align(&mut self) -> Result<()> {
+        let gap = usize::try_from(align8(self.offset) - self.offset).expect("less than 8");
+        self.write(&[0; 8][..gap])
+    }
+}
