@@ -128,13 +128,26 @@ fn records_that_meet_a_fixed_variable_are_irregular() {
 }
 
 #[test]
-fn empty_record_variable_may_share_the_begin_of_its_neighbour() {
-    // Its second dimension has length 0: no bytes in any record.
-    let h = header(NumRecs::Count(2), &[(NcType::Int, &[T, B], 80), (NcType::Byte, &[T, T], 80)]);
-    let layout = Layout::new(&h, 80, 96).unwrap();
-    let records = layout.records.as_ref().unwrap();
-    assert_eq!(records.locate(84), Some(RecordPlace { record: 0, slot: 1, within: 4 }));
-    assert_eq!(layout.variables[1].elements, Some(0));
+fn inner_dimension_of_length_0_counts_as_the_records() {
+    let vars: &[(NcType, &[u32], u64)] = &[(NcType::Int, &[T, T], 80), (NcType::Byte, &[A, T], 96)];
+    let layout = Layout::new(&header(NumRecs::Count(2), vars), 80, 102).unwrap();
+    assert_eq!((&layout.variables[0].shape[..], &layout.variables[1].shape[..]), (&[2, 2][..], &[3, 2][..]));
+    assert_eq!((layout.record_len, layout.variables[0].present, layout.variables[1].present), (8, 4, 6));
+    assert!(layout.records.is_some() && layout.gaps.is_empty());
+    assert!(layout.warnings.contains(&Warning::InnerRecordDimension { variable: VarId(1) }));
+    // Streaming: worked out as if it were 0, so there is no record to divide by.
+    assert_eq!(Layout::new(&header(NumRecs::Streaming, vars), 80, 102).unwrap().numrecs, 0);
+    let vars: &[(NcType, &[u32], u64)] = &[(NcType::Int, &[T], 80), (NcType::Int, &[T, T], 84)];
+    let layout = Layout::new(&header(NumRecs::Streaming, vars), 80, 92).unwrap();
+    assert_eq!((layout.numrecs, layout.record_len), (3, 16));
+}
+
+#[test]
+fn without_records_there_is_nothing_regular() {
+    let h = header(NumRecs::Count(0), &[(NcType::Byte, &[T], 80), (NcType::Byte, &[T], 84)]);
+    let layout = Layout::new(&h, 80, 80).unwrap();
+    assert!(layout.records.is_none() && layout.variables.iter().all(|v| !v.owned && v.present == 0));
+    assert!(layout.warnings.is_empty());
 }
 
 #[test]
@@ -190,7 +203,7 @@ fn oracle(h: &Header, header_len: u64, layout: &Layout) -> Vec<Owner> {
         (0..file_len).map(|b| (b < header_len).then_some(usize::MAX)).collect();
     let mut owners: Vec<Owner> =
         claim.iter().map(|c| if c.is_some() { Owner::Header } else { Owner::Gap }).collect();
-    let bytes = |n: usize| u64::try_from(h.slot_len(&h.variables[n])).unwrap();
+    let bytes = |n: usize| u64::try_from(h.slot_len(&h.variables[n], layout.numrecs)).unwrap();
     let set = |owners: &mut Vec<Owner>, first: u64, count: u64, make: &dyn Fn(u64) -> Owner| {
         for b in first..first + count {
             assert_eq!(owners[usize::try_from(b).unwrap()], Owner::Gap);
@@ -217,7 +230,7 @@ fn oracle(h: &Header, header_len: u64, layout: &Layout) -> Vec<Owner> {
     let stride: u64 = records.iter().map(|&n| padded(n)).sum();
     let b0 = records.iter().map(|&n| h.variables[n].begin).min().unwrap_or(0);
     let mut cover = vec![0; usize::try_from(stride).unwrap()];
-    let mut tiles = stride > 0;
+    let mut tiles = stride > 0 && layout.numrecs > 0;
     for &n in &records {
         let begin = h.variables[n].begin - b0;
         tiles &= begin <= stride;
@@ -227,10 +240,6 @@ fn oracle(h: &Header, header_len: u64, layout: &Layout) -> Vec<Owner> {
                 None => tiles = false,
             }
         }
-        // An empty slot has to stand where one slot ends and the next begins.
-        let inside =
-            |m: &usize| h.variables[*m].begin - b0 < begin && begin < h.variables[*m].begin - b0 + padded(*m);
-        tiles &= padded(n) > 0 || !records.iter().any(inside);
     }
     let end = (b0 + stride * layout.numrecs).min(file_len);
     let free = (b0..end).all(|b| claim[usize::try_from(b).unwrap()].is_none());
@@ -338,14 +347,14 @@ fn any_variable() -> impl Strategy<Value = (NcType, Vec<u32>, u64)> {
 }
 
 /// Moves the record variables' begins so that they tile, as writers do.
-fn tile(vars: &mut [(NcType, Vec<u32>, u64)], from: u64) {
-    let lens = [1_u64, 3, 2, 5];
+fn tile(vars: &mut [(NcType, Vec<u32>, u64)], from: u64, count: u64) {
+    let lens = [count, 3, 2, 5];
     let records: Vec<usize> = (0..vars.len()).filter(|&n| vars[n].1.first() == Some(&T)).collect();
     let mut at = from;
     for &n in &records {
         let (ty, dims, begin) = &mut vars[n];
         *begin = at;
-        let inner = dims[1..].iter().map(|&d| if d == T { 0 } else { lens[d as usize] }).product::<u64>();
+        let inner = dims[1..].iter().map(|&d| lens[d as usize]).product::<u64>();
         let bytes = inner * ty.size() as u64;
         at += if records.len() == 1 { bytes } else { bytes.next_multiple_of(4) };
     }
@@ -362,7 +371,7 @@ proptest! {
         tail in 0_u64..150,
     ) {
         if let Some(from) = tiled {
-            tile(&mut vars, from);
+            tile(&mut vars, from, count.unwrap_or(0));
         }
         let borrowed: Vec<_> = vars.iter().map(|(t, d, b)| (*t, &d[..], *b)).collect();
         let h = header(count.map_or(NumRecs::Streaming, NumRecs::Count), &borrowed);

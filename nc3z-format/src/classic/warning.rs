@@ -59,7 +59,7 @@ pub enum Warning {
     },
     /// More than one dimension of length 0 leads a variable; all count records.
     SeveralRecordDimensions,
-    /// A dimension of length 0 is not a variable's first: the variable is empty.
+    /// A dimension of length 0 is not a variable's first; it counts as the number of records.
     InnerRecordDimension {
         /// The variable.
         variable: VarId,
