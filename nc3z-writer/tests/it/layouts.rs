@@ -23,7 +23,11 @@ fn all_tiles(model: &Model) {
 #[test]
 fn empty_file_and_file_of_scalars() {
     all_tiles(&Model::new(Version::Cdf1, 0, vec![]));
-    all_tiles(&Model::new(Version::Cdf2, 0, vec![Var::fixed(NcType::Int, &[]), Var::fixed(NcType::Byte, &[])]));
+    all_tiles(&Model::new(
+        Version::Cdf2,
+        0,
+        vec![Var::fixed(NcType::Int, &[]), Var::fixed(NcType::Byte, &[])],
+    ));
 }
 
 #[test]
@@ -87,7 +91,11 @@ fn header_may_claim_more_records_than_there_are() {
 
 #[test]
 fn large_arrays_have_pages_constants_blocks_and_containers() {
-    let vars = vec![Var::fixed(NcType::Int, &[50_000]), Var::record(NcType::Byte, &[3]), Var::record(NcType::Float, &[9])];
+    let vars = vec![
+        Var::fixed(NcType::Int, &[50_000]),
+        Var::record(NcType::Byte, &[3]),
+        Var::record(NcType::Float, &[9]),
+    ];
     for fill in 0..5 {
         let model = Model { fill, ..Model::new(Version::Cdf2, 500, vars.clone()) };
         let sample = model.build();
@@ -96,7 +104,8 @@ fn large_arrays_have_pages_constants_blocks_and_containers() {
         let archive = check(&sample, &tiles_of(64), &[(1000, 60_000), (199_000, 205_000)]);
         let (row, _) = archive.variable_table().find(ArrayId::variable(0)).unwrap();
         assert!(row.tile_count > 1000 && row.root != 0);
-        let constant = matches!(archive.entry(ArrayId::variable(0), 100).unwrap(), IndexEntry::Constant { .. });
+        let constant =
+            matches!(archive.entry(ArrayId::variable(0), 100).unwrap(), IndexEntry::Constant { .. });
         assert_eq!(constant, fill < 2);
     }
 }

@@ -1,5 +1,7 @@
 //! Archives of small classic files: everything comes back, by every way of reading.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod classic;
 mod determinism;
 mod layouts;
