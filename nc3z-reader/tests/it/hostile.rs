@@ -306,3 +306,33 @@ fn resealed_flips_are_errors_or_right_or_of_another_header() {
         }
     }
 }
+
+#[test]
+fn record_variables_may_be_chunked() {
+    // The format allows it although our writer does not do it: short slots, long ones, and two that interleave.
+    for (shape, others) in [(vec![3], 0), (vec![20_000], 0), (vec![3], 1)] {
+        let mut vars = vec![Var::record(NcType::Byte, &shape)];
+        vars.extend((0..others).map(|_| Var::record(NcType::Byte, &shape)));
+        let original = Model::new(Version::Cdf5, 4, vars.clone()).build().bytes;
+        let parsed =
+            nc3z_format::classic::parse(&original, original.len() as u64, &nc3z_format::Limits::default());
+        let header_len = usize::try_from(parsed.unwrap().header_len).unwrap();
+        let mut forge = Forge::chars(1, 1);
+        forge.original_len = original.len() as u64;
+        forge.head.header = original[..header_len].to_vec();
+        let layout = TileLayoutSpec::Chunked { shape: vec![3, shape[0] - 1], padded: false };
+        forge.head.layouts = vec![layout; vars.len()];
+        forge.head.padding_tile_lens = vec![100; if others > 0 { vars.len() } else { 0 }];
+        let mut rows = Vec::new();
+        let row = |array, tile_count| Row { array, tile_count, root: 0 };
+        (0u32..).zip(&vars).for_each(|(v, _)| rows.push(row(ArrayId::variable(v), 4)));
+        if others > 0 {
+            (0u32..).zip(&vars).for_each(|(v, _)| rows.push(row(ArrayId::padding(v), 1)));
+        }
+        let entries = rows.iter().map(|r| r.tile_count).sum();
+        forge.table = VariableTable::new(rows, constants(entries)).encode();
+        let found = restore(forge.build()).unwrap();
+        assert_eq!(found[..header_len], original[..header_len]);
+        assert!(found.len() == original.len() && found[header_len..].iter().all(|&b| b == 7));
+    }
+}

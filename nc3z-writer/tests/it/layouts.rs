@@ -110,6 +110,59 @@ fn large_arrays_have_pages_constants_blocks_and_containers() {
     }
 }
 
+#[test]
+fn files_of_many_windows_come_back() {
+    let model = |vars, records| Model { fill: 4, ..Model::new(Version::Cdf2, records, vars) };
+    let far = (1 << 20) * 8;
+    let cases = [
+        // Short slots, odd paddings; then with a long slot between them.
+        model(
+            vec![
+                Var::record(NcType::Byte, &[5]),
+                Var::record(NcType::Short, &[9]),
+                Var::record(NcType::Float, &[]),
+            ],
+            600_000,
+        ),
+        model(
+            vec![
+                Var::record(NcType::Byte, &[5]),
+                Var::record(NcType::Float, &[7000]),
+                Var::record(NcType::Short, &[3]),
+            ],
+            650,
+        ),
+        // One record is longer than a window.
+        model(
+            vec![
+                Var::record(NcType::Short, &[3]),
+                Var::record(NcType::Double, &[1_200_000]),
+                Var::record(NcType::Byte, &[2]),
+            ],
+            2,
+        ),
+        // Fixed arrays and a gap that cross windows, records that begin inside one.
+        model(
+            vec![
+                Var::fixed(NcType::Float, &[2_500_000]),
+                Var { gap: far + 3, ..Var::fixed(NcType::Short, &[1000]) },
+                Var::record(NcType::Byte, &[7]),
+                Var::record(NcType::Int, &[30]),
+            ],
+            20_000,
+        ),
+    ];
+    for model in cases {
+        let sample = model.build();
+        assert!(sample.bytes.len() > 16 << 20, "{}", sample.bytes.len());
+        let ranges =
+            [(0, far as u64 + 5), (far as u64 - 77, far as u64 + 1_000_001), (16 << 20, (16 << 20) + 99)];
+        for tile_len in [99_999, 1 << 20] {
+            check(&sample, &tiles_of(tile_len).with_preset(nc3z_writer::Preset::Fast), &ranges);
+        }
+    }
+}
+
 fn any_var() -> impl Strategy<Value = Var> {
     let gap = prop_oneof![4 => Just(0i64), 1 => -40i64..40];
     (0..NcType::ALL.len(), any::<bool>(), proptest::collection::vec(1u64..7, 0..4), gap)
