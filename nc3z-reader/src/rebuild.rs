@@ -8,8 +8,8 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::arrays::{ArrayInfo, byte_run};
-use nc3z_format::classic::{Records, Segment, SegmentKind};
+use nc3z_format::arrays::{ArrayInfo, Arrays, byte_run};
+use nc3z_format::classic::{Records, Segment, SegmentKind, Slot};
 use nc3z_format::tile::TileLayout;
 use rayon::prelude::*;
 use std::collections::HashMap;
@@ -194,14 +194,14 @@ impl Rebuild<'_> {
     ) where
         Self: 'w,
     {
-        if records.slots.iter().all(|s| s.slot_len < LONG_SLOT) {
+        let arrays = &self.archive.inner.arrays;
+        if !records.slots.iter().any(|s| is_piece(arrays, s)) {
             return;
         }
-        let arrays = &self.archive.inner.arrays;
         let end = begin + out.len() as u64;
         let (mut rest, mut at) = (out, begin);
         for record in (begin - records.begin) / records.stride..=(end - 1 - records.begin) / records.stride {
-            for slot in records.slots.iter().filter(|s| s.slot_len >= LONG_SLOT) {
+            for slot in records.slots.iter().filter(|s| is_piece(arrays, s)) {
                 let info = arrays.variable(slot.variable);
                 let slot_begin = records.begin + record * records.stride + slot.offset_in_record;
                 let from = slot_begin.max(at);
@@ -340,6 +340,11 @@ fn cut_into_tiles<'w>(piece: Piece<'w>, jobs: &mut Vec<Job<'w>>) -> Result<()> {
     Ok(())
 }
 
+/// Whether a record variable's slots are copied as pieces: where they are long, or their tiles are no runs of the array.
+fn is_piece(arrays: &Arrays, slot: &Slot) -> bool {
+    slot.slot_len >= LONG_SLOT || arrays.variable(slot.variable).linear_tile_len().is_none()
+}
+
 /// A record variable's short slot, or a padding: `len` bytes at `offset` of each record.
 struct ShortColumn<'a> {
     info: &'a ArrayInfo,
@@ -351,7 +356,7 @@ fn short_columns<'a>(archive: &'a Archive, records: &Records) -> Vec<ShortColumn
     let arrays = &archive.inner.arrays;
     let mut columns = Vec::new();
     for slot in &records.slots {
-        if slot.slot_len < LONG_SLOT {
+        if !is_piece(arrays, slot) {
             let info = arrays.variable(slot.variable);
             columns.push(ShortColumn { info, offset: slot.offset_in_record, len: slot.slot_len });
         }
@@ -373,7 +378,7 @@ impl ShortColumn<'_> {
         begin: u64,
         out: &mut [u8],
     ) {
-        let tile_len = self.info.linear_tile_len().expect("record variables have linear tiles here");
+        let tile_len = self.info.linear_tile_len().expect("is_piece: columns have linear tiles");
         let total = self.info.total_bytes();
         let stride = records.stride;
         let end = begin + out.len() as u64;

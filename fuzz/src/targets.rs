@@ -1,0 +1,272 @@
+//! What the fuzz targets do with their bytes. A module of its own so that `cargo test` of the reader replays crash
+//! inputs through the same code, without a fuzzer.
+
+use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
+use nc3z_format::classic::{Layout, encode, parse};
+use nc3z_format::codec::{
+    ChainSpec, Scratch, StageSpec, TileCoder, TileShape, decode_bytes, decode_tile, encode_bytes, encode_tile,
+};
+use nc3z_format::num::{Coder, Dictionary, DomainPlan, EncodePlan, Strides};
+use nc3z_format::tile::Geometry;
+use nc3z_format::{Limits, NcType};
+use nc3z_reader::source::MemorySource;
+use nc3z_reader::{Archive, OpenOptions};
+use nc3z_writer::WriterOptions;
+use std::sync::Arc;
+
+/// Originals longer than this are opened, not restored: their length is the author's claim, and time is short.
+const RESTORE_MAX: u64 = 4 << 20;
+
+/// Limits under which nothing may take more than a few MiB.
+pub fn small_limits() -> Limits {
+    let mut limits = Limits::default();
+    limits.header_len = 1 << 20;
+    limits.name_len = 1 << 12;
+    limits.rank = 64;
+    limits.tile_len = 1 << 20;
+    limits.metadata_len = 1 << 16;
+    limits.table_len = 1 << 20;
+    limits.chains = 64;
+    limits.chain_len = 8;
+    limits.sections = 16;
+    limits.generations = 16;
+    limits
+}
+
+/// Any bytes as a classic header: an error, or a header that survives encoding, and a layout.
+pub fn classic_header(data: &[u8]) {
+    let limits = small_limits();
+    let Some((tail, bytes)) = data.split_first_chunk::<2>() else { return };
+    // The file may be longer than the header, by little or by much.
+    let tail = u16::from_le_bytes(*tail);
+    let more = if tail & 0x8000 == 0 { u64::from(tail) } else { u64::from(tail & 0x7FFF) << 40 };
+    let file_len = bytes.len() as u64 + more;
+    let Ok(parsed) = parse(bytes, file_len, &limits) else { return };
+    assert!(parsed.header_len <= bytes.len() as u64, "a header ends within its bytes");
+    let again = encode(&parsed.header).expect("what was parsed can be written");
+    let reparsed = parse(&again, again.len() as u64 + more, &limits).expect("what was written can be parsed");
+    assert_eq!(reparsed.header, parsed.header, "encode and parse are inverse");
+    let _ = Layout::new(&parsed.header, parsed.header_len, file_len);
+}
+
+/// Any bytes as an archive, as they are and with their checksums put right.
+pub fn archive_open(data: &[u8]) {
+    open_and_restore(data.to_vec());
+    let mut sealed = data.to_vec();
+    if reseal(&mut sealed) {
+        open_and_restore(sealed);
+    }
+}
+
+/// Opens and restores; gives the original if both succeed.
+pub fn open_and_restore(bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let options = OpenOptions::default().with_limits(small_limits());
+    let archive = Archive::from_source(Arc::new(MemorySource::new(bytes)), &options).ok()?;
+    if archive.original_len() > RESTORE_MAX {
+        return None;
+    }
+    let mut out = Vec::new();
+    let restored = archive.restore_to_stream(&mut out, &()).ok();
+    for (id, _) in archive.header().variables() {
+        // Shapes with a zero and more dimensions than bytes are dull; everything present is at most the original.
+        let _ = archive.read_variable_bytes(id);
+    }
+    let half = out.len() / 2;
+    let mut part = vec![0; half];
+    let _ = archive.read_original(out.len() as u64 - half as u64, &mut part);
+    let restored = restored?;
+    assert_eq!(restored.len, archive.original_len(), "a restored file has the length that was declared");
+    assert_eq!(restored.len, out.len() as u64, "what was written was counted");
+    assert_eq!(part, out[out.len() - half..], "byte view and restore agree");
+    Some(out)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<usize> {
+    usize::try_from(u64::from_le_bytes(bytes.get(at..)?.first_chunk().copied()?)).ok()
+}
+
+fn range(bytes: &[u8], offset: usize, len: usize) -> Option<&[u8]> {
+    bytes.get(offset..offset.checked_add(len)?)
+}
+
+fn put(bytes: &mut [u8], at: usize, value: &[u8]) {
+    bytes[at..at + value.len()].copy_from_slice(value);
+}
+
+/// Puts salt, lengths and checksums of superblock, trailer, section table, sections and index pages right, so that what was
+/// changed is not found by a checksum. False where there is nothing to put right.
+pub fn reseal(bytes: &mut [u8]) -> bool {
+    reseal_parts(bytes).is_some()
+}
+
+fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
+    let trailer = bytes.len().checked_sub(TRAILER_LEN).filter(|&at| at >= SUPERBLOCK_LEN)?;
+    let original_len = u64::from_le_bytes(bytes[24..].first_chunk().copied()?);
+    let (head_len, head_decoded) = (u32_at(bytes, 32)?, u32_at(bytes, 36)?);
+    let head = range(bytes, SUPERBLOCK_LEN, usize::try_from(head_len).ok()?).map(<[u8]>::to_vec);
+    if let Some(head) = &head {
+        put(bytes, 40, &crc32fast::hash(head).to_le_bytes());
+        let decoded = if head_len == head_decoded {
+            Some(head.clone())
+        } else {
+            nc3z_format::codec::decode_zstd_frame(head, 1 << 20).ok()
+        };
+        if let Some(header) = decoded.as_deref().and_then(header_of_head) {
+            let salt = Salt::new(header, original_len);
+            put(bytes, 16, &salt.0);
+        }
+    }
+    let salt: [u8; 8] = bytes[16..].first_chunk().copied()?;
+    let salt = Salt(salt);
+    let crc = crc32fast::hash(&[&bytes[..44], &bytes[48..SUPERBLOCK_LEN]].concat());
+    put(bytes, 44, &crc.to_le_bytes());
+
+    let (table, table_len) =
+        (u64_at(bytes, trailer + 24)?, usize::try_from(u32_at(bytes, trailer + 32)?).ok()?);
+    if range(bytes, table, table_len).is_some() && table_len <= 24 * 64 {
+        for row in (table..table + table_len).step_by(24) {
+            let (Some(offset), Some(len)) = (u64_at(bytes, row + 8), u64_at(bytes, row + 16)) else {
+                continue;
+            };
+            let Some(stored) = range(bytes, offset, len) else { continue };
+            if bytes[row + 2] != 2 {
+                let crc = crc32fast::hash(stored);
+                put(bytes, row + 4, &crc.to_le_bytes());
+                continue;
+            }
+            for page in (offset..offset + len).step_by(PAGE_LEN) {
+                let Some(content) = range(bytes, page, PAGE_LEN) else { break };
+                let crc = salt.crc(page as u64, &content[4..]);
+                put(bytes, page, &crc.to_le_bytes());
+            }
+        }
+        let crc = salt.crc(table as u64, &bytes[table..table + table_len]);
+        put(bytes, trailer + 36, &crc.to_le_bytes());
+    }
+    put(bytes, trailer + 8, &salt.0);
+    put(bytes, trailer + 64, &(trailer as u64 + TRAILER_LEN as u64).to_le_bytes());
+    put(bytes, trailer + 72, &original_len.to_le_bytes());
+    let crc = salt.crc(trailer as u64, &bytes[trailer..trailer + 120]);
+    put(bytes, trailer + 120, &crc.to_le_bytes());
+    Some(())
+}
+
+/// The header bytes inside a decoded head copy: a varint length, then they.
+fn header_of_head(head: &[u8]) -> Option<&[u8]> {
+    let mut len = 0usize;
+    for (i, &b) in head.iter().enumerate().take(4) {
+        len |= usize::from(b & 0x7F) << (7 * i);
+        if b & 0x80 == 0 {
+            return range(head, i + 1, len);
+        }
+    }
+    None
+}
+
+/// A few bytes choose chain, type, shape and length; the rest is the payload. Then the same bytes the other way round: what
+/// was encoded must be decoded.
+pub fn block_decode(data: &[u8]) {
+    let Some((&[which, ty, len_low, len_high, row, plane], payload)) = data.split_first_chunk::<6>() else {
+        return;
+    };
+    let ty = NcType::ALL[usize::from(ty) % NcType::ALL.len()];
+    let size = ty.size();
+    let elements = usize::from(u16::from_le_bytes([len_low, len_high]) & 0x3FFF);
+    let (row, plane) = (u64::from(row), u64::from(row) * u64::from(plane));
+    let optional = |n: u64| (n > 1).then_some(n);
+    let shape = TileShape {
+        ty,
+        geometry: Geometry { row: optional(row), plane: optional(plane), volume: optional(plane * 3) },
+    };
+    #[expect(
+        clippy::default_trait_access,
+        reason = "its type is the JSON library's, which nothing else here needs"
+    )]
+    let num = StageSpec::Num(Default::default());
+    let shuffle = StageSpec::Shuffle { elementsize: size };
+    let odd = StageSpec::Shuffle { elementsize: 3 };
+    let (zstd, zlib) = (StageSpec::Zstd { level: 1 }, StageSpec::Zlib { level: 1 });
+    let chain = ChainSpec(match which % 8 {
+        0 | 1 => vec![num],
+        2 => vec![],
+        3 => vec![zstd],
+        4 => vec![zlib],
+        5 => vec![shuffle, zstd],
+        6 => vec![odd, shuffle, zlib],
+        _ => vec![shuffle, odd],
+    });
+    let mut scratch = Scratch::default();
+    let dictionary = Dictionary::decode_definition(payload, ty).ok();
+    let mut out = vec![0xA5; elements * size];
+    let first = decode_tile(&chain, payload, &shape, dictionary.as_ref(), &mut scratch, &mut out);
+    // A decoder keeps nothing: the same payload gives the same again, whatever the scratch has seen.
+    let mut again = vec![0x5A; elements * size];
+    let second = decode_tile(&chain, payload, &shape, dictionary.as_ref(), &mut scratch, &mut again);
+    assert_eq!(first.is_ok(), second.is_ok(), "decoding is a function of the payload");
+    if first.is_ok() {
+        assert_eq!(out, again, "every byte of the tile is written");
+    }
+    let whole = &payload[..payload.len() / size * size];
+    let mut stored = Vec::new();
+    if chain.numeric().is_none() {
+        encode_bytes(&chain, payload, &mut scratch, &mut stored).expect("byte chains take any bytes");
+        let mut back = vec![0; payload.len()];
+        decode_bytes(&chain, &stored, &mut scratch, &mut back).expect("what was encoded can be decoded");
+        assert_eq!(back, payload, "byte chains are exact");
+    } else if !whole.is_empty() {
+        let plan = plan_of(which, whole, size);
+        encode_tile(TileCoder::Num(&plan), whole, &shape, &mut scratch, &mut stored)
+            .expect("whole elements can be encoded");
+        let mut back = vec![0; whole.len()];
+        decode_tile(&chain, &stored, &shape, None, &mut scratch, &mut back)
+            .expect("what was encoded can be decoded");
+        assert_eq!(back, whole, "the numeric codec is exact");
+    }
+}
+
+/// A plan of the numeric codec: all coders, some strides and maps, with the first element masked or nothing.
+fn plan_of(which: u8, whole: &[u8], size: usize) -> EncodePlan {
+    let coders = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx];
+    let strides = [Strides::NONE, Strides::W, Strides::L2, Strides::L3];
+    let first = whole[..size].iter().fold(0, |n, &b| n << 8 | u64::from(b));
+    EncodePlan {
+        mask: (which & 1 == 1).then_some(first),
+        domain: if which & 0x80 == 0 { DomainPlan::Ord } else { DomainPlan::LatticePerPlane },
+        strides: strides[usize::from(which >> 3 & 3)],
+        coder: coders[usize::from(which >> 5 & 3)],
+        level: 1,
+        ..EncodePlan::default()
+    }
+}
+
+/// Any bytes as a classic file: if it is one, its archive gives it back.
+pub fn roundtrip(data: &[u8]) {
+    let Some((&tile_len, file)) = data.split_first() else { return };
+    if parse(file, file.len() as u64, &small_limits()).is_err() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
+    std::fs::write(&input, file).expect("room for a temporary file");
+    // Small tiles for most, so that there are index pages; the default for the others.
+    let mut options = WriterOptions::default();
+    if tile_len < 200 {
+        options = options.with_tile_len(u64::from(tile_len) + 1);
+    }
+    match nc3z_writer::archive_file(&input, &output, &options, &()) {
+        Ok(done) => assert_eq!(done.original_len, file.len() as u64, "all of the file was taken"),
+        Err(e) => {
+            let proof = matches!(e.kind(), nc3z_writer::ErrorKind::Proof { .. });
+            assert!(!proof, "the writer's own proof failed: {e}");
+            return;
+        }
+    }
+    let archive = Archive::open(&output).expect("an archive that was written opens");
+    let mut back = Vec::new();
+    archive.restore_to_stream(&mut back, &()).expect("an archive that was written restores");
+    assert!(back == file, "restored bytes are the original's");
+}

@@ -1,0 +1,15 @@
+//! What a reader makes of archives that are damaged, spliced, hostile, or only large.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[expect(dead_code, reason = "the helpers of the writer's tests, of which these need a part")]
+#[path = "../../../nc3z-writer/tests/it/classic.rs"]
+mod classic;
+#[path = "../../../fuzz/src/targets.rs"]
+#[expect(unreachable_pub, reason = "the fuzz crate's library, where these are public")]
+mod targets;
+
+mod damage;
+mod hostile;
+mod replay;
+mod support;

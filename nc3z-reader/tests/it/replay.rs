@@ -1,0 +1,27 @@
+//! Inputs that once crashed a fuzz target, through the same code.
+
+use crate::targets::{archive_open, block_decode, classic_header, roundtrip};
+use std::path::Path;
+
+#[test]
+fn inputs_that_crashed_once_do_not_crash_again() {
+    type Target = fn(&[u8]);
+    let targets: [(&str, Target); 4] = [
+        ("classic_header", classic_header),
+        ("archive_open", archive_open),
+        ("block_decode", block_decode),
+        ("roundtrip", roundtrip),
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/artifacts");
+    for (name, target) in targets {
+        let Ok(dir) = std::fs::read_dir(root.join(name)) else { continue };
+        for file in dir {
+            let path = file.unwrap().path();
+            if path.file_name().is_some_and(|n| n == ".gitkeep") {
+                continue;
+            }
+            println!("{}", path.display());
+            target(&std::fs::read(path).unwrap());
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Writes the seeds of the fuzz targets below `fuzz/corpus`: small classic files and their archives.
+//!
+//! `cargo run --example fuzz_seeds [DIRECTORY]`
+
+// Not all that the tests need is needed here.
+#[expect(dead_code, clippy::unwrap_used, reason = "the helpers of the tests, of which seeds need a part")]
+#[path = "../tests/it/classic.rs"]
+mod classic;
+
+use classic::{Model, Var, content};
+use nc3z_format::NcType;
+use nc3z_format::classic::{NumRecs, Version};
+use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
+use nc3z_format::num::{Coder, EncodePlan, Strides};
+use nc3z_format::tile::Geometry;
+use nc3z_writer::{WriterOptions, archive_file};
+use std::path::{Path, PathBuf};
+
+type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+fn models() -> Vec<Model> {
+    let mut all = Vec::new();
+    for (i, version) in (0u8..).zip([Version::Cdf1, Version::Cdf2, Version::Cdf5]) {
+        let vars = vec![
+            Var::fixed(NcType::Float, &[6, 4]),
+            Var::fixed(NcType::Char, &[9]),
+            Var::record(NcType::Short, &[3]),
+            Var::record(NcType::Double, &[2]),
+        ];
+        all.push(Model::new(version, 0, vec![]));
+        all.push(Model { fill: 4, ..Model::new(version, 5, vars.clone()) });
+        all.push(Model {
+            fill: i,
+            numrecs: NumRecs::Streaming,
+            tail: 11,
+            ..Model::new(version, 3, vars.clone())
+        });
+        all.push(Model { fill: 3, cut: 20, ..Model::new(version, 4, vars) });
+        all.push(Model::new(version, 9, vec![Var::record(NcType::Byte, &[3])]));
+    }
+    all
+}
+
+fn put(root: &Path, target: &str, number: usize, bytes: &[u8]) -> Result {
+    let dir = root.join(target);
+    std::fs::create_dir_all(&dir)?;
+    Ok(std::fs::write(dir.join(format!("seed-{number:03}")), bytes)?)
+}
+
+fn files(root: &Path) -> Result {
+    let dir = tempfile::tempdir()?;
+    let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
+    for (i, model) in models().iter().enumerate() {
+        let bytes = model.build().bytes;
+        put(root, "classic_header", i, &[&[0, 0], &bytes[..]].concat())?;
+        put(root, "roundtrip", i, &[&[8], &bytes[..]].concat())?;
+        put(root, "roundtrip", i + 100, &[&[255], &bytes[..]].concat())?;
+        std::fs::write(&input, &bytes)?;
+        for (k, tile_len) in [2, 16, 1 << 20].into_iter().enumerate() {
+            let options = WriterOptions::default().with_tile_len(tile_len).with_force(true);
+            archive_file(&input, &output, &options, &())?;
+            put(root, "archive_open", i + 100 * k, &std::fs::read(&output)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn blocks(root: &Path) -> Result {
+    let mut scratch = Scratch::default();
+    let mut number = 0;
+    for (ty_code, ty) in (0u8..).zip(NcType::ALL) {
+        let shape = TileShape { ty, geometry: Geometry { row: Some(8), plane: Some(32), volume: Some(96) } };
+        let shuffle = StageSpec::Shuffle { elementsize: ty.size() };
+        let zstd = ChainSpec(vec![shuffle, StageSpec::Zstd { level: 1 }]);
+        let zlib = ChainSpec(vec![StageSpec::Zlib { level: 1 }]);
+        for (fill, coder) in (0u8..).zip([Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx]) {
+            let plan = EncodePlan { coder, strides: Strides::L2, ..EncodePlan::default() };
+            let masked = EncodePlan { mask: Some(0), ..plan.clone() };
+            let coders = [
+                TileCoder::Num(&plan),
+                TileCoder::Num(&masked),
+                TileCoder::Bytes(&zstd),
+                TileCoder::Bytes(&zlib),
+            ];
+            for (which, coder) in [0u8, 1, 5, 4].into_iter().zip(coders) {
+                let elements = 400u16;
+                let mut bytes = vec![which, ty_code];
+                bytes.extend(elements.to_le_bytes());
+                bytes.extend([8, 4]);
+                encode_tile(coder, &content(fill + 1, 400 * ty.size()), &shape, &mut scratch, &mut bytes)?;
+                put(root, "block_decode", number, &bytes)?;
+                number += 1;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Result {
+    let root = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("fuzz/corpus"), PathBuf::from);
+    files(&root)?;
+    blocks(&root)
+}

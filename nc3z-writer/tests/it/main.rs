@@ -1,0 +1,8 @@
+//! Archives of small classic files: everything comes back, by every way of reading.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod classic;
+mod determinism;
+mod layouts;
+mod support;

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Runs each fuzz target for its share of SECONDS (60 unless said otherwise). Needs a nightly toolchain and cargo-fuzz.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+targets=(classic_header archive_open block_decode roundtrip)
+share=$(( ${1:-60} / ${#targets[@]} ))
+(( share > 0 )) || share=1
+cargo run --quiet --package nc3z-writer --example fuzz_seeds
+for target in "${targets[@]}"; do
+    # The checks that cost a sync of the disk go to memory where there is one to be had.
+    if [[ -z ${TMPDIR:-} && -w /dev/shm ]]; then export TMPDIR=/dev/shm; fi
+    cargo +nightly fuzz run "$target" -- -max_total_time="$share" -max_len=16384 -rss_limit_mb=1024 -timeout=10 -verbosity=0
+done
