@@ -155,8 +155,9 @@ def synthetic(path, mib=20, seed=1):
     import numpy as np
 
     rng = np.random.default_rng(seed)
-    rows, columns = mib * 4 // 2, 16384
-    half = rows * columns * 4
+    columns = 16384
+    half = mib << 19
+    rows = half // (4 * columns)
     x = np.linspace(0, 20, columns)
     y = np.linspace(0, 7, rows)[:, None]
     with open(path, "wb") as f:
