@@ -526,7 +526,8 @@ def geometry_of(shape):
 
 def decode_tile(archive, data, step, length, variable, tile):
     """The big-endian bytes of a tile. `step` is the object of the chain, `length` that of the bytes."""
-    need(list(step) in (["id"], ["id", "dict"]), "nc3z.num: keys of the chain")
+    if not set(step) <= {"id", "dict"}:
+        raise Unsupported("nc3z.num with unknown keys in its chain")
     need(variable in archive.tiles, "nc3z.num: what is not a tile")
     # a variable has its own type; padding and gap are bytes
     number = archive.header.vars[variable].type if variable < len(archive.header.vars) else BYTE
@@ -536,7 +537,7 @@ def decode_tile(archive, data, step, length, variable, tile):
     dictionary = None
     if "dict" in step:
         name = step["dict"]
-        need(type(name) is int and name >= 0, "nc3z.num: number of the dictionary")
+        need(type(name) is int and 0 <= name < 1 << 64, "nc3z.num: number of the dictionary")
         if (variable, name) not in archive.dictionaries:
             definition = archive.definition(variable, name)
             archive.dictionaries[variable, name] = decode_dictionary(definition, number)

@@ -795,6 +795,7 @@ class Archive:
         need(block.header_crc == entry.check, f"{what}: the block is not the one the index means")
         need((block.kind, block.variable, block.tile, block.chain, block.stored_length)
              == (2, id, number, entry.chain, entry.length), f"{what}: block and index disagree")
+        need(block.chain == 0, f"{what}: chain {block.chain}")
         return self.decode_block(block)
 
     # ------------------------------------------------------------ section 8: tiles
