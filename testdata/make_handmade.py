@@ -110,8 +110,60 @@ def values(kind, size, seed):
     return out
 
 
+class Numbers:
+    """A plain generator of numbers (that of MMIX), so that the bytes do not depend on any library."""
+
+    def __init__(self, seed):
+        self.state = seed
+
+    def below(self, n):
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self.state >> 33) * n >> 31
+
+    def walk(self, n, step, start=0):
+        """A walk of n whole numbers with steps from -step to step, now and then a jump."""
+        at, out = start, []
+        for _ in range(n):
+            at += self.below(2 * step + 1) - step + (0 if self.below(200) else 40 * step)
+            out.append(at)
+        return out
+
+
+def numeric():
+    """What measured numbers look like: a masked field of tenths, walks of all widths, a few values over and over."""
+    draw = Numbers(2)
+    t, y, x = 4, 24, 40
+    grid, n = [0, 1, 2], t * y * x
+    land = [draw.walk(1, 1, 8)[0] + (r * 3 + c * c // 40) % 30 > 20 for r in range(y) for c in range(x)] * t
+    few = [1e-3 * (draw.below(10**9) ** 2 / 7 + 1) for _ in range(24)]
+    often = [few[min(draw.below(24), draw.below(24))] for _ in range(n)]
+    field = [k + 3 * (i % x) + 2 * (i // x % y) for i, k in enumerate(draw.walk(n, 2))]
+    pack = {BYTE: "b", SHORT: "h", INT: "i", FLOAT: "f", DOUBLE: "d", UBYTE: "B", USHORT: "H", UINT: "I", INT64: "q",
+            UINT64: "Q"}
+    content = [
+        (b"tenths", FLOAT, [1e20 if dry else 280 + 0.1 * k for k, dry in zip(field, land)]),
+        (b"hundredths", DOUBLE, [0.01 * k if draw.below(150) else 0.01 * k + 1e-7 for k in draw.walk(n, 30)]),
+        (b"few_doubles", DOUBLE, often),
+        (b"few_ints", INT, [int(v) % 2**31 - 2**30 for v in often]),
+        (b"few_shorts", SHORT, [few.index(v) ** 3 - 6000 for v in often]),
+        (b"coarse", FLOAT, [float(k // 3 * 1024) * 1.5 for k in field]),
+        (b"noise", FLOAT, [(draw.below(2**24) + 1) / (draw.below(2**20) + 3) for _ in range(n)]),
+        (b"bytes", BYTE, [-100 if dry else k % 120 for k, dry in zip(field, land)]),
+        (b"shorts", SHORT, draw.walk(n, 6)),
+        (b"ubytes", UBYTE, [k % 256 for k in draw.walk(n, 2)]),
+        (b"ushorts", USHORT, [k % 65536 for k in draw.walk(n, 90)]),
+        (b"uints", UINT, [k % 2**32 for k in draw.walk(n, 9)]),
+        (b"int64s", INT64, [k * 1000 for k in draw.walk(n, 7, 2**40)]),
+        (b"uint64s", UINT64, [k % 2**64 for k in draw.walk(n, 2**20)]),
+    ]
+    file = File(5, [(b"t", t), (b"y", y), (b"x", x)], [(name, grid, kind) for name, kind, _ in content])
+    data = file.build()
+    size = sum(len(numbers) * SIZES[kind] for _, kind, numbers in content)
+    return data[:len(data) - size] + b"".join(struct.pack(f">{n}{pack[kind]}", *numbers) for _, kind, numbers in content)
+
+
 def files():
-    made = {}
+    made = {"numeric": numeric()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]
