@@ -6,8 +6,7 @@
 
 use nc3z_format::NcType;
 use nc3z_format::num::{
-    DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose, choose_with, decode,
-    encode,
+    DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose_with, decode, encode,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,15 +59,18 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
     }
     let samples: Vec<&[W]> = picks.iter().map(|&i| tiles[i]).collect();
     let start = Instant::now();
-    let mut found = choose(&samples, ty, &geom, options.effort, &[]).expect("a plan");
+    let mut found =
+        choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, None).expect("a plan");
     let first = start.elapsed();
     if found.scan_dictionary {
         let mut builder = DictionaryBuilder::default();
         if tiles.iter().all(|t| builder.add(t, found.mask))
             && let Some(dict) = builder.finish(ty)
         {
-            let known = (&Arc::new(dict), elements.len() as u64);
-            found = choose_with(&samples, ty, &geom, options.effort, &[], Some(known)).expect("a plan");
+            let known = Arc::new(dict);
+            found =
+                choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, Some(&known))
+                    .expect("a plan");
         }
     }
     let choosing = start.elapsed();

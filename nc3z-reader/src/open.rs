@@ -139,7 +139,14 @@ impl Parts {
         let mut chains = head.chains.clone();
         chains.extend(metadata.chains.iter().cloned());
         if chains.len() as u64 > limits.chains {
-            return Err(FormatError::limit("metadata", None, "number of chains", limits.chains, chains.len() as u64).into());
+            return Err(FormatError::limit(
+                "metadata",
+                None,
+                "number of chains",
+                limits.chains,
+                chains.len() as u64,
+            )
+            .into());
         }
         if chains.first().is_none_or(|c| !c.0.is_empty()) {
             return Err(disagree("head copy", "chain 0", "[]", "another"));

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Samples of each array, and the most bytes of each.
 const SAMPLES: u64 = 3;
-const SAMPLE_LEN: u64 = 512 << 10;
+const SAMPLE_LEN: u64 = 256 << 10;
 /// The most bytes of a variable that are scanned for a dictionary of its values.
 const SCAN_LEN: u64 = 64 << 20;
 
@@ -150,21 +150,16 @@ fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePl
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
-    let mut found: Candidates = num::choose(&samples, info.ty, &geometry, effort, &fills)?;
+    let elements = info.tiling.present();
+    let mut found: Candidates =
+        num::choose_with(&samples, info.ty, &geometry, effort, &fills, elements, None)?;
     if found.scan_dictionary && info.total_bytes() <= SCAN_LEN {
         let mut builder = DictionaryBuilder::<W>::default();
         (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
         if let Some(dictionary) = builder.finish(info.ty) {
             let dictionary = Arc::new(dictionary);
-            let elements = info.tiling.present();
-            found = num::choose_with(
-                &samples,
-                info.ty,
-                &geometry,
-                effort,
-                &fills,
-                Some((&dictionary, elements)),
-            )?;
+            found =
+                num::choose_with(&samples, info.ty, &geometry, effort, &fills, elements, Some(&dictionary))?;
         }
     }
     Ok(found.plans.into_iter().next().unwrap_or_default())

@@ -154,8 +154,15 @@ fn encode_words<W: Word, const N: usize>(
 
 /// Big-endian bytes as native words.
 pub fn words_of<W: Word>(bytes: &[u8]) -> Vec<W> {
-    let word = |b: &[u8]| W::from_u64(b.iter().fold(0, |n, &b| n << 8 | u64::from(b)));
-    bytes.chunks_exact(W::BYTES).map(word).collect()
+    fn fixed<W: Word, const N: usize>(bytes: &[u8], get: impl Fn(&[u8; N]) -> u64) -> Vec<W> {
+        bytes.as_chunks::<N>().0.iter().map(|b| W::from_u64(get(b))).collect()
+    }
+    match W::BYTES {
+        1 => fixed(bytes, |b: &[u8; 1]| u64::from(b[0])),
+        2 => fixed(bytes, |b| u64::from(u16::from_be_bytes(*b))),
+        4 => fixed(bytes, |b| u64::from(u32::from_be_bytes(*b))),
+        _ => fixed(bytes, |b| u64::from_be_bytes(*b)),
+    }
 }
 
 #[cfg(test)]

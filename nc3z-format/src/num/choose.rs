@@ -4,7 +4,7 @@
 use super::Shape;
 use super::ctx::{log2_q16, token_cost};
 use super::dict::Dictionary;
-use super::encode::{Coder, DomainPlan, EncodePlan, finish, stage};
+use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage};
 use super::lattice;
 use super::mask::pattern_of;
 use super::params::{Geometry, Strides};
@@ -38,66 +38,101 @@ pub struct Candidates {
     pub mask: Option<u64>,
 }
 
-/// Elements of a piece, unless planes want more.
-const PIECE: usize = 1 << 15;
+/// Elements of a crop for estimates, and of the crop that is really encoded; [`Effort::Max`] takes four times as many.
+const CROP: usize = 6 << 10;
+const TRIAL: usize = 16 << 10;
+/// Elements whose distinct patterns are counted.
+const COUNTED: usize = 48 << 10;
+/// Elements from which the mask is found.
+const MASK_SAMPLE: usize = 4 << 10;
 
-/// The part of a sample that is looked at: whole planes, four of them if they are small.
-fn piece<'a, W>(sample: &'a [W], geom: &Geometry) -> &'a [W] {
-    let whole = |stride: u64, least: usize| -> usize {
-        let s = index(stride).max(1);
-        (PIECE / s).max(least).saturating_mul(s)
-    };
-    let plane = index(geom.plane).max(1);
-    let len = if plane > 1 && plane <= PIECE {
-        whole(geom.plane, 4)
-    } else if plane > PIECE && plane <= 4 * PIECE {
-        2 * plane
-    } else {
-        whole(geom.row.min(PIECE as u64), 1)
-    };
-    &sample[..sample.len().min(len).min(8 * PIECE)]
+/// A small grid cut out of a sample: some columns of some rows of some planes of some volumes.
+struct Crop<W> {
+    words: Vec<W>,
+    geom: Geometry,
+    /// One plane of the sample has so many times the elements of one of the crop.
+    shrink: usize,
 }
 
-/// The pieces of all samples: one of each, or several of a lone one.
-fn pieces<'a, W>(samples: &[&'a [W]], geom: &Geometry) -> Vec<&'a [W]> {
-    let mut out: Vec<&[W]> = samples.iter().filter(|s| !s.is_empty()).map(|s| piece(s, geom)).collect();
-    if let (&[first], Some(&sample)) = (out.as_slice(), samples.iter().find(|s| !s.is_empty())) {
-        let (len, left) = (first.len(), sample.len() - first.len());
-        let unit = [geom.plane, geom.row].map(index).into_iter().find(|&u| u > 1 && u <= len).unwrap_or(1);
-        if left >= 2 * len {
-            let middle = left / 2 / unit * unit;
-            out.push(&sample[middle..middle + len]);
-        }
-        if left >= len {
-            let last = left / unit * unit;
-            out.push(&sample[last..last + len]);
+/// Cuts about `len` elements out of a sample, `part` eighths away from its beginning.
+fn crop<W: Word>(sample: &[W], geom: &Geometry, len: usize, part: usize) -> Crop<W> {
+    let n = sample.len();
+    let place = |all: usize, taken: usize| (all - taken) * part / 8;
+    let Some(row) = Geometry::usable(geom.row, n).filter(|&r| n / r >= 2 && n > len) else {
+        let taken = n.min(len);
+        let from = place(n, taken);
+        return Crop { words: sample[from..from + taken].to_vec(), geom: *geom, shrink: 1 };
+    };
+    let multiple = |s: u64, of: usize| Geometry::usable(s, n).filter(|s| s.is_multiple_of(of) && *s > of);
+    let plane = multiple(geom.plane, row);
+    let volume = plane.and_then(|p| multiple(geom.volume, p));
+    let volumes = volume.map_or(1, |v| (n / v).clamp(1, 2));
+    let planes =
+        plane.map_or(1, |p| (volume.unwrap_or(n) / p).min(n / p).clamp(1, if volumes > 1 { 2 } else { 4 }));
+    let columns = row.min(1 << 10);
+    let all_rows = plane.unwrap_or(n) / row;
+    let rows = (len / (volumes * planes * columns)).max(2).min(all_rows);
+    let first_volume = volume.map_or(0, |v| place(n / v.max(1), volumes.min(n / v.max(1))) * v);
+    let first_plane = plane.map_or(0, |p| {
+        let all = volume.map_or(n / p, |v| v / p);
+        place(all, planes.min(all)) * p
+    });
+    let first = first_volume + first_plane + place(all_rows, rows) * row + place(row, columns);
+    let mut words = Vec::with_capacity(volumes * planes * rows * columns);
+    for v in 0..volumes {
+        for p in 0..planes {
+            for r in 0..rows {
+                let at = first + v * volume.unwrap_or(0) + p * plane.unwrap_or(0) + r * row;
+                words.extend_from_slice(sample.get(at..at + columns).unwrap_or_default());
+            }
         }
     }
-    out
+    let used = |on: bool, s: usize| if on { s as u64 } else { 0 };
+    let geom = Geometry {
+        row: columns as u64,
+        plane: used(plane.is_some(), rows * columns),
+        volume: used(volume.is_some(), planes * rows * columns),
+    };
+    let shrink = plane.map_or(1, |p| p / (rows * columns).max(1)).max(1);
+    Crop { words, geom, shrink }
+}
+
+/// Crops of all samples: one of each, or three of a lone one.
+fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize) -> Vec<Crop<W>> {
+    match samples {
+        [sample] if sample.len() > len => [1, 4, 7].map(|part| crop(sample, geom, len, part)).into(),
+        _ => (1..).step_by(3).zip(samples).map(|(part, s)| crop(s, geom, len, part.min(7))).collect(),
+    }
 }
 
 /// The most frequent pattern, if it is worth a mask.
-fn find_mask<W: Word>(pieces: &[&[W]], fill_values: &[W]) -> Option<W> {
-    let total: usize = pieces.iter().map(|p| p.len()).sum();
-    let every = (total / PIECE).max(1);
-    let mut sorted: Vec<W> = pieces.iter().flat_map(|p| p.iter().step_by(every)).copied().collect();
+fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<W> {
+    let total: usize = samples.iter().map(|p| p.len()).sum();
+    let every = (total / MASK_SAMPLE).max(1) | 1;
+    let mut sorted: Vec<W> = samples.iter().flat_map(|p| p.iter().step_by(every)).copied().collect();
     sorted.sort_unstable();
     let most = sorted.chunk_by(|a, b| a == b).max_by_key(|c| c.len())?;
     if most.len() * 20 > sorted.len() {
         return Some(most[0]);
     }
-    let known = |f: &&W| sorted.binary_search(f).is_ok();
+    let known = |f: &&W| samples.iter().any(|s| s.contains(f));
     fill_values.iter().find(known).copied()
 }
 
-/// Distinct valid patterns of the pieces, and how many valid elements there are.
-fn distinct<W: Word>(pieces: &[&[W]], mask: Option<W>) -> (Vec<W>, usize) {
-    let mut all: Vec<W> =
-        pieces.iter().flat_map(|p| p.iter()).copied().filter(|&e| Some(e) != mask).collect();
-    let valid = all.len();
-    all.sort_unstable();
-    all.dedup();
-    (all, valid)
+/// Distinct valid patterns of a part of the samples and of the crops, and how many valid elements there are.
+fn distinct<W: Word>(samples: &[&[W]], crops: &[Crop<W>], mask: Option<W>) -> (Vec<W>, usize) {
+    let share = COUNTED / samples.len().max(1);
+    let mut seen = super::DictionaryBuilder::default();
+    let mut valid = 0;
+    let parts = samples.iter().map(|s| {
+        let from = (s.len() - s.len().min(share)) / 2;
+        &s[from..from + s.len().min(share)]
+    });
+    for part in parts.chain(crops.iter().map(|c| &c.words[..])) {
+        valid += part.iter().filter(|&&e| Some(e) != mask).count();
+        seen.add(part, mask.map(Word::to_u64));
+    }
+    (seen.patterns(), valid)
 }
 
 /// Order-0 estimate of residuals in bits / 65536: tokens by entropy, raw bits as they are.
@@ -117,9 +152,8 @@ fn estimate<W: Word>(words: &[W], signed: bool) -> u64 {
 
 /// The domain maps that fit the samples.
 fn domains<W: Word>(
-    pieces: &[&[W]],
+    pieces: &[Crop<W>],
     ty: NcType,
-    geom: &Geometry,
     mask: Option<W>,
     dict: Option<&Arc<Dictionary>>,
 ) -> Vec<DomainPlan> {
@@ -130,37 +164,36 @@ fn domains<W: Word>(
         };
         let mut constant = None;
         for p in pieces {
-            let found = lattice::detect(&valid(p), constant, 58);
+            let found = lattice::detect(&valid(&p.words), constant, 58);
             constant = constant.or(found);
         }
         if let Some(l) = constant {
             out.push(DomainPlan::Lattice(l));
         }
-        if let Some(plane) = Geometry::usable(geom.plane, pieces.first().map_or(0, |p| p.len())) {
-            let planes: Vec<Vec<W>> =
-                pieces.iter().filter_map(|p| p.get(..plane)).map(valid).filter(|p| p.len() > 8).collect();
-            let fit = planes.iter().filter(|p| lattice::detect(p, None, 43).is_some()).count();
-            if fit > 0 && fit * 2 >= planes.len() {
-                out.push(DomainPlan::LatticePerPlane);
-            }
+        let plane = |p: &Crop<W>| Geometry::usable(p.geom.plane, p.words.len()).map(|n| valid(&p.words[..n]));
+        let planes: Vec<Vec<W>> = pieces.iter().filter_map(plane).filter(|p| p.len() > 8).collect();
+        let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43).is_some()).count();
+        if fit > 0 && fit * 2 >= planes.len() {
+            out.push(DomainPlan::LatticePerPlane);
         }
     }
     out.extend(dict.map(|d| DomainPlan::Rank(Arc::clone(d))));
     out
 }
 
-struct Chooser<'a, W> {
-    pieces: Vec<&'a [W]>,
+struct Chooser<W> {
+    crops: Vec<Crop<W>>,
+    trial: Crop<W>,
     ty: NcType,
-    geom: &'a Geometry,
     mask: Option<u64>,
     effort: Effort,
-    /// Bytes that ranks cost besides the tiles.
-    dict_share: u64,
+    /// Bytes that ranks cost besides the tiles, and the elements that share them.
+    dict_len: u64,
+    elements: u64,
     scratch: Scratch,
 }
 
-impl<W: Word> Chooser<'_, W> {
+impl<W: Word> Chooser<W> {
     fn plan(&self, domain: DomainPlan, strides: Strides, coder: Coder) -> EncodePlan {
         let level = if self.effort == Effort::Fast { 1 } else { 3 };
         let shape = if self.effort == Effort::Max {
@@ -171,95 +204,117 @@ impl<W: Word> Chooser<'_, W> {
         EncodePlan { mask: self.mask, domain, strides, coder, shape, level }
     }
 
-    fn share(&self, plan: &EncodePlan) -> u64 {
-        if plan.dictionary().is_some() { self.dict_share } else { 0 }
+    /// What `len` elements bear of the dictionary.
+    fn share(&self, plan: &EncodePlan, len: usize) -> u64 {
+        let len = len as u64;
+        if plan.dictionary().is_some() { self.dict_len * len / self.elements.max(len).max(1) } else { 0 }
     }
 
-    /// Estimated bits / 65536 of a domain and predictor on all pieces.
-    fn score(&mut self, plan: &EncodePlan) -> Result<u64> {
-        let mut sum = self.share(plan) << 19;
-        for p in &self.pieces {
-            let staged = stage(p, self.ty, self.geom, plan, &mut self.scratch, false)?;
-            sum += (staged.side_len() as u64) << 19;
-            if !staged.is_all_masked() {
-                sum += estimate(W::pool(&mut self.scratch.mapped), staged.is_signed());
+    /// Estimated bits / 65536 of all predictors after a domain map, on all crops.
+    fn scores(&mut self, domain: &DomainPlan) -> Result<Vec<(u64, EncodePlan)>> {
+        let coder = if self.effort == Effort::Fast { Coder::Planes } else { Coder::Ctx };
+        let mut found: Vec<(u64, EncodePlan)> =
+            self.strides().into_iter().map(|s| (0, self.plan(domain.clone(), s, coder))).collect();
+        let mut grid: Vec<W> = Vec::new();
+        for crop in &self.crops {
+            let Some((_, plan)) = found.first() else { break };
+            let (n, scratch) = (crop.words.len(), &mut self.scratch);
+            let shared =
+                self.dict_len * u64::from(plan.dictionary().is_some()) * n as u64 / self.elements.max(1);
+            let mut staged = super::encode::mapped(&crop.words, self.ty, &crop.geom, plan, scratch, false)?;
+            if staged.is_all_masked() || n == 0 {
+                continue;
+            }
+            grid.clone_from(W::pool(&mut scratch.mapped));
+            for (sum, plan) in &mut found {
+                W::pool(&mut scratch.mapped).clone_from(&grid);
+                predict::<W>(&mut staged, n, &crop.geom, plan.strides, scratch);
+                *sum += (side(&staged, plan, crop) + shared) << 19;
+                *sum += estimate(W::pool(&mut scratch.mapped), staged.is_signed());
             }
         }
-        Ok(sum)
+        Ok(found)
     }
 
-    /// Real bytes of a plan on some pieces, with what the plan costs besides, in hundredths.
-    fn size(&mut self, plan: &EncodePlan, pieces: std::ops::Range<usize>) -> Result<u64> {
+    /// Real bytes of a plan on the trial crop, with what the plan costs besides, in hundredths.
+    fn size(&mut self, plan: &EncodePlan) -> Result<u64> {
         let mut out = Vec::new();
-        for p in &self.pieces[pieces] {
-            let mut staged = stage(p, self.ty, self.geom, plan, &mut self.scratch, false)?;
-            finish::<W>(&mut staged, p.len(), self.geom, plan, &mut self.scratch, &mut out)?;
-        }
+        let Crop { words, geom, .. } = &self.trial;
+        let mut staged = stage(words, self.ty, geom, plan, &mut self.scratch, false)?;
+        let less = staged.side_len() as u64 - side(&staged, plan, &self.trial);
+        finish::<W>(&mut staged, words.len(), geom, plan, &mut self.scratch, &mut out)?;
         // Small words decode slowly through contexts: those must be worth 2 in 100.
         let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
-        Ok(out.len() as u64 * if slow { 102 } else { 100 })
+        let bytes = (out.len() as u64).saturating_sub(less) + self.share(plan, words.len());
+        Ok(bytes * if slow { 102 } else { 100 })
     }
 
-    /// All predictors that the longest piece can show.
+    /// All predictors that the longest crop can show.
     fn strides(&self) -> Vec<Strides> {
-        let n = self.pieces.iter().map(|p| p.len()).max().unwrap_or(0);
+        let Some(longest) = self.crops.iter().max_by_key(|p| p.words.len()) else { return Vec::new() };
         let all = [Strides::W, Strides::L2, Strides::WT, Strides::L3, Strides::WQ, Strides::L3Q];
-        all.into_iter().filter(|s| s.reduced(self.geom, n) == *s).collect()
+        all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
     }
 
-    fn run(&mut self, domains: &[DomainPlan]) -> Result<Vec<EncodePlan>> {
+    /// Plans in the order of their sizes, and whether ranks are worth their dictionary by the estimates.
+    fn run(&mut self, domains: &[DomainPlan]) -> Result<(Vec<EncodePlan>, bool)> {
         let mut scored = Vec::new();
         for domain in domains {
-            for strides in self.strides() {
-                let plan = self.plan(domain.clone(), strides, Coder::Ctx);
-                scored.push((self.score(&plan)?, plan));
-            }
+            scored.append(&mut self.scores(domain)?);
         }
         scored.sort_by_key(|s| s.0);
-        let keep = match self.effort {
-            Effort::Fast => 2,
-            Effort::Default => 3,
-            Effort::Max => 5,
+        let rank_pays = scored.first().is_some_and(|s| s.1.dictionary().is_some());
+        let (keep, margin) = match self.effort {
+            Effort::Fast => (2, 110),
+            Effort::Default => (3, 106),
+            Effort::Max => (5, 150),
         };
-        let mut trials = Vec::new();
-        for (i, (_, plan)) in scored.into_iter().take(keep).enumerate() {
-            if self.effort != Effort::Fast {
-                trials.push(plan.clone());
-            }
-            if i < 2 || self.effort == Effort::Max {
-                trials.push(EncodePlan { coder: Coder::Planes, ..plan });
-            }
-        }
-        trials.push(self.plan(DomainPlan::Ord, Strides::NONE, Coder::Zstd));
-        trials.push(self.plan(DomainPlan::Ord, Strides::NONE, Coder::Planes));
-        trials.push(self.plan(DomainPlan::Ord, Strides::W, Coder::Zstd));
-        if let Some(rank) = domains.iter().find(|d| matches!(d, DomainPlan::Rank(_))) {
-            trials.push(self.plan(rank.clone(), Strides::NONE, Coder::Planes));
-        }
-        // All on the middle piece, then the best of those on the others.
-        let (middle, count) = (self.pieces.len() / 2, self.pieces.len());
-        let share = |c: &Self, p: &EncodePlan, part: u64| c.share(p) * 100 / part;
+        let best = scored.first().map_or(0, |s| s.0);
+        let near: Vec<EncodePlan> =
+            scored.into_iter().take(keep).filter(|s| s.0 <= best / 100 * margin).map(|s| s.1).collect();
         let mut sized = Vec::new();
-        for plan in trials {
-            let size = self.size(&plan, middle..middle + 1)?;
-            sized.push((size + share(self, &plan, count as u64), size, plan));
+        for plan in &near {
+            sized.push((self.size(plan)?, plan.clone()));
+        }
+        let good = sized.iter().map(|s| s.0).min().unwrap_or(u64::MAX);
+        let planes = |p: &EncodePlan| EncodePlan { coder: Coder::Planes, ..p.clone() };
+        let zstd = self.plan(DomainPlan::Ord, Strides::NONE, Coder::Zstd);
+        let first: Vec<EncodePlan> = near.first().map(planes).into_iter().chain([zstd]).collect();
+        let mut close = self.effort != Effort::Default;
+        for plan in first {
+            let size = self.size(&plan)?;
+            close |= size <= good.saturating_mul(5) / 4;
+            sized.push((size, plan));
+        }
+        // The other ways of zstd only where zstd is not far behind.
+        if close {
+            let mut others: Vec<EncodePlan> = near.iter().skip(1).take(1).map(planes).collect();
+            others.push(self.plan(DomainPlan::Ord, Strides::NONE, Coder::Planes));
+            others.push(self.plan(DomainPlan::Ord, Strides::W, Coder::Zstd));
+            if let Some(rank) = domains.iter().find(|d| matches!(d, DomainPlan::Rank(_))) {
+                others.push(self.plan(rank.clone(), Strides::NONE, Coder::Planes));
+            }
+            for plan in others {
+                sized.push((self.size(&plan)?, plan));
+            }
         }
         sized.sort_by_key(|s| s.0);
         sized.truncate(4);
-        for (total, first, plan) in &mut sized {
-            *total = *first
-                + self.size(plan, 0..middle)?
-                + self.size(plan, middle + 1..count)?
-                + share(self, plan, 1);
-        }
-        sized.sort_by_key(|s| s.0);
         let level = match self.effort {
             Effort::Fast => 1,
             Effort::Default if W::BITS > 8 => 9,
             Effort::Default | Effort::Max => 19,
         };
-        Ok(sized.into_iter().map(|(_, _, p)| EncodePlan { level, ..p }).collect())
+        let rank_pays = rank_pays || sized.first().is_some_and(|s| s.1.dictionary().is_some());
+        Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
     }
+}
+
+/// Bytes besides residuals, as they would be with the planes of the sample.
+fn side<W>(staged: &super::encode::Staged, plan: &EncodePlan, crop: &Crop<W>) -> u64 {
+    let domain = staged.domain_len();
+    let kept = if matches!(plan.domain, DomainPlan::LatticePerPlane) { domain / crop.shrink } else { domain };
+    (staged.side_len() - domain + kept) as u64
 }
 
 /// Ranks plans for a variable by samples of its tiles (each beginning where a tile begins; three are enough).
@@ -273,10 +328,10 @@ pub fn choose<W: Word>(
     effort: Effort,
     fill_values: &[W],
 ) -> Result<Candidates> {
-    choose_with(samples, ty, geom, effort, fill_values, None)
+    choose_with(samples, ty, geom, effort, fill_values, 0, None)
 }
 
-/// As [`choose`], with a dictionary of the whole variable and its number of elements.
+/// As [`choose`], with the number of elements of the variable, and a dictionary of all of them.
 ///
 /// # Errors
 /// If the words do not have the size of the type.
@@ -286,40 +341,45 @@ pub fn choose_with<W: Word>(
     geom: &Geometry,
     effort: Effort,
     fill_values: &[W],
-    dict: Option<(&Arc<Dictionary>, u64)>,
+    elements: u64,
+    dict: Option<&Arc<Dictionary>>,
 ) -> Result<Candidates> {
     if ty.size() != W::BYTES {
         return Err(Error::invalid(format!("words of {} bytes for type {ty}", W::BYTES)));
     }
-    let mut pieces = pieces(samples, geom);
-    if pieces.len() > 2 && pieces.iter().map(|p| p.len()).sum::<usize>() > 8 * PIECE {
-        // Large planes: two pieces, the first and the last.
-        pieces.drain(1..pieces.len() - 1);
-    }
-    let total: u64 = pieces.iter().map(|p| p.len() as u64).sum();
-    if total == 0 {
+    let samples: Vec<&[W]> = samples.iter().copied().filter(|s| !s.is_empty()).collect();
+    let Some(&middle) = samples.get(samples.len() / 2) else {
         return Ok(Candidates { plans: vec![EncodePlan::default()], ..Candidates::default() });
-    }
-    let mask = find_mask(&pieces, fill_values);
-    let (patterns, valid) = distinct(&pieces, mask);
-    let count = patterns.len();
-    let may_rank = W::BITS > 8 && count * 2 < valid && count <= super::MAX_DICTIONARY;
-    let own;
-    let (dict, dict_share) = match dict {
-        Some((d, elements)) => {
-            let bytes = d.definition_estimate(ty)?;
-            (Some(d), bytes * total / elements.max(total))
-        }
-        None if may_rank && count * 6 < valid && samples.len() > 1 => {
-            own = Dictionary::new(patterns, ty).map(Arc::new);
-            let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
-            (own.as_ref(), (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32)
-        }
-        None => (None, 0),
     };
+    let elements = elements.max(samples.iter().map(|s| s.len() as u64).sum());
+    let scale = if effort == Effort::Max { 4 } else { 1 };
+    let crops = crops(&samples, geom, scale * CROP);
+    let mask = find_mask(&samples, fill_values);
+    let mut own = None;
+    let mut dict_len = 0;
+    if let Some(dict) = dict {
+        dict_len = dict.definition_estimate(ty)?;
+    } else if W::BITS > 8 {
+        let (patterns, valid) = distinct(&samples, &crops, mask);
+        let count = patterns.len();
+        if count * 2 < valid && count <= super::MAX_DICTIONARY {
+            let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
+            dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
+            own = Dictionary::new(patterns, ty).map(Arc::new);
+        }
+    }
     let value = mask.map(Word::to_u64);
-    let found = domains(&pieces, ty, geom, value.and_then(pattern_of::<W>), dict);
-    let mut chooser = Chooser { pieces, ty, geom, mask: value, effort, dict_share, scratch: Scratch::new() };
-    let plans = chooser.run(&found)?;
-    Ok(Candidates { plans, scan_dictionary: may_rank, mask: value })
+    let found = domains(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
+    let trial = crop(middle, geom, scale * TRIAL, 4);
+    let scratch = Scratch::new();
+    let mut chooser = Chooser { crops, trial, ty, mask: value, effort, dict_len, elements, scratch };
+    let (mut plans, rank_pays) = chooser.run(&found)?;
+    if dict.is_none() {
+        // What was tried with the patterns of the samples needs those of the whole variable.
+        plans.retain(|p| p.dictionary().is_none());
+        if plans.is_empty() {
+            plans.push(chooser.plan(DomainPlan::Ord, Strides::W, Coder::Planes));
+        }
+    }
+    Ok(Candidates { plans, scan_dictionary: own.is_some() && rank_pays, mask: value })
 }

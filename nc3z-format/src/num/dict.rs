@@ -9,7 +9,6 @@ use super::word::{Pool, Word, index};
 use super::{Coder, EncodePlan, Geometry, Params, Strides, decode, encode};
 use crate::error::{Error, Result};
 use crate::types::NcType;
-use std::collections::HashSet;
 use std::sync::OnceLock;
 
 /// Most patterns of a dictionary.
@@ -225,42 +224,16 @@ impl Dictionary {
 /// Collects the distinct patterns of a variable; gives up when there are too many.
 #[derive(Debug)]
 pub struct DictionaryBuilder<W> {
-    seen: HashSet<W, std::hash::BuildHasherDefault<Mix>>,
-    last: Option<W>,
+    /// Open addressing; free slots hold the filler, which `filler_seen` tells from the pattern.
+    slots: Vec<W>,
+    len: usize,
+    filler_seen: bool,
     full: bool,
-}
-
-/// A multiplicative hash: the keys are single words of the caller's own data.
-#[derive(Debug, Default)]
-pub struct Mix(u64);
-
-impl std::hash::Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.write_u64(u64::from(b));
-        }
-    }
-    fn write_u8(&mut self, x: u8) {
-        self.write_u64(u64::from(x));
-    }
-    fn write_u16(&mut self, x: u16) {
-        self.write_u64(u64::from(x));
-    }
-    fn write_u32(&mut self, x: u32) {
-        self.write_u64(u64::from(x));
-    }
-    fn write_u64(&mut self, x: u64) {
-        let h = (self.0 ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = h ^ h >> 29;
-    }
 }
 
 impl<W: Word> Default for DictionaryBuilder<W> {
     fn default() -> Self {
-        Self { seen: HashSet::default(), last: None, full: false }
+        Self { slots: vec![W::default(); 1 << 12], len: 0, filler_seen: false, full: false }
     }
 }
 
@@ -268,21 +241,61 @@ impl<W: Word> DictionaryBuilder<W> {
     /// Adds the elements of a tile, except `mask`; false once there are too many patterns.
     pub fn add(&mut self, elements: &[W], mask: Option<u64>) -> bool {
         let mask = mask.and_then(super::mask::pattern_of::<W>);
-        for &e in elements {
+        let mut last = W::default();
+        for part in elements.chunks(1 << 10) {
             if self.full {
                 break;
             }
-            if Some(e) != self.last && Some(e) != mask {
-                self.seen.insert(e);
-                self.last = Some(e);
-                self.full = self.seen.len() > MAX_DICTIONARY;
+            // Room for all of the part, so that the loop need not ask.
+            while (self.len + part.len()) * 2 > self.slots.len() {
+                self.grow();
             }
+            for &e in part {
+                if e != last && Some(e) != mask {
+                    self.insert(e);
+                    last = e;
+                }
+            }
+            self.filler_seen |= mask != Some(W::default()) && part.contains(&W::default());
+            self.full = self.len + usize::from(self.filler_seen) > MAX_DICTIONARY;
         }
         !self.full
     }
 
+    #[inline]
+    fn insert(&mut self, e: W) {
+        let most = self.slots.len() - 1;
+        let mut at = index(e.to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) & most;
+        if e == W::default() {
+            return;
+        }
+        while self.slots[at] != e {
+            if self.slots[at] == W::default() {
+                self.slots[at] = e;
+                self.len += 1;
+                return;
+            }
+            at = (at + 1) & most;
+        }
+    }
+
+    fn grow(&mut self) {
+        let larger = vec![W::default(); self.slots.len() * 4];
+        let old = std::mem::replace(&mut self.slots, larger);
+        self.len = 0;
+        for e in old {
+            self.insert(e);
+        }
+    }
+
+    /// The patterns, in no particular order.
+    pub(super) fn patterns(self) -> Vec<W> {
+        let filler = self.filler_seen.then(W::default);
+        self.slots.into_iter().filter(|&e| e != W::default()).chain(filler).collect()
+    }
+
     /// The dictionary, if the variable has one.
     pub fn finish(self, ty: NcType) -> Option<Dictionary> {
-        if self.full { None } else { Dictionary::new(self.seen.into_iter().collect(), ty) }
+        if self.full { None } else { Dictionary::new(self.patterns(), ty) }
     }
 }

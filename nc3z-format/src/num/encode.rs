@@ -98,6 +98,11 @@ impl Staged {
         self.mask.len() + self.base.len() + self.domain.len() + self.exceptions.len()
     }
 
+    /// Those of them that are the domain map.
+    pub(super) fn domain_len(&self) -> usize {
+        self.domain.len()
+    }
+
     pub(super) fn is_all_masked(&self) -> bool {
         self.stages.mask == 2
     }
@@ -197,9 +202,9 @@ fn map_domain<W: Word>(
     (if trim > 0 { Map::Trim(trim) } else { Map::Ord }, none)
 }
 
-/// All stages but the last. The residuals of the valid elements stand in `scratch.mapped`, zigzagged where
-/// the coder wants that. `with_mask`: else the mask part stays empty, for comparisons of size.
-pub(super) fn stage<W: Word>(
+/// Mask and domain map: the integers of all elements stand in `scratch.mapped`, unless all are masked.
+/// `with_mask`: else the mask part stays empty, for comparisons of size.
+pub(super) fn mapped<W: Word>(
     elements: &[W],
     ty: NcType,
     geom: &Geometry,
@@ -235,20 +240,48 @@ pub(super) fn stage<W: Word>(
         staged.stages.exceptions = true;
         exceptions.put(plan.level.min(9), &mut scratch.zstd, &mut staged.exceptions)?;
     }
-    let strides = plan.strides.reduced(geom, n);
+    Ok(staged)
+}
+
+/// Stage 3 on the mapped words of `n` elements in `scratch.mapped`, which become the residuals of the valid ones.
+pub(super) fn predict<W: Word>(
+    staged: &mut Staged,
+    n: usize,
+    geom: &Geometry,
+    strides: Strides,
+    scratch: &mut Scratch,
+) {
+    let strides = strides.reduced(geom, n);
     let Scratch { mapped, spare, runs, pairs, .. } = scratch;
     let grid = W::pool(mapped);
+    staged.base.clear();
+    staged.stages.strides = strides;
     if strides != Strides::NONE {
-        if runs.valid < n {
+        if runs.valid < n && strides.later(geom, n).iter().any(Option::is_some) {
             mask::pairs(runs, n, pairs);
         }
         let base = delta::encode(grid, W::pool(spare), pairs, runs, geom, strides);
         W::put_le(&[base], &mut staged.base);
-        staged.stages.strides = strides;
     }
     if runs.valid < n {
         runs.gather(grid);
         grid.truncate(runs.valid);
+    }
+}
+
+/// All stages but the last. The residuals of the valid elements stand in `scratch.mapped`.
+/// `with_mask`: else the mask part stays empty, for comparisons of size.
+pub(super) fn stage<W: Word>(
+    elements: &[W],
+    ty: NcType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+    scratch: &mut Scratch,
+    with_mask: bool,
+) -> Result<Staged> {
+    let mut staged = mapped(elements, ty, geom, plan, scratch, with_mask)?;
+    if !staged.is_all_masked() {
+        predict::<W>(&mut staged, elements.len(), geom, plan.strides, scratch);
     }
     Ok(staged)
 }

@@ -26,7 +26,7 @@ mod tests;
 
 pub use choose::{Candidates, Effort, choose, choose_with};
 pub use ctx::Shape;
-pub use dict::{Dictionary, DictionaryBuilder, MAX_DICTIONARY, Mix};
+pub use dict::{Dictionary, DictionaryBuilder, MAX_DICTIONARY};
 pub use encode::{Coder, DomainPlan, EncodePlan, encode};
 pub use lattice::Lattice;
 pub use params::{Geometry, Params, Strides};

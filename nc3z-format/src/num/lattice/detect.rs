@@ -23,6 +23,13 @@ pub(in crate::num) fn detect<W: Word>(
         .filter(|p| p.float_value().is_finite())
         .take(2 * SAMPLE)
         .collect();
+    let enough = |l: &Lattice| hits(&sample, *l) * 64 >= sample.len() * least;
+    if sample.len() < 4 {
+        return None;
+    }
+    if let Some(l) = hint.filter(enough) {
+        return Some(l);
+    }
     let mut values: Vec<f64> = sample.iter().map(|p| p.float_value()).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.dedup();
@@ -31,10 +38,6 @@ pub(in crate::num) fn detect<W: Word>(
     }
     let (lo, hi) = (values[0], values[values.len() - 1]);
     let ulp = ulp::<W>(lo.abs().max(hi.abs()));
-    let enough = |l: &Lattice| hits(&sample, *l) * 64 >= sample.len() * least;
-    if let Some(l) = hint.map(|h| Lattice { off: h.off, step: h.step }).filter(enough) {
-        return Some(l);
-    }
     decimal(&sample, ulp)
         .or_else(|| binary(&values, ulp))
         .or_else(|| fitted(&sample, &values, ulp))
