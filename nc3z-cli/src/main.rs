@@ -12,6 +12,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    output::set_color(cli.color);
     output::progress::catch_signals();
     let exit = match &cli.command {
         Command::Archive(args) => cmd::archive::run(args),
@@ -24,7 +25,7 @@ fn main() -> ExitCode {
         if is_closed_pipe(&e) {
             return Exit::Done;
         }
-        output::report_error(cli.color, None, &e);
+        output::report_error(None, &e);
         exit::of_error(&e)
     })
     .into()
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
 
 /// Whoever read our output has had enough: no reason to complain.
 fn is_closed_pipe(e: &anyhow::Error) -> bool {
-    e.chain()
-        .any(|c| c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe))
+    e.chain().any(|c| {
+        c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
+    })
 }

@@ -136,7 +136,8 @@ pub fn padded_variables(layout: &Layout) -> Vec<(VarId, u64)> {
     if layout.records.is_none() {
         return Vec::new();
     }
-    let padded = (0..).map(VarId).zip(&layout.variables).filter(|(_, v)| v.is_record && v.padded_len > v.slot_len);
+    let padded =
+        (0..).map(VarId).zip(&layout.variables).filter(|(_, v)| v.is_record && v.padded_len > v.slot_len);
     padded.map(|(id, v)| (id, v.padding_present)).collect()
 }
 

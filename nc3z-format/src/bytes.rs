@@ -19,7 +19,7 @@ impl<'a> Cursor<'a> {
 
     /// Absolute offset of the next byte.
     pub fn offset(&self) -> u64 {
-        self.base + self.at as u64
+        self.base.saturating_add(self.at as u64)
     }
 
     /// Bytes left.
@@ -41,8 +41,14 @@ impl<'a> Cursor<'a> {
         Ok(out)
     }
 
-    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
-        Ok(self.split(what, N)?.try_into().expect("split gave N bytes"))
+    /// The next `N` bytes, called `what`.
+    ///
+    /// # Errors
+    /// Fewer are left.
+    pub fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+        let mut out = [0; N];
+        out.copy_from_slice(self.split(what, N)?);
+        Ok(out)
     }
 
     /// One byte.
@@ -93,7 +99,13 @@ impl<'a> Cursor<'a> {
             value |= low << shift;
             if byte & 0x80 == 0 {
                 if byte == 0 && shift > 0 {
-                    return Err(Error::corrupt(self.section, start, what, "the shortest form of a varint", "a longer one"));
+                    return Err(Error::corrupt(
+                        self.section,
+                        start,
+                        what,
+                        "the shortest form of a varint",
+                        "a longer one",
+                    ));
                 }
                 return Ok(value);
             }
@@ -145,6 +157,18 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// Room for `n` more elements, or a limit error: memory that input asks for is never a reason to abort.
+pub(crate) fn reserve<T>(
+    out: &mut Vec<T>,
+    section: &'static str,
+    what: &'static str,
+    n: usize,
+) -> Result<()> {
+    out.try_reserve_exact(n).map_err(|_| {
+        Error::limit(section, None, what, out.capacity() as u64, (out.len() as u64).saturating_add(n as u64))
+    })
+}
+
 /// Appends a LEB128 integer.
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     loop {
@@ -176,6 +200,10 @@ mod tests {
         }
         assert!(Cursor::new("t", 0, &[0x80, 0x00]).varint("v").is_err());
         assert!(Cursor::new("t", 0, &[0xFF; 11]).varint("v").is_err());
-        assert!(Cursor::new("t", 0, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02]).varint("v").is_err());
+        assert!(
+            Cursor::new("t", 0, &[0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02])
+                .varint("v")
+                .is_err()
+        );
     }
 }

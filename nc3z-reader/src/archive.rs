@@ -4,7 +4,9 @@ use crate::block::{Containers, Dictionaries, Pages};
 use crate::error::{Error, ErrorKind, Result};
 use crate::open::{OpenOptions, Parts};
 use crate::source::{self, SharedSource};
-use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer, VariableTable};
+use nc3z_format::archive::{
+    ArrayId, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer, VariableTable,
+};
 use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::codec::ChainSpec;

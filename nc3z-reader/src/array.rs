@@ -54,9 +54,11 @@ impl Archive {
             .into());
         }
         let total = v.present * size;
-        let len = usize::try_from(total).map_err(|_| FormatError::limit("variable", None, "length", usize::MAX as u64, total))?;
+        let len = usize::try_from(total)
+            .map_err(|_| FormatError::limit("variable", None, "length", usize::MAX as u64, total))?;
         let mut out = Vec::new();
-        out.try_reserve_exact(len).map_err(|_| FormatError::limit("variable", None, "length in memory", 0, total))?;
+        out.try_reserve_exact(len)
+            .map_err(|_| FormatError::limit("variable", None, "length in memory", 0, total))?;
         out.resize(len, 0);
         self.read_variable_range(var, 0, &mut out)?;
         Ok(out)
@@ -83,9 +85,13 @@ impl Archive {
 
     fn read_aliased(&self, var: VarId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
-            let (offset, run) = byte_run(self.layout(), ArrayId::variable(var.0), first).ok_or_else(|| {
-                Error::from(FormatError::invalid(format!("byte {first} of variable {} is not in the file", var.0)))
-            })?;
+            let (offset, run) =
+                byte_run(self.layout(), ArrayId::variable(var.0), first).ok_or_else(|| {
+                    Error::from(FormatError::invalid(format!(
+                        "byte {first} of variable {} is not in the file",
+                        var.0
+                    )))
+                })?;
             let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
             let (here, rest) = out.split_at_mut(n);
             self.read_original(offset, here)?;

@@ -14,7 +14,14 @@ impl Archive {
     pub fn read_original(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         let left = self.original_len().saturating_sub(offset);
         if out.len() as u64 > left {
-            return Err(FormatError::truncated("original file", offset, "read", out.len() as u64 - left, left).into());
+            return Err(FormatError::truncated(
+                "original file",
+                offset,
+                "read",
+                out.len() as u64 - left,
+                left,
+            )
+            .into());
         }
         let (mut at, mut rest) = (offset, out);
         while !rest.is_empty() {
@@ -33,7 +40,11 @@ impl Archive {
                     read_flat(self, arrays.gap(), first, here)?;
                 }
                 SegmentKind::Records => {
-                    let records = self.layout().records.as_ref().expect("a record segment exists only where records are regular");
+                    let records = self
+                        .layout()
+                        .records
+                        .as_ref()
+                        .expect("a record segment exists only where records are regular");
                     self.read_records(records, at, here)?;
                 }
             }
@@ -49,10 +60,12 @@ impl Archive {
         let first = (begin - records.begin) / records.stride;
         let last = (end - 1 - records.begin) / records.stride;
         for slot in &records.slots {
-            let padding = self.arrays().padding(slot.variable).map(|p| {
-                (p, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len)
-            });
-            let variable = Some((self.arrays().variable(slot.variable), slot.offset_in_record, slot.slot_len));
+            let padding = self
+                .arrays()
+                .padding(slot.variable)
+                .map(|p| (p, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len));
+            let variable =
+                Some((self.arrays().variable(slot.variable), slot.offset_in_record, slot.slot_len));
             for (info, offset, len) in variable.into_iter().chain(padding).filter(|c| c.2 > 0) {
                 let total = info.total_bytes();
                 // What of this column lies in the range: its first and last slot may be cut.

@@ -34,11 +34,23 @@ impl ClassicFile {
                 Parse::Done(header, header_len) => {
                     let end = usize::try_from(header_len).expect("the header lies in the prefix");
                     let layout = Layout::new(&header, header_len, len)?;
-                    return Ok(ClassicFile { source, header: *header, header_bytes: prefix[..end].to_vec(), layout });
+                    return Ok(ClassicFile {
+                        source,
+                        header: *header,
+                        header_bytes: prefix[..end].to_vec(),
+                        layout,
+                    });
                 }
                 Parse::Incomplete { at_least } => {
                     if at_least > limits.header_len {
-                        return Err(FormatError::limit("header", None, "length", limits.header_len, at_least).into());
+                        return Err(FormatError::limit(
+                            "header",
+                            None,
+                            "length",
+                            limits.header_len,
+                            at_least,
+                        )
+                        .into());
                     }
                     // The parser asks only for what the file has.
                     take = at_least.max(take.saturating_mul(2)).min(len).min(limits.header_len);
@@ -73,7 +85,9 @@ impl ClassicFile {
     /// A range that is not in the file.
     pub fn read_array_bytes(&self, array: ArrayId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
-            let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file"))))?;
+            let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| {
+                Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file")))
+            })?;
             let n = usize::try_from(run).map_or(out.len(), |n| n.min(out.len()));
             let (here, rest) = out.split_at_mut(n);
             self.source.read_into(offset, here)?;

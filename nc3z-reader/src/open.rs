@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::source::{ByteSource, SharedSource};
 use bytes::Bytes;
 use nc3z_format::archive::{
-    ArrayId, Head, HeadParts, Metadata, SUPERBLOCK_LEN, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer,
-    VariableTable,
+    ArrayId, Head, HeadParts, Metadata, SUPERBLOCK_LEN, SectionKind, SectionTable, Superblock, TRAILER_LEN,
+    Trailer, VariableTable,
 };
 use nc3z_format::arrays::{Arrays, padded_variables};
 use nc3z_format::classic::{Layout, Parsed};
@@ -49,7 +49,8 @@ impl<'a> Tail<'a> {
     }
 
     fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
-        let outside = || FormatError::truncated(what, offset, "section", len, self.source.len().saturating_sub(offset));
+        let outside =
+            || FormatError::truncated(what, offset, "section", len, self.source.len().saturating_sub(offset));
         if offset.checked_add(len).is_none_or(|end| end > self.source.len()) {
             return Err(outside().into());
         }
@@ -126,8 +127,14 @@ impl Parts {
         let layout = Layout::new(&header, header_len, original_len)?;
         let ranks: Vec<usize> = header.variables.iter().map(|v| v.dimensions.len()).collect();
         let head: Head = head.layouts(&ranks, padded_variables(&layout).len())?;
-        let arrays =
-            Arrays::new(&header, &layout, &head.layouts, &head.padding_tile_lens, head.gap_tile_len, &limits)?;
+        let arrays = Arrays::new(
+            &header,
+            &layout,
+            &head.layouts,
+            &head.padding_tile_lens,
+            head.gap_tile_len,
+            &limits,
+        )?;
         check_table(&table, &arrays)?;
         let mut chains = head.chains.clone();
         chains.extend(metadata.chains.iter().cloned());
@@ -180,7 +187,12 @@ fn check_table(table: &VariableTable, arrays: &Arrays) -> Result<()> {
     Ok(())
 }
 
-fn disagree(section: &str, what: &'static str, expected: impl std::fmt::Display, found: impl std::fmt::Display) -> Error {
+fn disagree(
+    section: &str,
+    what: &'static str,
+    expected: impl std::fmt::Display,
+    found: impl std::fmt::Display,
+) -> Error {
     FormatError::corrupt(section, None, what, expected, found).into()
 }
 
@@ -212,6 +224,8 @@ fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Traile
     let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
     let error = match Trailer::decode(bytes, at, &superblock.salt) {
         Ok(trailer) => return check_trailer(trailer, superblock).map(|t| (at, t)),
+        // A good trailer that needs what this build lacks: never fall back to an older one.
+        Err(e) if e.is_unsupported() => return Err(e.into()),
         Err(e) => e,
     };
     let mut end = len;
@@ -220,7 +234,7 @@ fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Traile
         // Overlap, so that a trailer on the border of two windows is seen whole.
         let stop = (end + TRAILER_LEN as u64).min(len);
         let window = tail.range(begin, stop - begin, "archive")?;
-        if let Some((offset, trailer)) = Trailer::find_last(&window, begin, &superblock.salt) {
+        if let Some((offset, trailer)) = Trailer::find_last(&window, begin, &superblock.salt)? {
             return check_trailer(trailer, superblock).map(|t| (offset, t));
         }
         end = begin;

@@ -106,7 +106,8 @@ impl Rebuild<'_> {
                 info.linear_tile_len().map(|tile| {
                     let done = (target - offset) / tile * tile;
                     // At least one tile further than the window's begin.
-                    let done = if offset + done > begin { done } else { (begin - offset) / tile * tile + tile };
+                    let done =
+                        if offset + done > begin { done } else { (begin - offset) / tile * tile + tile };
                     (offset + done).min(offset + info.total_bytes())
                 })
             }
@@ -130,7 +131,7 @@ impl Rebuild<'_> {
             let take = usize::try_from(segment.end() - at).map_or(rest.len(), |n| n.min(rest.len()));
             let (here, after) = rest.split_at_mut(take);
             rest = after;
-            self.cut(at, segment, here, &mut pieces, &mut strided)?;
+            self.cut(at, segment, here, &mut pieces, &mut strided);
             at += take as u64;
         }
         self.run(pieces)?;
@@ -152,8 +153,7 @@ impl Rebuild<'_> {
         out: &'w mut [u8],
         pieces: &mut Vec<Piece<'w>>,
         strided: &mut Vec<(u64, u64)>,
-    ) -> Result<()>
-    where
+    ) where
         Self: 'w,
     {
         let inner = &self.archive.inner;
@@ -163,23 +163,35 @@ impl Rebuild<'_> {
                 out.copy_from_slice(&inner.head.header[from..from + out.len()]);
             }
             SegmentKind::Fixed(var) => {
-                pieces.push(Piece { info: self.archive.inner.arrays.variable(var), first: at - segment.offset, out });
+                pieces.push(Piece {
+                    info: self.archive.inner.arrays.variable(var),
+                    first: at - segment.offset,
+                    out,
+                });
             }
             SegmentKind::Gap => {
                 let (first, _) = inner.layout.gaps.position(at).expect("gap segments are residue");
                 pieces.push(Piece { info: self.archive.inner.arrays.gap(), first, out });
             }
             SegmentKind::Records => {
-                let records = inner.layout.records.as_ref().expect("a record segment exists only where records are regular");
+                let records = inner
+                    .layout
+                    .records
+                    .as_ref()
+                    .expect("a record segment exists only where records are regular");
                 strided.push((at, at + out.len() as u64));
                 self.cut_long_slots(records, at, out, pieces);
             }
         }
-        Ok(())
     }
 
-    fn cut_long_slots<'w>(&self, records: &Records, begin: u64, out: &'w mut [u8], pieces: &mut Vec<Piece<'w>>)
-    where
+    fn cut_long_slots<'w>(
+        &self,
+        records: &Records,
+        begin: u64,
+        out: &'w mut [u8],
+        pieces: &mut Vec<Piece<'w>>,
+    ) where
         Self: 'w,
     {
         let arrays = &self.archive.inner.arrays;
@@ -285,7 +297,8 @@ impl Rebuild<'_> {
         if !head.is_empty() {
             columns.iter().for_each(|c| c.copy(held, records, begin, head));
         }
-        let per_part = (body.len() / stride.max(1) / (2 * rayon::current_num_threads())).max(1).saturating_mul(stride);
+        let per_part =
+            (body.len() / stride.max(1) / (2 * rayon::current_num_threads())).max(1).saturating_mul(stride);
         let body_begin = begin + lead as u64;
         body.par_chunks_mut(per_part.max(1)).enumerate().for_each(|(i, part)| {
             let at = body_begin + (i * per_part) as u64;
@@ -358,7 +371,13 @@ fn short_columns<'a>(archive: &'a Archive, records: &Records) -> Vec<ShortColumn
 
 impl ShortColumn<'_> {
     /// Copies this column into a part of the record region that begins at `begin` of the file.
-    fn copy(&self, held: &HashMap<(ArrayId, u64), Arc<Vec<u8>>>, records: &Records, begin: u64, out: &mut [u8]) {
+    fn copy(
+        &self,
+        held: &HashMap<(ArrayId, u64), Arc<Vec<u8>>>,
+        records: &Records,
+        begin: u64,
+        out: &mut [u8],
+    ) {
         let tile_len = self.info.linear_tile_len().expect("is_piece: columns have linear tiles");
         let total = self.info.total_bytes();
         let stride = records.stride;

@@ -31,7 +31,8 @@ impl Archive {
     /// of no use.
     pub fn restore_to_file(&self, file: &File, path: &Path, monitor: &dyn Monitor) -> Result<Restored> {
         let io = |e| Error::io("write", Some(path), e);
-        let restored = self.digest_windows(monitor, &mut |at, bytes| write_sparse(file, at, bytes).map_err(io))?;
+        let restored =
+            self.digest_windows(monitor, &mut |at, bytes| write_sparse(file, at, bytes).map_err(io))?;
         file.set_len(restored.len).map_err(io)?;
         self.check_digest(restored)
     }
@@ -74,7 +75,9 @@ impl Archive {
     fn check_digest(&self, mut restored: Restored) -> Result<Restored> {
         if let Digest::Sha256(expected) = self.digest() {
             if expected != restored.sha256 {
-                return Err(ErrorKind::Digest { expected: hex(&expected), found: hex(&restored.sha256) }.into());
+                return Err(
+                    ErrorKind::Digest { expected: hex(&expected), found: hex(&restored.sha256) }.into()
+                );
             }
             restored.matches_record = true;
         }
@@ -104,7 +107,11 @@ fn is_zero(bytes: &[u8]) -> bool {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
 }
 
 #[cfg(test)]

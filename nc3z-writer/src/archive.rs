@@ -45,12 +45,17 @@ pub struct Archived {
 /// # Errors
 /// The input is not a classic netCDF file, or changed meanwhile; the output exists or cannot be written; the proof
 /// failed; the monitor cancelled. There is then no output that was not there before.
-pub fn archive_file(input: &Path, output: &Path, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Archived> {
+pub fn archive_file(
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
     let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
-    archive_open_file(file, input, output, options, monitor)
+    archive_opened(file, input, output, true, options, monitor)
 }
 
-/// The same for an open file; `input` is for messages. For pipes that were spooled.
+/// The same for an open file, a pipe that was spooled: mode and time are not taken over. `input` is for messages.
 ///
 /// # Errors
 /// As [`archive_file`].
@@ -58,6 +63,17 @@ pub fn archive_open_file(
     file: File,
     input: &Path,
     output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
+    archive_opened(file, input, output, false, options, monitor)
+}
+
+fn archive_opened(
+    file: File,
+    input: &Path,
+    output: &Path,
+    keep_attributes: bool,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
@@ -69,9 +85,12 @@ pub fn archive_open_file(
     let shared: SharedSource = source.clone();
     let classic = ClassicFile::from_source(shared, &Limits::default())?;
     let target = AtomicFile::create(output, options.force)?;
-    let unsealed = write_unsealed(&classic, &target, options, monitor)?;
+    let unsealed = write_unsealed(&classic, &target, options, monitor)
+        .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?;
     let sha256 = if options.verify {
-        prove(&classic, &target, &unsealed, input, monitor)?
+        // Where the source changed meanwhile, that is the news, not the difference it made.
+        prove(&classic, &target, &unsealed, input, monitor)
+            .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?
     } else {
         hash(&**classic.source(), monitor)?
     };
@@ -87,7 +106,7 @@ pub fn archive_open_file(
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());
     }
-    target.commit(Some(&before))?;
+    target.commit(keep_attributes.then_some(&before))?;
     let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
     Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
 }
@@ -100,8 +119,14 @@ fn write_unsealed(
 ) -> Result<Unsealed> {
     let (header, layout) = (classic.header(), classic.layout());
     let partition = Partition::new(layout, options);
-    let arrays =
-        Arrays::new(header, layout, &partition.variables, &partition.paddings, partition.gap, &Limits::default())?;
+    let arrays = Arrays::new(
+        header,
+        layout,
+        &partition.variables,
+        &partition.paddings,
+        partition.gap,
+        &Limits::default(),
+    )?;
     let plans = Plans::new(classic, &arrays, options)?;
     let head = Head {
         header: classic.header_bytes().to_vec(),
@@ -111,7 +136,8 @@ fn write_unsealed(
         gap_tile_len: partition.gap,
     };
     let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
-    let mut writer = ArchiveWriter::start(out, target.target(), &head, classic.source().len(), options.preset)?;
+    let mut writer =
+        ArchiveWriter::start(out, target.target(), &head, classic.source().len(), options.preset)?;
     write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
     let metadata = Metadata {
         writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),

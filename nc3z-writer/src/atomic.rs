@@ -82,7 +82,8 @@ fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> R
     let wrap = |e| Error::io("set mode and time of", target, e);
     match like {
         Some(meta) => {
-            file.set_permissions(fs::Permissions::from_mode(meta.permissions().mode() & 0o777)).map_err(wrap)?;
+            file.set_permissions(fs::Permissions::from_mode(meta.permissions().mode() & 0o777))
+                .map_err(wrap)?;
             if let Ok(modified) = meta.modified() {
                 file.set_modified(modified).map_err(wrap)?;
             }

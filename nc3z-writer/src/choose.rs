@@ -5,10 +5,10 @@
 
 use crate::error::Result;
 use crate::options::{PACK_LEN, Preset};
+use nc3z_format::NcType;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, TileCoder, TileShape, encode_tile, words_of};
 use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Word};
-use nc3z_format::NcType;
 use std::sync::Arc;
 
 /// Samples of each array, and the most bytes of each.
@@ -142,8 +142,11 @@ fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePl
     };
     let geometry = info.tiling.geometry(0)?;
     let or_none = |n: Option<u64>| n.unwrap_or(0);
-    let geometry =
-        num::Geometry { row: or_none(geometry.row), plane: or_none(geometry.plane), volume: or_none(geometry.volume) };
+    let geometry = num::Geometry {
+        row: or_none(geometry.row),
+        plane: or_none(geometry.plane),
+        volume: or_none(geometry.volume),
+    };
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
@@ -154,7 +157,14 @@ fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePl
         if let Some(dictionary) = builder.finish(info.ty) {
             let dictionary = Arc::new(dictionary);
             let elements = info.tiling.present();
-            found = num::choose_with(&samples, info.ty, &geometry, effort, &fills, Some((&dictionary, elements)))?;
+            found = num::choose_with(
+                &samples,
+                info.ty,
+                &geometry,
+                effort,
+                &fills,
+                Some((&dictionary, elements)),
+            )?;
         }
     }
     Ok(found.plans.into_iter().next().unwrap_or_default())

@@ -6,7 +6,9 @@ use crate::gather::RawTile;
 use crate::options::PACK_LEN;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Scratch, TileCoder, TileShape, encode_bytes, encode_tile as encode_payload};
+use nc3z_format::codec::{
+    ChainSpec, Scratch, TileCoder, TileShape, encode_bytes, encode_tile as encode_payload,
+};
 
 /// What is stored of one tile.
 #[derive(Debug)]

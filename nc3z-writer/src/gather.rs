@@ -44,7 +44,8 @@ pub(crate) fn gather(
                 }
             }
             SegmentKind::Records => {
-                let records = layout.records.as_ref().expect("a record segment exists only where records are regular");
+                let records =
+                    layout.records.as_ref().expect("a record segment exists only where records are regular");
                 gather_records(&mut reader, records, arrays, sink)?;
             }
             SegmentKind::Header | SegmentKind::Gap => {}
@@ -125,9 +126,9 @@ fn columns<'a>(records: &Records, arrays: &'a Arrays) -> Result<Vec<Column<'a>>>
     let mut columns = Vec::with_capacity(records.slots.len() * 2);
     for slot in &records.slots {
         let variable = Some((arrays.variable(slot.variable), slot.offset_in_record, slot.slot_len));
-        let padding = arrays.padding(slot.variable).map(|info| {
-            (info, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len)
-        });
+        let padding = arrays
+            .padding(slot.variable)
+            .map(|info| (info, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len));
         for (info, offset, len) in variable.into_iter().chain(padding) {
             let left = info.total_bytes();
             columns.push(Column { info, offset, len, left, open: OpenTile::new(info)? });
@@ -158,16 +159,23 @@ impl Column<'_> {
     }
 
     /// Copies this column's bytes out of a window of whole records (the last may be cut).
-    fn scatter(&mut self, window: &[u8], stride: usize, sink: &mut dyn FnMut(RawTile) -> Result<()>) -> Result<()> {
+    fn scatter(
+        &mut self,
+        window: &[u8],
+        stride: usize,
+        sink: &mut dyn FnMut(RawTile) -> Result<()>,
+    ) -> Result<()> {
         let offset = usize::try_from(self.offset).expect("inside a record of at most WINDOW_LEN");
         let slot = usize::try_from(self.len).expect("inside a record of at most WINDOW_LEN");
         let mut at = offset;
         while at < window.len() && self.left > 0 {
             // Whole slots that fit in the open tile are copied in one tight loop.
-            let whole = if slot == 0 { 0 } else { self.open.room() / slot };
+            let whole = self.open.room().checked_div(slot).unwrap_or(0);
             let here = (window.len() - at).div_ceil(stride).min(whole);
             let left = usize::try_from(self.left / self.len.max(1)).unwrap_or(usize::MAX);
-            let n = here.min(left).min((window.len() - at).saturating_sub(slot) / stride + usize::from(window.len() - at >= slot));
+            let n = here.min(left).min(
+                (window.len() - at).saturating_sub(slot) / stride + usize::from(window.len() - at >= slot),
+            );
             if n > 0 {
                 copy_slots(&window[at..], stride, slot, self.open.take(n * slot));
                 at += n * stride;

@@ -1,9 +1,9 @@
 //! How arrays are cut into tiles: sizes and alignment, from shapes alone (pure).
 
 use crate::options::{RECORD_TILES_LEN, WriterOptions};
-use nc3z_format::classic::Layout;
 use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::arrays::padded_variables;
+use nc3z_format::classic::Layout;
 
 /// The tile layouts of one archive, as the head copy stores them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,8 @@ impl Partition {
     /// Cuts all arrays of a classic file.
     pub(crate) fn new(layout: &Layout, options: &WriterOptions) -> Self {
         let padded: Vec<u64> = padded_variables(layout).into_iter().map(|(_, len)| len).collect();
-        let record_arrays = layout.variables.iter().filter(|v| v.is_record && v.present > 0).count() + padded.len();
+        let record_arrays =
+            layout.variables.iter().filter(|v| v.is_record && v.present > 0).count() + padded.len();
         // All open tiles of the interleaved arrays fit in RECORD_TILES_LEN together, however many there are.
         let record_cap = (RECORD_TILES_LEN / (record_arrays.max(1) as u64)).max(1);
         let variables = layout
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn tiles_are_whole_planes_where_planes_fit_and_rows_where_only_rows_do() {
-        assert_eq!(aligned_len(&[12, 90, 180], 12 * 90 * 180, 262_144), 262_144 / 16_200 * 16_200);
+        assert_eq!(aligned_len(&[120, 90, 180], 120 * 90 * 180, 262_144), 16 * 16_200);
         assert_eq!(aligned_len(&[10, 1000, 1000], 10_000_000, 262_144), 262_000);
         assert_eq!(aligned_len(&[3, 1_000_000], 3_000_000, 262_144), 262_144);
         assert_eq!(aligned_len(&[], 1, 262_144), 1);

@@ -136,7 +136,7 @@ pub(crate) fn write_tiles<W: Write>(
     for (array, plan) in &plans.by_array {
         if let (Role::Variable(v), Some(dictionary)) = (array.role(), plan.dictionary()) {
             let ty = arrays.variable(VarId(v)).ty;
-            writer.put_definition(v, 0, dictionary.encode_definition(ty)?)?;
+            writer.put_definition(v, 0, &dictionary.encode_definition(ty)?)?;
         }
     }
     let limit = batch_len(options);
@@ -151,7 +151,8 @@ pub(crate) fn write_tiles<W: Write>(
             let info: &ArrayInfo = arrays.get(raw.array).expect("tiles come from known arrays");
             encode_tile(raw, info, &plans.by_array[&info.id], plans.table.chains(), scratch)
         };
-        let encoded: Vec<_> = std::mem::take(batch).into_par_iter().map_init(Scratch::default, encode).collect();
+        let encoded: Vec<_> =
+            std::mem::take(batch).into_par_iter().map_init(Scratch::default, encode).collect();
         for tile in encoded {
             writer.put(tile?)?;
         }

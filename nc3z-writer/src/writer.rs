@@ -4,9 +4,9 @@ use crate::encode::{EncodedTile, Form};
 use crate::error::{Error, Result};
 use crate::options::{CONTAINER_LEN, Preset};
 use nc3z_format::archive::{
-    ArrayId, BlockHeader, BlockKind, ConstantsBuilder, ContainerBuilder, DigestState, Head, INLINE_MAX, IndexEntry,
-    Metadata, PageTreeBuilder, Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable,
-    Superblock, Trailer, VariableTable, align8, encode_section,
+    ArrayId, BlockHeader, BlockKind, ConstantsBuilder, ContainerBuilder, DigestState, Head, INLINE_MAX,
+    IndexEntry, Metadata, PageTreeBuilder, Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry,
+    SectionKind, SectionTable, Superblock, Trailer, VariableTable, align8, encode_section,
 };
 use nc3z_format::codec::{ChainSpec, Scratch, encode_bytes};
 use std::collections::BTreeMap;
@@ -55,7 +55,13 @@ pub(crate) struct Unsealed {
 
 impl<'a, W: Write> ArchiveWriter<'a, W> {
     /// Writes superblock and head copy.
-    pub(crate) fn start(out: W, path: &'a Path, head: &Head, original_len: u64, preset: Preset) -> Result<Self> {
+    pub(crate) fn start(
+        out: W,
+        path: &'a Path,
+        head: &Head,
+        original_len: u64,
+        preset: Preset,
+    ) -> Result<Self> {
         let salt = Salt::new(&head.header, original_len);
         let (bytes, decoded_len) = head.store()?;
         let crc = crc32fast::hash(&bytes);
@@ -118,7 +124,8 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
                 }
             }
             Form::Block { chain, payload } => {
-                let header = self.header(BlockKind::Tile, array, tile, chain, decoded_len, decoded_crc, &payload);
+                let header =
+                    block_header(BlockKind::Tile, array, tile, chain, decoded_len, decoded_crc, &payload);
                 let (offset, check) = self.block(&header, &payload)?;
                 self.set(array, tile, IndexEntry::Stored { offset, len: header.stored_len, chain, check });
             }
@@ -127,39 +134,15 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
     }
 
     /// Writes a definition of a variable; definitions come before the tiles that need them.
-    pub(crate) fn put_definition(&mut self, variable: u32, number: u64, bytes: Vec<u8>) -> Result<()> {
+    pub(crate) fn put_definition(&mut self, variable: u32, number: u64, bytes: &[u8]) -> Result<()> {
         let array = ArrayId::definitions(variable);
         self.declare(array, 1);
         let len = u32::try_from(bytes.len()).expect("a definition has at most 65,536 values");
-        let crc = crc32fast::hash(&bytes);
-        let header = self.header(BlockKind::Definition, array, number, 0, len, crc, &bytes);
-        let (offset, check) = self.block(&header, &bytes)?;
+        let crc = crc32fast::hash(bytes);
+        let header = block_header(BlockKind::Definition, array, number, 0, len, crc, bytes);
+        let (offset, check) = self.block(&header, bytes)?;
         self.set(array, number, IndexEntry::Stored { offset, len, chain: 0, check });
         Ok(())
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "these are the fields of the block header")]
-    fn header(
-        &self,
-        kind: BlockKind,
-        array: ArrayId,
-        tile: u64,
-        chain: u16,
-        decoded_len: u32,
-        decoded_crc: u32,
-        payload: &[u8],
-    ) -> BlockHeader {
-        BlockHeader {
-            generation: 1,
-            array,
-            kind,
-            chain,
-            tile,
-            decoded_len,
-            stored_len: u32::try_from(payload.len()).expect("payloads are not larger than their tile"),
-            payload_crc: BlockHeader::payload_crc(array, tile, payload),
-            decoded_crc,
-        }
     }
 
     /// Writes a block; gives its offset and header CRC.
@@ -182,7 +165,8 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         };
         let wanted = nc3z_format::codec::StageSpec::Zstd { level };
         // The decoder needs no level: any chain that is just zstd serves.
-        let chain = self.chains.iter().position(|c| matches!(c.0[..], [nc3z_format::codec::StageSpec::Zstd { .. }]));
+        let chain =
+            self.chains.iter().position(|c| matches!(c.0[..], [nc3z_format::codec::StageSpec::Zstd { .. }]));
         let mut payload = Vec::new();
         let mut number_of = 0;
         if let Some(at) = chain {
@@ -194,7 +178,7 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         }
         let len = u32::try_from(decoded.len()).expect("containers and lists are about a MiB at most");
         let crc = crc32fast::hash(decoded);
-        let header = self.header(kind, array, number, number_of, len, crc, &payload);
+        let header = block_header(kind, array, number, number_of, len, crc, &payload);
         Ok(self.block(&header, &payload)?.0)
     }
 
@@ -203,9 +187,12 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
             return Ok(());
         }
         let (decoded, starts) = std::mem::take(&mut self.container).finish();
-        let offset = self.bytes_block(BlockKind::Container, ArrayId::CONTAINERS, self.containers, &decoded)?;
+        let offset =
+            self.bytes_block(BlockKind::Container, ArrayId::CONTAINERS, self.containers, &decoded)?;
         self.containers += 1;
-        for ((array, tile, chain, check, len), start) in std::mem::take(&mut self.members).into_iter().zip(starts) {
+        for ((array, tile, chain, check, len), start) in
+            std::mem::take(&mut self.members).into_iter().zip(starts)
+        {
             self.set(array, tile, IndexEntry::Packed { offset, start, len, chain, check });
         }
         Ok(())
@@ -316,6 +303,28 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         let (encoding, stored) = encode_section(decoded)?;
         self.out.write(&stored)?;
         Ok(SectionEntry { kind, encoding, crc: crc32fast::hash(&stored), offset, len: stored.len() as u64 })
+    }
+}
+
+fn block_header(
+    kind: BlockKind,
+    array: ArrayId,
+    tile: u64,
+    chain: u16,
+    decoded_len: u32,
+    decoded_crc: u32,
+    payload: &[u8],
+) -> BlockHeader {
+    BlockHeader {
+        generation: 1,
+        array,
+        kind,
+        chain,
+        tile,
+        decoded_len,
+        stored_len: u32::try_from(payload.len()).expect("payloads are not larger than their tile"),
+        payload_crc: BlockHeader::payload_crc(array, tile, payload),
+        decoded_crc,
     }
 }
 

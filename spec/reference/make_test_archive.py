@@ -16,6 +16,7 @@ import zlib
 
 import zstandard
 
+from nc3z_num import BYTE, Type, geometry_of
 from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, MAGIC, PACKED,
                       PAGE_FAN, PAGE_LEAF, PAGE_SIZE, STORED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, TRAILER_END,
                       TRAILER_MARKER, TYPE_SIZES, Classic, Header, Layout, Refused, Tiles, crc32, product, salted_crc,
@@ -39,7 +40,26 @@ def compact(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
 
 
-def encode(data, chain):
+def encode_num(data, kind, geometry):
+    """The plainest payload of nc3z.num that depends on the tile's geometry: all strides there are, then planes."""
+    size, mask, n = kind.size, kind.all, len(data) // kind.size
+    values = kind.keys([int.from_bytes(data[i:i + size], "big") for i in range(0, len(data), size)])
+    flags, parts = 0, []
+    if n > 1:
+        flags, base = 1, values[0].to_bytes(size, "little")
+        out = [0] + [a - b & mask for a, b in zip(values[1:], values)]
+        for i, s in enumerate(geometry):
+            if 1 < s < n:
+                flags |= 2 << i
+                out = out[:s] + [a - b & mask for a, b in zip(out[s:], out)]
+        values = [(r << 1 ^ -(r >> kind.bits - 1)) & mask for r in out]
+        parts = [varint(size), base]
+    little = b"".join(v.to_bytes(size, "little") for v in values)
+    planes = zstandard.ZstdCompressor(level=3).compress(shuffle(little, size))
+    return bytes([1, 0, flags | 2 << 4]) + b"".join(parts) + planes
+
+
+def encode(data, chain, kind=None, geometry=None):
     for step in chain:
         if step["id"] == "shuffle":
             data = shuffle(data, step["elementsize"])
@@ -47,6 +67,8 @@ def encode(data, chain):
             data = zstandard.ZstdCompressor(level=step["level"]).compress(data)
         elif step["id"] == "zlib":
             data = zlib.compress(data, step["level"])
+        elif step == {"id": "nc3z.num"} and kind:
+            data = encode_num(data, kind, geometry)
         else:
             raise Refused(f"cannot encode {step['id']}")
     return data
@@ -113,7 +135,7 @@ class Producer:
         for id, tile, chain, stored, _ in self.waiting:
             directory += varint(id) + varint(tile) + varint(chain) + varint(len(stored))
         decoded = struct.pack("<I", len(directory)) + directory + b"".join(w[3] for w in self.waiting)
-        chain = min(1, len(self.chains) - 1)
+        chain = next((i for i, c in enumerate(self.chains) if c and c[-1]["id"] != "nc3z.num"), 0)
         number = self.numbers[CONTAINERS]
         self.numbers[CONTAINERS] += 1
         at, _ = self.block(CONTAINERS, 1, chain, number, decoded, encode(decoded, self.chains[chain]))
@@ -133,7 +155,10 @@ class Producer:
                 self.constants.append([id, tile, 1, data[:size]])
             return
         chain = (id + tile) % len(self.chains)      # any will do; so all of them are used
-        stored = encode(data, self.chains[chain])
+        array, layout = self.classic.arrays[id], self.layouts[id]
+        shape = array.shape if layout.kind == 0 else Tiles(array, layout).shape(tile)
+        kind = Type(self.header.vars[id].type if id < len(self.header.vars) else BYTE)
+        stored = encode(data, self.chains[chain], kind, geometry_of(shape))
         if len(stored) < PACK_BELOW and not self.options.no_pack:
             self.waiting.append((id, tile, chain, stored, crc32(data)))
             self.entries[id].append(None)

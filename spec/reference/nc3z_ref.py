@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A small reader of nc3z archives, written from the text of spec/archive.md alone.
+"""A small reader of nc3z archives, written from the text of spec/archive.md alone; nc3z_num.py beside
+it does the same for spec/num.md.
 
 It exists to prove that the text suffices and to be a way out when every other program is gone, so it is plain Python
 (standard library and `zstandard`), checks every rule it can, and is not fast. Section numbers are those of the text.
@@ -518,6 +519,7 @@ class Archive:
         self._table()
         self._metadata()
         self._containers = {}
+        self.dictionaries = {}  # of nc3z.num, by variable and definition
         self.seen = 0           # blocks whose payload was read
 
     def slice(self, offset, length, what):
@@ -624,8 +626,7 @@ class Archive:
 
     def _head(self):
         decoded = self.head_copy()
-        if S_HEAD in self.section:
-            need(self.section_bytes(S_HEAD) == decoded, "head section: differs from the head copy")
+        need(self.section_bytes(S_HEAD) == decoded, "head section: differs from the head copy")
         head, self.header, header_bytes, self.chains = parse_head(decoded)
         digest = hashlib.sha256(hashlib.sha256(header_bytes).digest() + struct.pack("<Q", self.length)).digest()
         need(digest[:8] == self.salt, "superblock: salt does not belong to this header and length")
@@ -753,6 +754,7 @@ class Archive:
         steps = self.chains[chain]
         for step in reversed(steps):
             name = step["id"]
+            need(name == "shuffle" or step is steps[-1], f"{what}: a codec that is not the last of its chain")
             if name == "shuffle":
                 need(step.get("elementsize", 0) > 0, f"{what}: shuffle without its element size")
                 data = unshuffle(data, step["elementsize"])
@@ -761,6 +763,7 @@ class Archive:
             elif name == "zlib":
                 data = unzlib(data, length, what)
             elif name == "nc3z.num":
+                need(len(steps) == 1, f"{what}: nc3z.num is not alone in its chain")
                 data = self.decode_num(data, step, length, variable, tile)
             else:
                 raise Refused(f"{what}: unknown codec {name}")
@@ -768,11 +771,32 @@ class Archive:
         return data
 
     def decode_num(self, data, step, length, variable, tile):
+        what = f"array {variable:#x} tile {tile}"
         try:
             import nc3z_num
         except ImportError:
-            raise Refused(f"array {variable:#x} tile {tile}: nc3z.num is not here") from None
-        return nc3z_num.decode_tile(self, data, step, length, variable, tile)
+            raise Refused(f"{what}: nc3z.num is not here") from None
+        try:
+            return nc3z_num.decode_tile(self, data, step, length, variable, tile)
+        except nc3z_num.Refused as error:
+            raise Corrupt(f"{what}: {error}") from error
+        except nc3z_num.Unsupported as error:
+            raise Refused(f"{what}: {error}") from error
+
+    def definition(self, variable, number):
+        """The decoded bytes of a variable's definition."""
+        what = f"definition {number} of variable {variable}"
+        id = DEFINITIONS + variable
+        need(id in self.rows and number < self.rows[id].count, f"{what}: missing")
+        entry = self.entry(id, number)
+        need(entry.kind == STORED, f"{what}: not a block")
+        block = self.block_at(entry.offset)
+        need(block, f"{what}: no block at {entry.offset}")
+        need(block.header_crc == entry.check, f"{what}: the block is not the one the index means")
+        need((block.kind, block.variable, block.tile, block.chain, block.stored_length)
+             == (2, id, number, entry.chain, entry.length), f"{what}: block and index disagree")
+        need(block.chain == 0, f"{what}: chain {block.chain}")
+        return self.decode_block(block)
 
     # ------------------------------------------------------------ section 8: tiles
 

@@ -1,16 +1,16 @@
 //! `nc3z archive`.
 
 use super::targets::{self, Job, Naming};
-use crate::args::{ArchiveArgs, Color, PresetArg};
+use crate::args::{ArchiveArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_writer::{Archived, Preset, WriterOptions, archive_file, archive_open_file};
-use rayon::prelude::*;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Archives all inputs; a failure in one does not stop the others.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
@@ -21,18 +21,10 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     let rename = |p: &Path| Ok(targets::archive_name(p));
     let naming = Naming { rename: &rename, wanted: &looks_classic };
     let found = targets::pair(&args.inputs, args.output.as_deref(), args.recursive, &naming)?;
-    let failures: Vec<(PathBuf, Exit)> = found.failures.iter().map(|(path, e)| (path.clone(), fail(path, e))).collect();
+    let failures: Vec<(PathBuf, Exit)> =
+        found.failures.iter().map(|(path, e)| (path.clone(), fail(path, e))).collect();
     let several = found.jobs.len() + failures.len() > 1;
-    let results: Vec<(PathBuf, Exit)> = super::with_threads(args.threads, || {
-        let one = |job: &Job| {
-            if interrupted() {
-                return (job.input.clone(), Exit::Interrupted);
-            }
-            (job.input.clone(), run_one(job, args, &options).unwrap_or_else(|e| fail(&job.input, &e)))
-        };
-        // Many files share the threads among themselves; one file shares them among its tiles. Memory is then shared too.
-        found.jobs.par_iter().map(one).collect()
-    })?;
+    let results = run_jobs(&found.jobs, args, &options)?;
     let all = results.into_iter().chain(failures);
     let failed: Vec<(PathBuf, Exit)> = all.filter(|(_, exit)| *exit != Exit::Done).collect();
     if several && !failed.is_empty() {
@@ -42,9 +34,37 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
 }
 
+/// One file shares the threads among its tiles; many files share them among themselves, and the memory too.
+fn run_jobs(jobs: &[Job], args: &ArchiveArgs, options: &WriterOptions) -> Result<Vec<(PathBuf, Exit)>> {
+    let one = |job: &Job, options: &WriterOptions| {
+        if interrupted() {
+            return (job.input.clone(), Exit::Interrupted);
+        }
+        (job.input.clone(), run_one(job, args, options).unwrap_or_else(|e| fail(&job.input, &e)))
+    };
+    if let [job] = jobs {
+        return Ok(vec![super::with_threads(args.threads, || one(job, options))?]);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if args.threads == 0 { cores } else { args.threads }.min(jobs.len());
+    let options = options.clone().with_memory(args.memory / workers.max(1) as u64);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        super::with_threads(1, || {
+            let mine = std::iter::from_fn(|| jobs.get(next.fetch_add(1, Ordering::Relaxed)));
+            mine.map(|job| one(job, &options)).collect::<Vec<_>>()
+        })
+    };
+    std::thread::scope(|scope| {
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        let done = handles.into_iter().map(|h| h.join().expect("a worker's panic is this command's panic"));
+        Ok(done.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+    })
+}
+
 /// A failure of `archive` is never a corrupt archive: it is 1, or 130.
 fn fail(path: &Path, error: &anyhow::Error) -> Exit {
-    report_error(Color::Auto, Some(path), error);
+    report_error(Some(path), error);
     match of_error(error) {
         Exit::Interrupted => Exit::Interrupted,
         _ => Exit::Failed,
@@ -125,15 +145,16 @@ fn run_piped(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     };
     let progress = Progress::new(source.metadata().map_or(0, |m| m.len()) * 2, "archive".to_owned());
     let name = if from_stdin { Path::new("standard input") } else { input };
+    let named = || text::safe(&name.to_string_lossy());
     if output.as_os_str() != "-" {
-        let done = archive_open_file(source, name, output, options, &progress)?;
+        let done = archive_open_file(source, name, output, options, &progress).with_context(named)?;
         drop(progress);
         report(name, output, &done);
         return Ok(Exit::Done);
     }
     let dir = tempfile::tempdir().context("create a temporary directory for the archive")?;
     let spool = dir.path().join("archive.nc3z");
-    archive_open_file(source, name, &spool, options, &progress)?;
+    archive_open_file(source, name, &spool, options, &progress).with_context(named)?;
     let mut spooled = File::open(&spool).context("read the spooled archive")?;
     std::io::copy(&mut spooled, &mut std::io::stdout().lock()).context("write to standard output")?;
     Ok(Exit::Done)

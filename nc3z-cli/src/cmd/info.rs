@@ -1,1 +1,338 @@
-pub(crate) fn run(_: &crate::args::ReportArgs) -> anyhow::Result<crate::exit::Exit> { todo!() }
+//! `nc3z info`: what a file is, and what each variable costs.
+
+mod cost;
+
+use super::Input;
+use crate::args::ReportArgs;
+use crate::exit::Exit;
+use crate::output::json::JsonWriter;
+use crate::output::table::{Side, Table, count};
+use crate::output::{chain, text};
+use anyhow::Result;
+use cost::{Cost, Costs};
+use nc3z_format::archive::{SectionKind, forever};
+use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
+use nc3z_reader::source;
+use nc3z_reader::{Archive, Digest};
+use serde_json::{Value, json};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Bytes of the output buffer.
+const OUT_BUFFER: usize = 64 << 10;
+
+/// Reports on one file.
+pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
+    let input = open(args)?;
+    let costs = match &input {
+        Input::Archive(archive) => {
+            let source = source::open(&args.file, !args.no_mmap)?;
+            Some(in_file(&args.file, Costs::of(archive, &source))?)
+        }
+        Input::Classic(_) => None,
+    };
+    let file = text::safe(&args.file.to_string_lossy());
+    let report = match &input {
+        Input::Archive(a) => {
+            Report { file, header: a.header(), layout: a.layout(), archive: costs.map(|c| (a, c)) }
+        }
+        Input::Classic(c) => Report { file, header: c.header(), layout: c.layout(), archive: None },
+    };
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, std::io::stdout().lock());
+    if args.json {
+        report.write_json(&mut out)?;
+    } else {
+        report.write_text(&mut out)?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// Opens the file of a report; errors name it.
+pub(super) fn open(args: &ReportArgs) -> Result<Input> {
+    in_file(&args.file, super::open_input(&args.file, !args.no_mmap))
+}
+
+/// Names the file in an error that does not do so itself.
+fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
+    let name = format!("`{}`", path.display());
+    result.map_err(|e| if chain(&e).contains(&name) { e } else { e.context(name) })
+}
+
+/// All there is to say.
+struct Report<'a> {
+    file: String,
+    header: &'a Header,
+    layout: &'a Layout,
+    archive: Option<(&'a Archive, Costs)>,
+}
+
+impl Report<'_> {
+    fn kind(&self) -> String {
+        let version = self.header.version;
+        if self.archive.is_some() {
+            format!("nc3z archive of {version}")
+        } else {
+            format!("classic netCDF, {version}")
+        }
+    }
+
+    fn write_json(&self, out: &mut dyn Write) -> Result<()> {
+        let mut json = JsonWriter::new(out)?;
+        let kind = if self.archive.is_some() { "archive" } else { "classic" };
+        json.field("file", &self.file.as_str().into())?;
+        json.field("kind", &kind.into())?;
+        json.field("format", &self.header.version.to_string().into())?;
+        json.field("original_bytes", &self.layout.file_len.into())?;
+        if let Some((archive, costs)) = &self.archive {
+            archive_json(&mut json, archive, costs)?;
+        }
+        let field = match self.header.numrecs {
+            NumRecs::Count(n) => Value::from(n),
+            NumRecs::Streaming => "streaming".into(),
+        };
+        json.field("numrecs", &self.layout.numrecs.into())?;
+        json.field("numrecs_field", &field)?;
+        json.field("global_attributes", &self.header.attributes.len().into())?;
+        json.field("residue", &self.residue_json())?;
+        json.array("dimensions")?;
+        for d in &self.header.dimensions {
+            let len = if d.is_record() { self.layout.numrecs } else { d.len };
+            json.item(&json!({"name": text::name(&d.name), "length": len, "record": d.is_record()}))?;
+        }
+        json.close()?;
+        json.array("variables")?;
+        for (id, variable) in self.header.variables() {
+            json.item(&self.variable_json(id, variable))?;
+        }
+        json.close()?;
+        json.array("warnings")?;
+        for warning in &self.layout.warnings {
+            let variable = variable_of(warning).map(|v| v.0);
+            let message = text::safe(&warning.to_string());
+            json.item(&json!({"message": message, "serious": warning.is_serious(), "variable": variable}))?;
+        }
+        Ok(json.finish()?)
+    }
+
+    fn variable_json(&self, id: VarId, variable: &Variable) -> Value {
+        let place = &self.layout.variables[id.index()];
+        let dims = variable.dimensions.iter().map(|d| text::name(&self.header.dimensions[d.index()].name));
+        let original = place.present * place.element_size();
+        let mut value = json!({
+            "id": id.0, "name": text::name(&variable.name), "type": variable.ty.name(),
+            "dimensions": dims.collect::<Vec<_>>(), "shape": place.shape, "record": place.is_record,
+            "elements": place.elements, "present": place.present, "owned": place.owned,
+            "attributes": variable.attributes.len(), "original_bytes": original,
+        });
+        if let Some((archive, costs)) = &self.archive {
+            let cost = &costs.variables[id.index()];
+            (value["tiles"], value["chains"]) = cost.json(archive.chains());
+            value["stored_bytes"] = cost.bytes.into();
+            value["ratio"] = ratio(original, cost.bytes);
+        }
+        value
+    }
+
+    /// Padding bytes of all record variables inside the file.
+    fn padding_len(&self) -> u64 {
+        self.layout.variables.iter().map(|v| v.padding_present).sum()
+    }
+
+    fn residue_json(&self) -> Value {
+        let (gap, padding) = (self.layout.gaps.len(), self.padding_len());
+        let Some((archive, costs)) = &self.archive else {
+            return json!({"gap": {"original_bytes": gap}, "padding": {"original_bytes": padding}});
+        };
+        let part = |original: u64, cost: &Cost| {
+            let (tiles, chains) = cost.json(archive.chains());
+            json!({"original_bytes": original, "stored_bytes": cost.bytes, "tiles": tiles, "chains": chains})
+        };
+        json!({"gap": part(gap, &costs.gap), "padding": part(padding, &costs.padding)})
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> Result<()> {
+        writeln!(out, "{}: {}", self.file, self.kind())?;
+        let len = self.layout.file_len;
+        let mut facts = Table::new(&[("", Side::Left), ("", Side::Left)]);
+        let mut fact = |what: &str, words: String| facts.push(vec![what.to_owned(), words]);
+        match &self.archive {
+            None => fact("file", exact(len)),
+            Some((archive, costs)) => archive_facts(archive, costs, &mut fact),
+        }
+        fact("header", exact(self.layout.header_len));
+        fact("global attributes", self.header.attributes.len().to_string());
+        fact("records", self.records_words());
+        for (what, bytes, cost) in [
+            ("gap bytes", self.layout.gaps.len(), self.archive.as_ref().map(|(a, c)| (a, &c.gap))),
+            ("padding bytes", self.padding_len(), self.archive.as_ref().map(|(a, c)| (a, &c.padding))),
+        ] {
+            let stored = cost.filter(|_| bytes > 0).map(|(archive, cost)| {
+                format!(", stored in {}: {}", text::size(cost.bytes), cost.words(archive.chains()))
+            });
+            fact(what, format!("{}{}", exact(bytes), stored.unwrap_or_default()));
+        }
+        facts.print(out, "  ")?;
+        self.write_dimensions(out)?;
+        self.write_variables(out)?;
+        if !self.layout.warnings.is_empty() {
+            writeln!(out, "warnings")?;
+        }
+        for warning in &self.layout.warnings {
+            writeln!(out, "  {}", self.warning_words(warning))?;
+        }
+        Ok(())
+    }
+
+    fn records_words(&self) -> String {
+        if self.layout.record_len == 0 && self.layout.numrecs == 0 {
+            return "none".to_owned();
+        }
+        let streaming = if self.header.numrecs == NumRecs::Streaming {
+            " (streaming: from the file's length)"
+        } else {
+            ""
+        };
+        let irregular =
+            self.layout.records.is_none() && self.layout.record_len > 0 && self.layout.numrecs > 0;
+        let irregular = if irregular { ", irregular" } else { "" };
+        format!("{} of {}{irregular}{streaming}", self.layout.numrecs, text::size(self.layout.record_len))
+    }
+
+    fn write_dimensions(&self, out: &mut dyn Write) -> Result<()> {
+        writeln!(out, "{}", count(self.header.dimensions.len() as u64, "dimension"))?;
+        let mut table = Table::new(&[("", Side::Left), ("", Side::Right), ("", Side::Left)]);
+        for d in &self.header.dimensions {
+            let (len, mark) =
+                if d.is_record() { (self.layout.numrecs, "record dimension") } else { (d.len, "") };
+            table.push(vec![text::name(&d.name), len.to_string(), mark.to_owned()]);
+        }
+        Ok(table.print(out, "  ")?)
+    }
+
+    fn write_variables(&self, out: &mut dyn Write) -> Result<()> {
+        use Side::{Left, Right};
+        writeln!(out, "{}", count(self.header.variables.len() as u64, "variable"))?;
+        let mut columns = vec![("name", Left), ("type", Left), ("shape", Left), ("bytes", Right)];
+        if self.archive.is_some() {
+            columns.extend([("stored", Right), ("ratio", Right), ("tiles", Right), ("chains", Left)]);
+        }
+        let mut table = Table::new(&columns);
+        for ((id, variable), place) in self.header.variables().zip(&self.layout.variables) {
+            let dims =
+                variable.dimensions.iter().map(|d| text::name(&self.header.dimensions[d.index()].name));
+            let shape: Vec<String> =
+                dims.zip(&place.shape).map(|(name, len)| format!("{name}={len}")).collect();
+            let bytes = place.present * place.element_size();
+            let shape = if shape.is_empty() { "scalar".to_owned() } else { shape.join(" ") };
+            let mut row = vec![text::name(&variable.name), variable.ty.to_string(), shape, text::size(bytes)];
+            if let Some((archive, costs)) = &self.archive {
+                let cost = &costs.variables[id.index()];
+                let words = if place.owned { cost.words(archive.chains()) } else { "aliased".to_owned() };
+                let ratio = text::ratio(bytes, cost.bytes);
+                row.extend([text::size(cost.bytes), ratio, cost.tiles().to_string(), words]);
+            }
+            table.push(row);
+        }
+        if !self.header.variables.is_empty() {
+            table.print(out, "  ")?;
+        }
+        let packed = |(_, costs): &(_, Costs)| costs.variables.iter().any(|c| c.packed > 0);
+        if self.archive.as_ref().is_some_and(packed) {
+            writeln!(out, "  packed tiles share a block; each is charged its share of the block's bytes")?;
+        }
+        Ok(())
+    }
+
+    /// A warning with the variable's name beside its number.
+    fn warning_words(&self, warning: &Warning) -> String {
+        let words = text::safe(&warning.to_string());
+        let Some(variable) = variable_of(warning) else { return words };
+        let Some(rest) = words.strip_prefix(&format!("variable {}:", variable.0)) else { return words };
+        let name =
+            self.header.variables.get(variable.index()).map_or_else(String::new, |v| text::name(&v.name));
+        format!("variable {} ({name}):{rest}", variable.0)
+    }
+}
+
+/// `1.5 KiB (1536 bytes)`.
+fn exact(bytes: u64) -> String {
+    if bytes < 1024 { count(bytes, "byte") } else { format!("{} ({bytes} bytes)", text::size(bytes)) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the exact numbers stand beside it")]
+fn ratio(original: u64, stored: u64) -> Value {
+    if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
+}
+
+/// The variable that a warning is about.
+fn variable_of(warning: &Warning) -> Option<VarId> {
+    match *warning {
+        Warning::Short { variable, .. }
+        | Warning::BeginsPastEnd { variable, .. }
+        | Warning::Overlap { variable }
+        | Warning::Vsize { variable, .. }
+        | Warning::InnerRecordDimension { variable } => Some(variable),
+        _ => None,
+    }
+}
+
+/// What only archives have, for people.
+fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, String)) {
+    let (original, stored) = (archive.original_len(), archive.stored_len());
+    fact("original", exact(original));
+    fact("archive", format!("{}, ratio {}", exact(stored), text::ratio(original, stored)));
+    fact("overhead", format!("{} of the archive are no payload", exact(stored - costs.payload.min(stored))));
+    fact(
+        "SHA-256",
+        match archive.digest() {
+            Digest::Sha256(digest) => text::hex(&digest),
+            Digest::None => "not recorded".to_owned(),
+            Digest::Stale => "stale".to_owned(),
+        },
+    );
+    let metadata = archive.metadata();
+    fact("writer", text::safe(&metadata.writer));
+    let options = metadata.options.iter().map(|(k, v)| format!("{}={}", text::safe(k), text::safe(v)));
+    fact("options", options.collect::<Vec<_>>().join(" "));
+    fact("generation", archive.trailer().generation.to_string());
+    for (bit, words) in
+        [(forever::REQUIRED_LOSSY, "values are lossy"), (forever::REQUIRED_LOST, "holds lost tiles")]
+    {
+        if archive.trailer().required & bit != 0 {
+            fact("attention", words.to_owned());
+        }
+    }
+    if archive.torn_tail() > 0 {
+        fact("torn tail", format!("{} of a commit that did not finish", exact(archive.torn_tail())));
+    }
+}
+
+/// What only archives have, for programs.
+fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &Costs) -> Result<()> {
+    let (original, stored) = (archive.original_len(), archive.stored_len());
+    let of =
+        |kind| -> u64 { archive.sections().entries().iter().filter(|s| s.kind == kind).map(|s| s.len).sum() };
+    let (sha256, state) = match archive.digest() {
+        Digest::Sha256(digest) => (Some(text::hex(&digest)), "valid"),
+        Digest::None => (None, "none"),
+        Digest::Stale => (None, "stale"),
+    };
+    let (metadata, trailer) = (archive.metadata(), archive.trailer());
+    json.field("archive_bytes", &stored.into())?;
+    json.field("payload_bytes", &costs.payload.into())?;
+    json.field("overhead_bytes", &(stored - costs.payload.min(stored)).into())?;
+    json.field("head_bytes", &of(SectionKind::Head).into())?;
+    json.field("index_bytes", &(of(SectionKind::VariableTable) + of(SectionKind::IndexPages)).into())?;
+    json.field("ratio", &ratio(original, stored))?;
+    json.field("sha256", &sha256.into())?;
+    json.field("digest_state", &state.into())?;
+    json.field("writer", &text::safe(&metadata.writer).into())?;
+    json.field("options", &json!(metadata.options))?;
+    json.field("minor_version", &archive.superblock().minor.into())?;
+    json.field("generation", &trailer.generation.into())?;
+    json.field("lossy", &(trailer.required & forever::REQUIRED_LOSSY != 0).into())?;
+    json.field("lost_tiles", &(trailer.required & forever::REQUIRED_LOST != 0).into())?;
+    json.field("torn_tail_bytes", &archive.torn_tail().into())?;
+    Ok(())
+}

@@ -17,7 +17,7 @@ pub(crate) enum Input {
     /// An nc3z archive.
     Archive(Archive),
     /// A classic netCDF file.
-    Classic(ClassicFile),
+    Classic(Box<ClassicFile>),
 }
 
 /// Opens an archive or a classic file.
@@ -29,7 +29,7 @@ pub(crate) fn open_input(path: &Path, mapped: bool) -> Result<Input> {
     if magic == nc3z_format::archive::forever::MAGIC {
         return Ok(Input::Archive(Archive::from_source(source, &OpenOptions::default())?));
     }
-    Ok(Input::Classic(ClassicFile::from_source(source, &Limits::default())?))
+    Ok(Input::Classic(Box::new(ClassicFile::from_source(source, &Limits::default())?)))
 }
 
 /// Opens an archive.

@@ -1,7 +1,7 @@
 //! `nc3z restore`.
 
 use super::targets::{self, Job, Naming};
-use crate::args::{Color, RestoreArgs};
+use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, text};
@@ -18,13 +18,15 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| targets::restored_name(p);
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // With -o naming a file, the archive may be called anything.
-    let single = args.archives.len() == 1 && args.output.as_ref().is_some_and(|o| !o.is_dir()) && !args.archives[0].is_dir();
+    let single = args.archives.len() == 1
+        && args.output.as_ref().is_some_and(|o| !o.is_dir())
+        && !args.archives[0].is_dir();
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &named };
     let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;
     let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
     for (path, e) in &found.failures {
-        report_error(Color::Auto, Some(path), e);
+        report_error(Some(path), e);
         failed.push((path.clone(), of_error(e)));
     }
     super::with_threads(args.threads, || {
@@ -34,7 +36,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
                 break;
             }
             if let Err(e) = run_one(job, args) {
-                report_error(Color::Auto, Some(&job.input), &e);
+                report_error(Some(&job.input), &e);
                 failed.push((job.input.clone(), of_error(&e)));
             }
         }

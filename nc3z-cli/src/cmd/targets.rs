@@ -29,10 +29,18 @@ pub(crate) struct Jobs {
 }
 
 /// Pairs inputs with outputs. `output` is a file for one plain input, a directory otherwise.
-pub(crate) fn pair(inputs: &[PathBuf], output: Option<&Path>, recursive: bool, naming: &Naming<'_>) -> Result<Jobs> {
+pub(crate) fn pair(
+    inputs: &[PathBuf],
+    output: Option<&Path>,
+    recursive: bool,
+    naming: &Naming<'_>,
+) -> Result<Jobs> {
     let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
     if several && output.is_some_and(|o| o.exists() && !o.is_dir()) {
-        bail!("several inputs need a directory as output; `{}` is a file", output.unwrap_or(Path::new("")).display());
+        bail!(
+            "several inputs need a directory as output; `{}` is a file",
+            output.unwrap_or(Path::new("")).display()
+        );
     }
     let mut jobs = Jobs { jobs: Vec::new(), failures: Vec::new() };
     for input in inputs {

@@ -1,6 +1,6 @@
 //! `nc3z verify`.
 
-use crate::args::{Color, VerifyArgs};
+use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::{chain, report_error, text};
@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail};
 use nc3z_reader::Archive;
 use nc3z_reader::verify::{Report, verify};
 use serde_json::json;
+use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -17,41 +18,44 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         bail!("--against compares one archive with one original");
     }
     super::with_threads(args.threads, || {
+        let mut out = std::io::stdout().lock();
         let mut worst = Exit::Done;
         let mut reports = Vec::new();
         for path in &args.archives {
-            let (exit, report) = run_one(path, args);
+            let (exit, report) = run_one(path, args, &mut out)?;
             worst = worst.max(exit);
             reports.push(report);
         }
         if args.json {
-            println!("{}", serde_json::to_string_pretty(&reports)?);
+            writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         }
         Ok(worst)
     })?
 }
 
-fn run_one(path: &Path, args: &VerifyArgs) -> (Exit, serde_json::Value) {
+fn run_one(path: &Path, args: &VerifyArgs, out: &mut impl Write) -> Result<(Exit, serde_json::Value)> {
     let name = text::safe(&path.to_string_lossy());
     match check(path, args) {
         Ok((report, archive)) => {
             let sound = report.is_sound();
             if !args.json {
-                report.findings.iter().for_each(|f| println!("{name}: {}", text::safe(&f.message)));
+                for finding in &report.findings {
+                    writeln!(out, "{name}: {}", text::safe(&finding.message))?;
+                }
                 if sound {
-                    println!("{name}: sound, {} tiles{}", report.tiles, digest_words(&report));
+                    writeln!(out, "{name}: sound, {} tiles{}", report.tiles, digest_words(&report))?;
                 }
             }
             let findings: Vec<_> = report.findings.iter().map(|f| finding_json(f, &archive)).collect();
             let digest = report.restored.as_ref().map(|r| text::hex(&r.sha256));
             let json = json!({"archive": name, "sound": sound, "tiles": report.tiles, "sha256": digest, "findings": findings});
-            (if sound { Exit::Done } else { Exit::Corrupt }, json)
+            Ok((if sound { Exit::Done } else { Exit::Corrupt }, json))
         }
         Err(e) => {
             if !args.json {
-                report_error(Color::Auto, Some(path), &e);
+                report_error(Some(path), &e);
             }
-            (of_error(&e), json!({"archive": name, "sound": false, "error": chain(&e)}))
+            Ok((of_error(&e), json!({"archive": name, "sound": false, "error": chain(&e)})))
         }
     }
 }
@@ -79,7 +83,11 @@ fn compare(archive: &Archive, original: &Path, progress: &Progress) -> Result<()
         file.read_exact_at(&mut buffer, at).map_err(|e| CompareError(e.into()))?;
         match buffer.iter().zip(bytes).position(|(a, b)| a != b) {
             None => Ok(()),
-            Some(i) => Err(CompareError(anyhow::anyhow!("`{}` differs at byte {}", original.display(), at + i as u64))),
+            Some(i) => Err(CompareError(anyhow::anyhow!(
+                "`{}` differs at byte {}",
+                original.display(),
+                at + i as u64
+            ))),
         }
     })?;
     Ok(())
@@ -103,7 +111,9 @@ impl From<CompareError> for anyhow::Error {
 
 fn digest_words(report: &Report) -> String {
     match &report.restored {
-        Some(r) if r.matches_record => format!(", original {} with SHA-256 {} as recorded", text::size(r.len), text::hex(&r.sha256)),
+        Some(r) if r.matches_record => {
+            format!(", original {} with SHA-256 {} as recorded", text::size(r.len), text::hex(&r.sha256))
+        }
         Some(r) => format!(", original {}, no digest recorded", text::size(r.len)),
         None => String::new(),
     }

@@ -1,18 +1,30 @@
 //! What a person sees: safe names, sizes, progress, errors.
 
+pub(crate) mod json;
 pub(crate) mod progress;
+pub(crate) mod table;
 pub(crate) mod text;
 
 use crate::args::Color;
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::OnceLock;
+
+/// What the command line said of colours; set once, before anything is reported.
+static COLOR: OnceLock<Color> = OnceLock::new();
+
+/// Keeps what the command line said of colours.
+pub(crate) fn set_color(color: Color) {
+    // Only main calls this, once; a second value would change nothing that matters.
+    let _ = COLOR.set(color);
+}
 
 /// One line of standard error: the error and what caused it, control characters escaped.
-pub(crate) fn report_error(color: Color, file: Option<&Path>, error: &anyhow::Error) {
-    let coloured = match color {
-        Color::Always => true,
-        Color::Never => false,
-        Color::Auto => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
+    let coloured = match COLOR.get() {
+        Some(Color::Always) => true,
+        Some(Color::Never) => false,
+        Some(Color::Auto) | None => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
     let label = if coloured { "\x1b[1;31merror\x1b[0m" } else { "error" };
     let file = file.map_or_else(String::new, |f| format!("{}: ", text::safe(&f.to_string_lossy())));

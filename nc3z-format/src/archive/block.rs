@@ -93,9 +93,18 @@ impl BlockHeader {
         let crc = Self::header_crc(bytes);
         let expected = salt.crc(offset, &bytes[..CRC_AT]);
         if crc != expected {
-            return Err(Error::corrupt(SECTION, offset + CRC_AT as u64, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
+            return Err(Error::corrupt(
+                SECTION,
+                offset + CRC_AT as u64,
+                "CRC",
+                format!("{expected:08x}"),
+                format!("{crc:08x}"),
+            ));
         }
         let (generation, array) = (c.u32("generation")?, ArrayId(c.u32("variable")?));
+        if generation == 0 {
+            return Err(Error::corrupt(SECTION, offset + 4, "generation", "at least 1", 0));
+        }
         let kind = c.u8("kind")?;
         let kind = BlockKind::ALL.into_iter().find(|k| *k as u8 == kind);
         let kind = kind.ok_or_else(|| Error::unsupported(SECTION, offset + 12, "unknown kind of block"))?;
@@ -104,19 +113,33 @@ impl BlockHeader {
         let mut capped = |what, most: u32| {
             let at = c.offset();
             let n = c.u32(what)?;
-            if n > most { Err(Error::corrupt(SECTION, at, what, format!("at most {most}"), n)) } else { Ok(n) }
+            if n > most {
+                Err(Error::corrupt(SECTION, at, what, format!("at most {most}"), n))
+            } else {
+                Ok(n)
+            }
         };
         let decoded_len = capped("decoded length", MAX_DECODED_LEN)?;
         let stored_len = capped("stored length", MAX_STORED_LEN)?;
         let (payload_crc, decoded_crc) = (c.u32("payload CRC")?, c.u32("decoded CRC")?);
-        let header =
-            BlockHeader { generation, array, kind, chain, tile, decoded_len, stored_len, payload_crc, decoded_crc };
+        let header = BlockHeader {
+            generation,
+            array,
+            kind,
+            chain,
+            tile,
+            decoded_len,
+            stored_len,
+            payload_crc,
+            decoded_crc,
+        };
         Ok((header, crc))
     }
 
     /// The CRC field of an encoded header.
     pub fn header_crc(bytes: &[u8; BLOCK_HEADER_LEN]) -> u32 {
-        u32::from_le_bytes(bytes[CRC_AT..].try_into().expect("the last four bytes"))
+        let [.., a, b, c, d] = *bytes;
+        u32::from_le_bytes([a, b, c, d])
     }
 
     /// CRC-32 of variable, tile and payload.

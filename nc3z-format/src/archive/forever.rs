@@ -8,6 +8,10 @@ pub const MAJOR_VERSION: u16 = 0;
 pub const MINOR_VERSION: u16 = 1;
 /// Bytes of the superblock.
 pub const SUPERBLOCK_LEN: usize = 160;
+/// Where the head copy begins: no block, page, section or trailer stands before it.
+pub const HEAD_OFFSET: u64 = SUPERBLOCK_LEN as u64;
+/// Everything in an archive starts on a multiple of this.
+pub const ALIGN: u64 = 8;
 /// Bytes of the superblock before its text.
 pub const SUPERBLOCK_TEXT_AT: usize = 48;
 /// Bytes of the trailer.
@@ -58,6 +62,7 @@ mod tests {
     fn never_change_these_constants() {
         assert_eq!(MAGIC, *b"\x89NC3Z\r\n\x1a");
         assert_eq!((SUPERBLOCK_LEN, TRAILER_LEN, BLOCK_HEADER_LEN, PAGE_LEN), (160, 128, 44, 4096));
+        assert_eq!((HEAD_OFFSET, ALIGN), (160, 8));
         assert_eq!((ENTRY_LEN, ROW_LEN, SECTION_ENTRY_LEN), (24, 20, 24));
         assert_eq!((LEAF_ENTRIES, FANOUT, INLINE_MAX), (169, 509, 32));
         assert!(PAGE_HEADER_LEN as u64 + LEAF_ENTRIES * ENTRY_LEN as u64 <= PAGE_LEN as u64);

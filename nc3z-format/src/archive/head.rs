@@ -53,7 +53,9 @@ impl Head {
                 }
                 TileLayoutSpec::Chunked { shape, padded } => {
                     put_varint(&mut out, if *padded { 2 } else { 1 });
-                    shape.iter().for_each(|&n| put_varint(&mut out, n));
+                    for &len in shape {
+                        put_varint(&mut out, len);
+                    }
                 }
             }
         }
@@ -89,7 +91,7 @@ impl HeadParts {
     /// Splits the decoded form.
     ///
     /// # Errors
-    /// Damage, limits.
+    /// Damage, limits, a chain 0 other than `[]`.
     pub fn split(decoded: &[u8], limits: &Limits) -> Result<Self> {
         let mut c = Cursor::new(SECTION, 0, decoded);
         let len = c.varint_up_to("header length", decoded.len())?;
@@ -99,7 +101,12 @@ impl HeadParts {
         let header = c.split("header", len)?.to_vec();
         let len = c.varint_up_to("chain table length", decoded.len())?;
         let at = c.offset();
-        let chains = chains_from_json(c.split("chain table", len)?, limits).map_err(|e| e.within(SECTION, at))?;
+        let chains =
+            chains_from_json(c.split("chain table", len)?, limits).map_err(|e| e.within(SECTION, at))?;
+        if chains.first().is_none_or(|chain| !chain.0.is_empty()) {
+            let found = chains.first().map_or_else(|| "none".to_owned(), ToString::to_string);
+            return Err(Error::corrupt(SECTION, at, "chain 0", "[]", found));
+        }
         let rest_at = c.offset();
         Ok(HeadParts { header, chains, rest: c.rest().to_vec(), rest_at })
     }
@@ -117,6 +124,12 @@ impl HeadParts {
                 n => Ok(n),
             }
         };
+        // Each layout and each tile length is at least a byte, each chunk length too: compared before memory is asked for.
+        let least = ranks.len().saturating_add(paddings).saturating_add(1);
+        if least > c.left() {
+            let (needed, left) = (least as u64, c.left() as u64);
+            return Err(Error::truncated(SECTION, c.offset(), "tile layouts", needed - left, left));
+        }
         let mut layouts = Vec::with_capacity(ranks.len());
         for &rank in ranks {
             let at = c.offset();
@@ -146,7 +159,10 @@ mod tests {
         let head = Head {
             header: b"CDF header".to_vec(),
             chains: vec![ChainSpec::default()],
-            layouts: vec![TileLayoutSpec::Linear(300), TileLayoutSpec::Chunked { shape: vec![1, 90], padded: true }],
+            layouts: vec![
+                TileLayoutSpec::Linear(300),
+                TileLayoutSpec::Chunked { shape: vec![1, 90], padded: true },
+            ],
             padding_tile_lens: vec![5],
             gap_tile_len: 1 << 20,
         };

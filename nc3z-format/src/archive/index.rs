@@ -1,6 +1,8 @@
 //! Index entries, and the tree of pages that holds them.
 
-use super::forever::{ENTRY_LEN, FANOUT, LEAF_ENTRIES, PAGE_HEADER_LEN, PAGE_LEN};
+use super::forever::{
+    ALIGN, ENTRY_LEN, FANOUT, HEAD_OFFSET, LEAF_ENTRIES, MAX_STORED_LEN, PAGE_HEADER_LEN, PAGE_LEN,
+};
 use super::ids::ArrayId;
 use super::salt::Salt;
 use crate::bytes::Cursor;
@@ -49,7 +51,9 @@ impl IndexEntry {
     pub fn encode(&self) -> [u8; ENTRY_LEN] {
         let (kind, chain, len, place, check, start) = match *self {
             IndexEntry::Absent => (0u8, 0, 0, [0; 8], 0, 0),
-            IndexEntry::Stored { offset, len, chain, check } => (1, chain, len, offset.to_le_bytes(), check, 0),
+            IndexEntry::Stored { offset, len, chain, check } => {
+                (1, chain, len, offset.to_le_bytes(), check, 0)
+            }
             IndexEntry::Constant { value } => (2, 0, 0, value, 0, 0),
             IndexEntry::Packed { offset, start, len, chain, check } => {
                 (3, chain, len, offset.to_le_bytes(), check, start)
@@ -69,13 +73,13 @@ impl IndexEntry {
     /// Reads an entry that stands at `at` of its section; fields that its kind does not use must be zero.
     ///
     /// # Errors
-    /// Damage, an unknown kind.
+    /// Damage, an unknown kind, an offset where no block can be, a length that no block has.
     pub fn decode(bytes: &[u8; ENTRY_LEN], at: u64) -> Result<Self> {
         let mut c = Cursor::new("index entry", at, bytes);
         let kind = c.u8("kind")?;
         c.reserved(1)?;
         let (chain, len) = (c.u16("chain")?, c.u32("length")?);
-        let place: [u8; 8] = c.split("offset", 8)?.try_into().expect("8 bytes were asked for");
+        let place: [u8; 8] = c.array("offset")?;
         let offset = u64::from_le_bytes(place);
         let (check, start) = (c.u32("check")?, c.u32("start")?);
         let entry = match kind {
@@ -88,6 +92,16 @@ impl IndexEntry {
         };
         if entry.encode() != *bytes {
             return Err(Error::corrupt("index entry", at, "unused fields of this kind", 0, "not zero"));
+        }
+        if matches!(kind, 1 | 3) {
+            if offset < HEAD_OFFSET || !offset.is_multiple_of(ALIGN) {
+                let expected = "a multiple of 8 behind the superblock";
+                return Err(Error::corrupt("index entry", at.saturating_add(8), "offset", expected, offset));
+            }
+            if len > MAX_STORED_LEN {
+                let expected = format!("at most {MAX_STORED_LEN}");
+                return Err(Error::corrupt("index entry", at.saturating_add(4), "length", expected, len));
+            }
         }
         Ok(entry)
     }
@@ -132,7 +146,13 @@ impl<'a> Page<'a> {
         c.finish()?;
         let expected = salt.crc(offset, rest);
         if found != expected {
-            return Err(Error::corrupt("index page", offset, "CRC", format!("{expected:08x}"), format!("{found:08x}")));
+            return Err(Error::corrupt(
+                "index page",
+                offset,
+                "CRC",
+                format!("{expected:08x}"),
+                format!("{found:08x}"),
+            ));
         }
         Ok(())
     }
@@ -165,11 +185,14 @@ impl<'a> Page<'a> {
     /// Checks that it is the page of this array and level on the way to `tile`, and as full as `tile_count` asks for.
     ///
     /// # Errors
-    /// Another page.
+    /// Another page; no such tile.
     pub fn expect(&self, array: ArrayId, level: u16, tile: u64, tile_count: u64) -> Result<()> {
         let wrong = |what, expected: String, found: String| {
             Err(Error::corrupt("index page", self.offset, what, expected, found))
         };
+        if tile >= tile_count {
+            return Err(Error::invalid(format!("tile {tile} of {array}: it has {tile_count}")));
+        }
         if self.array != array {
             return wrong("variable", array.to_string(), self.array.to_string());
         }
@@ -211,24 +234,39 @@ impl<'a> Page<'a> {
     pub fn entry(&self, tile: u64) -> Result<IndexEntry> {
         let at = self.slot(tile, 1)?;
         let from = PAGE_HEADER_LEN + at * ENTRY_LEN;
-        let bytes = self.bytes[from..from + ENTRY_LEN].try_into().expect("ENTRY_LEN bytes");
-        IndexEntry::decode(bytes, self.offset + from as u64)
+        let mut bytes = [0; ENTRY_LEN];
+        bytes.copy_from_slice(&self.bytes[from..from + ENTRY_LEN]);
+        IndexEntry::decode(&bytes, self.offset + from as u64)
     }
 
     /// The child on the way to a tile.
     ///
     /// # Errors
-    /// A tile that is not below this page.
+    /// A tile that is not below this page; a child that does not stand before this page, as all children do, so that there
+    /// are no cycles.
     pub fn child(&self, tile: u64) -> Result<u64> {
         let at = self.slot(tile, reach(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;
-        Ok(u64::from_le_bytes(self.bytes[from..from + 8].try_into().expect("8 bytes")))
+        let child = Cursor::new("index page", self.offset, &self.bytes[from..from + 8])
+            .u64("offset of a child page")?;
+        if child < HEAD_OFFSET || !child.is_multiple_of(ALIGN) || child >= self.offset {
+            let expected = format!("a multiple of {ALIGN} from {HEAD_OFFSET}, below {}", self.offset);
+            let at = self.offset.saturating_add(from as u64);
+            return Err(Error::corrupt("index page", at, "offset of a child page", expected, child));
+        }
+        Ok(child)
     }
 
     fn slot(&self, tile: u64, each: u64) -> Result<usize> {
         let at = tile.checked_sub(self.first).map(|d| d / each).filter(|&at| at < self.count.into());
         at.and_then(|at| usize::try_from(at).ok()).ok_or_else(|| {
-            Error::corrupt("index page", self.offset, "tiles", format!("tile {tile}"), format!("{} from {}", self.count, self.first))
+            Error::corrupt(
+                "index page",
+                self.offset,
+                "tiles",
+                format!("tile {tile}"),
+                format!("{} from {}", self.count, self.first),
+            )
         })
     }
 }
@@ -262,11 +300,20 @@ impl PageTreeBuilder {
     ///
     /// # Errors
     /// What the sink says.
-    pub fn push<E>(&mut self, entry: &IndexEntry, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub fn push<E>(
+        &mut self,
+        entry: &IndexEntry,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.add(0, &entry.encode(), sink)
     }
 
-    fn add<E>(&mut self, level: usize, item: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    fn add<E>(
+        &mut self,
+        level: usize,
+        item: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         if self.open.len() == level {
             self.open.push(OpenPage { first: 0, count: 0, next: 0, body: Vec::new() });
         }
@@ -332,15 +379,15 @@ mod tests {
     use super::*;
 
     fn entry(i: u64) -> IndexEntry {
-        IndexEntry::Stored { offset: i * 8, len: 7, chain: 1, check: 9 }
+        IndexEntry::Stored { offset: 160 + i * 8, len: 7, chain: 1, check: 9 }
     }
 
-    fn find(pages: &[u8], base: u64, salt: &Salt, root: u64, tiles: u64, tile: u64) -> Result<IndexEntry> {
+    fn find(pages: &[u8], base: u64, salt: Salt, root: u64, tiles: u64, tile: u64) -> Result<IndexEntry> {
         let (mut offset, mut level) = (root, tree_height(tiles));
         loop {
             let at = usize::try_from(offset - base).unwrap();
             let bytes = &pages[at..at + PAGE_LEN];
-            Page::check(bytes, salt, offset)?;
+            Page::check(bytes, &salt, offset)?;
             let page = Page::new(bytes, offset)?;
             page.expect(ArrayId::variable(5), level, tile, tiles)?;
             if level == 0 {
@@ -367,7 +414,7 @@ mod tests {
             let root = builder.finish(&mut sink).unwrap();
             let step = (tiles / 500).max(1);
             for i in (0..tiles).step_by(usize::try_from(step).unwrap()).chain([tiles - 1]) {
-                assert_eq!(find(&pages, base, &salt, root, tiles, i).unwrap(), entry(i), "{i} of {tiles}");
+                assert_eq!(find(&pages, base, salt, root, tiles, i).unwrap(), entry(i), "{i} of {tiles}");
             }
         }
     }
@@ -396,7 +443,7 @@ mod tests {
             IndexEntry::Absent,
             entry(3),
             IndexEntry::Constant { value: [1, 2, 3, 4, 0, 0, 0, 0] },
-            IndexEntry::Packed { offset: 8, start: 9, len: 10, chain: 11, check: 12 },
+            IndexEntry::Packed { offset: 168, start: 9, len: 10, chain: 11, check: 12 },
             IndexEntry::Lost,
         ];
         for e in entries {

@@ -41,7 +41,8 @@ impl Metadata {
     /// # Errors
     /// Not JSON, or known keys of the wrong type.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
-        let wrong = |what, expected: &str, found: String| Error::corrupt(SECTION, None, what, expected, found);
+        let wrong =
+            |what, expected: &str, found: String| Error::corrupt(SECTION, None, what, expected, found);
         let value: Value =
             serde_json::from_slice(bytes).map_err(|e| wrong("content", "a JSON object", e.to_string()))?;
         let Value::Object(object) = value else {
@@ -60,10 +61,15 @@ impl Metadata {
                     }
                 }
                 ("chains", Value::Array(chains)) => {
-                    metadata.chains = chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect::<Result<_>>()?;
+                    metadata.chains =
+                        chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect::<Result<_>>()?;
                 }
                 ("writer" | "options" | "chains", v) => {
-                    return Err(wrong("writer, options or chains", "a string, an object, an array", v.to_string()));
+                    return Err(wrong(
+                        "writer, options or chains",
+                        "a string, an object, an array",
+                        v.to_string(),
+                    ));
                 }
                 (_, v) => {
                     metadata.extra.insert(key, v);

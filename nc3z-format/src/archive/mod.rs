@@ -14,6 +14,8 @@ mod metadata;
 mod salt;
 mod section;
 mod superblock;
+#[cfg(test)]
+mod tests;
 mod trailer;
 mod vartable;
 

@@ -1,9 +1,9 @@
 //! The section table, and sections' stored form.
 
-use super::forever::{SECTION_ENTRY_LEN, SUPERBLOCK_LEN};
+use super::forever::{ALIGN, HEAD_OFFSET, PAGE_LEN, SECTION_ENTRY_LEN};
 use super::salt::Salt;
 use super::trailer::Trailer;
-use crate::bytes::Cursor;
+use crate::bytes::{Cursor, reserve};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -70,13 +70,14 @@ impl SectionKind {
 
 /// How a section is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u16)]
 pub enum SectionEncoding {
     /// As it is.
-    Raw,
+    Raw = 0,
     /// One zstd frame with its content size.
-    Zstd,
-    /// As it is, with checksums of its own inside.
-    SelfChecked,
+    Zstd = 1,
+    /// As it is, with checksums of its own inside. Just for index pages, and for kinds with parity or checksums of their own.
+    SelfChecked = 2,
 }
 
 /// Where a section is.
@@ -101,14 +102,40 @@ impl SectionEntry {
     /// Damage; more than `limit` bytes.
     pub fn decode(&self, stored: &[u8], limit: u64) -> Result<Vec<u8>> {
         let name = self.kind.name();
-        let crc = crc32fast::hash(stored);
-        if self.encoding != SectionEncoding::SelfChecked && crc != self.crc {
-            return Err(Error::corrupt(name, self.offset, "CRC", format!("{:08x}", self.crc), format!("{crc:08x}")));
+        if stored.len() as u64 != self.len {
+            return Err(Error::corrupt(name, self.offset, "stored length", self.len, stored.len()));
         }
-        if self.encoding != SectionEncoding::Zstd {
-            return Ok(stored.to_vec());
+        self.check_encoding(self.offset)?;
+        if self.encoding != SectionEncoding::SelfChecked {
+            let crc = crc32fast::hash(stored);
+            if crc != self.crc {
+                let (expected, found) = (format!("{:08x}", self.crc), format!("{crc:08x}"));
+                return Err(Error::corrupt(name, self.offset, "CRC", expected, found));
+            }
         }
-        crate::codec::decode_zstd_frame(stored, limit).map_err(|e| e.within(name, self.offset))
+        if self.encoding == SectionEncoding::Zstd {
+            return crate::codec::decode_zstd_frame(stored, limit).map_err(|e| e.within(name, self.offset));
+        }
+        if self.len > limit {
+            return Err(Error::limit(name, self.offset, "length", limit, self.len));
+        }
+        let mut out = Vec::new();
+        reserve(&mut out, name, "length", stored.len())?;
+        out.extend_from_slice(stored);
+        Ok(out)
+    }
+
+    /// Index pages have checksums of their own, head, variable table and metadata have none: the encoding must say so.
+    /// Other kinds are free.
+    fn check_encoding(&self, at: u64) -> Result<()> {
+        let inside = self.encoding == SectionEncoding::SelfChecked;
+        let expected = match self.kind {
+            SectionKind::IndexPages if !inside => "2, as for index pages",
+            SectionKind::Head | SectionKind::VariableTable | SectionKind::Metadata if inside => "0 or 1",
+            _ => return Ok(()),
+        };
+        let what = format!("{} with encoding {}", self.kind.name(), self.encoding as u16);
+        Err(Error::corrupt(SECTION, at, "encoding", expected, what))
     }
 }
 
@@ -160,13 +187,8 @@ impl SectionTable {
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.0.len() * SECTION_ENTRY_LEN);
         for e in &self.0 {
-            let encoding: u16 = match e.encoding {
-                SectionEncoding::Raw => 0,
-                SectionEncoding::Zstd => 1,
-                SectionEncoding::SelfChecked => 2,
-            };
             out.extend(e.kind.code().to_le_bytes());
-            out.extend(encoding.to_le_bytes());
+            out.extend((e.encoding as u16).to_le_bytes());
             out.extend(e.crc.to_le_bytes());
             out.extend(e.offset.to_le_bytes());
             out.extend(e.len.to_le_bytes());
@@ -177,8 +199,15 @@ impl SectionTable {
     /// Reads the table that a trailer at `trailer_offset` names.
     ///
     /// # Errors
-    /// Damage; sections that overlap, leave the archive or stand askew; unknown required kinds; a kind twice.
-    pub fn decode(bytes: &[u8], trailer: &Trailer, trailer_offset: u64, salt: &Salt, limits: &Limits) -> Result<Self> {
+    /// Damage; sections that overlap, leave the archive or stand askew; unknown required kinds; a kind twice; no head,
+    /// variable table or metadata.
+    pub fn decode(
+        bytes: &[u8],
+        trailer: &Trailer,
+        trailer_offset: u64,
+        salt: &Salt,
+        limits: &Limits,
+    ) -> Result<Self> {
         let at = trailer.sections_offset;
         let crc = salt.crc(at, bytes);
         if crc != trailer.sections_crc {
@@ -197,7 +226,11 @@ impl SectionTable {
             entries.push(decode_entry(row, at + (i * SECTION_ENTRY_LEN) as u64)?);
         }
         check_places(&entries, at, trailer_offset.min(at))?;
-        Ok(SectionTable(entries))
+        let table = SectionTable(entries);
+        for kind in [SectionKind::Head, SectionKind::VariableTable, SectionKind::Metadata] {
+            table.find(kind)?;
+        }
+        Ok(table)
     }
 }
 
@@ -215,21 +248,32 @@ fn decode_entry(row: &[u8; SECTION_ENTRY_LEN], at: u64) -> Result<SectionEntry> 
     if encoding == SectionEncoding::SelfChecked && crc != 0 {
         return Err(Error::corrupt(SECTION, at + 4, "CRC of a self-checked section", 0, crc));
     }
-    if offset % 8 != 0 {
+    if !offset.is_multiple_of(ALIGN) {
         return Err(Error::corrupt(SECTION, at + 8, "offset", "a multiple of 8", offset));
     }
-    Ok(SectionEntry { kind, encoding, crc, offset, len })
+    if kind == SectionKind::IndexPages && !len.is_multiple_of(PAGE_LEN as u64) {
+        return Err(Error::corrupt(SECTION, at + 16, "length of index pages", "a multiple of 4096", len));
+    }
+    let entry = SectionEntry { kind, encoding, crc, offset, len };
+    entry.check_encoding(at + 2)?;
+    Ok(entry)
 }
 
 fn check_places(entries: &[SectionEntry], at: u64, end: u64) -> Result<()> {
     let mut places: Vec<&SectionEntry> = entries.iter().collect();
-    places.sort_by_key(|e| e.offset);
-    let mut free = SUPERBLOCK_LEN as u64;
+    places.sort_by_key(|e| (e.offset, e.len));
+    let mut free = HEAD_OFFSET;
     for e in places {
         let stop = e.offset.checked_add(e.len);
         if e.offset < free || stop.is_none_or(|s| s > end) {
             let expected = format!("{free} to {end}, apart from the others");
-            return Err(Error::corrupt(SECTION, at, "place of a section", expected, format!("{} bytes at {}", e.len, e.offset)));
+            return Err(Error::corrupt(
+                SECTION,
+                at,
+                "place of a section",
+                expected,
+                format!("{} bytes at {}", e.len, e.offset),
+            ));
         }
         free = stop.unwrap_or(end);
     }

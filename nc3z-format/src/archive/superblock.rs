@@ -52,17 +52,24 @@ impl Superblock {
         let mut c = Cursor::new(SECTION, 8, &bytes[8..]);
         let major = c.u16("major version")?;
         if major != MAJOR_VERSION {
-            let what = format!("major version {major}; this build reads {MAJOR_VERSION}. A newer nc3z may read it");
+            let what =
+                format!("major version {major}; this build reads {MAJOR_VERSION}. A newer nc3z may read it");
             return Err(Error::unsupported(SECTION, 8, what));
         }
         let minor = c.u16("minor version")?;
         c.reserved(4)?;
-        let salt = Salt(c.split("salt", 8)?.try_into().expect("8 bytes were asked for"));
+        let salt = Salt(c.array("salt")?);
         let (original_len, head_stored_len) = (c.u64("original length")?, c.u32("head stored length")?);
         let (head_decoded_len, head_crc) = (c.u32("head decoded length")?, c.u32("head CRC")?);
         let (expected, found) = (checksum(bytes), c.u32("superblock CRC")?);
         if expected != found {
-            return Err(Error::corrupt(SECTION, CRC_AT as u64, "CRC", format!("{expected:08x}"), format!("{found:08x}")));
+            return Err(Error::corrupt(
+                SECTION,
+                CRC_AT as u64,
+                "CRC",
+                format!("{expected:08x}"),
+                format!("{found:08x}"),
+            ));
         }
         Ok(Superblock { minor, salt, original_len, head_stored_len, head_decoded_len, head_crc })
     }

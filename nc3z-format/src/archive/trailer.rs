@@ -1,6 +1,8 @@
 //! The trailer: the last 128 bytes of a generation.
 
-use super::forever::{END_MARKER, KNOWN_REQUIRED, SUPERBLOCK_LEN, TRAILER_LEN, TRAILER_MARKER};
+use super::forever::{
+    ALIGN, END_MARKER, HEAD_OFFSET, KNOWN_REQUIRED, SECTION_ENTRY_LEN, TRAILER_LEN, TRAILER_MARKER,
+};
 use super::salt::Salt;
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
@@ -85,43 +87,71 @@ impl Trailer {
     /// Reads and checks the trailer at `offset` of an archive with this salt.
     ///
     /// # Errors
-    /// It is none, or not one of this archive, or damaged.
+    /// It is none, or not one of this archive, or damaged. Unsupported, where its CRC holds but it needs a feature that this
+    /// build does not know: whatever its other fields say, no older trailer may then be taken in its place.
     pub fn decode(bytes: &[u8; TRAILER_LEN], offset: u64, salt: &Salt) -> Result<Self> {
         let mut c = Cursor::new(SECTION, offset, bytes);
         let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
         let marker = c.split("marker", 4)?;
         if marker != TRAILER_MARKER {
             let (expected, found) = (hex(&TRAILER_MARKER), hex(marker));
-            return Err(Error::corrupt(SECTION, offset, "marker (the archive may be cut short; nc3z repair saves what is whole)", expected, found));
+            return Err(Error::corrupt(
+                SECTION,
+                offset,
+                "marker (the archive may be cut short; nc3z repair saves what is whole)",
+                expected,
+                found,
+            ));
         }
-        let crc = u32::from_le_bytes(bytes[CRC_AT..CRC_AT + 4].try_into().expect("4 bytes"));
+        let crc = Cursor::new(SECTION, offset, &bytes[CRC_AT..]).u32("CRC")?;
         let expected = salt.crc(offset, &bytes[..CRC_AT]);
         if crc != expected {
             let at = offset + CRC_AT as u64;
             return Err(Error::corrupt(SECTION, at, "CRC", format!("{expected:08x}"), format!("{crc:08x}")));
         }
+        // Before all else: what needs an unknown feature may have other rules for the other fields.
+        check_features(Cursor::new(SECTION, offset, &bytes[16..]).u32("required features")?, offset)?;
         if bytes[124..] != END_MARKER {
-            return Err(Error::corrupt(SECTION, offset + 124, "end marker", hex(&END_MARKER), hex(&bytes[124..])));
+            return Err(Error::corrupt(
+                SECTION,
+                offset + 124,
+                "end marker",
+                hex(&END_MARKER),
+                hex(&bytes[124..]),
+            ));
         }
         let generation = c.u32("generation")?;
-        let salt = Salt(c.split("salt", 8)?.try_into().expect("8 bytes were asked for"));
+        let stored_salt = c.split("salt", 8)?;
+        if stored_salt != salt.0 {
+            return Err(Error::corrupt(SECTION, offset + 8, "salt", hex(&salt.0), hex(stored_salt)));
+        }
         let (required, optional) = (c.u32("required features")?, c.u32("optional features")?);
-        let (sections_offset, sections_len) = (c.u64("section table offset")?, c.u32("section table length")?);
+        let (sections_offset, sections_len) =
+            (c.u64("section table offset")?, c.u32("section table length")?);
         let sections_crc = c.u32("section table CRC")?;
         let (blocks_begin, blocks_end) = (c.u64("blocks begin")?, c.u64("blocks end")?);
         let (previous, archive_len) = (c.u64("previous trailer")?, c.u64("archive length")?);
         let original_len = c.u64("original length")?;
-        let sha256 = c.split("SHA-256", 32)?.try_into().expect("32 bytes were asked for");
+        let sha256: [u8; 32] = c.array("SHA-256")?;
         let digest_state = match c.u32("digest state")? {
             0 => DigestState::None,
             1 => DigestState::Valid,
             2 => DigestState::Stale,
             n => return Err(Error::corrupt(SECTION, offset + 112, "digest state", "0, 1 or 2", n)),
         };
+        if digest_state != DigestState::Valid && sha256 != [0; 32] {
+            return Err(Error::corrupt(
+                SECTION,
+                offset + 80,
+                "SHA-256 without a valid digest",
+                "zeros",
+                hex(&sha256),
+            ));
+        }
         c.reserved(4)?;
         let trailer = Trailer {
             generation,
-            salt,
+            salt: *salt,
             required,
             optional,
             sections_offset,
@@ -140,19 +170,46 @@ impl Trailer {
     }
 
     fn check_places(&self, offset: u64) -> Result<()> {
-        let wrong = |what, expected: String, found: u64| Err(Error::corrupt(SECTION, offset, what, expected, found));
+        let wrong =
+            |what, expected: String, found: u64| Err(Error::corrupt(SECTION, offset, what, expected, found));
         if self.archive_len != offset + TRAILER_LEN as u64 {
             return wrong("archive length", (offset + TRAILER_LEN as u64).to_string(), self.archive_len);
         }
+        let places = |n: u64, least: u64| n >= least && n.is_multiple_of(ALIGN);
+        let between = |least: u64, most: u64| format!("a multiple of {ALIGN} from {least} to {most}");
+        if !places(offset, HEAD_OFFSET) {
+            return wrong("offset", format!("a multiple of {ALIGN} behind the superblock"), offset);
+        }
+        if self.generation == 0 {
+            return wrong("generation", "at least 1".into(), 0);
+        }
+        if !u64::from(self.sections_len).is_multiple_of(SECTION_ENTRY_LEN as u64) {
+            return wrong(
+                "section table length",
+                format!("a multiple of {SECTION_ENTRY_LEN}"),
+                self.sections_len.into(),
+            );
+        }
         let end = self.sections_offset.checked_add(self.sections_len.into());
-        if end.is_none_or(|e| e > offset) || self.sections_offset < SUPERBLOCK_LEN as u64 {
-            return wrong("section table offset", format!("{SUPERBLOCK_LEN} to {offset}"), self.sections_offset);
+        if end.is_none_or(|e| e > offset) || !places(self.sections_offset, HEAD_OFFSET) {
+            return wrong("section table offset", between(HEAD_OFFSET, offset), self.sections_offset);
         }
-        if self.blocks_begin > self.blocks_end || self.blocks_end > self.sections_offset {
-            return wrong("end of blocks", format!("{} to {}", self.blocks_begin, self.sections_offset), self.blocks_end);
+        if !places(self.blocks_end, HEAD_OFFSET) || self.blocks_end > self.sections_offset {
+            return wrong("end of blocks", between(HEAD_OFFSET, self.sections_offset), self.blocks_end);
         }
-        if self.previous >= offset {
-            return wrong("previous trailer", format!("below {offset}"), self.previous);
+        if !places(self.blocks_begin, HEAD_OFFSET) {
+            return wrong("begin of blocks", between(HEAD_OFFSET, self.blocks_end), self.blocks_begin);
+        }
+        if self.blocks_begin > self.blocks_end {
+            return wrong("end of blocks", between(self.blocks_begin, self.sections_offset), self.blocks_end);
+        }
+        let previous_end = self.previous.checked_add(TRAILER_LEN as u64);
+        let before =
+            places(self.previous, HEAD_OFFSET) && previous_end.is_some_and(|end| end <= self.blocks_begin);
+        if self.previous != 0 && !before {
+            let expected =
+                format!("0, or a multiple of {ALIGN} and {TRAILER_LEN} bytes before {}", self.blocks_begin);
+            return wrong("previous trailer", expected, self.previous);
         }
         Ok(())
     }
@@ -162,27 +219,46 @@ impl Trailer {
     /// # Errors
     /// There are some.
     pub fn check_features(&self) -> Result<()> {
-        match self.required & !KNOWN_REQUIRED {
-            0 => Ok(()),
-            bits => Err(Error::unsupported(SECTION, 16, format!("required features {bits:#x}; a newer nc3z may read it"))),
-        }
+        check_features(self.required, self.archive_len.saturating_sub(TRAILER_LEN as u64))
     }
 
-    /// The last valid trailer within a window of an archive that begins at `base`.
-    pub fn find_last(window: &[u8], base: u64, salt: &Salt) -> Option<(u64, Trailer)> {
-        let mut at = window.len().checked_sub(TRAILER_LEN)?;
+    /// The last valid trailer within a window of an archive that begins at `base`. To search on, go back by windows that
+    /// overlap by at least 120 bytes.
+    ///
+    /// # Errors
+    /// Unsupported, where the last trailer whose CRC holds needs a feature that this build does not know.
+    pub fn find_last(window: &[u8], base: u64, salt: &Salt) -> Result<Option<(u64, Trailer)>> {
+        let Some(last) = window.len().checked_sub(TRAILER_LEN) else { return Ok(None) };
         // Trailers stand at multiples of 8 of the archive.
-        at -= usize::try_from((base + at as u64) % 8).ok().filter(|r| *r <= at)?;
-        loop {
-            if window[at..at + 4] == TRAILER_MARKER {
-                let bytes = window[at..at + TRAILER_LEN].try_into().expect("TRAILER_LEN bytes");
-                let offset = base + at as u64;
-                if let Ok(trailer) = Trailer::decode(bytes, offset, salt) {
-                    return Some((offset, trailer));
-                }
+        let askew = usize::try_from(base.wrapping_add(last as u64) % ALIGN).unwrap_or(0);
+        let mut next = last.checked_sub(askew);
+        while let Some(at) = next {
+            next = at.checked_sub(8);
+            if window[at..at + 4] != TRAILER_MARKER {
+                continue;
             }
-            at = at.checked_sub(8)?;
+            let mut bytes = [0; TRAILER_LEN];
+            bytes.copy_from_slice(&window[at..at + TRAILER_LEN]);
+            let offset = base + at as u64;
+            match Trailer::decode(&bytes, offset, salt) {
+                Ok(trailer) => return Ok(Some((offset, trailer))),
+                Err(e) if e.is_unsupported() => return Err(e),
+                Err(_) => {}
+            }
         }
+        Ok(None)
+    }
+}
+
+/// `offset` is that of the trailer.
+fn check_features(required: u32, offset: u64) -> Result<()> {
+    match required & !KNOWN_REQUIRED {
+        0 => Ok(()),
+        bits => Err(Error::unsupported(
+            SECTION,
+            offset.saturating_add(16),
+            format!("required features {bits:#x}; a newer nc3z may read it"),
+        )),
     }
 }
 
@@ -201,7 +277,7 @@ mod tests {
             sections_len: 72,
             sections_crc: 1,
             blocks_begin: 200,
-            blocks_end: 700,
+            blocks_end: 704,
             previous: 0,
             archive_len: 1128,
             original_len: 77,
@@ -229,9 +305,38 @@ mod tests {
         let mut file = vec![0u8; 1000];
         file.extend(t.encode(&salt, at));
         file.extend([0xAA; 40]);
-        assert_eq!(Trailer::find_last(&file, 0, &salt), Some((at, t.clone())));
+        assert_eq!(Trailer::find_last(&file, 0, &salt).unwrap(), Some((at, t.clone())));
         file.splice(0..0, [0; 8]);
-        assert_eq!(Trailer::find_last(&file, 0, &salt), None);
+        assert_eq!(Trailer::find_last(&file, 0, &salt).unwrap(), None);
+    }
+
+    #[test]
+    fn last_trailer_is_found_in_windows_of_any_begin_and_end() {
+        let (t, salt, at) = sample();
+        let mut window = vec![0xB1; 7];
+        window.extend(t.encode(&salt, at));
+        for torn in 0..40 {
+            assert_eq!(Trailer::find_last(&window, at - 7, &salt).unwrap(), Some((at, t.clone())), "{torn}");
+            assert_eq!(Trailer::find_last(&window, at - 7, &Salt([0; 8])).unwrap(), None);
+            window.push(0x4E);
+        }
+        for short in 0..7 + TRAILER_LEN {
+            assert_eq!(Trailer::find_last(&window[..short], at - 7, &salt).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn no_older_trailer_is_taken_for_one_that_needs_an_unknown_feature() {
+        let (t, salt, at) = sample();
+        let mut file = vec![0; 1000];
+        file.extend(t.encode(&salt, at));
+        let newer = Trailer { required: 4, archive_len: at + 256, ..t.clone() };
+        file.extend(newer.encode(&salt, at + 128));
+        file.extend([0xAA; 40]);
+        assert!(Trailer::find_last(&file, 0, &salt).unwrap_err().is_unsupported());
+        // Torn, it is none.
+        file[1200] ^= 1;
+        assert_eq!(Trailer::find_last(&file, 0, &salt).unwrap(), Some((at, t)));
     }
 
     #[test]

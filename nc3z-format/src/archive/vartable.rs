@@ -1,6 +1,6 @@
 //! The variable table: for each array its tile count, and its entries or the root of their tree.
 
-use super::forever::{ENTRY_LEN, INLINE_MAX, ROW_LEN};
+use super::forever::{ALIGN, ENTRY_LEN, HEAD_OFFSET, INLINE_MAX, ROW_LEN};
 use super::ids::ArrayId;
 use super::index::IndexEntry;
 use crate::bytes::Cursor;
@@ -72,7 +72,7 @@ impl VariableTable {
     /// Reads the decoded section.
     ///
     /// # Errors
-    /// Damage; rows out of order; entries that are missing or left over.
+    /// Damage; rows out of order; a root with at most 32 tiles, or none with more; entries that are missing or left over.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let mut c = Cursor::new(SECTION, 0, bytes);
         let (n_rows, n_entries) = (c.u32("number of rows")? as usize, c.u32("number of entries")? as usize);
@@ -108,6 +108,18 @@ fn read_rows(bytes: &[u8], at: u64) -> Result<Vec<Row>> {
         if row.tile_count == 0 || (row.root == 0 && row.tile_count > INLINE_MAX) {
             let expected = if row.root == 0 { "1 to 32 without a tree" } else { "at least 1" };
             return Err(Error::corrupt(SECTION, at, "tile count", expected, row.tile_count));
+        }
+        if row.root != 0 && row.tile_count <= INLINE_MAX {
+            return Err(Error::corrupt(SECTION, at, "root of at most 32 tiles", 0, row.root));
+        }
+        if row.root != 0 && (row.root < HEAD_OFFSET || !row.root.is_multiple_of(ALIGN)) {
+            return Err(Error::corrupt(
+                SECTION,
+                at,
+                "root",
+                "0, or a multiple of 8 behind the superblock",
+                row.root,
+            ));
         }
         rows.push(row);
     }

@@ -209,16 +209,20 @@ impl Header {
         variable.dimensions.first().is_some_and(|&d| self.dim_len(d) == 0)
     }
 
-    /// Bytes of the variable, of one record of it for a record variable. `u128::MAX` where even 128 bits overflow.
-    pub fn slot_len(&self, variable: &Variable) -> u128 {
+    /// Bytes of the variable, of one record of it for a record variable, where there are `numrecs` records: a
+    /// dimension of length 0 that is not the first counts as `numrecs`. `u128::MAX` where even 128 bits overflow.
+    pub fn slot_len(&self, variable: &Variable, numrecs: u64) -> u128 {
         let skip = usize::from(self.is_record(variable));
-        let lengths = variable.dimensions.iter().skip(skip).map(|&d| u128::from(self.dim_len(d)));
+        let lengths = variable.dimensions.iter().skip(skip).map(|&d| match self.dim_len(d) {
+            0 => u128::from(numrecs),
+            len => u128::from(len),
+        });
         saturating_product(lengths, variable.ty.size() as u128)
     }
 
     /// What a writer that follows the specification puts into `vsize`: the length rounded up to 4, saturated.
     pub fn canonical_vsize(&self, variable: &Variable) -> u64 {
-        let padded = round_up_4(self.slot_len(variable));
+        let padded = round_up_4(self.slot_len(variable, 0));
         match self.version {
             Version::Cdf1 | Version::Cdf2 => {
                 u32::try_from(padded).ok().filter(|&v| v <= u32::MAX - 3).unwrap_or(u32::MAX).into()
@@ -268,8 +272,9 @@ mod tests {
     #[test]
     fn shape_with_a_zero_is_empty_even_where_the_other_lengths_overflow() {
         let h = header(Version::Cdf5, &[u64::MAX, u64::MAX, 0]);
-        assert_eq!(h.slot_len(&variable(NcType::Double, &[0, 1, 2])), 0);
-        assert_eq!(h.slot_len(&variable(NcType::Double, &[0, 1, 0])), u128::MAX);
+        assert_eq!(h.slot_len(&variable(NcType::Double, &[0, 1, 2]), 0), 0);
+        assert_eq!(h.slot_len(&variable(NcType::Double, &[0, 2]), 1), u128::from(u64::MAX) * 8);
+        assert_eq!(h.slot_len(&variable(NcType::Double, &[0, 1, 0]), 0), u128::MAX);
         assert!(h.is_record(&variable(NcType::Double, &[2, 0])));
         assert!(!h.is_record(&variable(NcType::Double, &[])));
     }

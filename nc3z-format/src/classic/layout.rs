@@ -1,14 +1,15 @@
 //! Where each byte of a classic file lives: a pure function of header, header length and file length.
 //!
-//! The rules (they are in `spec/archive.md` too):
+//! The rules (`spec/archive.md`, "The classic file as arrays and residue"):
 //! 1. A variable whose first dimension has length 0 is a *record variable*. `s` is its bytes per record, `p` is `s`
 //!    rounded up to 4, but `p = s` for a lone record variable. `R` is the sum of `p`, `B0` the smallest `begin` of
-//!    a record variable; the record count is the field or, streaming, `floor((file_len - B0) / R)`.
+//!    a record variable; the record count `n` is the field or, streaming, `floor((file_len - B0) / R)`. A dimension
+//!    of length 0 elsewhere counts as `n`; as 0 where a streaming `n` is being worked out.
 //! 2. The header owns `[0, header_len)`. Fixed variables in id order own their extent, clipped to the file, if it
 //!    meets neither the header nor an extent owned before; else they are *aliased* and own nothing.
-//! 3. Records are *regular* iff `R > 0`, the slots sorted by `begin` (ties: smaller `p`, then smaller id) tile
-//!    `[B0, B0 + R)`, and `[B0, min(file_len, B0 + n R))` meets neither the header nor an owned extent. Then every
-//!    record variable is owned, and so is its padding; else all are aliased.
+//! 3. Records are *regular* iff `R > 0` and `n > 0`, the slots sorted by `begin` tile `[B0, B0 + R)`, and
+//!    `[B0, min(file_len, B0 + n R))` meets neither the header nor an owned extent. Then every record variable is
+//!    owned, and so is its padding; else all are aliased.
 //! 4. What is left is the gap residue.
 //!
 //! Sizes that do not fit 64 bits saturate. That is exact, since no byte of a file lies so far out; only records of
@@ -27,7 +28,7 @@ use crate::types::NcType;
 pub struct VarLayout {
     /// External type.
     pub ty: NcType,
-    /// Lengths, slowest first; the record count first for a record variable.
+    /// Lengths, slowest first; the record count in place of every length 0.
     pub shape: Vec<u64>,
     /// File offset of the first element.
     pub begin: u64,
@@ -78,7 +79,7 @@ pub struct Records {
     pub begin: u64,
     /// `R`, bytes of a record; at least 1.
     pub stride: u64,
-    /// Records the header claims (or the file's length implies).
+    /// Records the header claims (or the file's length implies); at least 1.
     pub count: u64,
     /// `min(file_len, B0 + n R)`, and not less than `begin`.
     pub end: u64,
@@ -110,10 +111,10 @@ impl Records {
         Some(RecordPlace { record, slot, within: at - self.slots[slot].offset_in_record })
     }
 
-    /// The slot that holds byte `at` of a record: the last that begins there or before, which skips empty slots.
+    /// The slot that holds byte `at` of a record. No slot is empty: lengths of 0 count as `n`, and
+    /// `n > 0`.
     fn slot_at(&self, at: u64) -> Option<usize> {
-        let past = self.slots.partition_point(|s| s.offset_in_record <= at);
-        (0..past).rev().find(|&n| self.slots[n].padded_len > 0)
+        self.slots.partition_point(|s| s.offset_in_record <= at).checked_sub(1)
     }
 }
 
@@ -270,12 +271,12 @@ impl Layout {
         if self.records.is_none() && self.variables.iter().any(any_record) {
             out.push(Warning::IrregularRecords);
         }
-        out.extend(self.end_warning());
+        out.extend(self.end_warning(header.numrecs));
         out
     }
 
     /// What stands, or is missing, behind the last value.
-    fn end_warning(&self) -> Option<Warning> {
+    fn end_warning(&self, numrecs: NumRecs) -> Option<Warning> {
         let claimed_end = |v: &VarLayout| match (v.elements, &self.records) {
             (Some(0), _) => 0,
             (_, Some(records)) if v.is_record => {
@@ -294,7 +295,13 @@ impl Layout {
         let whole = self.variables.iter().all(|v| v.elements == Some(v.present));
         if end < file_len {
             let offset = saturate(end);
-            return Some(Warning::TrailingBytes { offset, len: self.file_len - offset });
+            let len = self.file_len - offset;
+            let partial = numrecs == NumRecs::Streaming && self.record_len > 0;
+            return Some(if partial {
+                Warning::PartialRecord { len }
+            } else {
+                Warning::TrailingBytes { offset, len }
+            });
         }
         (whole && end > file_len).then(|| Warning::NoFinalPadding { missing: saturate(end - file_len) })
     }
@@ -319,26 +326,27 @@ impl Frame {
     fn new(header: &Header, file_len: u64) -> Self {
         let records = || header.variables.iter().filter(|v| header.is_record(v));
         let lone = records().count() == 1;
-        let padded = |v: &Variable| if lone { header.slot_len(v) } else { round_up_4(header.slot_len(v)) };
-        let record_len = records().map(padded).fold(0, u128::saturating_add);
+        let record_len = |numrecs: u64| {
+            let slots = records().map(|v| header.slot_len(v, numrecs));
+            slots.map(|s| if lone { s } else { round_up_4(s) }).fold(0, u128::saturating_add)
+        };
         let begin = records().map(|v| v.begin).min().unwrap_or(0);
         let numrecs = match header.numrecs {
             NumRecs::Count(n) => n,
             NumRecs::Streaming => {
-                u128::from(file_len.saturating_sub(begin)).checked_div(record_len).map_or(0, saturate)
+                u128::from(file_len.saturating_sub(begin)).checked_div(record_len(0)).map_or(0, saturate)
             }
         };
+        let record_len = record_len(numrecs);
         Frame { begin, record_len, numrecs, lone }
     }
 
     fn variable(&self, header: &Header, v: &Variable, file_len: u64) -> VarLayout {
         let is_record = header.is_record(v);
-        let slot = header.slot_len(v);
+        let slot = header.slot_len(v, self.numrecs);
         let padded = if is_record && !self.lone { round_up_4(slot) } else { slot };
-        let mut shape: Vec<u64> = v.dimensions.iter().map(|&d| header.dim_len(d)).collect();
-        if let Some(first) = shape.first_mut().filter(|_| is_record) {
-            *first = self.numrecs;
-        }
+        let length = |&d: &DimId| Some(header.dim_len(d)).filter(|&n| n > 0).unwrap_or(self.numrecs);
+        let shape = v.dimensions.iter().map(length).collect();
         let slots = if is_record { self.numrecs } else { 1 };
         // A saturated slot still has more elements than 64 bits count: 2^128 / 8.
         let elements = if slots == 0 || slot == 0 {
@@ -375,10 +383,10 @@ impl Frame {
         extents: &BTreeMap<u64, u64>,
         file_len: u64,
     ) -> Option<Records> {
-        let stride = u64::try_from(self.record_len).ok().filter(|&r| r > 0)?;
+        let stride = u64::try_from(self.record_len).ok().filter(|&r| r > 0 && self.numrecs > 0)?;
         let mut order: Vec<(VarId, &VarLayout)> =
             (0_u32..).map(VarId).zip(variables).filter(|(_, v)| v.is_record).collect();
-        order.sort_unstable_by_key(|&(id, v)| (v.begin, v.padded_len, id));
+        order.sort_unstable_by_key(|&(id, v)| (v.begin, id));
         let mut slots = Vec::with_capacity(order.len());
         let mut at = 0_u64;
         for (variable, v) in order {

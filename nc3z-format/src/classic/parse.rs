@@ -59,14 +59,16 @@ pub fn parse(input: &[u8], file_len: u64, limits: &Limits) -> Result<Parsed> {
 /// As [`parse()`]. A prefix that merely ends too early is no error, as long as the file has more.
 pub fn parse_prefix(input: &[u8], file_len: u64, limits: &Limits) -> Result<Parse> {
     let input = usize::try_from(file_len).ok().and_then(|len| input.get(..len)).unwrap_or(input);
+    if input.len() < 4 && input.len() as u64 != file_len {
+        return Ok(Parse::Incomplete { at_least: file_len.min(4) });
+    }
     if let Some(foreign) = sniff(input) {
         return Err(Error::unsupported("header", 0, format!("this is {}: {}", foreign.name, foreign.hint)));
     }
     let version = match input {
         [b'C', b'D', b'F', byte, ..] => Version::from_byte(*byte),
         [_, _, _, _, ..] => None,
-        _ if file_len < 4 => return Err(Error::truncated("header", 0, "magic", 4 - file_len, file_len)),
-        _ => return Ok(Parse::Incomplete { at_least: 4 }),
+        _ => return Err(Error::truncated("header", 0, "magic", 4 - file_len, file_len)),
     };
     let Some(version) = version else {
         return Err(Error::corrupt("header", 0, "magic", "`CDF` and 1, 2 or 5", hex(&input[..4])));
@@ -362,3 +364,7 @@ impl Grammar<'_> {
         Ok((i, bytes[..len].to_vec()))
     }
 }
+
+#[cfg(test)]
+#[path = "parse_tests.rs"]
+mod tests;

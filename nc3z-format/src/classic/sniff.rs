@@ -53,6 +53,10 @@ pub fn sniff(head: &[u8]) -> Option<Foreign> {
     if head.starts_with(b"\x01FDC") || head.starts_with(b"\x02FDC") || head.starts_with(b"\x05FDC") {
         return Some(Foreign { name: "a byte-swapped netCDF file", hint: "swap it back" });
     }
+    if b"CDF".starts_with(head) {
+        // Cut inside the magic, or empty.
+        return None;
+    }
     let at = |offset: usize, magic: &[u8]| head.get(offset..).is_some_and(|rest| rest.starts_with(magic));
     // HDF5 looks for its signature at 0, 512, and doublings.
     for power in 9..20 {

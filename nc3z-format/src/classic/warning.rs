@@ -43,6 +43,11 @@ pub enum Warning {
         /// How many.
         len: u64,
     },
+    /// The record count is streaming, and the file ends inside a record, which is not counted.
+    PartialRecord {
+        /// Bytes behind the last whole record.
+        len: u64,
+    },
     /// The `vsize` field differs from the canonical one.
     Vsize {
         /// The variable.
@@ -54,7 +59,7 @@ pub enum Warning {
     },
     /// More than one dimension of length 0 leads a variable; all count records.
     SeveralRecordDimensions,
-    /// A dimension of length 0 is not a variable's first: the variable is empty.
+    /// A dimension of length 0 is not a variable's first; it counts as the number of records.
     InnerRecordDimension {
         /// The variable.
         variable: VarId,
@@ -101,6 +106,9 @@ impl fmt::Display for Warning {
             }
             Warning::TrailingBytes { offset, len } => {
                 write!(f, "{len} bytes from byte {offset} on belong to no variable")
+            }
+            Warning::PartialRecord { len } => {
+                write!(f, "the last record is cut short: {len} bytes of it are not counted")
             }
             Warning::Vsize { variable: VarId(v), found, canonical } => {
                 write!(f, "variable {v}: vsize is {found}, the specification asks for {canonical}")

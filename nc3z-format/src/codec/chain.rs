@@ -25,7 +25,7 @@ pub enum StageSpec {
     },
     /// The numeric codec, with its parameters.
     Num(Map<String, Value>),
-    /// One that this build does not know, kept as it is.
+    /// One that this build does not know, or knows with other keys; kept as it is.
     Other(Map<String, Value>),
 }
 
@@ -59,37 +59,42 @@ impl StageSpec {
     }
 
     fn from_value(value: &Value) -> Result<Self> {
-        let wrong = |what, expected: &str| Error::corrupt("chain table", None, what, expected, value.to_string());
+        let wrong =
+            |what, expected: &str| Error::corrupt("chain table", None, what, expected, value.to_string());
         let Value::Object(map) = value else { return Err(wrong("filter or codec", "a JSON object")) };
-        let id = map.get("id").and_then(Value::as_str).ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
-        let only = |keys: &[&str]| map.keys().all(|k| k == "id" || keys.contains(&k.as_str()));
-        Ok(match id {
-            "shuffle" if only(&["elementsize"]) => {
-                let size = map.get("elementsize").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
-                let elementsize = size.filter(|n| (1..=MAX_ELEMENT_SIZE).contains(n));
-                StageSpec::Shuffle { elementsize: elementsize.ok_or_else(|| wrong("shuffle", "elementsize 1 to 65536"))? }
+        let id = map
+            .get("id")
+            .and_then(Value::as_str)
+            .ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
+        // The id and one integer, nothing else: a key that is missing or not known may change the meaning.
+        let only = |key: &str| if map.len() == 2 { map.get(key).and_then(Value::as_i64) } else { None };
+        let known = match id {
+            "shuffle" => only("elementsize")
+                .and_then(|n| u32::try_from(n).ok())
+                .and_then(|n| usize::try_from(n).ok())
+                .filter(|n| *n > 0)
+                .map(|elementsize| StageSpec::Shuffle { elementsize }),
+            "zstd" => {
+                only("level").and_then(|n| i32::try_from(n).ok()).map(|level| StageSpec::Zstd { level })
             }
-            "zstd" if only(&["level"]) => {
-                let level = map.get("level").map_or(Some(0), Value::as_i64).and_then(|n| i32::try_from(n).ok());
-                StageSpec::Zstd { level: level.ok_or_else(|| wrong("zstd", "an integer level"))? }
-            }
-            "zlib" if only(&["level"]) => {
-                let level = map.get("level").map_or(Some(1), Value::as_u64).and_then(|n| u32::try_from(n).ok());
-                let level = level.filter(|n| *n <= 9);
-                StageSpec::Zlib { level: level.ok_or_else(|| wrong("zlib", "a level from 0 to 9"))? }
-            }
+            "zlib" => only("level")
+                .and_then(|n| u32::try_from(n).ok())
+                .filter(|n| *n <= MAX_ZLIB_LEVEL)
+                .map(|level| StageSpec::Zlib { level }),
             NUM_ID => {
                 let mut map = map.clone();
                 map.remove("id");
-                StageSpec::Num(map)
+                Some(StageSpec::Num(map))
             }
-            _ => StageSpec::Other(map.clone()),
-        })
+            _ => None,
+        };
+        Ok(known.unwrap_or_else(|| StageSpec::Other(map.clone())))
     }
 }
 
 const NUM_ID: &str = "nc3z.num";
-const MAX_ELEMENT_SIZE: usize = 1 << 16;
+/// The highest level of zlib.
+pub(super) const MAX_ZLIB_LEVEL: u32 = 9;
 
 /// A chain: filters, then at most one codec, in the order in which they are applied when writing. Empty: store.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -104,13 +109,19 @@ impl ChainSpec {
     /// Reads a JSON array.
     ///
     /// # Errors
-    /// Not an array of objects with ids, known ids with wrong parameters, more stages than `limits` allow.
+    /// Not an array of objects with ids, more stages than `limits` allow.
     pub fn from_value(value: &Value, limits: &Limits) -> Result<Self> {
         let Value::Array(stages) = value else {
             return Err(Error::corrupt("chain table", None, "chain", "a JSON array", value.to_string()));
         };
         if stages.len() as u64 > limits.chain_len {
-            return Err(Error::limit("chain table", None, "length of a chain", limits.chain_len, stages.len() as u64));
+            return Err(Error::limit(
+                "chain table",
+                None,
+                "length of a chain",
+                limits.chain_len,
+                stages.len() as u64,
+            ));
         }
         Ok(ChainSpec(stages.iter().map(StageSpec::from_value).collect::<Result<_>>()?))
     }
@@ -146,7 +157,13 @@ pub fn chains_from_json(bytes: &[u8], limits: &Limits) -> Result<Vec<ChainSpec>>
         return Err(Error::corrupt("chain table", None, "content", "a JSON array", "another value"));
     };
     if chains.len() as u64 > limits.chains {
-        return Err(Error::limit("chain table", None, "number of chains", limits.chains, chains.len() as u64));
+        return Err(Error::limit(
+            "chain table",
+            None,
+            "number of chains",
+            limits.chains,
+            chains.len() as u64,
+        ));
     }
     chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect()
 }
@@ -166,9 +183,39 @@ mod tests {
     }
 
     #[test]
-    fn wrong_parameters_are_refused() {
-        for bad in ["{}", "[1]", "[[1]]", "[[{}]]", r#"[[{"id":"shuffle"}]]"#, r#"[[{"id":"shuffle","elementsize":0}]]"#, r#"[[{"id":"zlib","level":10}]]"#] {
+    fn what_is_no_chain_is_refused() {
+        for bad in ["{}", "[1]", "[[1]]", "[[{}]]", r#"[[{"id":1}]]"#, "[[]"] {
             assert!(chains_from_json(bad.as_bytes(), &Limits::default()).is_err(), "{bad}");
+        }
+        let limits = Limits { chains: 2, chain_len: 1, ..Limits::default() };
+        for bad in ["[[],[],[]]", r#"[[{"id":"a"},{"id":"b"}]]"#] {
+            assert!(chains_from_json(bad.as_bytes(), &limits).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn known_ids_with_other_keys_are_kept_as_they_are_and_only_their_tiles_unreadable() {
+        for odd in [
+            r#"{"id":"shuffle"}"#,
+            r#"{"elementsize":0,"id":"shuffle"}"#,
+            r#"{"elementsize":4.0,"id":"shuffle"}"#,
+            r#"{"elementsize":4294967296,"id":"shuffle"}"#,
+            r#"{"elementsize":4,"id":"shuffle","x":1}"#,
+            r#"{"id":"zstd"}"#,
+            r#"{"id":"zstd","level":"3"}"#,
+            r#"{"id":"zstd","level":2147483648}"#,
+            r#"{"checksum":true,"id":"zstd","level":3}"#,
+            r#"{"id":"zlib"}"#,
+            r#"{"id":"zlib","level":10}"#,
+            r#"{"id":"zlib","level":-1}"#,
+        ] {
+            let text = format!("[[],[{odd}]]");
+            let chains = chains_from_json(text.as_bytes(), &Limits::default()).unwrap();
+            assert!(matches!(chains[1].0[0], StageSpec::Other(_)), "{odd}");
+            assert_eq!(chains_to_json(&chains), text);
+            let mut scratch = crate::codec::Scratch::default();
+            let e = crate::codec::decode_bytes(&chains[1], b"", &mut scratch, &mut []).unwrap_err();
+            assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
         }
     }
 }

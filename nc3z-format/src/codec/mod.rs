@@ -19,7 +19,7 @@ pub use zstd::{decode_zstd_frame, encode_zstd_frame};
 /// Contexts and buffers that outlive one call; one for each thread.
 #[derive(Default)]
 pub struct Scratch {
-    zstd: zstd::Contexts,
+    contexts: registry::Contexts,
     /// Buffers between the stages of a chain.
     between: [Vec<u8>; 2],
     num: crate::num::Scratch,

@@ -4,19 +4,26 @@ use super::chain::{ChainSpec, StageSpec};
 use super::{Scratch, shuffle, zlib, zstd};
 use crate::error::{Error, Result};
 
+/// Contexts of the codecs, made when first needed and used again.
+#[derive(Default)]
+pub struct Contexts {
+    pub(super) zstd: zstd::Contexts,
+    pub(super) zlib: zlib::Contexts,
+}
+
 /// One step of a byte chain.
 pub trait ByteStage {
     /// Appends the encoded form of `input` to `out`.
     ///
     /// # Errors
     /// The library's refusal, which would be a lack of memory.
-    fn encode(&self, input: &[u8], scratch: &mut zstd::Contexts, out: &mut Vec<u8>) -> Result<()>;
+    fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()>;
 
     /// Decodes into exactly `out`; any input gives that or an error.
     ///
     /// # Errors
     /// Damage; more or fewer bytes than `out` has.
-    fn decode_into(&self, input: &[u8], scratch: &mut zstd::Contexts, out: &mut [u8]) -> Result<()>;
+    fn decode_into(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()>;
 
     /// The decoded length, where the encoded length tells it: filters keep it.
     fn keeps_length(&self) -> bool;
@@ -30,10 +37,28 @@ fn stage(spec: &StageSpec) -> Result<Box<dyn ByteStage>> {
         StageSpec::Zlib { level } => Box::new(zlib::Zlib(*level)),
         StageSpec::Num(_) | StageSpec::Other(_) => {
             let json = ChainSpec(vec![spec.clone()]);
-            let what = format!("filter or codec \"{}\" with {json}; another build or version of nc3z may have it", spec.id());
+            let what = format!(
+                "filter or codec \"{}\" with {json}; another build or version of nc3z may have it",
+                spec.id()
+            );
             return Err(Error::unsupported("chain", None, what));
         }
     })
+}
+
+/// The stages of a chain. Filters keep the length and a codec stands only last, so that every intermediate length is known.
+fn stages(chain: &ChainSpec) -> Result<Vec<Box<dyn ByteStage>>> {
+    let stages = chain.0.iter().map(stage).collect::<Result<Vec<_>>>()?;
+    if let Some((_, filters)) = stages.split_last()
+        && filters.iter().any(|s| !s.keeps_length())
+    {
+        return Err(Error::unsupported(
+            "chain",
+            None,
+            format!("{chain}: a codec must be the last of its chain"),
+        ));
+    }
+    Ok(stages)
 }
 
 /// Runs a byte chain forward; appends to `out`.
@@ -41,19 +66,20 @@ fn stage(spec: &StageSpec) -> Result<Box<dyn ByteStage>> {
 /// # Errors
 /// A chain that this build cannot run.
 pub fn encode_bytes(chain: &ChainSpec, input: &[u8], scratch: &mut Scratch, out: &mut Vec<u8>) -> Result<()> {
-    let Some((last, filters)) = chain.0.split_last() else {
+    let stages = stages(chain)?;
+    let Some((last, filters)) = stages.split_last() else {
         out.extend_from_slice(input);
         return Ok(());
     };
-    let Scratch { zstd, between: [held, next], .. } = scratch;
+    let Scratch { contexts, between: [held, next], .. } = scratch;
     let mut current = input;
-    for spec in filters {
+    for filter in filters {
         next.clear();
-        stage(spec)?.encode(current, zstd, next)?;
+        filter.encode(current, contexts, next)?;
         std::mem::swap(held, next);
         current = held;
     }
-    stage(last)?.encode(current, zstd, out)
+    last.encode(current, contexts, out)
 }
 
 /// Runs a byte chain back, into exactly `out`.
@@ -61,28 +87,23 @@ pub fn encode_bytes(chain: &ChainSpec, input: &[u8], scratch: &mut Scratch, out:
 /// # Errors
 /// An unknown chain; a payload that does not decode to just so many bytes.
 pub fn decode_bytes(chain: &ChainSpec, payload: &[u8], scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
-    let stages = chain.0.iter().map(stage).collect::<Result<Vec<_>>>()?;
-    // Filters keep the length and at most one codec changes it, so that every intermediate length is known.
-    let codecs = stages.iter().filter(|s| !s.keeps_length()).count();
-    if codecs > 1 || (codecs == 1 && stages.last().is_some_and(|s| s.keeps_length())) {
-        return Err(Error::unsupported("chain", None, format!("{chain}: a codec must be the last of its chain")));
-    }
-    if codecs == 0 && payload.len() != out.len() {
+    let stages = stages(chain)?;
+    if stages.last().is_none_or(|s| s.keeps_length()) && payload.len() != out.len() {
         return Err(Error::corrupt("payload", None, "length", out.len(), payload.len()));
     }
-    let Scratch { zstd, between: [held, next], .. } = scratch;
+    let Scratch { contexts, between: [held, next], .. } = scratch;
     match &stages[..] {
         [] => out.copy_from_slice(payload),
-        [only] => only.decode_into(payload, zstd, out)?,
+        [only] => only.decode_into(payload, contexts, out)?,
         [first, middle @ .., last] => {
             held.resize(out.len(), 0);
-            last.decode_into(payload, zstd, held)?;
+            last.decode_into(payload, contexts, held)?;
             for stage in middle.iter().rev() {
                 next.resize(out.len(), 0);
-                stage.decode_into(held, zstd, next)?;
+                stage.decode_into(held, contexts, next)?;
                 std::mem::swap(held, next);
             }
-            first.decode_into(held, zstd, out)?;
+            first.decode_into(held, contexts, out)?;
         }
     }
     Ok(())
@@ -101,7 +122,12 @@ mod tests {
                 all.push(ChainSpec(vec![StageSpec::Shuffle { elementsize }]));
                 all.push(ChainSpec(vec![StageSpec::Shuffle { elementsize }, codec.clone()]));
                 let two = StageSpec::Shuffle { elementsize: 5 };
-                all.push(ChainSpec(vec![two.clone(), StageSpec::Shuffle { elementsize }, two, codec.clone()]));
+                all.push(ChainSpec(vec![
+                    two.clone(),
+                    StageSpec::Shuffle { elementsize },
+                    two,
+                    codec.clone(),
+                ]));
             }
         }
         all
@@ -143,9 +169,53 @@ mod tests {
 
     #[test]
     fn unknown_codec_is_named_with_its_parameters() {
-        let chain = ChainSpec::from_value(&serde_json::json!([{"id":"lz9","window":7}]), &crate::Limits::default()).unwrap();
+        let chain =
+            ChainSpec::from_value(&serde_json::json!([{"id":"lz9","window":7}]), &crate::Limits::default())
+                .unwrap();
         let e = decode_bytes(&chain, b"", &mut Scratch::default(), &mut []).unwrap_err();
         assert!(e.is_unsupported());
         assert!(e.to_string().contains("lz9") && e.to_string().contains("\"window\":7"), "{e}");
+    }
+
+    #[test]
+    fn both_ways_refuse_a_codec_before_the_end() {
+        let zstd = StageSpec::Zstd { level: 1 };
+        let shuffle = StageSpec::Shuffle { elementsize: 2 };
+        for chain in [
+            vec![zstd.clone(), shuffle.clone()],
+            vec![zstd.clone(), zstd.clone()],
+            vec![shuffle, zstd.clone(), zstd],
+        ] {
+            let chain = ChainSpec(chain);
+            let mut out = Vec::new();
+            let e = encode_bytes(&chain, b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();
+            assert!(e.is_unsupported() && out.is_empty(), "{chain}");
+            let e = decode_bytes(&chain, b"abcdef", &mut Scratch::default(), &mut [0; 6]).unwrap_err();
+            assert!(e.is_unsupported(), "{chain}");
+        }
+    }
+
+    #[test]
+    fn contexts_are_sound_after_errors() {
+        let bytes: Vec<u8> = (0..3000_u32).flat_map(|i| (i / 3).to_be_bytes()).collect();
+        let mut scratch = Scratch::default();
+        for chain in chains() {
+            let mut payload = Vec::new();
+            encode_bytes(&chain, &bytes, &mut scratch, &mut payload).unwrap();
+            let mut out = vec![0; bytes.len()];
+            for at in (0..payload.len()).step_by(payload.len() / 50 + 1) {
+                payload[at] ^= 0x10;
+                let _ = decode_bytes(&chain, &payload, &mut scratch, &mut out);
+                payload[at] ^= 0x10;
+            }
+            decode_bytes(&chain, &payload, &mut scratch, &mut out).unwrap();
+            assert_eq!(out, bytes, "{chain}");
+        }
+    }
+
+    #[test]
+    fn zlib_has_levels_up_to_9() {
+        let chain = ChainSpec(vec![StageSpec::Zlib { level: 10 }]);
+        assert!(encode_bytes(&chain, b"abc", &mut Scratch::default(), &mut Vec::new()).is_err());
     }
 }

@@ -60,9 +60,15 @@ pub fn decode_tile(
     let params = params(map)?;
     match shape.ty.size() {
         1 => decode_words::<u8, 1>(payload, shape, &params, dictionary, scratch, out, |w, b| *b = [w]),
-        2 => decode_words::<u16, 2>(payload, shape, &params, dictionary, scratch, out, |w, b| *b = w.to_be_bytes()),
-        4 => decode_words::<u32, 4>(payload, shape, &params, dictionary, scratch, out, |w, b| *b = w.to_be_bytes()),
-        _ => decode_words::<u64, 8>(payload, shape, &params, dictionary, scratch, out, |w, b| *b = w.to_be_bytes()),
+        2 => decode_words::<u16, 2>(payload, shape, &params, dictionary, scratch, out, |w, b| {
+            *b = w.to_be_bytes();
+        }),
+        4 => decode_words::<u32, 4>(payload, shape, &params, dictionary, scratch, out, |w, b| {
+            *b = w.to_be_bytes();
+        }),
+        _ => decode_words::<u64, 8>(payload, shape, &params, dictionary, scratch, out, |w, b| {
+            *b = w.to_be_bytes();
+        }),
     }
 }
 
@@ -82,7 +88,15 @@ fn decode_words<W: Word, const N: usize>(
     }
     let mut words = std::mem::take(W::pool(&mut scratch.words));
     words.resize(chunks.len(), W::default());
-    let done = num::decode(payload, shape.ty, &shape.num_geometry(), params, dictionary, &mut scratch.num, &mut words);
+    let done = num::decode(
+        payload,
+        shape.ty,
+        &shape.num_geometry(),
+        params,
+        dictionary,
+        &mut scratch.num,
+        &mut words,
+    );
     if done.is_ok() {
         chunks.iter_mut().zip(&words).for_each(|(b, &w)| put(w, b));
     }
@@ -150,13 +164,15 @@ mod tests {
 
     #[test]
     fn numeric_chain_gives_back_big_endian_bytes_of_every_type() {
-        let chain = ChainSpec::from_value(&serde_json::json!([{"id":"nc3z.num"}]), &crate::Limits::default()).unwrap();
+        let chain = ChainSpec::from_value(&serde_json::json!([{"id":"nc3z.num"}]), &crate::Limits::default())
+            .unwrap();
         let mut scratch = Scratch::default();
         for ty in NcType::ALL {
             let bytes: Vec<u8> = (0..240u32).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
             let shape = TileShape { ty, geometry: Geometry::of(&[2, 3, 5]) };
             let mut payload = Vec::new();
-            encode_tile(TileCoder::Num(&EncodePlan::default()), &bytes, &shape, &mut scratch, &mut payload).unwrap();
+            encode_tile(TileCoder::Num(&EncodePlan::default()), &bytes, &shape, &mut scratch, &mut payload)
+                .unwrap();
             let mut back = vec![0; bytes.len()];
             decode_tile(&chain, &payload, &shape, None, &mut scratch, &mut back).unwrap();
             assert_eq!(back, bytes, "{ty}");
@@ -165,7 +181,8 @@ mod tests {
 
     #[test]
     fn unknown_parameters_are_unsupported() {
-        let chain = ChainSpec::from_value(&serde_json::json!([{"id":"nc3z.num","x":1}]), &crate::Limits::default());
+        let chain =
+            ChainSpec::from_value(&serde_json::json!([{"id":"nc3z.num","x":1}]), &crate::Limits::default());
         assert!(dictionary_number(&chain.unwrap()).unwrap_err().is_unsupported());
     }
 }

@@ -1,6 +1,7 @@
 //! One zstd frame (RFC 8878), with its content size, without a checksum of its own.
 
-use super::registry::ByteStage;
+use super::registry::{ByteStage, Contexts as AllContexts};
+use crate::bytes::reserve;
 use crate::error::{Error, Result};
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::zstd_safe;
@@ -10,7 +11,7 @@ pub(super) struct Zstd(pub(super) i32);
 
 /// Compression and decompression contexts, made when first needed.
 #[derive(Default)]
-pub struct Contexts {
+pub(super) struct Contexts {
     compressor: Option<(i32, Compressor<'static>)>,
     decompressor: Option<Decompressor<'static>>,
 }
@@ -18,9 +19,10 @@ pub struct Contexts {
 const SECTION: &str = "zstd frame";
 
 impl ByteStage for Zstd {
-    fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
+    fn encode(&self, input: &[u8], contexts: &mut AllContexts, out: &mut Vec<u8>) -> Result<()> {
         let refused = |e: std::io::Error| Error::invalid(format!("zstd: {e}"));
         let level = self.0;
+        let contexts = &mut contexts.zstd;
         if contexts.compressor.as_ref().is_none_or(|(l, _)| *l != level) {
             contexts.compressor = Some((level, Compressor::new(level).map_err(refused)?));
         }
@@ -32,19 +34,14 @@ impl ByteStage for Zstd {
         Ok(())
     }
 
-    fn decode_into(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()> {
-        check_frame(input, out.len() as u64)?;
-        let wrong = |e: std::io::Error| Error::corrupt(SECTION, None, "content", "a zstd frame", e);
-        let decompressor = match &mut contexts.decompressor {
-            Some(d) => d,
-            none => none.insert(Decompressor::new().map_err(wrong)?),
-        };
-        let expected = out.len();
-        let len = decompressor.decompress_to_buffer(input, out).map_err(wrong)?;
-        if len != expected {
-            return Err(Error::corrupt(SECTION, None, "decoded length", expected, len));
+    fn decode_into(&self, input: &[u8], contexts: &mut AllContexts, out: &mut [u8]) -> Result<()> {
+        if let Some(size) = check_frame(input)?
+            && size != out.len() as u64
+        {
+            return Err(Error::corrupt(SECTION, None, "content size", out.len(), size));
         }
-        Ok(())
+        let expected = out.len();
+        decompress(&mut contexts.zstd, input, out, expected)
     }
 
     fn keeps_length(&self) -> bool {
@@ -52,25 +49,52 @@ impl ByteStage for Zstd {
     }
 }
 
-/// One frame, not a skippable one, that ends with the input and holds `expected` bytes if it says how many.
-fn check_frame(input: &[u8], expected: u64) -> Result<()> {
+/// Decodes a frame that was checked into exactly `expected` bytes of `out`, which has room for as many. In one call and straight
+/// into `out`: no window is ever allocated, whatever size the frame asks for.
+fn decompress(
+    contexts: &mut Contexts,
+    input: &[u8],
+    out: &mut (impl zstd_safe::WriteBuf + ?Sized),
+    expected: usize,
+) -> Result<()> {
+    let wrong = |e: std::io::Error| Error::corrupt(SECTION, None, "content", "a zstd frame", e);
+    let decompressor = match &mut contexts.decompressor {
+        Some(d) => d,
+        none => none.insert(Decompressor::new().map_err(wrong)?),
+    };
+    let len = decompressor.decompress_to_buffer(input, out).map_err(wrong)?;
+    if len != expected {
+        return Err(Error::corrupt(SECTION, None, "decoded length", expected, len));
+    }
+    Ok(())
+}
+
+/// The most bytes that a block of a frame holds, and the fewest that a block which holds any takes.
+const BLOCK_MOST: u64 = 128 << 10;
+const BLOCK_LEAST: u64 = 4;
+
+/// Checks that the input is one frame, not a skippable one, with nothing behind it; gives its content size if it says one, and
+/// that is one it can have.
+fn check_frame(input: &[u8]) -> Result<Option<u64>> {
     if input.get(..4) != Some(&[0x28, 0xB5, 0x2F, 0xFD]) {
         return Err(Error::corrupt(SECTION, None, "magic", "28 b5 2f fd", "another"));
     }
-    let len = zstd_safe::find_frame_compressed_size(input)
-        .map_err(|code| Error::corrupt(SECTION, None, "content", "a zstd frame", zstd_safe::get_error_name(code)))?;
+    let len = zstd_safe::find_frame_compressed_size(input).map_err(|code| {
+        Error::corrupt(SECTION, None, "content", "a zstd frame", zstd_safe::get_error_name(code))
+    })?;
     if len != input.len() {
         return Err(Error::corrupt(SECTION, None, "length of the frame", input.len(), len));
     }
-    match content_size(input)? {
-        Some(size) if size != expected => Err(Error::corrupt(SECTION, None, "content size", expected, size)),
-        _ => Ok(()),
+    let size = zstd_safe::get_frame_content_size(input)
+        .map_err(|_| Error::corrupt(SECTION, None, "content size", "a readable one", "damaged"))?;
+    let most = input.len() as u64 / BLOCK_LEAST * BLOCK_MOST;
+    match size {
+        Some(size) if size > most => {
+            let expected = format!("at most {most} in a frame of {} bytes", input.len());
+            Err(Error::corrupt(SECTION, None, "content size", expected, size))
+        }
+        size => Ok(size),
     }
-}
-
-fn content_size(input: &[u8]) -> Result<Option<u64>> {
-    zstd_safe::get_frame_content_size(input)
-        .map_err(|_| Error::corrupt(SECTION, None, "content size", "a readable one", "damaged"))
 }
 
 /// One frame.
@@ -79,7 +103,7 @@ fn content_size(input: &[u8]) -> Result<Option<u64>> {
 /// zstd's refusal, which would be a lack of memory.
 pub fn encode_zstd_frame(decoded: &[u8], level: i32) -> Result<Vec<u8>> {
     let mut out = Vec::new();
-    Zstd(level).encode(decoded, &mut Contexts::default(), &mut out)?;
+    Zstd(level).encode(decoded, &mut AllContexts::default(), &mut out)?;
     out.shrink_to_fit();
     Ok(out)
 }
@@ -89,16 +113,17 @@ pub fn encode_zstd_frame(decoded: &[u8], level: i32) -> Result<Vec<u8>> {
 /// # Errors
 /// Damage; no content size; a larger one.
 pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
-    let size = content_size(stored)?
+    let size = check_frame(stored)?
         .ok_or_else(|| Error::corrupt(SECTION, None, "content size", "given", "missing"))?;
     if size > limit {
         return Err(Error::limit(SECTION, None, "decoded length", limit, size));
     }
-    let len = usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;
+    let len =
+        usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;
     let mut out = Vec::new();
-    out.try_reserve_exact(len).map_err(|_| Error::limit(SECTION, None, "decoded length in memory", limit, size))?;
-    out.resize(len, 0);
-    Zstd(0).decode_into(stored, &mut Contexts::default(), &mut out)?;
+    // Reserved, not filled: pages that are not decoded into are never touched.
+    reserve(&mut out, SECTION, "decoded length in memory", len)?;
+    decompress(&mut Contexts::default(), stored, &mut out, len)?;
     Ok(out)
 }
 
@@ -114,10 +139,42 @@ mod tests {
         let two = [frame.clone(), frame.clone()].concat();
         assert!(decode_zstd_frame(&two, 100).is_err());
         let skippable = [b"\x50\x2a\x4d\x18\x04\0\0\0abcd".as_slice(), &frame].concat();
-        assert!(Zstd(3).decode_into(&skippable, &mut Contexts::default(), &mut [0; 17]).is_err());
-        assert!(Zstd(3).decode_into(&frame, &mut Contexts::default(), &mut [0; 18]).is_err());
+        assert!(Zstd(3).decode_into(&skippable, &mut AllContexts::default(), &mut [0; 17]).is_err());
+        assert!(Zstd(3).decode_into(&frame, &mut AllContexts::default(), &mut [0; 18]).is_err());
         for n in 0..frame.len() {
             assert!(decode_zstd_frame(&frame[..n], 100).is_err(), "{n}");
         }
+    }
+
+    #[test]
+    fn claims_of_size_are_believed_only_of_frames_that_can_hold_so_much() {
+        // Single segment, content size in four bytes: 1 GiB. One raw block of three bytes, the last.
+        let claim =
+            [&[0x28, 0xB5, 0x2F, 0xFD, 0xA0][..], &(1_u32 << 30).to_le_bytes(), &[0x19, 0, 0], b"abc"]
+                .concat();
+        let start = std::time::Instant::now();
+        for _ in 0..200 {
+            let e = decode_zstd_frame(&claim, 1 << 30).unwrap_err();
+            assert!(e.is_corrupt() && e.to_string().contains("content size"), "{e}");
+        }
+        assert!(start.elapsed().as_millis() < 100, "nothing was filled");
+        // An honest frame of 128 MiB of zeros is as dense as frames get.
+        let zeros = vec![0; 128 << 20];
+        let frame = encode_zstd_frame(&zeros, 1).unwrap();
+        assert_eq!(decode_zstd_frame(&frame, 1 << 30).unwrap(), zeros);
+    }
+
+    #[test]
+    fn frames_without_a_size_serve_for_tiles_only_and_windows_cost_nothing() {
+        let mut out = [0; 3];
+        let untold = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x00, 0x19, 0, 0, b'a', b'b', b'c'];
+        Zstd(3).decode_into(&untold, &mut AllContexts::default(), &mut out).unwrap();
+        assert_eq!(&out, b"abc");
+        assert!(decode_zstd_frame(&untold, 100).is_err());
+        // A window of 2^41 bytes: refused or decoded, but never allocated.
+        let wide = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 0xF8, 0x19, 0, 0, b'a', b'b', b'c'];
+        let _ = Zstd(3).decode_into(&wide, &mut AllContexts::default(), &mut out);
+        let huge = [&[0x28, 0xB5, 0x2F, 0xFD, 0xE0][..], &(1_u64 << 62).to_le_bytes(), &[1, 0, 0]].concat();
+        assert!(decode_zstd_frame(&huge, 1 << 30).is_err());
     }
 }

@@ -38,7 +38,9 @@ impl Containers {
 
 fn read(inner: &Inner, offset: u64) -> Result<Vec<u8>> {
     let place = || "packed container".to_owned();
-    let corrupt = |what, expected: String, found: String| Error::from(FormatError::corrupt(place(), offset, what, expected, found));
+    let corrupt = |what, expected: String, found: String| {
+        Error::from(FormatError::corrupt(place(), offset, what, expected, found))
+    };
     if offset.checked_add(BLOCK_HEADER_LEN as u64).is_none_or(|end| end > inner.trailer_offset) {
         return Err(corrupt("offset", format!("below {}", inner.trailer_offset), offset.to_string()));
     }
@@ -47,14 +49,22 @@ fn read(inner: &Inner, offset: u64) -> Result<Vec<u8>> {
     let header: &[u8; BLOCK_HEADER_LEN] = (&*header).try_into().expect("read with this length");
     let (header, crc) = BlockHeader::decode(header, &inner.superblock.salt, offset)?;
     if u64::from(header.decoded_len) > inner.limits.tile_len {
-        return Err(FormatError::limit(place(), offset, "decoded length", inner.limits.tile_len, header.decoded_len.into()).into());
+        return Err(FormatError::limit(
+            place(),
+            offset,
+            "decoded length",
+            inner.limits.tile_len,
+            header.decoded_len.into(),
+        )
+        .into());
     }
     let block = inner.read_block(offset, header.stored_len, crc, &place)?;
     let len = header.decoded_len as usize;
     block.expect(BlockKind::Container, ArrayId::CONTAINERS, header.tile, header.chain, len, &place)?;
     let chain = inner.chain(header.chain, place)?;
     let mut out = vec![0; len];
-    with_scratch(|s| decode_bytes(chain, &block.payload, s, &mut out)).map_err(|e| e.within(&place(), offset))?;
+    with_scratch(|s| decode_bytes(chain, &block.payload, s, &mut out))
+        .map_err(|e| e.within(&place(), offset))?;
     check_crc(&out, header.decoded_crc, offset, "CRC of the decoded container", &place)?;
     Ok(out)
 }

@@ -31,7 +31,14 @@ impl Dictionaries {
     ) -> Result<Option<Arc<Dictionary>>> {
         let Some(number) = dictionary_number(chain)? else { return Ok(None) };
         let Role::Variable(var) = array.role() else {
-            return Err(FormatError::corrupt(array.to_string(), None, "chain", "one without a dictionary", chain).into());
+            return Err(FormatError::corrupt(
+                array.to_string(),
+                None,
+                "chain",
+                "one without a dictionary",
+                chain,
+            )
+            .into());
         };
         self.0.get_or_insert_with(&(var, number), || read(inner, var, ty, number).map(Arc::new)).map(Some)
     }
@@ -41,7 +48,9 @@ fn read(inner: &Inner, var: u32, ty: NcType, number: u64) -> Result<Dictionary> 
     let array = ArrayId::definitions(var);
     let place = || format!("{}, number {number}", inner.describe(array));
     let IndexEntry::Stored { offset, len, chain, check } = inner.entry(array, number)? else {
-        return Err(FormatError::corrupt(place(), None, "index entry of a definition", "a block", "another").into());
+        return Err(
+            FormatError::corrupt(place(), None, "index entry of a definition", "a block", "another").into()
+        );
     };
     let block = inner.read_block(offset, len, check, &place)?;
     // Definitions are their own codec's bytes: chain 0.

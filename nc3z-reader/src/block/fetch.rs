@@ -28,7 +28,11 @@ impl Archive {
         let expected = info.map(|i| i.tile_len(tile)).transpose()?;
         if expected != Some(out.len()) {
             let len = expected.unwrap_or(0);
-            return Err(FormatError::invalid(format!("tile {tile} of {array} has {len} bytes, not {}", out.len())).into());
+            return Err(FormatError::invalid(format!(
+                "tile {tile} of {array} has {len} bytes, not {}",
+                out.len()
+            ))
+            .into());
         }
         self.inner.decode_tile(array, tile, out)
     }
@@ -62,16 +66,27 @@ impl Inner {
             IndexEntry::Packed { offset, start, len, chain, check } => {
                 let container = self.containers.get(self, offset)?;
                 let begin = start as usize;
-                let stored = begin.checked_add(len as usize).and_then(|end| container.get(begin..end)).ok_or_else(|| {
-                    FormatError::corrupt(place(), offset, "place in the container", container.len(), begin)
-                })?;
+                let stored = begin
+                    .checked_add(len as usize)
+                    .and_then(|end| container.get(begin..end))
+                    .ok_or_else(|| {
+                        FormatError::corrupt(
+                            place(),
+                            offset,
+                            "place in the container",
+                            container.len(),
+                            begin,
+                        )
+                    })?;
                 self.decode_payload(info, tile, chain, stored, out, &place)?;
                 check_crc(out, check, offset, "CRC of the decoded tile", &place)
             }
             IndexEntry::Constant { value } => {
                 let size = info.ty.size();
                 if value[size..].iter().any(|&b| b != 0) {
-                    return Err(FormatError::corrupt(place(), None, "rest of a constant", 0, "not zero").into());
+                    return Err(
+                        FormatError::corrupt(place(), None, "rest of a constant", 0, "not zero").into()
+                    );
                 }
                 out.chunks_mut(size).for_each(|c| c.copy_from_slice(&value[..c.len()]));
                 Ok(())
@@ -79,7 +94,9 @@ impl Inner {
             IndexEntry::Absent => {
                 Err(FormatError::corrupt(place(), None, "index entry", "a stored tile", "absent").into())
             }
-            IndexEntry::Lost => Err(FormatError::corrupt(place(), None, "tile", "whole", "lost to damage").into()),
+            IndexEntry::Lost => {
+                Err(FormatError::corrupt(place(), None, "tile", "whole", "lost to damage").into())
+            }
         }
     }
 
@@ -101,21 +118,49 @@ impl Inner {
     }
 
     /// Reads a block and checks header and payload.
-    pub(crate) fn read_block(&self, offset: u64, stored_len: u32, check: u32, place: &dyn Fn() -> String) -> Result<Block> {
+    pub(crate) fn read_block(
+        &self,
+        offset: u64,
+        stored_len: u32,
+        check: u32,
+        place: &dyn Fn() -> String,
+    ) -> Result<Block> {
         let end = offset.checked_add(BLOCK_HEADER_LEN as u64 + u64::from(stored_len));
         if end.is_none_or(|end| end > self.trailer_offset) {
             let room = self.trailer_offset.saturating_sub(offset);
-            return Err(FormatError::corrupt(place(), offset, "end of the block", format!("at most {room} bytes on"), stored_len).into());
+            return Err(FormatError::corrupt(
+                place(),
+                offset,
+                "end of the block",
+                format!("at most {room} bytes on"),
+                stored_len,
+            )
+            .into());
         }
         let bytes = self.source.read_at(offset, BLOCK_HEADER_LEN + stored_len as usize)?;
-        let header: &[u8; BLOCK_HEADER_LEN] = bytes[..BLOCK_HEADER_LEN].try_into().expect("sliced to this length");
+        let header: &[u8; BLOCK_HEADER_LEN] =
+            bytes[..BLOCK_HEADER_LEN].try_into().expect("sliced to this length");
         let (header, header_crc) =
             BlockHeader::decode(header, &self.superblock.salt, offset).map_err(|e| e.within(&place(), 0))?;
         if header_crc != check {
-            return Err(FormatError::corrupt(place(), offset, "block header CRC", format!("{check:08x}"), format!("{header_crc:08x}")).into());
+            return Err(FormatError::corrupt(
+                place(),
+                offset,
+                "block header CRC",
+                format!("{check:08x}"),
+                format!("{header_crc:08x}"),
+            )
+            .into());
         }
         if header.stored_len != stored_len {
-            return Err(FormatError::corrupt(place(), offset, "stored length", stored_len, header.stored_len).into());
+            return Err(FormatError::corrupt(
+                place(),
+                offset,
+                "stored length",
+                stored_len,
+                header.stored_len,
+            )
+            .into());
         }
         let payload = bytes.slice(BLOCK_HEADER_LEN..);
         let crc = BlockHeader::payload_crc(header.array, header.tile, &payload);
@@ -153,7 +198,11 @@ impl Block {
             return wrong("block kind", format!("{kind:?}"), format!("{:?}", h.kind));
         }
         if h.array != array || h.tile != tile {
-            return wrong("block", format!("tile {tile} of {array}"), format!("tile {} of {}", h.tile, h.array));
+            return wrong(
+                "block",
+                format!("tile {tile} of {array}"),
+                format!("tile {} of {}", h.tile, h.array),
+            );
         }
         if h.chain != chain {
             return wrong("chain", chain.to_string(), h.chain.to_string());

@@ -32,7 +32,14 @@ impl Pages {
             let child = page.child(tile)?;
             if child >= offset {
                 // Children are written before their parents; this also rules cycles out.
-                return Err(FormatError::corrupt("index page", offset, "offset of a child page", format!("below {offset}"), child).into());
+                return Err(FormatError::corrupt(
+                    "index page",
+                    offset,
+                    "offset of a child page",
+                    format!("below {offset}"),
+                    child,
+                )
+                .into());
             }
             (offset, level) = (child, level - 1);
         }
@@ -41,7 +48,14 @@ impl Pages {
     fn page(&self, inner: &Inner, offset: u64) -> Result<Bytes> {
         self.0.get_or_insert_with(&offset, || {
             if offset.checked_add(PAGE_LEN as u64).is_none_or(|end| end > inner.trailer_offset) {
-                return Err(FormatError::corrupt("index page", offset, "offset", format!("below {}", inner.trailer_offset), offset).into());
+                return Err(FormatError::corrupt(
+                    "index page",
+                    offset,
+                    "offset",
+                    format!("below {}", inner.trailer_offset),
+                    offset,
+                )
+                .into());
             }
             let bytes = inner.source.read_at(offset, PAGE_LEN)?;
             Page::check(&bytes, &inner.superblock.salt, offset)?;

@@ -52,7 +52,10 @@ impl ByteSource for FileSource {
         check_range(self.len, offset, buf.len())?;
         self.file.read_exact_at(buf, offset).map_err(|e| {
             let e = if e.kind() == std::io::ErrorKind::UnexpectedEof {
-                std::io::Error::new(e.kind(), format!("the file became shorter while it was read (at byte {offset})"))
+                std::io::Error::new(
+                    e.kind(),
+                    format!("the file became shorter while it was read (at byte {offset})"),
+                )
             } else {
                 e
             };

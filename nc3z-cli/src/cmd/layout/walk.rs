@@ -1,0 +1,219 @@
+//! Walks an archive from its first byte to its last: what the trailer names is known, blocks are found by their headers,
+//! and what is left is said to be unknown. No payloads are read but those of packed containers, and nothing stops at damage.
+
+use anyhow::Result;
+use nc3z_format::Limits;
+use nc3z_format::archive::{
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Member, PAGE_LEN, Page, SUPERBLOCK_LEN,
+    SectionEncoding, SectionKind, SectionTable, TRAILER_LEN, Trailer, align8, forever, parse_directory,
+};
+use nc3z_format::codec::{Scratch, decode_bytes};
+use nc3z_reader::Archive;
+use nc3z_reader::source::ByteSource;
+
+/// Bytes looked at in one step when searching for the next block.
+const SEARCH_LEN: u64 = 1 << 20;
+
+/// Larger containers, which no writer makes, are not looked into.
+const MAX_CONTAINER_LEN: u32 = 4 << 20;
+
+/// What a run of bytes is.
+#[derive(Debug, Clone)]
+pub(super) enum Place {
+    Superblock,
+    Head { decoded_len: u32 },
+    Block(BlockHeader),
+    Page { array: ArrayId, level: u16, first: u64, count: u16 },
+    Section { name: &'static str, encoding: SectionEncoding },
+    SectionTable { generation: u32 },
+    Trailer { generation: u32 },
+    Unknown,
+    TornTail,
+}
+
+/// A run of bytes. With the alignment behind each, regions cover the archive without a break.
+#[derive(Debug, Clone)]
+pub(super) struct Region {
+    pub(super) offset: u64,
+    pub(super) len: u64,
+    /// Bytes from its end to the next region.
+    pub(super) align: u64,
+    pub(super) place: Place,
+}
+
+/// What receives the regions.
+type Sink<'a> = dyn FnMut(&Region) -> Result<()> + 'a;
+
+/// Known places of an archive, and the way to the others.
+pub(super) struct Walk<'a> {
+    archive: &'a Archive,
+    source: &'a dyn ByteSource,
+    /// Disjoint, ascending, inside the file.
+    known: Vec<(u64, u64, Place)>,
+}
+
+impl<'a> Walk<'a> {
+    /// Collects what superblock and trailers name.
+    pub(super) fn new(archive: &'a Archive, source: &'a dyn ByteSource) -> Self {
+        let mut walk = Walk { archive, source, known: Vec::new() };
+        let superblock = archive.superblock();
+        walk.know(0, SUPERBLOCK_LEN as u64, Place::Superblock);
+        let head = Place::Head { decoded_len: superblock.head_decoded_len };
+        walk.know(SUPERBLOCK_LEN as u64, superblock.head_stored_len.into(), head);
+        walk.know_generation(archive.trailer_offset(), archive.trailer(), archive.sections());
+        walk.know_history();
+        // A stable sort: where two begin at one place, the one named first wins.
+        walk.known.sort_by_key(|(offset, _, _)| *offset);
+        let (mut end, file_len) = (0, source.len());
+        walk.known.retain(|&(offset, len, _)| {
+            let fits = offset >= end && offset.checked_add(len).is_some_and(|e| e <= file_len);
+            end = if fits { offset + len } else { end };
+            fits
+        });
+        walk
+    }
+
+    fn know(&mut self, offset: u64, len: u64, place: Place) {
+        if len > 0 {
+            self.known.push((offset, len, place));
+        }
+    }
+
+    fn know_generation(&mut self, at: u64, trailer: &Trailer, sections: &SectionTable) {
+        let generation = trailer.generation;
+        self.know(at, TRAILER_LEN as u64, Place::Trailer { generation });
+        self.know(trailer.sections_offset, trailer.sections_len.into(), Place::SectionTable { generation });
+        for s in sections.entries() {
+            self.know(s.offset, s.len, Place::Section { name: s.kind.name(), encoding: s.encoding });
+        }
+    }
+
+    /// Earlier generations, as far back as their trailers are whole.
+    fn know_history(&mut self) {
+        let limits = Limits::default();
+        let salt = self.archive.superblock().salt;
+        let mut at = self.archive.trailer().previous;
+        // Each trailer lies before the one that names it, so that this ends.
+        while at != 0 {
+            let mut bytes = [0; TRAILER_LEN];
+            let trailer = self
+                .source
+                .read_into(at, &mut bytes)
+                .ok()
+                .and_then(|()| Trailer::decode(&bytes, at, &salt).ok());
+            let Some(trailer) = trailer else { return };
+            let table = self.source.read_at(trailer.sections_offset, trailer.sections_len as usize).ok();
+            let table = table.and_then(|t| SectionTable::decode(&t, &trailer, at, &salt, &limits).ok());
+            self.know_generation(at, &trailer, &table.unwrap_or_default());
+            at = trailer.previous;
+        }
+    }
+
+    /// Gives each region to `sink`, in the order in which they lie in the file.
+    pub(super) fn run(&self, sink: &mut Sink<'_>) -> Result<()> {
+        let mut at = 0;
+        for (offset, len, place) in &self.known {
+            self.between(at, *offset, sink)?;
+            let next = self.known.partition_point(|(o, _, _)| o <= offset);
+            let limit = self.known.get(next).map_or(self.source.len(), |(o, _, _)| *o);
+            at = match place {
+                Place::Section { name, .. } if *name == SectionKind::IndexPages.name() => {
+                    self.pages(*offset, offset + len, limit, sink)?
+                }
+                _ => emit(*offset, *len, limit, place.clone(), sink)?,
+            };
+        }
+        self.between(at, self.source.len(), sink)
+    }
+
+    /// What the walk cannot name: in the archive's body unknown, behind the last trailer its torn tail.
+    fn nameless(&self, offset: u64) -> Place {
+        if offset >= self.archive.trailer().archive_len { Place::TornTail } else { Place::Unknown }
+    }
+
+    /// Blocks between two known places.
+    fn between(&self, from: u64, to: u64, sink: &mut Sink<'_>) -> Result<()> {
+        let mut at = from;
+        while at < to {
+            if let Some(header) = self.block_at(at, to) {
+                let len = BLOCK_HEADER_LEN as u64 + u64::from(header.stored_len);
+                at = emit(at, len, to, Place::Block(header), sink)?;
+                continue;
+            }
+            let next = self.next_block(at + 1, to)?;
+            sink(&Region { offset: at, len: next - at, align: 0, place: self.nameless(at) })?;
+            at = next;
+        }
+        Ok(())
+    }
+
+    /// A sound block header whose block ends before `to`.
+    fn block_at(&self, at: u64, to: u64) -> Option<BlockHeader> {
+        let room = to.checked_sub(at)?.checked_sub(BLOCK_HEADER_LEN as u64)?;
+        let mut bytes = [0; BLOCK_HEADER_LEN];
+        self.source.read_into(at, &mut bytes).ok()?;
+        let (header, _) = BlockHeader::decode(&bytes, &self.archive.superblock().salt, at).ok()?;
+        (at.is_multiple_of(8) && u64::from(header.stored_len) <= room).then_some(header)
+    }
+
+    /// Where the next block begins, from `from` on; `to` where there is none.
+    fn next_block(&self, from: u64, to: u64) -> Result<u64> {
+        let mut begin = align8(from);
+        while begin < to {
+            let len = (to - begin).min(SEARCH_LEN);
+            let window = self.source.read_at(begin, usize::try_from(len).expect("at most SEARCH_LEN"))?;
+            for (i, word) in (0..).zip(window.chunks_exact(8)) {
+                let at = begin + 8 * i;
+                if word.starts_with(&forever::BLOCK_MARKER) && self.block_at(at, to).is_some() {
+                    return Ok(at);
+                }
+            }
+            begin += len;
+        }
+        Ok(to)
+    }
+
+    /// What a packed container holds; `None` where it is damaged, or no container.
+    pub(super) fn members(&self, region: &Region) -> Option<Vec<Member>> {
+        let Place::Block(header) = &region.place else { return None };
+        if header.kind != BlockKind::Container
+            || header.decoded_len.max(header.stored_len) > MAX_CONTAINER_LEN
+        {
+            return None;
+        }
+        let payload = region.offset + BLOCK_HEADER_LEN as u64;
+        let payload = self.source.read_at(payload, header.stored_len as usize).ok()?;
+        if BlockHeader::payload_crc(header.array, header.tile, &payload) != header.payload_crc {
+            return None;
+        }
+        let chain = self.archive.chains().get(usize::from(header.chain))?;
+        let mut decoded = vec![0; header.decoded_len as usize];
+        decode_bytes(chain, &payload, &mut Scratch::default(), &mut decoded).ok()?;
+        parse_directory(&decoded).ok()
+    }
+
+    /// The pages of an index section; damaged ones are unknown.
+    fn pages(&self, mut at: u64, end: u64, limit: u64, sink: &mut Sink<'_>) -> Result<u64> {
+        while end - at >= PAGE_LEN as u64 {
+            let bytes = self.source.read_at(at, PAGE_LEN)?;
+            let sound =
+                Page::check(&bytes, &self.archive.superblock().salt, at).and_then(|()| Page::new(&bytes, at));
+            let place = sound.map_or(Place::Unknown, |page| Place::Page {
+                // spec/archive.md, "Index": the variable stands at byte 4 of a page.
+                array: ArrayId(u32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]])),
+                level: page.level(),
+                first: page.first(),
+                count: page.count(),
+            });
+            at = emit(at, PAGE_LEN as u64, end, place, sink)?;
+        }
+        if at < end { emit(at, end - at, limit, Place::Unknown, sink) } else { Ok(at) }
+    }
+}
+
+/// Gives a region to the sink; answers where the next may begin, which is aligned but not beyond `limit`.
+fn emit(offset: u64, len: u64, limit: u64, place: Place, sink: &mut Sink<'_>) -> Result<u64> {
+    let next = align8(offset + len).min(limit);
+    sink(&Region { offset, len, align: next - (offset + len), place })?;
+    Ok(next)
+}

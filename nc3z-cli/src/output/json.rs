@@ -1,0 +1,112 @@
+//! JSON written as it comes: one document, a line for each field and each row, never all of it in memory.
+
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// Writes one JSON object. Objects and arrays inside it are opened, filled and closed; small values are written whole.
+pub(crate) struct JsonWriter<W> {
+    out: W,
+    /// What closes each open object or array, and whether anything is in it yet.
+    open: Vec<(u8, bool)>,
+}
+
+impl<W: Write> JsonWriter<W> {
+    /// Opens the document.
+    pub(crate) fn new(mut out: W) -> io::Result<Self> {
+        out.write_all(b"{")?;
+        Ok(JsonWriter { out, open: vec![(b'}', false)] })
+    }
+
+    /// A field of the open object.
+    pub(crate) fn field(&mut self, key: &str, value: &Value) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(value.to_string().as_bytes())
+    }
+
+    /// A row of the open array.
+    pub(crate) fn item(&mut self, value: &Value) -> io::Result<()> {
+        self.next()?;
+        self.out.write_all(value.to_string().as_bytes())
+    }
+
+    /// An object as a field, open until [`JsonWriter::close`].
+    pub(crate) fn object(&mut self, key: &str) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(b"{")?;
+        self.open.push((b'}', false));
+        Ok(())
+    }
+
+    /// An array as a field, open until [`JsonWriter::close`].
+    pub(crate) fn array(&mut self, key: &str) -> io::Result<()> {
+        self.key(key)?;
+        self.out.write_all(b"[")?;
+        self.open.push((b']', false));
+        Ok(())
+    }
+
+    /// Closes what was opened last.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        let Some((closing, filled)) = self.open.pop() else { return Ok(()) };
+        if filled {
+            self.line()?;
+        }
+        self.out.write_all(&[closing])
+    }
+
+    /// Closes everything and flushes.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        while !self.open.is_empty() {
+            self.close()?;
+        }
+        self.out.write_all(b"\n")?;
+        self.out.flush()
+    }
+
+    fn key(&mut self, key: &str) -> io::Result<()> {
+        self.next()?;
+        write!(self.out, "{}: ", Value::from(key))
+    }
+
+    /// Comma where one is due, line break, indentation.
+    fn next(&mut self) -> io::Result<()> {
+        if let Some((_, filled)) = self.open.last_mut() {
+            let comma = std::mem::replace(filled, true);
+            if comma {
+                self.out.write_all(b",")?;
+            }
+        }
+        self.line()
+    }
+
+    fn line(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\n")?;
+        (0..self.open.len()).try_for_each(|_| self.out.write_all(b"  "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn streamed_document_is_the_value_it_spells() {
+        let mut bytes = Vec::new();
+        let mut w = JsonWriter::new(&mut bytes).unwrap();
+        w.field("a\"b", &json!(u64::MAX)).unwrap();
+        w.array("rows").unwrap();
+        w.item(&json!({"x": 1})).unwrap();
+        w.item(&json!([2])).unwrap();
+        w.close().unwrap();
+        w.array("none").unwrap();
+        w.close().unwrap();
+        w.object("inner").unwrap();
+        w.field("c", &json!(null)).unwrap();
+        w.finish().unwrap();
+        let found: Value = serde_json::from_slice(&bytes).unwrap();
+        let expected = json!({"a\"b": u64::MAX, "rows": [{"x": 1}, [2]], "none": [], "inner": {"c": null}});
+        assert_eq!(found, expected);
+        assert!(bytes.ends_with(b"}\n"));
+    }
+}

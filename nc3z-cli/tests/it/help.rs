@@ -1,0 +1,43 @@
+//! Help texts and usage errors.
+
+use crate::run::{Dir, assert_snapshot};
+
+#[test]
+fn help_is_as_recorded() {
+    let dir = Dir::new();
+    let main = dir.nc3z(&["--help"]).exits(0);
+    assert_snapshot("help.txt", &main.text());
+    for command in ["archive", "restore", "info", "layout", "verify"] {
+        let ran = dir.nc3z(&[command, "--help"]).exits(0);
+        assert_snapshot(&format!("help-{command}.txt"), &ran.text());
+        assert_eq!(ran.err, "");
+    }
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    let dir = Dir::with(&[("a.nc", &crate::sample::small())]);
+    let wrong: [&[&str]; 9] = [
+        &[],
+        &["frobnicate"],
+        &["archive"],
+        &["archive", "--no-such-flag", "a.nc"],
+        &["archive", "--block-size", "0", "a.nc"],
+        &["archive", "--block-size", "1MB", "a.nc"],
+        &["archive", "--no-verify", "--remove-source", "a.nc"],
+        &["info"],
+        &["info", "a.nc", "b.nc"],
+    ];
+    for args in wrong {
+        let ran = dir.nc3z(args).exits(2);
+        assert!(ran.out.is_empty() && !ran.err.is_empty(), "{args:?}");
+    }
+    assert_eq!(dir.files(), ["a.nc"]);
+}
+
+#[test]
+fn colour_is_only_for_those_who_ask() {
+    let dir = Dir::new();
+    assert!(!dir.nc3z(&["info", "none.nc"]).exits(1).err.contains('\x1b'));
+    assert!(dir.nc3z(&["--color", "always", "info", "none.nc"]).exits(1).err.contains('\x1b'));
+}

@@ -1,0 +1,20 @@
+//! Runs the `nc3z` binary as a shell would. Compressed sizes are never pinned: they change with library versions.
+
+#[cfg(test)]
+mod archive;
+#[cfg(test)]
+mod help;
+#[cfg(test)]
+mod info;
+#[cfg(test)]
+mod layout;
+#[cfg(test)]
+mod restore;
+#[cfg(test)]
+mod run;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tree;
+#[cfg(test)]
+mod verify;

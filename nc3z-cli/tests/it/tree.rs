@@ -1,0 +1,52 @@
+//! `--recursive`: trees are kept, failures told at the end.
+
+use crate::run::Dir;
+use crate::sample;
+
+fn tree() -> Dir {
+    Dir::with(&[
+        ("data/a.nc", &sample::small()),
+        ("data/deep/er/b.nc", &sample::noisy(100)),
+        ("data/deep/notes.txt", b"left alone"),
+        ("data/deep/tiny", b"x"),
+    ])
+}
+
+#[test]
+fn tree_is_kept_there_and_back() {
+    let dir = tree();
+    dir.nc3z(&["archive", "--recursive", "data", "-o", "out"]).exits(0);
+    let archives = dir.files().into_iter().filter(|f| f.starts_with("out/")).collect::<Vec<_>>();
+    assert_eq!(archives, ["out/a.nc.nc3z", "out/deep/er/b.nc.nc3z"]);
+    dir.nc3z(&["restore", "--recursive", "out", "-o", "back"]).exits(0);
+    assert_eq!(dir.read("back/a.nc"), sample::small());
+    assert_eq!(dir.read("back/deep/er/b.nc"), sample::noisy(100));
+}
+
+#[test]
+fn archives_stand_beside_their_files_without_an_output() {
+    let dir = tree();
+    dir.nc3z(&["archive", "-r", "data"]).exits(0);
+    assert!(dir.files().contains(&"data/deep/er/b.nc.nc3z".to_owned()));
+    // A second run finds the archives there and touches nothing.
+    dir.nc3z(&["archive", "-r", "data"]).exits(1).says("2 of 2 files failed");
+}
+
+#[test]
+fn failures_are_told_at_the_end_and_stop_nothing() {
+    let dir = tree();
+    dir.write("data/deep/bad.nc", &sample::small()[..40]);
+    let ran = dir.nc3z(&["archive", "-r", "data", "-o", "out"]).exits(1).says("1 of 3 files failed");
+    assert!(ran.err.ends_with("  data/deep/bad.nc\n"), "{}", ran.err);
+    let archives = dir.files().into_iter().filter(|f| f.starts_with("out/")).collect::<Vec<_>>();
+    assert_eq!(archives, ["out/a.nc.nc3z", "out/deep/er/b.nc.nc3z"]);
+}
+
+#[test]
+fn directory_without_recursive_is_refused() {
+    let dir = tree();
+    let before = dir.files();
+    dir.nc3z(&["archive", "data"]).exits(1).says("--recursive");
+    dir.nc3z(&["restore", "data"]).exits(1).says("--recursive");
+    assert_eq!(dir.files(), before);
+}

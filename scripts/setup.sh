@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Installs what the tests need beside Rust: netCDF's own tools and data (Debian, as root), Python packages (in .venv).
+# Safe to run again; says what it could not do.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+packages=()
+command -v ncdump >/dev/null && command -v nccopy >/dev/null || packages+=(netcdf-bin)
+command -v ncvalidator >/dev/null || packages+=(pnetcdf-bin)
+[ -d /usr/share/ferret-vis/data ] || packages+=(ferret-datasets)
+command -v file >/dev/null || packages+=(file)
+command -v cc >/dev/null || packages+=(build-essential)
+command -v python3 >/dev/null || packages+=(python3)
+python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+if [ ${#packages[@]} -gt 0 ]; then
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+    else
+        echo "setup: missing ${packages[*]}; install them (as root: apt-get install ${packages[*]})" >&2
+        [ "${CI:-}" != true ] || exit 1
+    fi
+fi
+if ! .venv/bin/python -c 'import netCDF4, numpy, zstandard' 2>/dev/null; then
+    python3 -m venv .venv
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+fi

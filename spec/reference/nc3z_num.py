@@ -1,0 +1,617 @@
+#!/usr/bin/env python3
+"""A small decoder of the numeric codec `nc3z.num`, written from the text of spec/num.md alone.
+
+It exists to prove that the text suffices, and so that no value is lost when every other program is gone: plain Python
+(standard library and `zstandard`), every rule of refusal checked, not fast. Section numbers are those of spec/num.md.
+nc3z_ref.py calls `decode_tile`; `decode` is the codec itself and knows nothing of archives.
+
+    nc3z_num.py --self-test
+"""
+
+import struct
+import sys
+from array import array
+from itertools import accumulate, chain, compress
+from operator import add, xor
+
+import zstandard
+
+
+class Refused(Exception):
+    """The payload breaks a rule of the text."""
+
+
+class Unsupported(Exception):
+    """The payload is of a version this decoder does not know."""
+
+
+def need(condition, what):
+    if not condition:
+        raise Refused(what)
+
+
+# ---------------------------------------------------------------- section 1: conventions
+
+BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64 = range(1, 12)
+SIZES = [0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8]
+UNSIGNED = (CHAR, UBYTE, USHORT, UINT, UINT64)
+MAX_ELEMENTS = 1 << 30
+CODES = {array(code).itemsize: code for code in "QLIHB"}
+
+
+class Type:
+    """A netCDF type: its width, and the integer arithmetic that goes with it."""
+
+    def __init__(self, number):
+        self.number, self.size = number, SIZES[number]
+        self.bits = 8 * self.size
+        self.all = (1 << self.bits) - 1                 # `x & all` is x modulo 2^w
+        self.top = 1 << (self.bits - 1)
+        self.float = number in (FLOAT, DOUBLE)
+
+    def signed(self, x):
+        return x - (self.all + 1) if x & self.top else x
+
+    def keys(self, values):
+        """`key` of each value."""
+        if not self.float:
+            return values
+        top, low = self.top, self.all >> 1
+        return [b ^ low if b & top else b for b in values]
+
+    def key(self, b):
+        return b ^ (self.all >> 1) if self.float and b & self.top else b
+
+    def order(self, b):
+        """What the entries of a dictionary ascend by."""
+        return b if self.number in UNSIGNED else self.signed(self.key(b))
+
+    def pattern(self, data):
+        return int.from_bytes(data, "little")
+
+    def words(self, data):
+        """Little-endian bytes as integers."""
+        out = array(CODES[self.size], data)
+        if sys.byteorder == "big":
+            out.byteswap()
+        return out.tolist()
+
+    def big_endian(self, patterns):
+        out = array(CODES[self.size], patterns)
+        if sys.byteorder == "little":
+            out.byteswap()
+        return out.tobytes()
+
+
+def unzigzag(z, mask):
+    return (z >> 1 ^ -(z & 1)) & mask
+
+
+def unzigzags(values, mask):
+    return [(z >> 1 ^ -(z & 1)) & mask for z in values]
+
+
+class Bytes:
+    """A cursor over bytes."""
+
+    def __init__(self, data, what):
+        self.data, self.what, self.pos = data, what, 0
+
+    def take(self, n):
+        need(n <= len(self.data) - self.pos, f"{self.what}: ends early")
+        out = self.data[self.pos:self.pos + n]
+        self.pos += n
+        return out
+
+    def u8(self):
+        return self.take(1)[0]
+
+    def rest(self):
+        return self.take(len(self.data) - self.pos)
+
+    def varint(self):
+        value = 0
+        for i in range(10):
+            byte = self.u8()
+            value |= (byte & 127) << (7 * i)
+            if byte < 128:
+                need(byte or i == 0, f"{self.what}: varint is not in its shortest form")
+                need(value < 1 << 64, f"{self.what}: varint beyond 64 bits")
+                return value
+        raise Refused(f"{self.what}: varint beyond 64 bits")
+
+    def end(self):
+        need(self.pos == len(self.data), f"{self.what}: {len(self.data) - self.pos} bytes too many")
+
+
+class Bits:
+    """A bit stream, lowest bits first."""
+
+    def __init__(self, data, what):
+        self.data, self.what, self.pos = data, what, 0
+
+    def take(self, n):
+        at, end = self.pos, self.pos + n
+        need(end <= 8 * len(self.data), f"{self.what}: ends early")
+        self.pos = end
+        return int.from_bytes(self.data[at >> 3:end + 7 >> 3], "little") >> (at & 7) & (1 << n) - 1
+
+    def end(self):
+        """All bytes are used, and the unused bits of the last one are zero."""
+        need(len(self.data) == self.pos + 7 >> 3, f"{self.what}: not of the length it needs")
+        need(self.pos % 8 == 0 or self.data[-1] >> self.pos % 8 == 0, f"{self.what}: unused bits are not zero")
+
+
+def unzstd(data, low, high, what):
+    """One zstd frame that fills its place, of `low` to `high` bytes."""
+    need(len(data) >= 6 and data[:4] == b"\x28\xb5\x2f\xfd", f"{what}: not a zstd frame")
+    need(data[4] & 31 == 0, f"{what}: a zstd frame with a checksum, dictionary or reserved bits")
+    need(data[4] >> 5, f"{what}: a zstd frame without its content size")
+    try:
+        size = zstandard.get_frame_parameters(data).content_size
+        need(low <= size <= high, f"{what}: zstd frame of {size} bytes, expected {low} to {high}")
+        out = zstandard.ZstdDecompressor(max_window_size=1 << 31).decompress(data, allow_extra_data=False)
+    except zstandard.ZstdError as error:
+        raise Refused(f"{what}: {error}") from error
+    need(len(out) == size, f"{what}: {len(out)} bytes, expected {size}")
+    return out
+
+
+def byte_string(data, low, high, what):
+    need(data, f"{what}: ends early")
+    form, data = data[0], data[1:]
+    need(form <= 1, f"{what}: form {form}")
+    if form == 1:
+        return unzstd(data, low, high, what)
+    need(low <= len(data) <= high, f"{what}: {len(data)} bytes, expected {low} to {high}")
+    return data
+
+
+# ---------------------------------------------------------------- section 2: payload
+
+
+def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None):
+    """The `n` patterns of a payload, of the netCDF type `number`. `geometry` is (C, P, Q); `dictionary` a list."""
+    kind = Type(number)
+    need(n <= MAX_ELEMENTS, "payload: too many elements")
+    body = Bytes(payload, "payload")
+    version = body.u8()
+    if version != 1:
+        raise Unsupported(f"payload of version {version}")
+    flags, more = body.u8(), body.u8()
+    mask, domain, exceptions = flags & 3, flags >> 2 & 7, flags >> 5 & 1
+    need(mask <= 2 and domain <= 3 and flags < 64, f"payload: flags {flags:#04x}")
+    strides, coder = more & 15, more >> 4 & 3
+    need(more < 64, f"payload: flags {more:#04x}")
+    need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
+    need(domain != 2 or kind.float, "payload: a lattice of integers")
+    need(strides == 0 or strides & 1, "payload: strides without neighbours")
+    named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
+    need(all(1 < s < n for s in named), "payload: a stride that does not exist")
+    if mask == 2 or n == 0:
+        need(flags == mask and more == 0, "payload: bits that mean nothing here")
+        need(n > 0 or mask == 0, "payload: a mask of no elements")
+
+    names = [name for name, there in (("mask", mask), ("base", strides), ("domain", domain in (1, 2)),
+                                      ("exceptions", exceptions), ("residuals", mask != 2)) if there]
+    lengths = [body.varint() for _ in names[:-1]]
+    parts = {name: body.take(length) for name, length in zip(names, lengths)}
+    parts[names[-1]] = body.rest()
+
+    if mask == 2:
+        need(len(parts["mask"]) == kind.size, "mask: not one pattern")
+        return [kind.pattern(parts["mask"])] * n
+    valid = None                                    # a bool for each grid position, or None: all
+    if mask == 1:
+        masked, valid = read_mask(parts["mask"], n, kind, geometry)
+    where = range(n) if valid is None else list(compress(range(n), valid))
+
+    words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0)
+    if strides:
+        need(len(parts["base"]) == kind.size, "base: length")
+        words = integrate(words, kind.pattern(parts["base"]), n, where, valid, named[::-1], kind)
+    patterns = from_domain(words, domain, parts.get("domain"), n, where, kind, dictionary)
+    if exceptions:
+        apply_exceptions(patterns, parts["exceptions"], n, where, valid, kind)
+    if valid is None:
+        return patterns
+    out = [masked] * n
+    for i, pattern in zip(where, patterns):
+        out[i] = pattern
+    return out
+
+
+# ---------------------------------------------------------------- section 3: mask
+
+BITS_OF = [tuple(byte >> i & 1 for i in range(8)) for byte in range(256)]
+
+
+def read_mask(part, n, kind, geometry):
+    part = Bytes(part, "mask")
+    pattern, flags = kind.pattern(part.take(kind.size)), part.u8()
+    need(flags < 8 and flags & 3 < 3, f"mask: flags {flags:#04x}")
+    if flags >> 2 == 0:
+        string = Bytes(byte_string(part.rest(), 1, n + 1, "mask"), "mask")
+        bits, bit = [], 0
+        while string.pos < len(string.data):
+            run = string.varint()
+            need(run or (string.pos == 1), "mask: an empty run")
+            need(run <= n - len(bits), "mask: runs are too long")
+            bits += [bit] * run
+            bit ^= 1
+        need(len(bits) == n, "mask: runs are too short")
+    else:
+        size = n + 7 >> 3
+        string = byte_string(part.rest(), size, size, "mask")
+        bits = list(chain.from_iterable(BITS_OF[byte] for byte in string))
+        need(not any(bits[n:]), "mask: unused bits are not zero")
+        del bits[n:]
+    if flags & 3:
+        r = geometry[(flags & 3) - 1]
+        need(1 < r < n, "mask: a reference that does not exist")
+        for i in range(r, n, r):
+            bits[i:i + r] = map(xor, bits[i:i + r], bits[i - r:i])
+    need(0 < sum(bits) < n, "mask: nothing or all is masked")
+    return pattern, bits
+
+
+# ---------------------------------------------------------------- section 4: integers to patterns
+
+
+def from_domain(words, domain, part, n, where, kind, dictionary):
+    """The patterns of the valid positions."""
+    if domain == 0:
+        return kind.keys(words)
+    if domain == 1:
+        need(len(part) == 1 and 1 <= part[0] < kind.bits, "trim: its shift")
+        k, mask = part[0], kind.all
+        if kind.float:
+            top, low = kind.top, mask >> k + 1
+            words = [f ^ low if f & top else f for f in words]
+        return [f << k & mask for f in words]
+    if domain == 2:
+        return lattice(words, part, n, where, kind)
+    need(dictionary is not None, "rank: without a dictionary")
+    try:
+        return [dictionary[f] for f in words]
+    except IndexError:
+        raise Refused("rank: beyond the dictionary") from None
+
+
+def normal(x):
+    return 2.0 ** -1022 <= abs(x) < float("inf")    # false for NaN
+
+
+def lattice(words, part, n, where, kind):
+    part = Bytes(part, "lattice")
+    seg = part.varint()
+    need(1 <= seg <= n, "lattice: length of a segment")
+    need(len(part.data) - part.pos == 16 * -(-n // seg), "lattice: length")
+    pairs = list(struct.iter_unpack("<dd", part.rest()))
+    need(all(off == 0 or normal(off) for off, _ in pairs), "lattice: an offset is not a normal number")
+    need(all(normal(step) and step > 0 for _, step in pairs), "lattice: a step is not a normal number above zero")
+    top, modulus = kind.top, kind.all + 1
+    values = [f - modulus if f & top else f for f in words]
+    if kind.size == 8:
+        need(all(-1 << 53 <= k <= 1 << 53 for k in values), "lattice: a multiple beyond 2^53")
+    # Python's floats are binary64, each operation rounded once, to nearest, without exceptions here
+    if len(pairs) == 1:
+        off, step = pairs[0]
+        values = [off + k * step for k in values]
+    else:
+        values = [pairs[i // seg][0] + k * pairs[i // seg][1] for i, k in zip(where, values)]
+    # `array` converts to binary32 as C does: to nearest, infinity beyond
+    patterns = array(CODES[kind.size], array("f" if kind.size == 4 else "d", values).tobytes()).tolist()
+    least, low = (0x00800000 if kind.size == 4 else 0x0010000000000000), kind.all >> 1
+    return [b if b & low > least else b & top for b in patterns]
+
+
+def apply_exceptions(patterns, part, n, where, valid, kind):
+    part = Bytes(byte_string(part, 3, 15 * n + 5, "exceptions"), "exceptions")
+    count = part.varint()
+    need(1 <= count <= len(patterns), "exceptions: their number")
+    number = None                                   # which valid element stands at a grid position
+    if valid is not None:
+        number = {p: i for i, p in enumerate(where)}
+    at, places = -1, []
+    for _ in range(count):
+        at += part.varint() + 1
+        need(at < n and (valid is None or valid[at]), "exceptions: a position that is not valid")
+        places.append(at if number is None else number[at])
+    for i in places:
+        z = part.varint()
+        need(0 < z <= kind.all, "exceptions: a value that is zero or too large")
+        patterns[i] = kind.key(kind.key(patterns[i]) + unzigzag(z, kind.all) & kind.all)
+    part.end()
+
+
+# ---------------------------------------------------------------- section 5: residuals to integers
+
+
+def integrate(words, base, n, where, valid, strides, kind):
+    """Inverse deltas. `strides` are those named besides the neighbours, in the order Q, P, C."""
+    need(words[0] == 0, "residuals: the first is not zero")
+    mask = kind.all
+    if strides:
+        grid = words
+        if valid is not None:
+            grid = [0] * n
+            for i, r in zip(where, words):
+                grid[i] = r
+            both = [0] + [a & b for a, b in zip(valid, valid[1:])]      # `V`
+        for s in strides:
+            for i in range(s, n, s):                # a row of s positions only needs the row before it
+                if valid is None:
+                    grid[i:i + s] = map(add, grid[i:i + s], grid[i - s:i])
+                else:
+                    grid[i:i + s] = [x + y if v else x for x, y, v in zip(grid[i:i + s], grid[i - s:i], both[i - s:i])]
+            grid = [x & mask for x in grid]
+        words = grid if valid is None else compress(grid, valid)
+    sums = accumulate(words, initial=base)
+    next(sums)
+    return [f & mask for f in sums]
+
+
+# ---------------------------------------------------------------- section 6: residuals
+
+
+def read_residuals(part, coder, n, where, kind, signed):
+    """The words r of the valid elements."""
+    nv = len(where)
+    size = nv * kind.size
+    if coder == 0:
+        need(len(part) == size, f"residuals: {len(part)} bytes, expected {size}")
+        return kind.words(part)
+    if coder == 1:
+        return kind.words(unzstd(part, size, size, "residuals"))
+    if coder == 2:
+        planes, out = unzstd(part, size, size, "residuals"), bytearray(size)
+        for i in range(kind.size):
+            out[i::kind.size] = planes[i * nv:(i + 1) * nv]
+        z = kind.words(bytes(out))
+    else:
+        z = read_ctx(part, n, where, kind)
+    return unzigzags(z, kind.all) if signed else z
+
+
+# ---------------------------------------------------------------- section 7: ctx
+
+
+def thresholds(head, count):
+    out = list(head.take(count))
+    need(all(a < b for a, b in zip([0] + out, out)), "ctx: thresholds do not ascend")
+    return out
+
+
+def counts_of(bits, log, alphabet):
+    lo, hi = bits.take(8), bits.take(8)
+    need(lo < hi <= alphabet, "ctx: the tokens of a table")
+    counts = [0] * alphabet
+    for token in range(lo, hi):
+        e = bits.take(4)
+        need(e <= log, "ctx: a count is too large")
+        counts[token] = (1 << e) + bits.take(e) - 1
+    need(sum(counts) == 1 << log, "ctx: counts do not fill the table")
+    need(counts[lo] and counts[hi - 1], "ctx: the first or last count of a table is zero")
+    return counts
+
+
+def decoding_table(counts, log):
+    """(token, bits to read, next state) of each state."""
+    size = 1 << log
+    symbol, p = [0] * size, 0
+    for token, count in enumerate(counts):
+        for _ in range(count):
+            symbol[p] = token
+            p = (p + size // 2 + size // 8 + 3) % size
+    table, x = [], list(counts)
+    for token in symbol:
+        nb = log - (x[token].bit_length() - 1)
+        table.append((token, nb, (x[token] << nb) - size))
+        x[token] += 1
+    return table
+
+
+def read_ctx(part, n, where, kind):
+    """The z of the valid elements."""
+    nv, alphabet = len(where), 2 * kind.bits + 8
+    head = Bytes(part, "ctx")
+    log, kn, kw, nt = head.take(4)
+    need(5 <= log <= 12, "ctx: size of the tables")
+    need(1 <= kn <= 8 and 1 <= kw <= 16 and kn * kw <= 32 and kn * kw << log <= 65536, "ctx: number of classes")
+    need(1 <= nt <= min(16, kn * kw), "ctx: number of tables")
+    back = head.varint()                            # `S`
+    need(back == 0 if kn == 1 else back >= 16 and 8 * back < n, "ctx: distance of the previous row")
+    tn, tw = thresholds(head, kn - 1), thresholds(head, kw - 1)
+    nibbles = head.take(kn * kw + 1 >> 1)
+    table_of = [x for byte in nibbles for x in (byte & 15, byte >> 4)]
+    need(not any(table_of[kn * kw:]), "ctx: unused bits of the map are not zero")
+    del table_of[kn * kw:]
+    need(all(x < nt for x in table_of), "ctx: a table that does not exist")
+
+    bits = Bits(head.data[head.pos:], "ctx tables")
+    tables = [decoding_table(counts_of(bits, log, alphabet), log) for _ in range(nt)]
+    bits.data = head.take(bits.pos + 7 >> 3)
+    bits.end()
+    stream1 = head.take(head.varint())
+    stream2 = head.rest()
+
+    # the table by u and a: rows[u][a]
+    def rank(limits, x):
+        return sum(t <= x for t in limits)
+
+    by_class = [[tables[table_of[qn * kw + rank(tw, a)]] for a in range(alphabet)] for qn in range(kn)]
+    rows = [by_class[rank(tn, u)] for u in range(alphabet)]
+    middle = by_class[kn // 2]
+
+    # lanes
+    q = -(-nv // 4)
+    starts = [min(lane * q, nv) for lane in range(5)]
+    lengths = [b - a for a, b in zip(starts, starts[1:])]
+    bits = Bits(stream1, "ctx tokens")
+    state = [bits.take(log) for _ in range(4)]
+    last = [0] * 4
+    # from which grid position on a lane looks at its previous row
+    since = [where[a] + back + 1 if back and k else n for a, k in zip(starts, lengths)]
+
+    # stream 1: `window[i]` is the 24 bits from byte i on; a state reads 12 at most
+    padded = stream1 + b"\0\0\0"
+    window = [a | b << 8 | c << 16 for a, b, c in zip(padded, padded[1:], padded[2:])]
+    ones = [(1 << k) - 1 for k in range(16)]
+    tokens = bytearray(n)                           # `g`, on the grid
+    pos, done = bits.pos, 0
+    try:
+        for until in sorted(set(lengths)):          # lanes end one after another
+            lanes = [lane for lane in range(4) if lengths[lane] > done]
+            for j in range(done, until):
+                for lane in lanes:
+                    p = where[starts[lane] + j]
+                    if p < since[lane]:
+                        row = middle
+                    else:
+                        i = p - back
+                        row = rows[tokens[i] + (tokens[i - 1] + tokens[i + 1] + 1 >> 1) + 1 >> 1]
+                    token, nb, base = row[last[lane]][state[lane]]
+                    state[lane] = base + (window[pos >> 3] >> (pos & 7) & ones[nb])
+                    pos += nb
+                    last[lane] = tokens[p] = token
+            done = until
+    except IndexError:
+        raise Refused("ctx tokens: end early") from None
+    need(pos <= 8 * len(stream1), "ctx tokens: end early")
+    bits.pos = pos
+    bits.end()
+    need(not any(state), "ctx tokens: a lane does not end in state 0")
+
+    # stream 2
+    bits, out = Bits(stream2, "ctx raw bits"), []
+    for p in where:
+        token = tokens[p]
+        if token < 16:
+            out.append(token)
+        else:
+            raw = (token - 16 >> 1) + 3
+            out.append((2 + (token & 1) << raw) + bits.take(raw))
+    bits.end()
+    return out
+
+
+# ---------------------------------------------------------------- section 8: rank dictionary
+
+
+def decode_dictionary(data, number):
+    body = Bytes(data, "dictionary")
+    count = body.varint()
+    need(1 <= count <= 65536, f"dictionary: {count} entries")
+    payload = body.rest()
+    need(len(payload) >= 2 and payload[1] >> 2 & 7 != 3, "dictionary: made with a dictionary")
+    entries = decode(payload, count, number)
+    order = [Type(number).order(x) for x in entries]
+    need(all(a < b for a, b in zip(order, order[1:])), "dictionary: entries do not ascend")
+    return entries
+
+
+# ---------------------------------------------------------------- what nc3z_ref.py calls
+
+
+def geometry_of(shape):
+    """(C, P, Q) of a shape."""
+    def product(count):
+        out = 1
+        for length in shape[len(shape) - count:]:
+            out *= length
+        return out if len(shape) >= count else 0
+    return product(1), product(2), product(3)
+
+
+def decode_tile(archive, data, step, length, variable, tile):
+    """The big-endian bytes of a tile. `step` is the object of the chain, `length` that of the bytes."""
+    if not set(step) <= {"id", "dict"}:
+        raise Unsupported("nc3z.num with unknown keys in its chain")
+    need(variable in archive.tiles, "nc3z.num: what is not a tile")
+    # a variable has its own type; padding and gap are bytes
+    number = archive.header.vars[variable].type if variable < len(archive.header.vars) else BYTE
+    need(length % SIZES[number] == 0, "nc3z.num: part of an element")
+    tiles = archive.tiles[variable]
+    shape = tiles.array.shape if tiles.layout.kind == 0 else tiles.shape(tile)
+    dictionary = None
+    if "dict" in step:
+        name = step["dict"]
+        need(type(name) is int and 0 <= name < 1 << 64, "nc3z.num: number of the dictionary")
+        if (variable, name) not in archive.dictionaries:
+            definition = archive.definition(variable, name)
+            archive.dictionaries[variable, name] = decode_dictionary(definition, number)
+        dictionary = archive.dictionaries[variable, name]
+    patterns = decode(data, length // SIZES[number], number, geometry_of(shape), dictionary)
+    return Type(number).big_endian(patterns)
+
+
+# ---------------------------------------------------------------- section 9: vectors
+
+
+def floats(*values):
+    return [struct.unpack("<I", struct.pack("<f", x))[0] for x in values]
+
+
+SHORTS = [100, 101, 103, 90, 91, 140]
+VECTORS = [
+    ("ctx-1: 01 04 31 02 01 19 00 02 05 01 01 01 00 00 00 01 15 00 03 00 00 00", SHORT, (0, 0, 0), SHORTS[:1]),
+    ("ctx-3: 01 00 31 02 64 00 05 01 01 01 00 00 00 05 33 18 C2 10 03 13 46 00", SHORT, (0, 0, 0), SHORTS[:3]),
+    ("ctx-5: 01 00 31 02 64 00 05 01 01 01 00 00 00 12 32 8C 41 06 00 00 00 00 00 18 00 04 B3 1E 70 00 01",
+     SHORT, (0, 0, 0), SHORTS[:5]),
+    ("ctx-6: 01 00 31 02 64 00 05 01 01 01 00 00 00 16 22 0C 41 04 00 00 00 00 00 10 01 40 06 05 00 06 70 05 00 11",
+     SHORT, (0, 0, 0), SHORTS),
+    ("mask: 01 05 03 07 04 01 EC 78 AD 60 05 00 0D FE 01 00 00 15 00 00 00 00 02 00 00 00 01 00 00 00 01 00 00 00 "
+     "FF FB FF FF F6 03 00 00", FLOAT, (4, 8, 0), floats(1.5, 1e20, 2, 2.5, 3, 1e20, -1.5, 0.5)),
+    ("lattice: 01 28 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
+     "07 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 F3 FF FF FF 0F 00 00 00",
+     FLOAT, (0, 0, 0), floats(1, 1.1, 1.2, 1.3, 0.007, 1.5)),
+]
+
+
+def refuses(payload, *rest):
+    try:
+        decode(payload, *rest)
+    except (Refused, Unsupported):
+        return True
+    return False
+
+
+def self_test():
+    import random
+    for text, number, geometry, values in VECTORS:
+        name, payload = text.split(":")
+        payload, n = bytes.fromhex(payload), len(values)
+        assert decode(payload, n, number, geometry) == values, name
+        assert all(refuses(payload[:i], n, number, geometry) for i in range(len(payload))), name
+        assert refuses(payload + b"\0", n, number, geometry), name
+        assert refuses(b"\2" + payload[1:], n, number, geometry), name
+        rng = random.Random(name)
+        for _ in range(2000):                       # whatever comes: refused, or the declared number of elements
+            bad = bytearray(payload)
+            for _ in range(rng.randint(1, 3)):
+                bad[rng.randrange(len(bad))] = rng.choice([0, 255, rng.randrange(256)])
+            try:
+                assert len(decode(bytes(bad), n, number, geometry)) == n, name
+            except (Refused, Unsupported):
+                pass
+        print(f"{name}: ok")
+    assert decode(b"\1\0\0", 0, SHORT) == []
+    assert refuses(b"\1\2\0\1\0", 0, SHORT) and refuses(b"\1\0\x10", 0, SHORT)
+    assert decode(b"\1\2\0\1\2", 3, SHORT) == [0x201] * 3
+    assert decode_dictionary(b"\2\1\0\0\xff\1", BYTE) == [255, 1]
+    for bad in (b"\2\1\0\0\1\xff", b"\2\1\0\0\1\1", b"\0\1\0\0", b"\2\1\x0c\0\0\1"):
+        try:
+            decode_dictionary(bad, BYTE)
+        except Refused:
+            continue
+        raise AssertionError(bad)
+    assert decode(b"\1\x0c\0\1\0\1", 3, BYTE, (0, 0, 0), [7, 9]) == [9, 7, 9]
+    assert refuses(b"\1\x0c\0\1\2\1", 3, BYTE, (0, 0, 0), [7, 9]) and refuses(b"\1\x0c\0\1\0\1", 3, BYTE)
+    print("all ok")
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] != ["--self-test"]:
+        sys.exit("usage: nc3z_num.py --self-test")
+    self_test()

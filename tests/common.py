@@ -1,0 +1,219 @@
+"""What the tests share: the program, files to feed it, places to put things, and loud skips."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+NC3Z = str(Path(os.environ.get("NC3Z") or ROOT / "target/release/nc3z").resolve())
+CLASSIC = ROOT / "testdata/classic"
+FERRET = Path("/usr/share/ferret-vis/data")
+FERRET_MAX = 12 << 20
+TIMEOUT = 180
+
+
+def good_files():
+    """Classic files that must come back exactly: testdata, then the ferret data sets that are not in it."""
+    files = [p for p in sorted(CLASSIC.glob("*")) if p.suffix in (".nc", ".cdf") and not p.name.startswith("bad_")]
+    return files + ferret_files({p.name for p in files})
+
+
+def ferret_files(but=()):
+    found = sorted(FERRET.glob("*")) if FERRET.is_dir() else []
+    return [p for p in found if p.name not in but and p.suffix in (".nc", ".cdf") and p.stat().st_size <= FERRET_MAX]
+
+
+def bad_files():
+    return sorted(CLASSIC.glob("bad_*.nc"))
+
+
+def sha256(path):
+    with open(path, "rb") as f:
+        return hashlib.file_digest(f, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _digest(f)
+
+
+def _digest(f):
+    h = hashlib.sha256()
+    while chunk := f.read(1 << 20):
+        h.update(chunk)
+    return h.hexdigest()
+
+
+def nc3z(*args, **options):
+    """Runs nc3z to its end. Standard output and error are bytes and text."""
+    options.setdefault("timeout", TIMEOUT)
+    options.setdefault("stdin", subprocess.DEVNULL) if "input" not in options else None
+    done = subprocess.run([NC3Z, *map(str, args)], stdout=options.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE,
+                          check=False, **options)
+    done.stderr = done.stderr.decode("utf-8", "replace")
+    return done
+
+
+def start(*args, **options):
+    """Starts nc3z and does not wait."""
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("stdout", subprocess.DEVNULL)
+    return subprocess.Popen([NC3Z, *map(str, args)], stderr=subprocess.PIPE, **options)
+
+
+def finish(process, timeout=TIMEOUT):
+    """Waits for a started process; gives exit code and standard error."""
+    try:
+        _, err = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode, err.decode("utf-8", "replace")
+
+
+def missing(test, why):
+    """Skips, loudly; with CI=true there is no excuse."""
+    if os.environ.get("CI") == "true":
+        test.fail(f"CI=true, and {why}")
+    print(f"\n*** NOT TESTED: {test.id()}: {why}", file=sys.stderr, flush=True)
+    test.skipTest(why)
+
+
+def need_program(test, name):
+    path = shutil.which(name)
+    if path is None:
+        missing(test, f"{name} is not installed")
+    return path
+
+
+class Case(unittest.TestCase):
+    """A test with a directory of its own."""
+
+    maxDiff = 2000
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(NC3Z, os.X_OK):
+            raise RuntimeError(f"no program at {NC3Z}: build it, or set NC3Z")
+
+    def setUp(self):
+        self.dir = Path(tempfile.mkdtemp(prefix="nc3z-test-"))
+        self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
+
+    def names(self, directory=None):
+        return sorted(os.listdir(directory or self.dir))
+
+    def ok(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def fails(self, done, code=1, words=None):
+        """The exit code, a message, no panic; the words stand in the message (a regular expression, any case)."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn("nc3z: ", done.stderr)
+        self.assertNotIn("panicked", done.stderr)
+        if words:
+            self.assertRegex(done.stderr, f"(?i){words}")
+        return done
+
+    def need(self, files, what):
+        if not files:
+            missing(self, f"{what} are not there")
+        return files
+
+
+def header(variables, dims, version=1, numrecs=0):
+    """Header of a classic file; variables are (name, dimension numbers, type, size in bytes), laid out one after another."""
+    def name(text):
+        raw = text.encode()
+        return struct.pack(">I", len(raw)) + raw + b"\0" * (-len(raw) % 4)
+
+    def build(begins):
+        out = b"CDF" + bytes([version]) + struct.pack(">I", numrecs)
+        out += struct.pack(">II", 10, len(dims)) + b"".join(name(n) + struct.pack(">I", size) for n, size in dims)
+        out += struct.pack(">II", 0, 0) + struct.pack(">II", 11, len(variables))
+        for (n, ids, kind, size), begin in zip(variables, begins):
+            out += name(n) + struct.pack(f">I{len(ids)}I", len(ids), *ids) + struct.pack(">II", 0, 0)
+            out += struct.pack(">IIi" if version == 1 else ">IIq", kind, size, begin)
+        return out
+
+    begin = len(build([0] * len(variables)))
+    begins = []
+    for v in variables:
+        begins.append(begin)
+        begin += v[3]
+    return build(begins)
+
+
+def synthetic(path, mib=20, seed=1):
+    """A classic file of about this size: a smooth field with noise, so that there is work to do."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    columns = 16384
+    half = mib << 19
+    rows = half // (4 * columns)
+    x = np.linspace(0, 20, columns)
+    y = np.linspace(0, 7, rows)[:, None]
+    with open(path, "wb") as f:
+        f.write(header([("smooth", (0, 1), 5, half), ("counts", (0, 1), 4, half)], [("y", rows), ("x", columns)]))
+        smooth = 280 + 20 * np.sin(x) * np.cos(y) + rng.normal(0, 0.05, (rows, columns))
+        f.write(smooth.astype(">f4").tobytes())
+        f.write(rng.poisson(1000 + 50 * smooth).astype(">i4").tobytes())
+    return path
+
+
+def mostly_zero(path, mib=50):
+    """A classic file of one byte variable, all zeros but a few at the beginning, in the middle and at the end."""
+    size = mib << 20
+    with open(path, "wb") as f:
+        f.write(header([("v", (0,), 1, size)], [("n", size)]))
+        begin = f.tell()
+        for at in (0, size // 2, size - 8):
+            f.seek(begin + at)
+            f.write(b"\x01\x02\x03\x04")
+        f.truncate(begin + size)
+    return path
+
+
+@contextlib.contextmanager
+def tmpfs(test, size, read_only_with=None):
+    """A small file system of its own; with `read_only_with` files are copied in and it is then read-only."""
+    if os.geteuid() != 0:
+        missing(test, "mounting needs root")
+    need_program(test, "mount")
+    point = Path(tempfile.mkdtemp(prefix="nc3z-mount-"))
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(point)], capture_output=True, check=False)
+    if mounted.returncode != 0:
+        point.rmdir()
+        missing(test, f"mount refuses: {mounted.stderr.decode().strip()}")
+    try:
+        if read_only_with is not None:
+            for file in read_only_with:
+                shutil.copy2(file, point)
+            subprocess.run(["mount", "-o", "remount,ro", str(point)], check=True)
+        yield point
+    finally:
+        if subprocess.run(["umount", str(point)], capture_output=True, check=False).returncode != 0:
+            subprocess.run(["umount", "-l", str(point)], check=False)
+        point.rmdir()
+
+
+def wait_for(condition, seconds=20.0):
+    """Waits until the condition holds; tells whether it does."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.001)
+    return False
+
+
+def interrupt(process):
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGINT)

@@ -1,0 +1,157 @@
+"""The program and the reference reader against each other: each must read what the other one, or an older version, wrote.
+
+    NC3Z=target/release/nc3z python -m unittest discover -s tests
+
+NC3Z is the program under test (default target/release/nc3z); it needs `zstandard`.
+"""
+
+import contextlib
+import hashlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+REFERENCE = ROOT / "spec" / "reference"
+CLASSIC = ROOT / "testdata" / "classic"
+ARCHIVES = ROOT / "testdata" / "archives"
+PROGRAM = Path(os.environ.get("NC3Z", ROOT / "target" / "release" / "nc3z")).absolute()
+
+sys.path.insert(0, str(REFERENCE))
+import nc3z_num  # noqa: E402
+import nc3z_ref  # noqa: E402
+
+SMALL = sorted(path for path in CLASSIC.glob("*.nc") if not path.name.startswith("bad_")) + [CLASSIC / "etopo120.cdf"]
+
+
+def reference_restore(archive):
+    """The original's bytes, as the reference reader makes them."""
+    opened = nc3z_ref.Archive(archive.read_bytes())
+    out = bytearray(opened.length)
+    opened.restore(out)
+    return bytes(out)
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        self.dir = Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def program(self, *args):
+        if not PROGRAM.exists():
+            self.skipTest(f"{PROGRAM} is not built")
+        done = subprocess.run([PROGRAM, *args], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, f"{args}: {done.stderr[-2000:]}")
+
+    def assertSame(self, found, expected, what):
+        self.assertTrue(found == expected, f"{what}: the bytes differ")      # no dump of either
+
+    def assertProgramRestores(self, archive, expected, what):
+        out = self.dir / "restored"
+        self.program("restore", "--force", archive, "-o", out)
+        self.assertSame(out.read_bytes(), expected, what)
+
+
+class ProgramWrites(Case):
+    """Archives of the program, restored by the reference reader."""
+
+    def check(self, paths, *options):
+        for path in paths:
+            with self.subTest(path.name, options=options):
+                archive = self.dir / f"{path.name}.nc3z"
+                self.program("archive", "--force", *options, path, "-o", archive)
+                self.assertSame(reference_restore(archive), path.read_bytes(), path.name)
+
+    def test_fast(self):
+        self.check(SMALL, "--preset", "fast")
+
+    def test_default(self):
+        self.check(SMALL, "--preset", "default")
+
+    def test_max(self):
+        self.check(SMALL, "--preset", "max")
+
+    def test_small_tiles(self):
+        big = [CLASSIC / "numeric.nc", CLASSIC / "etopo120.cdf"]
+        self.check(big, "--block-size", "16KiB")
+        self.check(big, "--block-size", "4KiB")
+
+    def test_command(self):
+        """The reference reader as a command, on an archive with the numeric codec and a dictionary."""
+        path, archive, out = CLASSIC / "numeric.nc", self.dir / "a.nc3z", self.dir / "out.nc"
+        self.program("archive", path, "-o", archive)
+        chains = [step for chain in nc3z_ref.Archive(archive.read_bytes()).chains for step in chain]
+        self.assertIn({"id": "nc3z.num"}, chains)
+        self.assertIn({"dict": 0, "id": "nc3z.num"}, chains)
+        run = [sys.executable, REFERENCE / "nc3z_ref.py"]
+        subprocess.run([*run, "restore", archive, "-o", out], check=True, capture_output=True)
+        self.assertSame(out.read_bytes(), path.read_bytes(), path.name)
+        subprocess.run([*run, "info", archive], check=True, capture_output=True)
+
+
+class ReferenceWrites(Case):
+    """Archives of the test producer, restored by the program, and by the reference reader."""
+
+    def check(self, names, *options):
+        for name in names:
+            with self.subTest(name, options=options):
+                path, archive = CLASSIC / name, self.dir / "made.nc3z"
+                make = [sys.executable, REFERENCE / "make_test_archive.py", path, "-o", archive, *options]
+                subprocess.run(make, check=True, capture_output=True)
+                self.assertSame(reference_restore(archive), path.read_bytes(), name)
+                self.assertProgramRestores(archive, path.read_bytes(), name)
+
+    CHAINS = ["--chain", '[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]', "--chain", '[{"id":"zlib","level":6}]']
+    NUM = ["--chain", '[{"id":"nc3z.num"}]']
+
+    def test_plain(self):
+        self.check([path.name for path in SMALL], *self.CHAINS)
+
+    def test_frames(self):
+        names = ["etopo120.cdf", "record_padding.nc", "empty_cdf1.nc"]
+        self.check(names, *self.CHAINS, "--late-chains", "--head", "raw", "--torn", "8", "--digest", "0")
+        self.check(names, *self.CHAINS, "--no-pack", "--no-constants", "--tile", "64", "--digest", "2")
+
+    def test_chunks(self):
+        for edges in ("clipped", "padded"):
+            self.check(["etopo120.cdf", "numeric.nc"], *self.CHAINS, "--chunk", edges, "--tile", "4000")
+
+    def test_numeric(self):
+        self.check(["etopo120.cdf", "numeric.nc", "all_types_cdf5.nc"], *self.NUM, "--tile", "9000")
+
+    def test_numeric_in_chunks(self):
+        for edges in ("clipped", "padded"):
+            self.check(["etopo120.cdf", "numeric.nc"], *self.NUM, "--chunk", edges, "--tile", "5000")
+
+
+class Golden(Case):
+    """Archives of released versions: whatever could be read once must be read for ever."""
+
+    def test_archives(self):
+        archives = sorted(ARCHIVES.glob("*/*.nc3z"))
+        self.assertTrue(archives)
+        for archive in archives:
+            with self.subTest(f"{archive.parent.name}/{archive.name}"):
+                digest, name = archive.with_name(archive.name + ".sha256").read_text().split()
+                restored = reference_restore(archive)
+                self.assertEqual(hashlib.sha256(restored).hexdigest(), digest)
+                self.assertEqual(hashlib.sha256((CLASSIC / name).read_bytes()).hexdigest(), digest)
+                self.assertProgramRestores(archive, restored, archive.name)
+
+
+class Numeric(unittest.TestCase):
+    def test_vectors(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            nc3z_num.self_test()
+
+    def test_vectors_are_those_of_the_text(self):
+        text = (ROOT / "spec" / "num.md").read_text()
+        for vector, *_ in nc3z_num.VECTORS:
+            self.assertIn(vector, text)
+
+
+if __name__ == "__main__":
+    unittest.main()
