@@ -8,7 +8,8 @@ use nc3z_format::archive::{
     ArrayId, DigestState, Head, IndexEntry, Metadata, PAGE_LEN, Row, SUPERBLOCK_LEN, Salt, SectionEncoding,
     SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, TileLayoutSpec, Trailer, VariableTable,
 };
-use nc3z_format::classic::Version;
+use nc3z_format::arrays::{Arrays, padded_variables};
+use nc3z_format::classic::{Layout, VarId, Version};
 use nc3z_format::codec::{ChainSpec, encode_zstd_frame};
 use nc3z_writer::WriterOptions;
 
@@ -335,4 +336,61 @@ fn record_variables_may_be_chunked() {
         assert_eq!(found[..header_len], original[..header_len]);
         assert!(found.len() == original.len() && found[header_len..].iter().all(|&b| b == 7));
     }
+}
+
+#[test]
+fn originals_as_long_as_64_bits_can_say_have_no_overflow() {
+    let limits = nc3z_format::Limits::default();
+    let shapes = [vec![vec![7], vec![3]], vec![vec![3]], vec![vec![1 << 30], vec![5]]];
+    for (shapes, fixed) in shapes.into_iter().flat_map(|s| [(s.clone(), false), (s, true)]) {
+        let mut vars: Vec<_> = shapes.iter().map(|s| Var::record(NcType::Byte, &s[..])).collect();
+        if fixed {
+            vars.push(Var::fixed(NcType::Double, &[2]));
+        }
+        let mut model = Model::new(Version::Cdf5, 0, vars);
+        model.numrecs = nc3z_format::classic::NumRecs::Streaming;
+        model.cut = u64::MAX; // the header is enough
+        let bytes = model.build().bytes;
+        for original_len in [u64::MAX, u64::MAX - 1, u64::MAX - 7, i64::MAX as u64, i64::MAX as u64 + 1] {
+            let Ok(parsed) = nc3z_format::classic::parse(&bytes, original_len, &limits) else { continue };
+            let header_len = usize::try_from(parsed.header_len).unwrap();
+            let Ok(layout) = Layout::new(&parsed.header, parsed.header_len, original_len) else { continue };
+            let mut forge = Forge::chars(1, 1);
+            forge.original_len = original_len;
+            forge.head.header = bytes[..header_len].to_vec();
+            forge.head.layouts = vec![TileLayoutSpec::Linear(1 << 10); parsed.header.variables.len()];
+            forge.head.padding_tile_lens = vec![1 << 10; padded_variables(&layout).len()];
+            let head = &forge.head;
+            let arrays = Arrays::new(
+                &parsed.header,
+                &layout,
+                &head.layouts,
+                &head.padding_tile_lens,
+                1 << 20,
+                &limits,
+            );
+            let Ok(arrays) = arrays else { continue };
+            let rows = arrays.iter().filter(|a| a.tiling.tile_count() > 0);
+            let rows: Vec<_> =
+                rows.map(|a| Row { array: a.id, tile_count: a.tiling.tile_count(), root: 160 }).collect();
+            let mut rows = rows;
+            rows.sort_by_key(|r| r.array);
+            forge.table = VariableTable::new(rows, vec![]).encode();
+            let Ok(archive) = open(forge.build()) else { continue };
+            for back in [1, 10, 100, 1 << 20] {
+                let mut out = vec![0; usize::try_from(back.min(5000)).unwrap()];
+                assert!(archive.read_original(original_len - back, &mut out).is_err());
+            }
+            for v in 0..u32::try_from(vars_of(&archive)).unwrap() {
+                assert!(archive.read_variable_range(VarId(v), 0, &mut [0; 8]).is_err());
+                let _ = archive.read_variable_range(VarId(v), u64::MAX - 8, &mut [0; 8]);
+                let _ = archive.read_variable_range(VarId(v), u64::MAX / 2, &mut [0; 8]);
+            }
+            assert!(archive.check_original(&()).is_err());
+        }
+    }
+}
+
+fn vars_of(archive: &nc3z_reader::Archive) -> usize {
+    archive.header().variables.len()
 }
