@@ -346,8 +346,8 @@ class Classic:
 
         # rule 3
         region = (first, min(length, first + n * stride))
-        at, regular = first, stride > 0 and n > 0
-        for v in sorted(records, key=lambda v: (v.begin, v.id)):
+        at, regular = first, 0 < stride < 1 << 64
+        for v in sorted(records, key=lambda v: (v.begin, padded(v), v.id)):
             regular = regular and v.begin == at
             at += padded(v)
         regular = regular and not any(meets(region, other) for other in taken)
@@ -371,7 +371,8 @@ class Classic:
                     if left > 0:
                         start = place.begin + whole * stride
                         partial.append((start, start + left))
-            owned.append((first, min(length, first + whole * stride)))
+            if whole:
+                owned.append((first, first + whole * stride))
             owned += partial
         # rule 4
         self.arrays[GAP] = Gap(owned, length)
