@@ -24,3 +24,7 @@ if ! .venv/bin/python -c 'import netCDF4, numpy, zstandard' 2>/dev/null; then
     python3 -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
 fi
+# Fuzzing needs a nightly compiler, which is not ours to install; with one at hand, CI gets cargo-fuzz too.
+if [ "${CI:-}" = true ] && rustup toolchain list 2>/dev/null | grep -q nightly && ! cargo fuzz --version >/dev/null 2>&1; then
+    cargo install cargo-fuzz --locked --quiet
+fi
