@@ -241,16 +241,16 @@ fn entries_that_point_anywhere_are_errors() {
                 IndexEntry::Packed { offset, start: 4, len, chain: 9, check: 0 },
             ];
             for entry in entries {
-                let archive = open(Forge::chars(10, 10).row(1, 0, vec![entry]).build()).unwrap();
-                assert!(archive.check_original(&()).is_err(), "{entry:?}");
+                let opened = open(Forge::chars(10, 10).row(1, 0, vec![entry]).build());
+                assert!(opened.and_then(|a| a.check_original(&())).is_err(), "{entry:?}");
             }
         }
     }
     for entry in
         [IndexEntry::Absent, IndexEntry::Lost, IndexEntry::Constant { value: [1, 1, 0, 0, 0, 0, 0, 0] }]
     {
-        let archive = open(Forge::chars(10, 10).row(1, 0, vec![entry]).build()).unwrap();
-        assert!(archive.check_original(&()).unwrap_err().is_corrupt(), "{entry:?}");
+        let opened = open(Forge::chars(10, 10).row(1, 0, vec![entry]).build());
+        assert!(opened.and_then(|a| a.check_original(&())).unwrap_err().is_corrupt(), "{entry:?}");
     }
 }
 
