@@ -171,15 +171,15 @@ pub(crate) fn sample_ranges(info: &ArrayInfo) -> Vec<(u64, usize)> {
     let tile = info.linear_tile_len().unwrap_or(total).clamp(1, total.max(1));
     let tiles = (total / tile).max(1);
     let size = info.ty.size() as u64;
-    // Whole planes, four of them where they are small, so that predictors in time and per-plane lattices are seen.
-    let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0).saturating_mul(size);
-    let len = SAMPLE_LEN.max(if plane <= SAMPLE_LEN { 0 } else { 2 * plane }).min(tile).min(4 * SAMPLE_LEN);
+    // Two whole planes at least, so that predictors in time and per-plane lattices are seen.
+    let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0).saturating_mul(size).min(tile);
+    let len = SAMPLE_LEN.max(2 * plane).min(tile).min(8 * SAMPLE_LEN);
     let n = SAMPLES.min(tiles);
     (0..n)
         .map(|i| {
             let first = if n > 1 { (tiles - 1) * i / (n - 1) * tile } else { 0 };
             let len = len.min(total - first) / size * size;
-            (first, usize::try_from(len).expect("at most four SAMPLE_LEN"))
+            (first, usize::try_from(len).expect("at most eight SAMPLE_LEN"))
         })
         .collect()
 }

@@ -43,6 +43,8 @@ const CROP: usize = 6 << 10;
 const TRIAL: usize = 16 << 10;
 /// Elements whose distinct patterns are counted.
 const COUNTED: usize = 48 << 10;
+/// Variables of more elements are worth a scan where ranks nearly pay by the crops.
+const LARGE: u64 = 1 << 18;
 /// Elements from which the mask is found.
 const MASK_SAMPLE: usize = 4 << 10;
 
@@ -190,6 +192,8 @@ struct Chooser<W> {
     /// Bytes that ranks cost besides the tiles, and the elements that share them.
     dict_len: u64,
     elements: u64,
+    /// Whether real encodes look at all crops.
+    wide: bool,
     scratch: Scratch,
 }
 
@@ -236,16 +240,20 @@ impl<W: Word> Chooser<W> {
         Ok(found)
     }
 
-    /// Real bytes of a plan on the trial crop, with what the plan costs besides, in hundredths.
+    /// Real bytes of a plan on the trial crop (and the others, where that decides about ranks), with what the plan costs besides, in hundredths.
     fn size(&mut self, plan: &EncodePlan) -> Result<u64> {
-        let mut out = Vec::new();
-        let Crop { words, geom, .. } = &self.trial;
-        let mut staged = stage(words, self.ty, geom, plan, &mut self.scratch, false)?;
-        let less = staged.side_len() as u64 - side(&staged, plan, &self.trial);
-        finish::<W>(&mut staged, words.len(), geom, plan, &mut self.scratch, &mut out)?;
+        let (mut out, mut less, mut share) = (Vec::new(), 0, 0);
+        let others = if self.wide { &self.crops[..] } else { &[] };
+        for crop in std::iter::once(&self.trial).chain(others) {
+            let Crop { words, geom, .. } = crop;
+            let mut staged = stage(words, self.ty, geom, plan, &mut self.scratch, false)?;
+            less += staged.side_len() as u64 - side(&staged, plan, crop);
+            finish::<W>(&mut staged, words.len(), geom, plan, &mut self.scratch, &mut out)?;
+            share += self.share(plan, words.len());
+        }
         // Small words decode slowly through contexts: those must be worth 2 in 100.
         let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
-        let bytes = (out.len() as u64).saturating_sub(less) + self.share(plan, words.len());
+        let bytes = (out.len() as u64).saturating_sub(less) + share;
         Ok(bytes * if slow { 102 } else { 100 })
     }
 
@@ -263,7 +271,11 @@ impl<W: Word> Chooser<W> {
             scored.append(&mut self.scores(domain)?);
         }
         scored.sort_by_key(|s| s.0);
-        let rank_pays = scored.first().is_some_and(|s| s.1.dictionary().is_some());
+        // Large variables gain more by ranks than crops show.
+        let slack = if self.elements > LARGE { 108 } else { 100 };
+        let least = scored.first().map_or(0, |s| s.0);
+        let mut ranks = scored.iter().filter(|s| s.1.dictionary().is_some());
+        let rank_pays = ranks.any(|s| s.0 <= least / 100 * slack);
         let (keep, margin) = match self.effort {
             Effort::Fast => (2, 110),
             Effort::Default => (3, 106),
@@ -372,7 +384,7 @@ pub fn choose_with<W: Word>(
     let found = domains(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
     let trial = crop(middle, geom, scale * TRIAL, 4);
     let scratch = Scratch::new();
-    let mut chooser = Chooser { crops, trial, ty, mask: value, effort, dict_len, elements, scratch };
+    let mut chooser = Chooser { crops, trial, ty, mask: value, effort, dict_len, elements, wide: dict.is_some(), scratch };
     let (mut plans, rank_pays) = chooser.run(&found)?;
     if dict.is_none() {
         // What was tried with the patterns of the samples needs those of the whole variable.
