@@ -346,8 +346,8 @@ class Classic:
 
         # rule 3
         region = (first, min(length, first + n * stride))
-        at, regular = first, 0 < stride < 1 << 64
-        for v in sorted(records, key=lambda v: (v.begin, padded(v), v.id)):
+        at, regular = first, 0 < stride < 1 << 64 and n > 0
+        for v in sorted(records, key=lambda v: (v.begin, v.id)):
             regular = regular and v.begin == at
             at += padded(v)
         regular = regular and not any(meets(region, other) for other in taken)
