@@ -537,7 +537,8 @@ def decode_tile(archive, data, step, length, variable, tile):
     dictionary = None
     if "dict" in step:
         name = step["dict"]
-        need(type(name) is int and 0 <= name < 1 << 64, "nc3z.num: number of the dictionary")
+        if type(name) is not int or not 0 <= name < 1 << 64:
+            raise Unsupported(f"nc3z.num with the dictionary {name!r}")
         if (variable, name) not in archive.dictionaries:
             definition = archive.definition(variable, name)
             archive.dictionaries[variable, name] = decode_dictionary(definition, number)

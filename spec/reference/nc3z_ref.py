@@ -122,6 +122,13 @@ def unzstd(data, length, what):
     return out
 
 
+def frame_size(data, what):
+    try:
+        return zstandard.get_frame_parameters(data).content_size
+    except zstandard.ZstdError as error:
+        raise Corrupt(f"{what}: {error}") from error
+
+
 def unzlib(data, length, what):
     stream = zlib.decompressobj()
     try:
@@ -346,8 +353,8 @@ class Classic:
 
         # rule 3
         region = (first, min(length, first + n * stride))
-        at, regular = first, 0 < stride < 1 << 64
-        for v in sorted(records, key=lambda v: (v.begin, padded(v), v.id)):
+        at, regular = first, 0 < stride < 1 << 64 and n > 0
+        for v in sorted(records, key=lambda v: (v.begin, v.id)):
             regular = regular and v.begin == at
             at += padded(v)
         regular = regular and not any(meets(region, other) for other in taken)
@@ -462,6 +469,9 @@ def parse_entry(data):
         need(not (entry.chain or entry.length or entry.check or entry.start), "index entry: constant with other fields")
     if entry.kind == STORED:
         need(entry.start == 0, "index entry: a stored tile has a start")
+    if entry.kind in (STORED, PACKED):
+        need(entry.offset % 8 == 0 and entry.offset >= HEAD_AT, "index entry: place of the block")
+        need(entry.length <= MAX_STORED, "index entry: too long")
     return entry
 
 
@@ -556,6 +566,8 @@ class Archive:
          digest, reserved, crc) = struct.unpack_from("<I8sIIQIIQQQQQ32sIII", raw, 4)
         if crc != salted_crc(self.salt, offset, raw[:120]) or salt != self.salt or total != offset + TRAILER_SIZE:
             return None
+        if required & ~3:
+            raise Refused(f"required features {required:#x}")
         need(reserved == 0, "trailer: reserved bytes are not zero")
         return Trailer(offset, generation, required, optional, at, length, table_crc, begin, end, previous, original,
                        sha, digest)
@@ -573,28 +585,31 @@ class Archive:
                 offset = self.data.rfind(TRAILER_MARKER, 0, offset + 3)
         else:
             raise Corrupt("no valid trailer")
-        if trailer.required & ~3:
-            raise Refused(f"required features {trailer.required:#x}")
         need(trailer.generation >= 1, "trailer: generation 0")
         need(trailer.digest <= 2, f"trailer: digest state {trailer.digest}")
         need(trailer.digest == 1 or not any(trailer.sha256), "trailer: a digest where there is none")
         need(trailer.original_length == self.length, "trailer: original length differs from the superblock's")
-        need(trailer.blocks_begin <= trailer.blocks_end <= trailer.offset, "trailer: block range")
+        need(HEAD_AT <= trailer.blocks_begin <= trailer.blocks_end <= trailer.table_offset
+             and trailer.blocks_begin % 8 == trailer.blocks_end % 8 == 0, "trailer: block range")
+        before = trailer.previous
+        need(before == 0 or before % 8 == 0 and before + TRAILER_SIZE <= trailer.blocks_begin, "trailer: previous trailer")
         return trailer
 
     def _sections(self):
         t = self.trailer
         need(t.table_length % 24 == 0, "section table: length is not a multiple of 24")
-        need(t.table_offset + t.table_length <= t.offset, "section table: beyond the trailer")
+        need(HEAD_AT <= t.table_offset and t.table_offset + t.table_length <= t.offset, "section table: its place")
         raw = self.aligned(t.table_offset, t.table_length, "section table")
         need(t.table_crc == salted_crc(self.salt, t.table_offset, raw), "section table: checksum")
         self.sections = [Section(*row) for row in struct.iter_unpack("<HHIQQ", raw)]
         self.section = {}
-        at = 0
+        at = HEAD_AT
         for s in sorted(self.sections, key=lambda s: (s.offset, s.length)):
             need(s.encoding <= 2, f"section {s.kind}: encoding {s.encoding}")
             need(s.encoding != 2 or s.crc == 0, f"section {s.kind}: encoding 2 with a checksum")
-            need(s.offset >= at and s.offset + s.length <= t.offset, f"section {s.kind}: overlaps or leaves the archive")
+            need(s.offset >= at and s.offset + s.length <= t.table_offset, f"section {s.kind}: its place")
+            need(s.kind > S_PAGES or (s.kind == S_PAGES) == (s.encoding == 2), f"section {s.kind}: encoding {s.encoding}")
+            need(s.kind != S_PAGES or s.length % PAGE_SIZE == 0, "index pages: part of a page")
             at = s.offset + s.length
         for s in self.sections:
             if s.kind >= 0x8000:
@@ -612,10 +627,7 @@ class Archive:
         need(crc32(raw) == s.crc, f"section {kind}: checksum")
         if s.encoding == 0:
             return raw
-        try:
-            size = zstandard.get_frame_parameters(raw).content_size
-        except zstandard.ZstdError as error:
-            raise Corrupt(f"section {kind}: {error}") from error
+        size = frame_size(raw, f"section {kind}")
         need(size != zstandard.CONTENTSIZE_UNKNOWN, f"section {kind}: frame without its content size")
         return unzstd(raw, size, f"section {kind}")
 
@@ -623,7 +635,10 @@ class Archive:
         stored, decoded = self.head_lengths
         raw = self.aligned(HEAD_AT, stored, "head copy")
         need(crc32(raw) == self.head_crc, "head copy: checksum")
-        return raw if stored == decoded else unzstd(raw, decoded, "head copy")
+        if stored == decoded:
+            return raw
+        need(frame_size(raw, "head copy") == decoded, "head copy: frame without its content size, or of another one")
+        return unzstd(raw, decoded, "head copy")
 
     def _head(self):
         decoded = self.head_copy()
@@ -690,7 +705,9 @@ class Archive:
                 return parse_entry(page[24 + 24 * i:48 + 24 * i])
             span = PAGE_LEAF * PAGE_FAN ** (level - 1)
             i = (tile - first) // span
-            at, first = struct.unpack_from("<Q", page, 24 + 8 * i)[0], first + i * span
+            below = struct.unpack_from("<Q", page, 24 + 8 * i)[0]
+            need(HEAD_AT <= below < at, f"index page at {at}: a page below it does not stand before it")
+            at, first = below, first + i * span
 
     def page(self, offset, id, level, first, tiles):
         what = f"index page at {offset}"
@@ -720,6 +737,7 @@ class Archive:
             return None
         need(reserved == 0, f"block at {offset}: reserved byte is not zero")
         need(kind <= 5, f"block at {offset}: kind {kind}")
+        need(generation >= 1, f"block at {offset}: generation 0")
         need(decoded <= MAX_DECODED and stored <= MAX_STORED, f"block at {offset}: too long")
         return Block(offset, generation, variable, kind, chain, tile, decoded, stored, payload_crc, decoded_crc, crc)
 
@@ -757,11 +775,13 @@ class Archive:
             name = step["id"]
             need(name == "shuffle" or step is steps[-1], f"{what}: a codec that is not the last of its chain")
             if name == "shuffle":
-                need(step.get("elementsize", 0) > 0, f"{what}: shuffle without its element size")
+                self.known(step, "elementsize", 1, (1 << 32) - 1, what)
                 data = unshuffle(data, step["elementsize"])
             elif name == "zstd":
+                self.known(step, "level", -1 << 31, (1 << 31) - 1, what)
                 data = unzstd(data, length, what)
             elif name == "zlib":
+                self.known(step, "level", 0, 9, what)
                 data = unzlib(data, length, what)
             elif name == "nc3z.num":
                 need(len(steps) == 1, f"{what}: nc3z.num is not alone in its chain")
@@ -770,6 +790,13 @@ class Archive:
                 raise Refused(f"{what}: unknown codec {name}")
         need(len(data) == length, f"{what}: {len(data)} bytes, expected {length}")
         return data
+
+    @staticmethod
+    def known(step, key, low, high, what):
+        """Refuses an object of a chain that has not just this key, in this range."""
+        value = step.get(key)
+        if set(step) != {"id", key} or type(value) is not int or not low <= value <= high:
+            raise Refused(f"{what}: unknown codec {json.dumps(step)}")
 
     def decode_num(self, data, step, length, variable, tile):
         what = f"array {variable:#x} tile {tile}"
