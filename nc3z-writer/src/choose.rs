@@ -172,7 +172,8 @@ pub(crate) fn sample_ranges(info: &ArrayInfo) -> Vec<(u64, usize)> {
     let tiles = (total / tile).max(1);
     let size = info.ty.size() as u64;
     // Two whole planes at least, so that predictors in time and per-plane lattices are seen.
-    let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0).saturating_mul(size).min(tile);
+    let plane =
+        info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0).saturating_mul(size).min(tile);
     let len = SAMPLE_LEN.max(2 * plane).min(tile).min(8 * SAMPLE_LEN);
     let n = SAMPLES.min(tiles);
     (0..n)

@@ -384,7 +384,8 @@ pub fn choose_with<W: Word>(
     let found = domains(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
     let trial = crop(middle, geom, scale * TRIAL, 4);
     let scratch = Scratch::new();
-    let mut chooser = Chooser { crops, trial, ty, mask: value, effort, dict_len, elements, wide: dict.is_some(), scratch };
+    let mut chooser =
+        Chooser { crops, trial, ty, mask: value, effort, dict_len, elements, wide: dict.is_some(), scratch };
     let (mut plans, rank_pays) = chooser.run(&found)?;
     if dict.is_none() {
         // What was tried with the patterns of the samples needs those of the whole variable.
