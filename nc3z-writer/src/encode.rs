@@ -47,6 +47,13 @@ pub(crate) fn encode_tile(
         return Ok(encoded(0, Form::Constant { value, size: u8::try_from(size).expect("at most 8") }));
     }
     let decoded_crc = crc32fast::hash(&bytes);
+    let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
+    if let (Some(num), true) = (&plan.num, u64::from(decoded_len) <= PACK_LEN) {
+        // A small tile of a larger array: its numbers are known better than the container's codec could guess.
+        let mut stored = Vec::new();
+        encode_payload(TileCoder::Num(num), &bytes, &shape, scratch, &mut stored)?;
+        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.chain, bytes: stored }));
+    }
     if u64::from(decoded_len) <= PACK_LEN {
         let mut stored = Vec::new();
         encode_bytes(&chains[usize::from(plan.packed)], &bytes, scratch, &mut stored)?;
@@ -58,7 +65,6 @@ pub(crate) fn encode_tile(
         Some(num) => TileCoder::Num(num),
         None => TileCoder::Bytes(&chains[usize::from(chain)]),
     };
-    let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
     encode_payload(coder, &bytes, &shape, scratch, &mut payload)?;
     if payload.len() >= bytes.len() {
         (chain, payload) = (0, bytes);

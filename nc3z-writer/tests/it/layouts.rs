@@ -155,8 +155,11 @@ fn files_of_many_windows_come_back() {
     for model in cases {
         let sample = model.build();
         assert!(sample.bytes.len() > 16 << 20, "{}", sample.bytes.len());
-        let ranges =
-            [(0, far as u64 + 5), (far as u64 - 77, far as u64 + 1_000_001), (16 << 20, (16 << 20) + 99)];
+        let ranges = [
+            (0, far.cast_unsigned() + 5),
+            (far.cast_unsigned() - 77, far.cast_unsigned() + 1_000_001),
+            (16 << 20, (16 << 20) + 99),
+        ];
         for tile_len in [99_999, 1 << 20] {
             check(&sample, &tiles_of(tile_len).with_preset(nc3z_writer::Preset::Fast), &ranges);
         }
