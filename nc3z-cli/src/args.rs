@@ -85,7 +85,7 @@ pub(crate) struct ArchiveArgs {
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block_size: Option<u64>,
     /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
     /// Memory for buffers. The archive does not depend on it.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
@@ -114,7 +114,7 @@ pub(crate) struct RestoreArgs {
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
     /// Go into directories, restoring every .nc3z in them.
     #[arg(short, long)]
@@ -153,11 +153,16 @@ pub(crate) struct VerifyArgs {
     #[arg(long)]
     pub(crate) json: bool,
     /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
     /// Read by position instead of through a map.
     #[arg(long)]
     pub(crate) no_mmap: bool,
+}
+
+/// Reads a number of threads; more than 1,024 would only cost memory.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n <= 1024).ok_or_else(|| format!("`{text}` is no number from 0 to 1024"))
 }
 
 /// Reads `4096`, `64KiB`, `1MiB`, `2G`: powers of 1024, as `dd` and `ls` mean them.

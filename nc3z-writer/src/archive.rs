@@ -78,13 +78,18 @@ fn archive_opened(
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
     let before = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
+    if !before.is_file() && !before.is_dir() {
+        let e = std::io::Error::other("not a regular file; pipe it into `nc3z archive -`");
+        return Err(nc3z_reader::Error::io("archive", Some(input), e).into());
+    }
     if is_same_file(&before, output) {
         return Err(ErrorKind::SameFile(input.to_owned()).into());
     }
     let source = Arc::new(FileSource::from_file(file, input)?);
     let shared: SharedSource = source.clone();
     let classic = ClassicFile::from_source(shared, &Limits::default())?;
-    let target = AtomicFile::create(output, options.force)?;
+    let mode = if keep_attributes { 0o600 } else { 0o666 };
+    let target = AtomicFile::create_with_mode(output, options.force, mode)?;
     let unsealed = write_unsealed(&classic, &target, options, monitor)
         .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?;
     let sha256 = if options.verify {

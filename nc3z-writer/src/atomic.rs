@@ -20,6 +20,16 @@ impl AtomicFile {
     /// # Errors
     /// An existing target (unless `force`), and whatever the system refuses.
     pub fn create(target: &Path, force: bool) -> Result<Self> {
+        // Private until it is complete: what is archived may be.
+        Self::create_with_mode(target, force, 0o600)
+    }
+
+    /// The same for an output without a source whose mode it takes over: `mode`, less the process's umask.
+    ///
+    /// # Errors
+    /// As [`AtomicFile::create`].
+    pub fn create_with_mode(target: &Path, force: bool, mode: u32) -> Result<Self> {
+        use std::os::unix::fs::PermissionsExt;
         match fs::symlink_metadata(target) {
             Ok(meta) if meta.is_dir() => {
                 let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
@@ -38,6 +48,7 @@ impl AtomicFile {
         let temp = tempfile::Builder::new()
             .prefix(&prefix)
             .suffix(".nc3z-tmp")
+            .permissions(fs::Permissions::from_mode(mode))
             .tempfile_in(directory_of(target))
             .map_err(|e| Error::io("create a temporary file beside", target, e))?;
         Ok(AtomicFile { temp, target: target.to_owned(), force })
@@ -76,7 +87,7 @@ impl AtomicFile {
     }
 }
 
-/// Mode and modification time of the source go onto the target, as gzip does; without a source, the mode a new file gets.
+/// Mode and modification time of the source go onto the target, as gzip does; without a source, it keeps the mode it was made with.
 fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let wrap = |e| Error::io("set mode and time of", target, e);
@@ -89,7 +100,7 @@ fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> R
             }
             Ok(())
         }
-        None => file.set_permissions(fs::Permissions::from_mode(0o644)).map_err(wrap),
+        None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::targets::{self, Job, Naming};
 use crate::args::{ArchiveArgs, PresetArg};
 use crate::exit::{Exit, of_error};
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_writer::{Archived, Preset, WriterOptions, archive_file, archive_open_file};
@@ -91,6 +91,10 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
 /// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.
 fn looks_classic(path: &Path) -> bool {
     let mut magic = [0; 4];
+    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
+        // A pipe, a socket or a device would block or have no end.
+        return false;
+    }
     match File::open(path).and_then(|mut f| f.read_exact(&mut magic)) {
         Ok(()) => matches!(magic, [b'C', b'D', b'F', 1 | 2 | 5]),
         Err(e) => e.kind() != std::io::ErrorKind::UnexpectedEof,
@@ -98,19 +102,29 @@ fn looks_classic(path: &Path) -> bool {
 }
 
 fn run_one(job: &Job, args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
-    if let Some(parent) = job.output.parent().filter(|p| !p.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
-    }
-    let len = std::fs::metadata(&job.input).map_or(0, |m| m.len());
+    super::create_parent(&job.output)?;
+    let before = std::fs::metadata(&job.input).ok();
+    let len = before.as_ref().map_or(0, std::fs::Metadata::len);
     let passes = if args.no_verify { 1 } else { 2 };
     let progress = Progress::new(len.saturating_mul(passes), text::safe(&job.input.to_string_lossy()));
     let done = archive_file(&job.input, &job.output, options, &progress)?;
     drop(progress);
     report(&job.input, &job.output, &done);
     if args.remove_source {
-        std::fs::remove_file(&job.input).with_context(|| format!("remove `{}`", job.input.display()))?;
+        remove_source(&job.input, before.as_ref())?;
     }
     Ok(Exit::Done)
+}
+
+/// Removes the source, if its name still leads to the file that was archived.
+fn remove_source(input: &Path, before: Option<&std::fs::Metadata>) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |m: &std::fs::Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+    let now = std::fs::metadata(input).with_context(|| format!("look at `{}`", input.display()))?;
+    if before.map(identity) != Some(identity(&now)) {
+        bail!("another file took its name while it was archived; nothing was removed");
+    }
+    std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
 }
 
 fn report(input: &Path, output: &Path, done: &Archived) {
@@ -138,7 +152,8 @@ fn run_piped(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     let output = args.output.as_deref().unwrap_or(Path::new("-"));
     let source = if from_stdin {
         let mut spool = tempfile::tempfile().context("create a temporary file for standard input")?;
-        std::io::copy(&mut std::io::stdin().lock(), &mut spool).context("read standard input")?;
+        while_blocked(|| std::io::copy(&mut std::io::stdin().lock(), &mut spool))
+            .context("read standard input")?;
         spool
     } else {
         File::open(input).with_context(|| format!("open `{}`", input.display()))?
@@ -147,6 +162,7 @@ fn run_piped(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     let name = if from_stdin { Path::new("standard input") } else { input };
     let named = || text::safe(&name.to_string_lossy());
     if output.as_os_str() != "-" {
+        super::create_parent(output)?;
         let done = archive_open_file(source, name, output, options, &progress).with_context(named)?;
         drop(progress);
         report(name, output, &done);
@@ -156,6 +172,9 @@ fn run_piped(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     let spool = dir.path().join("archive.nc3z");
     archive_open_file(source, name, &spool, options, &progress).with_context(named)?;
     let mut spooled = File::open(&spool).context("read the spooled archive")?;
-    std::io::copy(&mut spooled, &mut std::io::stdout().lock()).context("write to standard output")?;
+    // Nothing is left on disk should the reader of the pipe keep us until we are killed.
+    dir.close().context("remove the temporary directory")?;
+    while_blocked(|| std::io::copy(&mut spooled, &mut std::io::stdout().lock()))
+        .context("write to standard output")?;
     Ok(Exit::Done)
 }

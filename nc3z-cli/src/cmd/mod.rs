@@ -37,6 +37,16 @@ pub(crate) fn open_archive(path: &Path, mapped: bool) -> Result<Archive> {
     Ok(Archive::from_source(source::open(path, mapped)?, &OpenOptions::default())?)
 }
 
+/// Makes the directory that an output goes into.
+pub(crate) fn create_parent(output: &Path) -> Result<()> {
+    match output.parent().filter(|p| !p.as_os_str().is_empty()) {
+        Some(parent) => {
+            std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))
+        }
+        None => Ok(()),
+    }
+}
+
 /// Runs `work` in a pool of so many threads; 0 is one for each core.
 pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("start threads")?;

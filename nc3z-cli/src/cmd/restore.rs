@@ -3,7 +3,7 @@
 use super::targets::{self, Job, Naming};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_reader::Monitor;
@@ -49,9 +49,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 }
 
 fn run_one(job: &Job, args: &RestoreArgs) -> Result<()> {
-    if let Some(parent) = job.output.parent().filter(|p| !p.as_os_str().is_empty()) {
-        std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
-    }
+    super::create_parent(&job.output)?;
     let like = std::fs::metadata(&job.input).with_context(|| format!("open `{}`", job.input.display()))?;
     if is_same_file(&like, &job.output) {
         bail!("archive and output are the same file `{}`", job.output.display());
@@ -79,7 +77,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     for path in &args.archives {
         let archive = super::open_archive(path, !args.no_mmap)?;
         let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
-        archive.restore_to_stream(&mut std::io::stdout(), &progress)?;
+        while_blocked(|| archive.restore_to_stream(&mut std::io::stdout(), &progress))?;
     }
     Ok(Exit::Done)
 }

@@ -1,6 +1,9 @@
 //! Which file becomes which: names as gzip and zstd make them, trees kept.
 
 use anyhow::{Result, bail};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -52,13 +55,28 @@ pub(crate) fn pair(
             continue;
         }
         let target = match output {
-            Some(o) if several || o.is_dir() => o.join(file_name(&(naming.rename)(input)?)),
+            Some(o) if several || o.is_dir() || o.as_os_str().as_bytes().ends_with(b"/") => {
+                o.join(file_name(&(naming.rename)(input)?))
+            }
             Some(o) => o.to_owned(),
             None => (naming.rename)(input)?,
         };
         jobs.jobs.push(Job { input: input.clone(), output: target });
     }
+    refuse_collisions(&jobs.jobs)?;
     Ok(jobs)
+}
+
+/// Two inputs must not become one output: the second would replace the first.
+fn refuse_collisions(jobs: &[Job]) -> Result<()> {
+    let mut seen = HashMap::new();
+    for job in jobs {
+        if let Some(other) = seen.insert(&job.output, &job.input) {
+            let (a, b, out) = (other.display(), job.input.display(), job.output.display());
+            bail!("`{a}` and `{b}` would both become `{out}`; nothing was done");
+        }
+    }
+    Ok(())
 }
 
 fn file_name(path: &Path) -> PathBuf {
@@ -69,7 +87,8 @@ fn file_name(path: &Path) -> PathBuf {
 fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Jobs) {
     for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
         match entry {
-            Ok(e) if e.file_type().is_dir() || !(naming.wanted)(e.path()) => {}
+            // A link to a directory is not followed: its files are found where they are.
+            Ok(e) if e.path().is_dir() || !(naming.wanted)(e.path()) => {}
             Ok(e) => {
                 let inside = e.path().strip_prefix(root).unwrap_or(e.path());
                 let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
@@ -95,8 +114,9 @@ pub(crate) fn archive_name(path: &Path) -> PathBuf {
 
 /// `x.nc.nc3z` becomes `x.nc`.
 pub(crate) fn restored_name(path: &Path) -> Result<PathBuf> {
-    match path.to_str().and_then(|p| p.strip_suffix(SUFFIX)).filter(|p| !p.is_empty() && !p.ends_with('/')) {
-        Some(name) => Ok(name.into()),
+    let stem = path.as_os_str().as_bytes().strip_suffix(SUFFIX.as_bytes());
+    match stem.filter(|p| !p.is_empty() && !p.ends_with(b"/")) {
+        Some(name) => Ok(OsStr::from_bytes(name).into()),
         None => bail!("`{}` does not end in {SUFFIX}; name the output with -o", path.display()),
     }
 }

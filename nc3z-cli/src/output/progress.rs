@@ -17,8 +17,24 @@ pub(crate) fn catch_signals() {
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // Order matters: the conditional exit sees the flag of the signal before this one.
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
+        let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(blocked()));
         let _ = signal_hook::flag::register(signal, Arc::clone(flag));
     }
+}
+
+/// Set while the process waits for a pipe with nothing half-written on disk: signals then end it at once.
+static BLOCKED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+
+fn blocked() -> &'static Arc<AtomicBool> {
+    BLOCKED.get_or_init(|| Arc::new(AtomicBool::new(false)))
+}
+
+/// Runs work that reads or writes a pipe, which no flag interrupts: a signal meanwhile ends the process with 130.
+pub(crate) fn while_blocked<T>(work: impl FnOnce() -> T) -> T {
+    blocked().store(true, Ordering::SeqCst);
+    let done = work();
+    blocked().store(false, Ordering::SeqCst);
+    done
 }
 
 /// True once the user asked to stop.
