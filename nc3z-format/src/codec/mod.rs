@@ -1,6 +1,6 @@
 //! Chains: what turns a tile's bytes into a block's payload and back.
 //!
-//! A chain is stored as JSON in NumCodecs' notation ([`ChainSpec`]); [`registry`] knows what each object does. Byte
+//! A chain is stored as JSON in NumCodecs' notation ([`ChainSpec`]); `registry.rs` knows what each object does. Byte
 //! stages implement [`ByteStage`]; a new one is a file here and a line in the registry.
 
 mod chain;
