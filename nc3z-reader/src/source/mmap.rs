@@ -4,7 +4,7 @@
 //! as does an I/O error of the disk. Archives are replaced by rename and only ever grow, so this does not happen
 //! by nc3z's own doing; where others may cut the file, use [`super::FileSource`] (`--no-mmap`).
 
-use super::{ByteSource, check_range};
+use super::{ByteSource, MemorySource};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// A file mapped into memory, shared without copies.
 #[derive(Debug, Clone)]
-pub struct MmapSource(Bytes);
+pub struct MmapSource(MemorySource);
 
 impl MmapSource {
     /// Maps the whole of `path` read-only.
@@ -28,10 +28,10 @@ impl MmapSource {
             return Err(Error::io("read", Some(path), e));
         }
         if meta.len() == 0 {
-            return Ok(MmapSource(Bytes::new()));
+            return Ok(MmapSource(MemorySource::new(Bytes::new())));
         }
         let map = map_file(&file).map_err(|e| Error::io("map", Some(path), e))?;
-        Ok(MmapSource(Bytes::from_owner(map)))
+        Ok(MmapSource(MemorySource::new(Bytes::from_owner(map))))
     }
 }
 
@@ -45,17 +45,14 @@ fn map_file(file: &File) -> std::io::Result<Mmap> {
 
 impl ByteSource for MmapSource {
     fn len(&self) -> u64 {
-        self.0.len() as u64
+        self.0.len()
     }
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        buf.copy_from_slice(&self.read_at(offset, buf.len())?);
-        Ok(())
+        self.0.read_into(offset, buf)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        check_range(self.len(), offset, len)?;
-        let at = usize::try_from(offset).expect("check_range: the offset is inside the map");
-        Ok(self.0.slice(at..at + len))
+        self.0.read_at(offset, len)
     }
 }
