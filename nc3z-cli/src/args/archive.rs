@@ -1,0 +1,51 @@
+//! Arguments of `archive`.
+
+use super::{parse_size, parse_threads};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// How hard to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PresetArg {
+    /// Quickest to write and read.
+    Fast,
+    /// Small, still quick to read.
+    Default,
+    /// The smallest; writing takes long.
+    Max,
+}
+
+/// Arguments of `archive`.
+#[derive(Debug, Args)]
+pub(crate) struct ArchiveArgs {
+    /// Classic netCDF files (or directories with --recursive); `-` is standard input.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Output file, or a directory where there are several inputs; `-` is standard output. Default: INPUT.nc3z.
+    #[arg(short, long)]
+    pub(crate) output: Option<PathBuf>,
+    /// Trade size against time.
+    #[arg(long, value_enum, default_value_t = PresetArg::Default)]
+    pub(crate) preset: PresetArg,
+    /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max].
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) block_size: Option<u64>,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    /// Memory for buffers. The archive does not depend on it.
+    #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
+    pub(crate) memory: u64,
+    /// Go into directories, archiving every classic file in them.
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Overwrite existing outputs.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Skip the proof of the round trip (not the checksums).
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+    /// Delete each input once its archive is proven and safe on disk.
+    #[arg(long, conflicts_with = "no_verify")]
+    pub(crate) remove_source: bool,
+}

@@ -1,0 +1,108 @@
+//! The command line: clap types only, no behaviour. One file a command.
+
+mod archive;
+mod report;
+mod restore;
+mod verify;
+
+pub(crate) use archive::{ArchiveArgs, PresetArg};
+pub(crate) use report::ReportArgs;
+pub(crate) use restore::RestoreArgs;
+pub(crate) use verify::VerifyArgs;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+/// Exact, small, randomly readable archives of classic netCDF files.
+#[derive(Debug, Parser)]
+#[command(name = "nc3z", version, max_term_width = 100)]
+#[command(after_help = "Examples:
+  nc3z archive tas.nc                 tas.nc -> tas.nc.nc3z, proven before it is reported
+  nc3z restore tas.nc.nc3z -o out.nc  the very same bytes
+  nc3z info tas.nc.nc3z               what is in it, and what each variable costs
+  nc3z archive --recursive data/      a whole tree, file by file
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 interrupted.")]
+pub(crate) struct Cli {
+    /// When to colour messages.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
+    pub(crate) color: Color,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Turn classic netCDF files into nc3z archives.
+    #[command(after_help = "Examples:
+  nc3z archive tas.nc                      writes tas.nc.nc3z beside it, keeps tas.nc
+  nc3z archive tas.nc -o /archive/         into another directory
+  nc3z archive --recursive data/ -o out/   the tree under data/, kept as it is
+  cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (spooled to disk)
+
+The archive is read back and compared with the source, byte by byte, before success is reported.")]
+    Archive(ArchiveArgs),
+    /// Give the original bytes back.
+    #[command(after_help = "Examples:
+  nc3z restore tas.nc.nc3z            writes tas.nc
+  nc3z restore tas.nc.nc3z -o - | md5sum")]
+    Restore(RestoreArgs),
+    /// Tell what a file is: dimensions, variables, sizes, ratio, chains, digests.
+    Info(ReportArgs),
+    /// Tell where each byte lives.
+    Layout(ReportArgs),
+    /// Check archives: structure, checksums, and the digest of the rebuilt original.
+    Verify(VerifyArgs),
+}
+
+/// Reads a number of threads; more than 1,024 would only cost memory.
+fn parse_threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n <= 1024).ok_or_else(|| format!("`{text}` is no number from 0 to 1024"))
+}
+
+/// Reads `4096`, `64KiB`, `1MiB`, `2G`: powers of 1024, as `dd` and `ls` mean them.
+pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 0,
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        _ => return Err(format!("`{unit}` is no unit; use B, KiB, MiB or GiB")),
+    };
+    let number: u64 = number.parse().map_err(|_| format!("`{text}` is no size such as 64KiB or 1MiB"))?;
+    number.checked_mul(1 << shift).filter(|&n| n > 0).ok_or_else(|| format!("`{text}` is out of range"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn sizes_are_binary() {
+        assert_eq!(parse_size("1MiB"), Ok(1 << 20));
+        assert_eq!(parse_size("64k"), Ok(64 << 10));
+        assert_eq!(parse_size("7"), Ok(7));
+        assert!(parse_size("0").is_err() && parse_size("x").is_err() && parse_size("1MB").is_err());
+        assert!(parse_size("99999999999GiB").is_err());
+    }
+}

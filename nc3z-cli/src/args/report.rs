@@ -1,0 +1,17 @@
+//! Arguments of commands that describe one file: `info`, `layout`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `info` and `layout`.
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// An archive or a classic netCDF file.
+    pub(crate) file: PathBuf,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read by position instead of through a map.
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+}

@@ -1,0 +1,28 @@
+//! Arguments of `restore`.
+
+use super::parse_threads;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `restore`.
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// Archives (or directories with --recursive).
+    #[arg(required = true)]
+    pub(crate) archives: Vec<PathBuf>,
+    /// Output file, or a directory where there are several archives; `-` is standard output. Default: without .nc3z.
+    #[arg(short, long)]
+    pub(crate) output: Option<PathBuf>,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    /// Go into directories, restoring every .nc3z in them.
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Overwrite existing outputs.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Read by position instead of through a map.
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+}
