@@ -2,11 +2,11 @@
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
+use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, byte_run};
 use nc3z_format::classic::{Header, VarId, VarLayout};
 use nc3z_format::tile::{Extent, TileLayout};
-use nc3z_format::{Error as FormatError, NcType};
 use rayon::prelude::*;
 
 /// Reads of fewer bytes than this are done on the calling thread.
@@ -195,59 +195,5 @@ fn copy_chunk_rows(
         let Some(d) = (0..index.len()).rev().find(|&d| index[d] + 1 < clipped[d]) else { return };
         index[d] += 1;
         index[d + 1..].fill(0);
-    }
-}
-
-/// Big-endian bytes of elements as native values.
-pub trait Element: Copy + Default + Send + Sync {
-    /// Types of the classic format that convert without loss.
-    fn accepts(ty: NcType) -> bool;
-    /// One element from its big-endian bytes.
-    fn from_be(bytes: &[u8]) -> Self;
-}
-
-macro_rules! elements {
-    ($($rust:ty: $($nc:ident)|+;)+) => {$(
-        impl Element for $rust {
-            fn accepts(ty: NcType) -> bool {
-                matches!(ty, $(NcType::$nc)|+)
-            }
-            fn from_be(bytes: &[u8]) -> Self {
-                <$rust>::from_be_bytes(bytes.try_into().expect("chunks of the type's size"))
-            }
-        }
-    )+};
-}
-
-elements! {
-    i8: Byte;
-    u8: UByte | Char;
-    i16: Short;
-    u16: UShort;
-    i32: Int;
-    u32: UInt;
-    f32: Float;
-    f64: Double;
-    i64: Int64;
-    u64: UInt64;
-}
-
-impl Archive {
-    /// All elements of a variable as native values, bit for bit.
-    ///
-    /// # Errors
-    /// A Rust type that is not the variable's; as [`Archive::read_variable_bytes`].
-    pub fn read_variable<T: Element>(&self, var: VarId) -> Result<Vec<T>> {
-        let ty = self.variable_layout(var)?.ty;
-        if !T::accepts(ty) {
-            return Err(FormatError::invalid(format!(
-                "variable {} is of type {ty}, which is not {}",
-                var.0,
-                std::any::type_name::<T>()
-            ))
-            .into());
-        }
-        let bytes = self.read_variable_bytes(var)?;
-        Ok(bytes.par_chunks_exact(ty.size()).with_min_len(1 << 16).map(T::from_be).collect())
     }
 }

@@ -29,6 +29,18 @@ pub enum ErrorKind {
         /// Digest of the rebuilt bytes, hexadecimal.
         found: String,
     },
+    /// A value that the wanted type does not have; the netCDF library's `NC_ERANGE`.
+    #[error("{variable}, element {index:?}: {value} does not fit {wanted}")]
+    Range {
+        /// The variable, in the words of messages.
+        variable: String,
+        /// Index of the element in the variable.
+        index: Vec<u64>,
+        /// The value, as it prints.
+        value: String,
+        /// The wanted type.
+        wanted: &'static str,
+    },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -52,7 +64,7 @@ impl Error {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
             ErrorKind::Digest { .. } => true,
-            ErrorKind::Io { .. } | ErrorKind::Interrupted => false,
+            ErrorKind::Io { .. } | ErrorKind::Range { .. } | ErrorKind::Interrupted => false,
         }
     }
 

@@ -19,9 +19,16 @@ const TAIL_LEN: u64 = 64 << 10;
 const SEARCH_LEN: u64 = 1 << 20;
 
 /// How to open an archive.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct OpenOptions {
     pub(crate) limits: Limits,
+    pub(crate) mapped: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        OpenOptions { limits: Limits::default(), mapped: true }
+    }
 }
 
 impl OpenOptions {
@@ -29,6 +36,14 @@ impl OpenOptions {
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
+        self
+    }
+
+    /// Whether [`crate::Dataset::open`] maps the file (the default) or reads it by position; see
+    /// [`crate::source::MmapSource`] for what a map asks of its file.
+    #[must_use]
+    pub fn with_mmap(mut self, mapped: bool) -> Self {
+        self.mapped = mapped;
         self
     }
 }

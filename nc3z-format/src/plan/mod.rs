@@ -19,6 +19,7 @@
 //! ```
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use crate::error::Result;
 use crate::select::{Hyperslab, Line};
@@ -184,6 +185,22 @@ impl TilePlan<'_> {
             Some(dst) => Runs::whole(dst, self.elements),
             None => Runs::new(&self.grid, self.first, self.first + self.elements, self.origin),
         }
+    }
+
+    /// The smallest range of the decoded tile that holds every element copied: what a source need fetch that can
+    /// read parts of a tile.
+    ///
+    /// ```
+    /// use nc3z_format::{Hyperslab, Plan, TileLayout};
+    /// let slab = Hyperslab::new([11], [3], [-4])?; // 11, 7, 3
+    /// let plan = Plan::new(&[16], &TileLayout::linear(10), &slab)?;
+    /// let spans: Vec<_> = plan.tiles().map(|tile| tile.span()).collect();
+    /// assert_eq!(spans, [3..8, 1..2]);
+    /// # Ok::<(), nc3z_format::Error>(())
+    /// ```
+    pub fn span(&self) -> Range<u64> {
+        let place = |ordinal| self.grid.locate(ordinal).0 - self.origin;
+        place(self.first)..place(self.first + self.elements - 1) + 1
     }
 }
 

@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-#[expect(dead_code, reason = "the helpers of the writer's tests, of which these need a part")]
 #[path = "../../../nc3z-writer/tests/it/classic.rs"]
 mod classic;
 #[path = "../../../fuzz/src/targets.rs"]
@@ -10,6 +9,7 @@ mod classic;
 mod targets;
 
 mod damage;
+mod dataset;
 mod hostile;
 mod replay;
 mod support;

@@ -1,0 +1,134 @@
+//! One number of one type as a number of another.
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    clippy::float_cmp,
+    reason = "casts are what this file is for; each says beside it when the value fits"
+)]
+
+/// Conversion of one value from `S`.
+pub trait Cast<S> {
+    /// The value, and whether it fits; if not, the value has no meaning.
+    fn cast(from: S) -> (Self, bool)
+    where
+        Self: Sized;
+}
+
+macro_rules! to_integer {
+    ($($to:ty)+) => {$(
+        to_integer!($to; i8 u8 i16 u16 i32 u32 i64 u64);
+        float_to_integer!($to; f32 f64);
+    )+};
+    ($to:ty; $($from:ty)+) => {$(
+        impl Cast<$from> for $to {
+            fn cast(from: $from) -> (Self, bool) {
+                <$to>::try_from(from).map_or((0, false), |to| (to, true))
+            }
+        }
+    )+};
+}
+
+macro_rules! float_to_integer {
+    ($to:ty; $($from:ty)+) => {$(
+        impl Cast<$from> for $to {
+            fn cast(from: $from) -> (Self, bool) {
+                // Both bounds are powers of two (or zero), and so exact: where MAX rounds, it rounds up to one.
+                let fits = from > <$to>::MIN as $from - 1.0 && from < <$to>::MAX as $from + 1.0;
+                // Where MIN - 1 rounds to MIN, MIN itself still fits.
+                (from as $to, fits || from == <$to>::MIN as $from)
+            }
+        }
+    )+};
+}
+
+macro_rules! to_float {
+    ($($to:ty)+) => {$(
+        to_float!($to; i8 u8 i16 u16 i32 u32 i64 u64);
+    )+};
+    ($to:ty; $($from:ty)+) => {$(
+        impl Cast<$from> for $to {
+            fn cast(from: $from) -> (Self, bool) {
+                (from as $to, true)
+            }
+        }
+    )+};
+}
+
+to_integer! { i8 u8 i16 u16 i32 u32 i64 u64 }
+to_float! { f32 f64 }
+
+impl Cast<f32> for f32 {
+    fn cast(from: f32) -> (Self, bool) {
+        (from, true)
+    }
+}
+
+impl Cast<f64> for f64 {
+    fn cast(from: f64) -> (Self, bool) {
+        (from, true)
+    }
+}
+
+impl Cast<f32> for f64 {
+    fn cast(from: f32) -> (Self, bool) {
+        (f64::from(from), true)
+    }
+}
+
+impl Cast<f64> for f32 {
+    fn cast(from: f64) -> (Self, bool) {
+        let beyond = from.abs() > f64::from(f32::MAX) && from.is_finite();
+        (from as f32, !beyond)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits<T: Cast<S>, S>(from: S) -> Option<T> {
+        let (to, fits) = T::cast(from);
+        fits.then_some(to)
+    }
+
+    #[test]
+    fn integers_must_fit() {
+        assert_eq!(fits::<u8, i8>(-1), None);
+        assert_eq!(fits::<i8, u8>(127), Some(127));
+        assert_eq!(fits::<i8, u8>(128), None);
+        assert_eq!(fits::<i64, u64>(1 << 63), None);
+        assert_eq!(fits::<u64, i64>(i64::MAX), Some(u64::MAX / 2));
+    }
+
+    #[test]
+    fn floats_lose_their_fraction_and_must_then_fit() {
+        assert_eq!(fits::<i8, f32>(127.9), Some(127));
+        assert_eq!(fits::<i8, f32>(-128.9), Some(-128));
+        assert_eq!(fits::<i8, f32>(128.0), None);
+        assert_eq!(fits::<i8, f64>(-129.0), None);
+        assert_eq!(fits::<u8, f64>(-0.9), Some(0));
+        assert_eq!(fits::<u8, f64>(-1.0), None);
+        assert_eq!(fits::<i32, f32>(2_147_483_648.0), None);
+        assert_eq!(fits::<i32, f32>(-2_147_483_648.0), Some(i32::MIN));
+        assert_eq!(fits::<i32, f64>(-2_147_483_648.5), Some(i32::MIN));
+        assert_eq!(fits::<i32, f64>(-2_147_483_649.0), None);
+        assert_eq!(fits::<i64, f64>(-9_223_372_036_854_775_808.0), Some(i64::MIN));
+        assert_eq!(fits::<i64, f64>(-9_223_372_036_854_777_856.0), None);
+        assert_eq!(fits::<i64, f64>(9_223_372_036_854_775_808.0), None);
+        assert_eq!(fits::<u64, f64>(18_446_744_073_709_549_568.0), Some(18_446_744_073_709_549_568));
+        assert_eq!(fits::<u64, f32>(18_446_744_073_709_551_616.0), None);
+        assert_eq!(fits::<i16, f64>(f64::NAN), None);
+        assert_eq!(fits::<i16, f64>(f64::NEG_INFINITY), None);
+    }
+
+    #[test]
+    fn doubles_beyond_the_largest_float_do_not_fit_but_infinities_do() {
+        assert_eq!(fits::<f32, f64>(f64::from(f32::MAX)), Some(f32::MAX));
+        assert_eq!(fits::<f32, f64>(3.402_823_5e38), None);
+        assert_eq!(fits::<f32, f64>(1e39), None);
+        assert_eq!(fits::<f32, f64>(f64::INFINITY), Some(f32::INFINITY));
+        assert!(fits::<f32, f64>(f64::NAN).unwrap().is_nan());
+        assert_eq!(fits::<f32, f64>(1e-300), Some(0.0));
+    }
+}

@@ -1,0 +1,150 @@
+//! Where a read's elements go: bytes as they are, or Rust's numbers.
+
+use crate::convert::{Cast, Element, Stored};
+use crate::error::Result;
+use nc3z_format::Error as FormatError;
+use nc3z_format::plan::copy::{copy_run, map_run};
+use nc3z_format::plan::{CopyRun, TilePlan};
+use std::any::TypeId;
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ops::Range;
+use zerocopy::IntoBytes;
+
+/// An output of so many elements, and how tiles come into it.
+pub(super) trait Dest: Send {
+    /// Elements.
+    fn len(&self) -> usize;
+
+    /// The room of some elements, where a whole tile of big-endian bytes can go as it is; [`Dest::settle`] must follow.
+    fn room(&mut self, at: Range<usize>) -> Option<&mut [u8]>;
+
+    /// Brings bytes put into [`Dest::room`] into their final order.
+    fn settle(&mut self, at: Range<usize>);
+
+    /// Copies a tile's elements out of `bytes`, which begin with the tile's element `first`; tells the first that does
+    /// not fit.
+    fn put(&mut self, tile: &TilePlan<'_>, first: u64, bytes: &[u8]) -> Result<Option<Misfit>>;
+
+    /// Its consecutive parts, each with the given number of elements.
+    fn split<'a>(&'a mut self, lens: &[usize]) -> Vec<Box<dyn Dest + 'a>>;
+}
+
+/// An element whose value the wanted type does not have.
+pub(super) struct Misfit {
+    /// Its position in the output.
+    pub(super) dst: u64,
+    pub(super) value: String,
+    /// The wanted type's name.
+    pub(super) wanted: &'static str,
+}
+
+/// Big-endian bytes of elements of `N` bytes.
+pub(super) struct Bytes<'o, const N: usize>(pub(super) &'o mut [[u8; N]]);
+
+impl<const N: usize> Dest for Bytes<'_, N> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn room(&mut self, at: Range<usize>) -> Option<&mut [u8]> {
+        Some(self.0[at].as_flattened_mut())
+    }
+
+    fn settle(&mut self, _: Range<usize>) {}
+
+    fn put(&mut self, tile: &TilePlan<'_>, first: u64, bytes: &[u8]) -> Result<Option<Misfit>> {
+        let elements = bytes.as_chunks::<N>().0;
+        for run in tile.runs() {
+            copy_run(&from(run, first)?, elements, self.0)?;
+        }
+        Ok(None)
+    }
+
+    fn split<'a>(&'a mut self, lens: &[usize]) -> Vec<Box<dyn Dest + 'a>> {
+        let parts = cut(self.0, lens);
+        parts.map(|part| Box::new(Bytes(part)) as Box<dyn Dest + 'a>).collect()
+    }
+}
+
+/// Elements stored as `S`, wanted as `T`.
+pub(super) struct Typed<'o, S, T> {
+    out: &'o mut [T],
+    stored: PhantomData<S>,
+}
+
+impl<'o, S: Stored, T: 'static> Typed<'o, S, T> {
+    pub(super) fn new(out: &'o mut [T]) -> Self {
+        Typed { out, stored: PhantomData }
+    }
+
+    fn is_same() -> bool {
+        TypeId::of::<S>() == TypeId::of::<T>()
+    }
+}
+
+impl<S: Stored, T: Element + Cast<S>> Dest for Typed<'_, S, T> {
+    fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    fn room(&mut self, at: Range<usize>) -> Option<&mut [u8]> {
+        Self::is_same().then(|| self.out[at].as_mut_bytes())
+    }
+
+    fn settle(&mut self, at: Range<usize>) {
+        T::from_be_in_place(&mut self.out[at]);
+    }
+
+    fn put(&mut self, tile: &TilePlan<'_>, first: u64, bytes: &[u8]) -> Result<Option<Misfit>> {
+        let elements = S::split(bytes);
+        let all_fit = Cell::new(true);
+        let convert = |bytes: S::Bytes| {
+            let (value, fits) = T::cast(S::from_be(bytes));
+            all_fit.set(all_fit.get() & fits);
+            value
+        };
+        for run in tile.runs() {
+            map_run(&from(run, first)?, elements, self.out, convert)?;
+        }
+        Ok(if all_fit.get() { None } else { find_misfit::<S, T>(tile, first, elements) })
+    }
+
+    fn split<'a>(&'a mut self, lens: &[usize]) -> Vec<Box<dyn Dest + 'a>> {
+        let parts = cut(self.out, lens);
+        parts.map(|part| Box::new(Typed::<S, T>::new(part)) as Box<dyn Dest + 'a>).collect()
+    }
+}
+
+/// The first element of the tile that does not fit.
+fn find_misfit<S: Stored, T: Cast<S>>(
+    tile: &TilePlan<'_>,
+    first: u64,
+    elements: &[S::Bytes],
+) -> Option<Misfit> {
+    tile.runs().find_map(|run| {
+        (0..run.len).find_map(|i| {
+            let at = usize::try_from(run.src - first + i * run.src_step).ok()?;
+            let value = S::from_be(*elements.get(at)?);
+            let dst = run.dst.wrapping_add(run.dst_step.cast_unsigned().wrapping_mul(i));
+            let wanted = std::any::type_name::<T>();
+            (!T::cast(value).1).then(|| Misfit { dst, value: value.to_string(), wanted })
+        })
+    })
+}
+
+/// The same run in bytes that begin with the tile's element `first`.
+fn from(run: CopyRun, first: u64) -> Result<CopyRun> {
+    let src = run.src.checked_sub(first);
+    let src =
+        src.ok_or_else(|| FormatError::invalid(format!("copy run ({run}) in elements from {first} on")))?;
+    Ok(CopyRun { src, ..run })
+}
+
+fn cut<'a, T>(mut rest: &'a mut [T], lens: &[usize]) -> impl Iterator<Item = &'a mut [T]> {
+    lens.iter().map(move |&len| {
+        let (part, after) = std::mem::take(&mut rest).split_at_mut(len);
+        rest = after;
+        part
+    })
+}

@@ -1,0 +1,153 @@
+//! Archives and classic files as one thing: named variables, read by hyperslabs.
+
+mod archive;
+mod classic;
+mod dest;
+mod pieces;
+mod read;
+mod source;
+mod tiles;
+mod variable;
+
+pub use source::ArraySource;
+pub use tiles::{Tile, TileIter};
+pub use variable::Variable;
+
+use crate::archive::Archive;
+use crate::classic::ClassicFile;
+use crate::error::Result;
+use crate::open::OpenOptions;
+use crate::source::{SharedSource, open};
+use nc3z_format::archive::forever::MAGIC;
+use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
+use std::path::Path;
+use std::sync::Arc;
+
+/// An open file of either kind. Clones share everything; all methods may be called from any number of threads.
+#[derive(Clone)]
+pub struct Dataset {
+    source: Arc<dyn ArraySource>,
+}
+
+impl Dataset {
+    /// Opens an archive or a classic netCDF file, whichever it is by its first bytes; through a map, unless the options
+    /// say otherwise.
+    ///
+    /// # Errors
+    /// What the system says; what is wrong with the file's structure, or what else it is.
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
+        Self::from_source(open(path.as_ref(), options.mapped)?, options)
+    }
+
+    /// The same from any byte source.
+    ///
+    /// # Errors
+    /// As [`Dataset::open`].
+    pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        let mut magic = [0; MAGIC.len()];
+        let is_archive = source.len() >= MAGIC.len() as u64 && {
+            source.read_into(0, &mut magic)?;
+            magic == MAGIC
+        };
+        if is_archive {
+            return Ok(Archive::from_source(source, options)?.into());
+        }
+        Ok(ClassicFile::from_source(source, &options.limits)?.into())
+    }
+
+    /// Anything else that answers as an array source.
+    pub fn new(source: Arc<dyn ArraySource>) -> Self {
+        Dataset { source }
+    }
+
+    /// What the variables are read from.
+    pub fn source(&self) -> &Arc<dyn ArraySource> {
+        &self.source
+    }
+
+    /// The archive, if this is one.
+    pub fn archive(&self) -> Option<&Archive> {
+        self.source.as_archive()
+    }
+
+    /// The classic file, if this is one.
+    pub fn classic(&self) -> Option<&ClassicFile> {
+        self.source.as_classic()
+    }
+
+    /// The parsed header.
+    pub fn header(&self) -> &Header {
+        self.source.header()
+    }
+
+    /// Where everything lies in the classic file.
+    pub fn layout(&self) -> &Layout {
+        self.source.layout()
+    }
+
+    /// Dimensions in stored order; a record dimension has length 0 here and [`Dataset::records`] in shapes.
+    pub fn dimensions(&self) -> &[Dimension] {
+        &self.header().dimensions
+    }
+
+    /// Number of records in force: the header's, or what the file's length implies.
+    pub fn records(&self) -> u64 {
+        self.layout().numrecs
+    }
+
+    /// Global attributes in stored order.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.header().attributes
+    }
+
+    /// The first variable of that name.
+    ///
+    /// # Errors
+    /// No such variable; the message lists what there is.
+    pub fn variable(&self, name: &str) -> Result<Variable> {
+        let id = crate::array::find_variable(self.header(), name)?;
+        Ok(Variable::new(Arc::clone(&self.source), id))
+    }
+
+    /// A variable by its place in the header.
+    pub fn variable_at(&self, id: VarId) -> Option<Variable> {
+        self.header().variables.get(id.index()).map(|_| Variable::new(Arc::clone(&self.source), id))
+    }
+
+    /// All variables in stored order.
+    pub fn variables(&self) -> impl Iterator<Item = Variable> + '_ {
+        self.header().variables().map(|(id, _)| Variable::new(Arc::clone(&self.source), id))
+    }
+
+    /// Length of the classic file in bytes.
+    pub fn original_len(&self) -> u64 {
+        self.layout().file_len
+    }
+
+    /// Fills `out` with the classic file's own bytes from `offset`.
+    ///
+    /// # Errors
+    /// A range beyond its end; damage.
+    pub fn read_bytes(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.source.read_bytes(offset, out)
+    }
+}
+
+impl From<Archive> for Dataset {
+    fn from(archive: Archive) -> Self {
+        Dataset::new(Arc::new(archive))
+    }
+}
+
+impl From<ClassicFile> for Dataset {
+    fn from(file: ClassicFile) -> Self {
+        Dataset::new(Arc::new(file))
+    }
+}
+
+impl std::fmt::Debug for Dataset {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.archive().is_some() { "archive" } else { "classic" };
+        f.debug_struct("Dataset").field("kind", &kind).field("header", self.header()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,71 @@
+//! What every kind of file answers about its arrays.
+
+use crate::archive::Archive;
+use crate::classic::ClassicFile;
+use crate::error::Result;
+use nc3z_format::classic::{Header, Layout, VarId};
+use nc3z_format::tile::Tiling;
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// Arrays that are read by hyperslabs: an archive, a classic file, and whatever else presents itself as one.
+///
+/// Reading itself is written once, against this trait: [`crate::Variable`] plans a request over the variable's tiles
+/// and asks the source for those it touches. All bytes are big-endian, as in the classic file.
+pub trait ArraySource: Send + Sync {
+    /// Dimensions, attributes and variables.
+    fn header(&self) -> &Header;
+
+    /// Where everything lies in the classic file, and what of it is present.
+    fn layout(&self) -> &Layout;
+
+    /// How a variable is cut: into the tiles of an archive, or into the pieces a classic file is read by.
+    ///
+    /// # Errors
+    /// No such variable.
+    fn tiling(&self, var: VarId) -> Result<Cow<'_, Tiling>>;
+
+    /// Fills `out` with one whole tile.
+    ///
+    /// # Errors
+    /// No such tile; damage; what the system refuses.
+    fn read_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()>;
+
+    /// Shows `sink` at least the elements `span` of a tile: their bytes, and the number of the first element shown.
+    /// Decoded tiles come from the cache, and go there.
+    ///
+    /// # Errors
+    /// As [`ArraySource::read_tile`]; what the sink says.
+    fn view_tile(
+        &self,
+        var: VarId,
+        tile: u64,
+        span: Range<u64>,
+        sink: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
+    ) -> Result<()>;
+
+    /// Bytes that must be decoded before the elements `span` of a tile can be copied; 0 where they lie ready.
+    fn decode_cost(&self, var: VarId, tile: u64) -> u64;
+
+    /// Fills `out` with bytes `[first, first + out.len())` of a variable's flattened array.
+    ///
+    /// # Errors
+    /// A range beyond what is present; damage.
+    fn read_range(&self, var: VarId, first: u64, out: &mut [u8]) -> Result<()>;
+
+    /// Fills `out` with the classic file's own bytes from `offset`.
+    ///
+    /// # Errors
+    /// A range beyond the end of the file; damage.
+    fn read_bytes(&self, offset: u64, out: &mut [u8]) -> Result<()>;
+
+    /// The archive, if this is one.
+    fn as_archive(&self) -> Option<&Archive> {
+        None
+    }
+
+    /// The classic file, if this is one.
+    fn as_classic(&self) -> Option<&ClassicFile> {
+        None
+    }
+}

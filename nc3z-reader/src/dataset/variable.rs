@@ -1,0 +1,208 @@
+//! One variable of a dataset.
+
+use super::dest::{Bytes, Dest, Typed};
+use super::read;
+use super::source::ArraySource;
+use super::tiles::TileIter;
+use crate::convert::Element;
+use crate::error::Result;
+use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};
+use nc3z_format::select::Hyperslab;
+use nc3z_format::tile::Tiling;
+use nc3z_format::{Error as FormatError, NcType};
+use std::any::TypeId;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// A variable: what the header says of it, and its elements.
+///
+/// It keeps its file open, may be sent to other threads, and costs nothing to clone. Elements come in row-major order
+/// of the *request*: a negative stride gives them backwards.
+#[derive(Clone)]
+pub struct Variable {
+    source: Arc<dyn ArraySource>,
+    id: VarId,
+}
+
+impl Variable {
+    /// The caller has looked the id up in the header.
+    pub(super) fn new(source: Arc<dyn ArraySource>, id: VarId) -> Self {
+        Variable { source, id }
+    }
+
+    /// Its place in the header.
+    pub fn id(&self) -> VarId {
+        self.id
+    }
+
+    /// Its entry in the header.
+    pub fn header(&self) -> &nc3z_format::classic::Variable {
+        &self.source.header().variables[self.id.index()]
+    }
+
+    /// Where it lies in the classic file, and what of it is present.
+    pub fn layout(&self) -> &VarLayout {
+        &self.source.layout().variables[self.id.index()]
+    }
+
+    /// What it is read from.
+    pub fn source(&self) -> &Arc<dyn ArraySource> {
+        &self.source
+    }
+
+    /// The name; bytes that are not UTF-8 are replaced.
+    pub fn name(&self) -> Cow<'_, str> {
+        self.header().name_lossy()
+    }
+
+    /// The external type.
+    pub fn ty(&self) -> NcType {
+        self.header().ty
+    }
+
+    /// Lengths, slowest dimension first; the number of records in place of the record dimension.
+    pub fn shape(&self) -> &[u64] {
+        &self.layout().shape
+    }
+
+    /// Dimensions, slowest first.
+    pub fn dimensions(&self) -> impl ExactSizeIterator<Item = &Dimension> {
+        let all = &self.source.header().dimensions;
+        // The parser has checked that each exists.
+        self.header().dimensions.iter().map(|d| &all[d.index()])
+    }
+
+    /// Attributes in stored order.
+    pub fn attributes(&self) -> &[Attribute] {
+        &self.header().attributes
+    }
+
+    /// The first attribute of that name.
+    pub fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.header().attribute(name.as_bytes())
+    }
+
+    /// How it is cut: an archive's tiles, or the pieces that a classic file is read by.
+    ///
+    /// # Errors
+    /// None for a variable of an open file.
+    pub fn tiling(&self) -> Result<Cow<'_, Tiling>> {
+        self.source.tiling(self.id)
+    }
+
+    /// The hyperslab of all elements.
+    pub fn all(&self) -> Hyperslab {
+        Hyperslab::all(self.shape())
+    }
+
+    /// Reads a hyperslab's elements as they stand in the classic file: big-endian.
+    ///
+    /// # Errors
+    /// A hyperslab that does not lie in the variable, a buffer of another length than the hyperslab has bytes; elements
+    /// that the file does not hold; damage.
+    pub fn read_bytes_into(&self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let size = self.ty().size();
+        if !out.len().is_multiple_of(size) {
+            return Err(FormatError::invalid(format!(
+                "a buffer of {} bytes for elements of {size}",
+                out.len()
+            ))
+            .into());
+        }
+        match size {
+            1 => self.run(slab, &mut Bytes::<1>(out.as_chunks_mut().0)),
+            2 => self.run(slab, &mut Bytes::<2>(out.as_chunks_mut().0)),
+            4 => self.run(slab, &mut Bytes::<4>(out.as_chunks_mut().0)),
+            _ => self.run(slab, &mut Bytes::<8>(out.as_chunks_mut().0)),
+        }
+    }
+
+    /// The same into a new buffer.
+    ///
+    /// # Errors
+    /// As [`Variable::read_bytes_into`]; more than memory holds.
+    pub fn read_bytes(&self, slab: &Hyperslab) -> Result<Vec<u8>> {
+        let mut out = self.room(slab, self.ty().size(), 0)?;
+        self.read_bytes_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// Reads a hyperslab's elements as numbers of `T`, converted where the variable is of another type: see
+    /// [`crate::convert`].
+    ///
+    /// # Errors
+    /// As [`Variable::read_bytes_into`]; a value that does not fit `T`, with its index; `char` as anything but `u8`.
+    pub fn read_into<T: Element>(&self, slab: &Hyperslab, out: &mut [T]) -> Result<()> {
+        match self.ty() {
+            NcType::Char if TypeId::of::<T>() != TypeId::of::<u8>() => Err(FormatError::invalid(format!(
+                "variable \"{}\" is text (char), which is read as u8 and not as {}",
+                self.name(),
+                std::any::type_name::<T>()
+            ))
+            .into()),
+            // Before CDF-5 there was no unsigned type: the reader decides what sign a byte has.
+            NcType::Byte if TypeId::of::<T>() == TypeId::of::<u8>() && !self.has_unsigned() => {
+                self.run(slab, &mut Typed::<u8, T>::new(out))
+            }
+            NcType::Byte => self.run(slab, &mut Typed::<i8, T>::new(out)),
+            NcType::Char | NcType::UByte => self.run(slab, &mut Typed::<u8, T>::new(out)),
+            NcType::Short => self.run(slab, &mut Typed::<i16, T>::new(out)),
+            NcType::UShort => self.run(slab, &mut Typed::<u16, T>::new(out)),
+            NcType::Int => self.run(slab, &mut Typed::<i32, T>::new(out)),
+            NcType::UInt => self.run(slab, &mut Typed::<u32, T>::new(out)),
+            NcType::Int64 => self.run(slab, &mut Typed::<i64, T>::new(out)),
+            NcType::UInt64 => self.run(slab, &mut Typed::<u64, T>::new(out)),
+            NcType::Float => self.run(slab, &mut Typed::<f32, T>::new(out)),
+            NcType::Double => self.run(slab, &mut Typed::<f64, T>::new(out)),
+        }
+    }
+
+    /// The same into a new vector.
+    ///
+    /// # Errors
+    /// As [`Variable::read_into`]; more than memory holds.
+    pub fn read<T: Element>(&self, slab: &Hyperslab) -> Result<Vec<T>> {
+        let mut out = self.room(slab, 1, T::default())?;
+        self.read_into(slab, &mut out)?;
+        Ok(out)
+    }
+
+    /// The tiles in the order in which they are stored, each decoded when it is asked for; of a classic file, the
+    /// pieces it is read by.
+    ///
+    /// # Errors
+    /// None for a variable of an open file.
+    pub fn tiles(&self) -> Result<TileIter<'_>> {
+        TileIter::new(self)
+    }
+
+    fn has_unsigned(&self) -> bool {
+        self.source.header().version == Version::Cdf5
+    }
+
+    fn run(&self, slab: &Hyperslab, dest: &mut dyn Dest) -> Result<()> {
+        read::read(&*self.source, self.id, slab, dest)
+    }
+
+    /// A vector for `unit` values of `T` for each element of the hyperslab, which is checked first.
+    fn room<T: Clone>(&self, slab: &Hyperslab, unit: usize, value: T) -> Result<Vec<T>> {
+        let elements = read::check(&*self.source, self.id, slab)?;
+        let bytes = elements.saturating_mul((unit * size_of::<T>()) as u64);
+        let mut out = Vec::new();
+        let len = usize::try_from(elements).ok().and_then(|n| n.checked_mul(unit));
+        let len = len.filter(|&n| out.try_reserve_exact(n).is_ok()).ok_or_else(|| {
+            FormatError::limit(format!("selection {slab}"), None, "bytes in memory", isize::MAX as u64, bytes)
+        })?;
+        out.resize(len, value);
+        Ok(out)
+    }
+}
+
+impl std::fmt::Debug for Variable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Variable")
+            .field("id", &self.id)
+            .field("header", self.header())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,224 @@
+//! Reads by hyperslab, of archives and classic files, against a plain array.
+
+use crate::classic::{Model, Var};
+use crate::support::archive_bytes;
+use nc3z_format::classic::{NumRecs, VarId, Version};
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::source::{FileSource, MemorySource};
+use nc3z_reader::{Dataset, ErrorKind, OpenOptions};
+use nc3z_writer::WriterOptions;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// The same file as an archive, in memory, and read by position.
+fn every_kind(original: &[u8], tile_len: u64) -> Vec<Dataset> {
+    let options = OpenOptions::default();
+    let memory = |bytes: Vec<u8>| Dataset::from_source(Arc::new(MemorySource::new(bytes)), &options).unwrap();
+    let archive = archive_bytes(original, &WriterOptions::default().with_tile_len(tile_len));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.nc");
+    std::fs::write(&path, original).unwrap();
+    let by_position = Arc::new(FileSource::open(&path).unwrap());
+    vec![memory(archive), memory(original.to_vec()), Dataset::from_source(by_position, &options).unwrap()]
+}
+
+/// What a hyperslab of a plain array holds, one element at a time.
+fn gather(array: &[u8], size: usize, shape: &[u64], slab: &Hyperslab) -> Vec<u8> {
+    let mut out = Vec::new();
+    let total: u64 = slab.count.iter().product();
+    for n in 0..total {
+        let (mut rest, mut flat, mut width) = (n, 0_i64, 1_i64);
+        for d in (0..shape.len()).rev() {
+            let i = i64::try_from(rest % slab.count[d]).unwrap();
+            rest /= slab.count[d];
+            flat += width * (i64::try_from(slab.start[d]).unwrap() + i * slab.stride[d]);
+            width *= i64::try_from(shape[d]).unwrap();
+        }
+        let at = usize::try_from(flat).unwrap() * size;
+        out.extend(&array[at..at + size]);
+    }
+    out
+}
+
+/// A hyperslab inside `shape`, from four arbitrary numbers a dimension.
+fn slab_in(shape: &[u64], dice: &[(u64, u64, u64, bool)]) -> Hyperslab {
+    let mut slab = Hyperslab::all(shape);
+    for (d, (&len, &(a, b, c, back))) in shape.iter().zip(dice).enumerate() {
+        let step = 1 + c % len.clamp(1, 5);
+        let count = if len == 0 { 0 } else { a % (len.div_ceil(step) + 1) };
+        let reach = count.saturating_sub(1) * step;
+        let low = if count == 0 { b % (len + 1) } else { b % (len - reach) };
+        let step = i64::try_from(step).unwrap();
+        slab.count[d] = count;
+        slab.start[d] = if back { low + reach } else { low };
+        slab.stride[d] = if back { -step } else { step };
+    }
+    slab
+}
+
+fn vars() -> impl Strategy<Value = Vec<Var>> {
+    let ty = prop::sample::select(NcType::ALL.to_vec());
+    let shape = prop::collection::vec(1u64..7, 0..5);
+    let var = (ty, any::<bool>(), shape).prop_map(|(ty, record, shape)| Var { ty, record, shape, gap: 0 });
+    prop::collection::vec(var, 1..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn hyperslabs_are_those_of_a_plain_array(
+        vars in vars(),
+        records in 0u64..9,
+        fill in 2u8..5,
+        tile_len in prop::sample::select(vec![8u64, 24, 64, 1000]),
+        dice in prop::collection::vec(prop::collection::vec((any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 5), 6),
+    ) {
+        let sample = Model { fill, ..Model::new(Version::Cdf5, records, vars.clone()) }.build();
+        for dataset in every_kind(&sample.bytes, tile_len) {
+            for (v, var) in vars.iter().enumerate() {
+                let array = sample.variable(v).unwrap();
+                let variable = dataset.variable_at(VarId(u32::try_from(v).unwrap())).unwrap();
+                prop_assert_eq!(variable.read_bytes(&variable.all()).unwrap(), array.clone());
+                for dice in &dice {
+                    let slab = slab_in(variable.shape(), dice);
+                    let expected = gather(&array, var.ty.size(), variable.shape(), &slab);
+                    let found = variable.read_bytes(&slab).unwrap();
+                    prop_assert_eq!(found, expected, "{} {}", variable.name(), slab);
+                }
+                let tiles: Vec<u8> = variable.tiles().unwrap().flat_map(|t| t.unwrap().bytes).collect();
+                prop_assert_eq!(tiles, array, "linear tiles follow each other");
+            }
+        }
+    }
+}
+
+#[test]
+fn typed_reads_convert_or_name_what_does_not_fit() {
+    let vars = vec![
+        Var::fixed(NcType::Int, &[2, 3]),
+        Var::fixed(NcType::Byte, &[4]),
+        Var::fixed(NcType::Char, &[4]),
+    ];
+    let mut sample = Model::new(Version::Cdf1, 0, vars.clone()).build();
+    let values = [1_i32, -2, 300, 70_000, 5, 6];
+    let at = sample.bytes.len() - 32;
+    sample.bytes[at..at + 24].copy_from_slice(&values.map(i32::to_be_bytes).concat());
+    sample.bytes[at + 24..].copy_from_slice(b"\xff\x01\x02\x03abcd");
+    for dataset in every_kind(&sample.bytes, 8) {
+        let v = dataset.variable("v0").unwrap();
+        assert_eq!(v.read::<i32>(&v.all()).unwrap(), values);
+        assert_eq!(v.read::<f64>(&v.all()).unwrap(), values.map(f64::from));
+        let corner = Hyperslab::new([1, 2], [1, 2], [1, -1]).unwrap();
+        assert_eq!(v.read::<u8>(&corner).unwrap(), [6, 5]);
+        let error = v.read::<i16>(&Hyperslab::new([1, 2], [2, 3], [-1, -1]).unwrap()).unwrap_err();
+        assert_eq!(error.to_string(), "variable \"v0\", element [1, 0]: 70000 does not fit i16");
+        assert!(matches!(error.kind(), ErrorKind::Range { index, .. } if index == &[1, 0]));
+        let v = dataset.variable("v1").unwrap();
+        assert_eq!(v.read::<u8>(&v.all()).unwrap(), [255, 1, 2, 3], "a CDF-1 byte has no sign");
+        assert_eq!(v.read::<i8>(&v.all()).unwrap(), [-1, 1, 2, 3]);
+        assert!(v.read::<u16>(&v.all()).is_err());
+        let v = dataset.variable("v2").unwrap();
+        assert_eq!(v.read::<u8>(&v.all()).unwrap(), b"abcd");
+        let text = v.read::<i8>(&v.all()).unwrap_err().to_string();
+        assert!(text.contains("is text (char)"), "{text}");
+    }
+}
+
+#[test]
+fn what_the_file_does_not_hold_is_named() {
+    let vars = vec![Var::fixed(NcType::Short, &[2]), Var::record(NcType::Int, &[3])];
+    let sample = Model { cut: 20, ..Model::new(Version::Cdf2, 4, vars) }.build();
+    for dataset in every_kind(&sample.bytes, 16) {
+        let v = dataset.variable("v1").unwrap();
+        assert_eq!((v.shape(), v.layout().present), (&[4, 3][..], 7));
+        let there = Hyperslab::new([1, 0], [2, 1], [1, 1]).unwrap();
+        assert_eq!(v.read_bytes(&there).unwrap().len(), 8);
+        let error = v.read_bytes(&v.all()).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            error.is_corrupt()
+                && text.contains("\"v1\" of shape [4, 3]")
+                && text.contains("first 7 elements"),
+            "{text}"
+        );
+        assert!(text.contains("needs 20 more bytes"), "{text}");
+    }
+}
+
+#[test]
+fn aliased_and_irregular_variables_read_like_others() {
+    // v1 begins inside v0; the records overlap, so they are irregular.
+    let overlapping = Var { gap: -6, ..Var::fixed(NcType::Short, &[5]) };
+    let record = Var { gap: -4, ..Var::record(NcType::Int, &[2]) };
+    let vars = vec![Var::fixed(NcType::Double, &[3]), overlapping, Var::record(NcType::Short, &[3]), record];
+    let sample = Model { fill: 3, tail: 40, ..Model::new(Version::Cdf2, 5, vars.clone()) }.build();
+    for dataset in every_kind(&sample.bytes, 16) {
+        for (n, var) in vars.iter().enumerate() {
+            let v = dataset.variable_at(VarId(u32::try_from(n).unwrap())).unwrap();
+            let array = sample.variable(n).unwrap();
+            assert_eq!(v.read_bytes(&v.all()).unwrap(), array, "v{n}");
+            let slab = slab_in(v.shape(), &[(2, 1, 1, true), (2, 0, 1, false)]);
+            assert_eq!(v.read_bytes(&slab).unwrap(), gather(&array, var.ty.size(), v.shape(), &slab));
+        }
+    }
+}
+
+#[test]
+fn shapes_beyond_all_bounds_are_refused_by_name() {
+    // The builder would lay out 2^64 elements: the lengths are put into a small file's header instead.
+    let mut bytes = Model::new(Version::Cdf5, 0, vec![Var::fixed(NcType::Int, &[7, 9])]).build().bytes;
+    for len in [7u64, 9] {
+        let at = bytes.windows(8).position(|w| w == len.to_be_bytes()).unwrap();
+        bytes[at..at + 8].copy_from_slice(&(1u64 << 60).to_be_bytes());
+    }
+    for dataset in every_kind(&bytes, 16) {
+        let v = dataset.variable("v0").unwrap();
+        let text = v.read_bytes(&Hyperslab::new([0, 0], [1, 1], [1, 1]).unwrap()).unwrap_err().to_string();
+        assert!(text.contains("more elements than can be addressed"), "{text}");
+        let mut flat = [0; 8];
+        v.source().read_range(v.id(), 4, &mut flat).unwrap();
+    }
+}
+
+#[test]
+fn errors_name_variable_dimension_length_and_request() {
+    let sample = Model::new(Version::Cdf1, 3, vec![Var::record(NcType::Int, &[4])]).build();
+    for dataset in every_kind(&sample.bytes, 16) {
+        let v = dataset.variable("v0").unwrap();
+        let fails = |slab: Hyperslab| v.read_bytes(&slab).unwrap_err().to_string();
+        assert_eq!(
+            fails(Hyperslab::new([2, 0], [2, 1], [1, 1]).unwrap()),
+            "invalid argument: variable \"v0\": dimension 0 (`time`) has length 3, asked for start 2, count 2, stride 1"
+        );
+        assert!(
+            fails(Hyperslab::new([0], [1], [1]).unwrap())
+                .contains("hyperslab of 1 dimensions in an array of 2")
+        );
+        let error = v.read_bytes_into(&v.all(), &mut [0; 44]).unwrap_err().to_string();
+        assert!(error.contains("has 12 elements, the buffer 11"), "{error}");
+        assert!(v.read_bytes_into(&v.all(), &mut [0; 45]).is_err());
+        let none = dataset.variable("nope").unwrap_err().to_string();
+        assert!(none.contains("no variable \"nope\"") && none.contains("v0"), "{none}");
+    }
+}
+
+#[test]
+fn streaming_files_have_the_records_that_their_length_implies() {
+    let model = Model {
+        numrecs: NumRecs::Streaming,
+        ..Model::new(Version::Cdf2, 6, vec![Var::record(NcType::Float, &[3])])
+    };
+    for dataset in every_kind(&model.build().bytes, 16) {
+        let v = dataset.variable("v0").unwrap();
+        assert_eq!((v.shape(), dataset.records()), (&[6, 3][..], 6));
+        assert_eq!(v.read::<f32>(&v.all()).unwrap().len(), 18);
+    }
+}
+
+#[test]
+fn datasets_go_to_other_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    shared::<Dataset>();
+    shared::<nc3z_reader::Variable>();
+}
