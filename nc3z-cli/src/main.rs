@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Info(args) => cmd::info::run(args),
         Command::Layout(args) => cmd::layout::run(args),
         Command::Verify(args) => cmd::verify::run(args),
+        Command::Repair(args) => cmd::repair::run(args),
     };
     exit.unwrap_or_else(|e| {
         if is_closed_pipe(&e) {

@@ -2,7 +2,9 @@
 
 use crate::block::{Containers, Dictionaries, Pages};
 use crate::error::{Error, ErrorKind, Result};
+use crate::fill::Fills;
 use crate::open::{OpenOptions, Parts};
+use crate::salvage::Rebuilt;
 use crate::source::{self, SharedSource};
 use nc3z_format::archive::{
     ArrayId, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer, VariableTable,
@@ -38,6 +40,10 @@ pub(crate) struct Inner {
     pub(crate) containers: Containers,
     pub(crate) dictionaries: Dictionaries,
     pub(crate) pages: Pages,
+    /// The index found by probing, where the archive's own cannot be relied on.
+    pub(crate) rebuilt: Option<Rebuilt>,
+    /// Where fill values stand in for what is lost, if the caller allowed it.
+    pub(crate) fills: Option<Fills>,
 }
 
 /// What is recorded of the original file's digest.
@@ -83,11 +89,10 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::from_source`].
-    pub fn open_unsealed(path: &Path, trailer: Trailer) -> Result<Self> {
-        let options = OpenOptions::default();
+    pub fn open_unsealed(path: &Path, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
         let source = source::open(path, true)?;
-        let parts = Parts::unsealed(&source, trailer, &options)?;
-        Self::from_parts(source, parts, &options)
+        let parts = Parts::unsealed(&source, trailer, options)?;
+        Self::from_parts(source, parts, options)
     }
 
     fn from_parts(source: SharedSource, parts: Parts, options: &OpenOptions) -> Result<Self> {
@@ -118,6 +123,11 @@ impl Archive {
     /// The chains, by number.
     pub fn chains(&self) -> &[ChainSpec] {
         &self.inner.chains
+    }
+
+    /// The head copy: header bytes, chains known when the archive was begun, tile layouts.
+    pub fn head(&self) -> &Head {
+        &self.inner.head
     }
 
     /// Writer and options.
@@ -194,6 +204,14 @@ impl Archive {
 impl Inner {
     /// The index entry of a tile: from the variable table, or down the tree of pages.
     pub(crate) fn entry(&self, array: ArrayId, tile: u64) -> Result<IndexEntry> {
+        match &self.rebuilt {
+            Some(rebuilt) => Ok(rebuilt.entry(self, array, tile)),
+            None => self.stored_entry(array, tile),
+        }
+    }
+
+    /// The entry that the archive's own index has.
+    pub(crate) fn stored_entry(&self, array: ArrayId, tile: u64) -> Result<IndexEntry> {
         let missing = || FormatError::invalid(format!("{array} has no tile {tile}"));
         let (row, inline) = self.table.find(array).ok_or_else(missing)?;
         if tile >= row.tile_count {

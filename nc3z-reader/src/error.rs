@@ -68,6 +68,25 @@ impl Error {
         }
     }
 
+    /// True where a newer or fuller build might read the file.
+    pub fn is_unsupported(&self) -> bool {
+        matches!(&*self.0, ErrorKind::Format(e) if e.is_unsupported())
+    }
+
+    /// The message and those of its causes.
+    pub fn with_causes(&self) -> String {
+        let mut out = self.to_string();
+        let mut cause = std::error::Error::source(self);
+        while let Some(e) = cause {
+            let words = e.to_string();
+            if !out.contains(&words) {
+                out = format!("{out}: {words}");
+            }
+            cause = e.source();
+        }
+        out
+    }
+
     /// True where the caller asked to stop.
     pub fn is_interrupted(&self) -> bool {
         matches!(&*self.0, ErrorKind::Interrupted)

@@ -3,11 +3,13 @@
 use crate::archive::Inner;
 use crate::block::{Containers, Dictionaries, Pages};
 use crate::error::{Error, Result};
+use crate::fill::Fills;
+use crate::source::soft::Soft;
 use crate::source::{ByteSource, SharedSource};
 use bytes::Bytes;
 use nc3z_format::archive::{
-    ArrayId, Head, HeadParts, Metadata, SUPERBLOCK_LEN, SectionKind, SectionTable, Superblock, TRAILER_LEN,
-    Trailer, VariableTable,
+    ArrayId, Head, HeadParts, Metadata, SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock,
+    TRAILER_LEN, Trailer, VariableTable,
 };
 use nc3z_format::arrays::{Arrays, padded_variables};
 use nc3z_format::classic::{Layout, Parsed};
@@ -23,11 +25,12 @@ const SEARCH_LEN: u64 = 1 << 20;
 pub struct OpenOptions {
     pub(crate) limits: Limits,
     pub(crate) mapped: bool,
+    pub(crate) fill_lost: bool,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        OpenOptions { limits: Limits::default(), mapped: true }
+        OpenOptions { limits: Limits::default(), mapped: true, fill_lost: false }
     }
 }
 
@@ -46,13 +49,23 @@ impl OpenOptions {
         self.mapped = mapped;
         self
     }
+
+    /// Reads give the variable's fill value (zeros for bytes that belong to no variable) where a tile is damaged or lost, instead
+    /// of an error. Off by default. What was filled is in [`crate::Archive::filled`]; ask it after reading.
+    #[must_use]
+    pub fn with_fill_lost(mut self, fill: bool) -> Self {
+        self.fill_lost = fill;
+        self
+    }
 }
 
 /// The tail of a source, read once, then served from memory where it suffices.
-struct Tail<'a> {
+pub(crate) struct Tail<'a> {
     source: &'a dyn ByteSource,
     begin: u64,
     bytes: Bytes,
+    /// Whether what cannot be read is taken for zeros.
+    lenient: bool,
 }
 
 impl<'a> Tail<'a> {
@@ -60,10 +73,15 @@ impl<'a> Tail<'a> {
         let len = source.len().min(TAIL_LEN);
         let begin = source.len() - len;
         let bytes = source.read_at(begin, usize::try_from(len).expect("at most TAIL_LEN"))?;
-        Ok(Tail { source, begin, bytes })
+        Ok(Tail { source, begin, bytes, lenient: false })
     }
 
-    fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
+    /// The same for a source whose sectors may be unreadable: those are zeros.
+    pub(crate) fn lenient(source: &'a dyn ByteSource) -> Self {
+        Tail { source, begin: source.len(), bytes: Bytes::new(), lenient: true }
+    }
+
+    pub(crate) fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
         let outside =
             || FormatError::truncated(what, offset, "section", len, self.source.len().saturating_sub(offset));
         if offset.checked_add(len).is_none_or(|end| end > self.source.len()) {
@@ -73,19 +91,24 @@ impl<'a> Tail<'a> {
         if let Some(at) = offset.checked_sub(self.begin).and_then(|at| usize::try_from(at).ok()) {
             return Ok(self.bytes.slice(at..at + len));
         }
+        if self.lenient {
+            let mut bytes = vec![0; len];
+            Soft::new(self.source).read(offset, &mut bytes);
+            return Ok(bytes.into());
+        }
         self.source.read_at(offset, len)
     }
 }
 
 /// The decoded structures of an archive, not yet checked against each other.
 pub(crate) struct Parts {
-    superblock: Superblock,
-    trailer: Trailer,
-    trailer_offset: u64,
-    sections: SectionTable,
-    head: HeadParts,
-    table: VariableTable,
-    metadata: Metadata,
+    pub(crate) superblock: Superblock,
+    pub(crate) trailer: Trailer,
+    pub(crate) trailer_offset: u64,
+    pub(crate) sections: SectionTable,
+    pub(crate) head: HeadParts,
+    pub(crate) table: VariableTable,
+    pub(crate) metadata: Metadata,
 }
 
 impl Parts {
@@ -113,13 +136,8 @@ impl Parts {
         limits: &Limits,
     ) -> Result<Self> {
         trailer.check_features()?;
-        let bytes = tail.range(trailer.sections_offset, trailer.sections_len.into(), "section table")?;
-        let sections = SectionTable::decode(&bytes, &trailer, trailer_offset, &superblock.salt, limits)?;
-        let section = |kind: SectionKind, limit| -> Result<Vec<u8>> {
-            let entry = sections.find(kind)?;
-            let stored = tail.range(entry.offset, entry.len, kind.name())?;
-            Ok(entry.decode(&stored, limit)?)
-        };
+        let sections = read_sections(tail, &trailer, trailer_offset, limits)?;
+        let section = |kind, limit| read_section(tail, &sections, kind, limit);
         let head = HeadParts::split(&section(SectionKind::Head, limits.header_len * 2)?, limits)?;
         let table = VariableTable::decode(&section(SectionKind::VariableTable, limits.table_len)?)?;
         let metadata = Metadata::decode(&section(SectionKind::Metadata, limits.metadata_len)?, limits)?;
@@ -128,6 +146,13 @@ impl Parts {
 
     /// Checks the structures against each other.
     pub(crate) fn bind(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
+        let inner = self.bind_to_header(source, options)?;
+        check_table(&inner.table, &inner.arrays)?;
+        Ok(inner)
+    }
+
+    /// The same, but the variable table may be any.
+    pub(crate) fn bind_to_header(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
         let Parts { superblock, trailer, trailer_offset, sections, head, table, metadata } = self;
         let limits = options.limits.clone();
         let original_len = superblock.original_len;
@@ -150,7 +175,6 @@ impl Parts {
             head.gap_tile_len,
             &limits,
         )?;
-        check_table(&table, &arrays)?;
         let mut chains = head.chains.clone();
         chains.extend(metadata.chains.iter().cloned());
         if chains.len() as u64 > limits.chains {
@@ -183,12 +207,14 @@ impl Parts {
             containers: Containers::new(),
             dictionaries: Dictionaries::new(),
             pages: Pages::new(),
+            rebuilt: None,
+            fills: options.fill_lost.then(Fills::default),
         })
     }
 }
 
 /// Each array must have as many tiles as its layout asks for, and no unknown array may have any.
-fn check_table(table: &VariableTable, arrays: &Arrays) -> Result<()> {
+pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays) -> Result<()> {
     use nc3z_format::archive::Role;
     for info in arrays.iter() {
         let found = table.find(info.id).map_or(0, |(row, _)| row.tile_count);
@@ -239,7 +265,7 @@ fn read_superblock(tail: &Tail<'_>) -> Result<Superblock> {
 }
 
 /// The last valid trailer: at the end, or, behind a torn commit, the nearest before it.
-fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Trailer)> {
+pub(crate) fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Trailer)> {
     let len = tail.source.len();
     let at = len - TRAILER_LEN as u64;
     let bytes = tail.range(at, TRAILER_LEN as u64, "trailer")?;
@@ -262,6 +288,40 @@ fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Traile
         end = begin;
     }
     Err(error.into())
+}
+
+/// What is wrong with the last 128 bytes, if they are no trailer.
+pub(crate) fn last_trailer_error(tail: &Tail<'_>, salt: &Salt) -> Option<Error> {
+    let at = tail.source.len().checked_sub(TRAILER_LEN as u64)?;
+    let bytes = match tail.range(at, TRAILER_LEN as u64, "trailer") {
+        Ok(bytes) => bytes,
+        Err(e) => return Some(e),
+    };
+    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
+    Trailer::decode(bytes, at, salt).err().map(Error::from)
+}
+
+/// The section table that a trailer names.
+pub(crate) fn read_sections(
+    tail: &Tail<'_>,
+    trailer: &Trailer,
+    trailer_offset: u64,
+    limits: &Limits,
+) -> Result<SectionTable> {
+    let bytes = tail.range(trailer.sections_offset, trailer.sections_len.into(), "section table")?;
+    Ok(SectionTable::decode(&bytes, trailer, trailer_offset, &trailer.salt, limits)?)
+}
+
+/// The decoded section of a kind.
+pub(crate) fn read_section(
+    tail: &Tail<'_>,
+    sections: &SectionTable,
+    kind: SectionKind,
+    limit: u64,
+) -> Result<Vec<u8>> {
+    let entry = sections.find(kind)?;
+    let stored = tail.range(entry.offset, entry.len, kind.name())?;
+    Ok(entry.decode(&stored, limit)?)
 }
 
 fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {

@@ -10,7 +10,7 @@ use nc3z_format::Limits;
 use nc3z_format::archive::{Head, Metadata};
 use nc3z_format::arrays::Arrays;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
-use nc3z_reader::{Archive, ClassicFile, Monitor};
+use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata as FileMetadata};
 use std::io::{BufWriter, Write};
@@ -101,19 +101,27 @@ fn archive_opened(
     };
     check_unchanged(source.file(), &before, input)?;
     let stored_len = unsealed.trailer.archive_len;
+    seal_and_commit(target, unsealed, Some(sha256), keep_attributes.then_some(&before), monitor)?;
+    let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
+    Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
+}
+
+/// Writes the trailer, opens the archive as any reader would open it, and gives it its name.
+pub(crate) fn seal_and_commit(
+    target: AtomicFile,
+    unsealed: Unsealed,
+    digest: Option<[u8; 32]>,
+    like: Option<&FileMetadata>,
+    monitor: &dyn Monitor,
+) -> Result<()> {
     (&mut target.file())
-        .write_all(&unsealed.seal(Some(sha256)))
+        .write_all(&unsealed.seal(digest))
         .map_err(|e| Error::io("write", target.target(), e))?;
-    if options.verify {
-        // The sealed archive must open as any reader would open it.
-        Archive::open(target.temporary_path())?;
-    }
+    Archive::open(target.temporary_path())?;
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());
     }
-    target.commit(keep_attributes.then_some(&before))?;
-    let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
-    Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
+    target.commit(like)
 }
 
 fn write_unsealed(
@@ -160,7 +168,8 @@ fn prove(
     input: &Path,
     monitor: &dyn Monitor,
 ) -> Result<[u8; 32]> {
-    let archive = Archive::open_unsealed(target.temporary_path(), unsealed.trailer.clone())?;
+    let archive =
+        Archive::open_unsealed(target.temporary_path(), unsealed.trailer.clone(), &OpenOptions::default())?;
     let mut sha = Sha256::new();
     let source = classic.source();
     let mut buffer = vec![0; COMPARE_LEN];

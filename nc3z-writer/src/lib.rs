@@ -14,9 +14,11 @@ mod gather;
 mod options;
 mod partition;
 mod pipeline;
+mod repair;
 mod writer;
 
 pub use archive::{Archived, archive_file, archive_open_file};
 pub use atomic::{AtomicFile, is_same_file};
 pub use error::{Error, ErrorKind, Result};
 pub use options::*;
+pub use repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};

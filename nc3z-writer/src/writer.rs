@@ -36,6 +36,8 @@ pub(crate) struct ArchiveWriter<'a, W> {
     constants: ConstantsBuilder,
     constants_lists: u64,
     blocks_begin: u64,
+    /// Required features.
+    required: u32,
     scratch: Scratch,
 }
 
@@ -93,6 +95,7 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
             constants: ConstantsBuilder::default(),
             constants_lists: 0,
             blocks_begin,
+            required: 0,
             scratch: Scratch::default(),
         })
     }
@@ -100,8 +103,21 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
     /// Announces an array with this many tiles.
     pub(crate) fn declare(&mut self, array: ArrayId, tiles: u64) {
         if tiles > 0 {
-            self.index.insert(array, Vec::new());
+            self.index.entry(array).or_default();
         }
+    }
+
+    /// The same for an array whose tiles are lost unless they come.
+    pub(crate) fn declare_lost(&mut self, array: ArrayId, tiles: u64) {
+        if tiles > 0 {
+            let tiles = usize::try_from(tiles).expect("the caller has limited their number");
+            self.index.insert(array, vec![IndexEntry::Lost; tiles]);
+        }
+    }
+
+    /// Sets required features.
+    pub(crate) fn require(&mut self, features: u32) {
+        self.required |= features;
     }
 
     /// Appends one tile. Tiles of an array may come in any order, arrays too.
@@ -237,7 +253,7 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         let trailer = Trailer {
             generation: 1,
             salt: self.salt,
-            required: 0,
+            required: self.required,
             optional: 0,
             sections_offset,
             sections_len: u32::try_from(bytes.len()).expect("a handful of sections"),

@@ -1,11 +1,13 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
 mod archive;
+mod repair;
 mod report;
 mod restore;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, PresetArg};
+pub(crate) use repair::RepairArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use verify::VerifyArgs;
@@ -63,8 +65,22 @@ The archive is read back and compared with the source, byte by byte, before succ
     Info(ReportArgs),
     /// Tell where each byte lives.
     Layout(ReportArgs),
-    /// Check archives: structure, checksums, and the digest of the rebuilt original.
+    /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
+    #[command(after_help = "Examples:
+  nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
+  nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
+  nc3z verify --recursive /archive/    all archives of a tree, in parallel
+
+Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
     Verify(VerifyArgs),
+    /// Save what can be saved of a damaged archive.
+    #[command(after_help = "Examples:
+  nc3z repair bad.nc3z -o good.nc3z
+
+Writes a sound archive of every tile that is whole and lists the others in the variables' coordinates. They are marked as lost
+in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
+was, 1 if nothing could be saved.")]
+    Repair(RepairArgs),
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

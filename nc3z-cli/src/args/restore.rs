@@ -22,6 +22,9 @@ pub(crate) struct RestoreArgs {
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Put fill values where the archive is damaged or holds lost tiles, instead of failing. Lists them; exit code 3.
+    #[arg(long)]
+    pub(crate) fill_lost: bool,
     /// Read by position instead of through a map.
     #[arg(long)]
     pub(crate) no_mmap: bool,

@@ -3,6 +3,8 @@
 pub(crate) mod archive;
 pub(crate) mod info;
 pub(crate) mod layout;
+mod place;
+pub(crate) mod repair;
 pub(crate) mod restore;
 mod targets;
 pub(crate) mod verify;

@@ -1,14 +1,21 @@
 //! `nc3z restore`.
 
+use super::place::words;
 use super::targets::{self, Job, Naming};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
-use nc3z_reader::Monitor;
+use nc3z_format::Error as FormatError;
+use nc3z_format::archive::{ArrayId, forever};
+use nc3z_reader::salvage::SalvageOptions;
+use nc3z_reader::{Archive, Error, Monitor, OpenOptions, source};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
+
+/// Runs of lost tiles that are listed.
+const LISTED: usize = 100;
 
 /// Restores all archives, one after another, each in parallel.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
@@ -35,9 +42,13 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
                 failed.push((job.input.clone(), Exit::Interrupted));
                 break;
             }
-            if let Err(e) = run_one(job, args) {
-                report_error(Some(&job.input), &e);
-                failed.push((job.input.clone(), of_error(&e)));
+            match run_one(job, args) {
+                Ok(Exit::Done) => {}
+                Ok(exit) => failed.push((job.input.clone(), exit)),
+                Err(e) => {
+                    report_error(Some(&job.input), &e);
+                    failed.push((job.input.clone(), of_error(&e)));
+                }
             }
         }
     })?;
@@ -48,13 +59,13 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
 }
 
-fn run_one(job: &Job, args: &RestoreArgs) -> Result<()> {
+fn run_one(job: &Job, args: &RestoreArgs) -> Result<Exit> {
     super::create_parent(&job.output)?;
     let like = std::fs::metadata(&job.input).with_context(|| format!("open `{}`", job.input.display()))?;
     if is_same_file(&like, &job.output) {
         bail!("archive and output are the same file `{}`", job.output.display());
     }
-    let archive = super::open_archive(&job.input, !args.no_mmap)?;
+    let archive = open(&job.input, args)?;
     let target = AtomicFile::create(&job.output, args.force)?;
     let progress = Progress::new(archive.original_len(), text::safe(&job.input.to_string_lossy()));
     let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
@@ -63,21 +74,78 @@ fn run_one(job: &Job, args: &RestoreArgs) -> Result<()> {
     }
     drop(progress);
     target.commit(Some(&like))?;
-    let digest = if restored.matches_record { "SHA-256 as recorded" } else { "no digest recorded" };
+    let digest = match restored.matches_record {
+        true => "SHA-256 as recorded",
+        false if !archive.filled().is_empty() => "NOT the original: fill values stand for what is lost",
+        false => "no digest recorded",
+    };
     eprintln!(
         "{} -> {}  {} ({digest})",
         text::safe(&job.input.to_string_lossy()),
         text::safe(&job.output.to_string_lossy()),
         text::size(restored.len)
     );
-    Ok(())
+    Ok(report_filled(&job.input, &archive))
+}
+
+/// Opens an archive; with `--fill-lost` a damaged one too, whose index is then rebuilt.
+fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
+    if !args.fill_lost {
+        let archive = super::open_archive(path, !args.no_mmap)?;
+        if archive.trailer().required & forever::REQUIRED_LOST != 0 {
+            bail!(Error::from(FormatError::corrupt(
+                "archive",
+                None,
+                "tiles lost to damage before it was repaired",
+                "none",
+                "some (`nc3z verify` lists them; --fill-lost puts fill values in their place)",
+            )));
+        }
+        return Ok(archive);
+    }
+    // By position: a map of a failing disk would kill the process where it fails.
+    let source = source::open(path, false)?;
+    let open = OpenOptions::default().with_fill_lost(true);
+    let progress = Progress::new(source.len(), text::safe(&path.to_string_lossy()));
+    let options = SalvageOptions { open, uncommitted: false };
+    let (archive, found) = Archive::salvage(&source, &options, &progress)?;
+    let name = text::safe(&path.to_string_lossy());
+    found.notes.iter().for_each(|note| eprintln!("nc3z: warning: {name}: {}", text::safe(note)));
+    Ok(archive)
+}
+
+/// Says loudly what is not the original's.
+fn report_filled(path: &Path, archive: &Archive) -> Exit {
+    let filled = archive.filled();
+    if filled.is_empty() {
+        return Exit::Done;
+    }
+    let name = text::safe(&path.to_string_lossy());
+    let mut runs: Vec<(ArrayId, std::ops::Range<u64>)> = Vec::new();
+    for &(array, tile) in filled.keys() {
+        match runs.last_mut() {
+            Some((last, range)) if *last == array && range.end == tile => range.end += 1,
+            _ => runs.push((array, tile..tile + 1)),
+        }
+    }
+    eprintln!("nc3z: warning: {name}: {} tiles are lost; these are FILL VALUES, not data:", filled.len());
+    for (array, tiles) in runs.iter().take(LISTED) {
+        eprintln!("  {}", words(&archive.place(*array, tiles.clone()), None));
+    }
+    if runs.len() > LISTED {
+        eprintln!("  and {} more", runs.len() - LISTED);
+    }
+    Exit::Corrupt
 }
 
 fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
+    let mut worst = Exit::Done;
     for path in &args.archives {
-        let archive = super::open_archive(path, !args.no_mmap)?;
+        let archive = open(path, args)?;
         let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
         while_blocked(|| archive.restore_to_stream(&mut std::io::stdout(), &progress))?;
+        drop(progress);
+        worst = worst.max(report_filled(path, &archive));
     }
-    Ok(Exit::Done)
+    Ok(worst)
 }

@@ -1,77 +1,127 @@
 //! `nc3z verify`.
 
+use super::place;
+use super::targets::{self, Naming};
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
-use crate::output::progress::Progress;
+use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
-use nc3z_reader::Archive;
-use nc3z_reader::verify::{Report, verify};
-use serde_json::json;
+use nc3z_reader::verify::{Finding, Report, deep, quick};
+use nc3z_reader::{Archive, Monitor, OpenOptions, source};
+use rayon::prelude::*;
+use serde_json::{Value, json};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Archives that are checked at a time; each in parallel too.
+const AT_A_TIME: usize = 16;
+/// Findings of one archive that are given coordinates, which are read from the archive.
+const WITH_COORDINATES: usize = 100;
+/// Places of one finding that are listed for people.
+const PLACES: usize = 8;
 
 /// Checks all archives; goes on after a bad one.
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     if args.against.is_some() && args.archives.len() != 1 {
         bail!("--against compares one archive with one original");
     }
+    let (paths, failures) = find(args)?;
     super::with_threads(args.threads, || {
         let mut out = std::io::stdout().lock();
         let mut worst = Exit::Done;
         let mut reports = Vec::new();
-        for path in &args.archives {
-            let (exit, report) = run_one(path, args, &mut out)?;
-            worst = worst.max(exit);
-            reports.push(report);
+        for (path, e) in &failures {
+            report_error(Some(path), e);
+            worst = worst.max(of_error(e));
         }
+        let total: u64 = paths.iter().filter_map(|p| p.metadata().ok()).map(|m| m.len()).sum();
+        let message = if paths.len() == 1 { paths[0].to_string_lossy() } else { "verify".into() };
+        let progress = Progress::new(total, text::safe(&message));
+        let (mut bad, mut checked) = (0, 0);
+        for batch in paths.chunks(AT_A_TIME) {
+            if interrupted() {
+                worst = Exit::Interrupted;
+                break;
+            }
+            let done: Vec<Outcome> = batch.par_iter().map(|path| check(path, args, &progress)).collect();
+            for outcome in done {
+                bad += usize::from(outcome.exit != Exit::Done);
+                checked += 1;
+                worst = worst.max(outcome.exit);
+                if args.json {
+                    reports.push(outcome.json);
+                } else {
+                    outcome.lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+                    outcome.error.iter().for_each(|e| report_error(Some(&outcome.path), e));
+                }
+            }
+        }
+        drop(progress);
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
+        } else if checked > 1 {
+            writeln!(out, "{checked} archives checked, {bad} of them not sound")?;
         }
         Ok(worst)
     })?
 }
 
-fn run_one(path: &Path, args: &VerifyArgs, out: &mut impl Write) -> Result<(Exit, serde_json::Value)> {
+/// The archives to check: as named, or those of the trees that were named.
+fn find(args: &VerifyArgs) -> Result<(Vec<PathBuf>, Vec<(PathBuf, anyhow::Error)>)> {
+    if !args.recursive {
+        return Ok((args.archives.clone(), Vec::new()));
+    }
+    let same = |p: &Path| Ok(p.to_owned());
+    let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
+    let naming = Naming { rename: &same, wanted: &wanted };
+    let jobs = targets::pair(&args.archives, None, true, &naming)?;
+    Ok((jobs.jobs.into_iter().map(|job| job.input).collect(), jobs.failures))
+}
+
+/// What is said of one archive.
+struct Outcome {
+    path: PathBuf,
+    exit: Exit,
+    lines: Vec<String>,
+    json: Value,
+    error: Option<anyhow::Error>,
+}
+
+fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
     let name = text::safe(&path.to_string_lossy());
-    match check(path, args) {
+    match examine(path, args, progress) {
         Ok((report, archive)) => {
             let sound = report.is_sound();
-            if !args.json {
-                for finding in &report.findings {
-                    writeln!(out, "{name}: {}", text::safe(&finding.message))?;
-                }
-                if sound {
-                    writeln!(out, "{name}: sound, {} tiles{}", report.tiles, digest_words(&report))?;
-                }
-            }
-            let findings: Vec<_> = report.findings.iter().map(|f| finding_json(f, &archive)).collect();
-            let digest = report.restored.as_ref().map(|r| text::hex(&r.sha256));
-            let json = json!({"archive": name, "sound": sound, "tiles": report.tiles, "sha256": digest, "findings": findings});
-            Ok((if sound { Exit::Done } else { Exit::Corrupt }, json))
+            let exit = if sound { Exit::Done } else { Exit::Corrupt };
+            let lines = lines(&name, &report, archive.as_ref());
+            let json = report_json(&name, &report, archive.as_ref());
+            Outcome { path: path.to_owned(), exit, lines, json, error: None }
         }
         Err(e) => {
-            if !args.json {
-                report_error(Some(path), &e);
-            }
-            Ok((of_error(&e), json!({"archive": name, "sound": false, "error": chain(&e)})))
+            let json = json!({"archive": name, "sound": false, "error": chain(&e)});
+            Outcome { path: path.to_owned(), exit: of_error(&e), lines: Vec::new(), json, error: Some(e) }
         }
     }
 }
 
-fn check(path: &Path, args: &VerifyArgs) -> Result<(Report, Archive)> {
-    let archive = super::open_archive(path, !args.no_mmap)?;
-    let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
-    let report = verify(&archive, &progress)?;
-    if let (Some(original), true) = (&args.against, report.is_sound()) {
-        compare(&archive, original, &progress)?;
+/// The report, and the archive where it opens: coordinates are read from it.
+fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>)> {
+    // By position: a map of a failing disk would kill the process where it fails.
+    let source = source::open(path, false)?;
+    let options = OpenOptions::default();
+    let verify = if args.deep || args.against.is_some() { deep } else { quick };
+    let report = verify(&source, &options, progress)?;
+    let archive = Archive::from_source(source, &options).ok();
+    if let (Some(original), Some(archive), true) = (&args.against, &archive, report.is_sound()) {
+        compare(archive, original, progress)?;
     }
     Ok((report, archive))
 }
 
 /// Compares the rebuilt bytes with a file.
-fn compare(archive: &Archive, original: &Path, progress: &Progress) -> Result<()> {
+fn compare(archive: &Archive, original: &Path, progress: &dyn Monitor) -> Result<()> {
     let file = std::fs::File::open(original).with_context(|| format!("open `{}`", original.display()))?;
     let len = file.metadata().with_context(|| format!("read the length of `{}`", original.display()))?.len();
     if len != archive.original_len() {
@@ -109,6 +159,47 @@ impl From<CompareError> for anyhow::Error {
     }
 }
 
+/// What is said to people.
+fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (i, finding) in report.findings.iter().enumerate() {
+        let archive = archive.filter(|_| i < WITH_COORDINATES);
+        let place = if finding.bytes.is_empty() {
+            String::new()
+        } else {
+            format!(", bytes {} to {} of the archive", finding.bytes.start, finding.bytes.end - 1)
+        };
+        let message = text::safe(&finding.message);
+        lines.push(format!("{name}: {}{place}: {message}", finding.structure.name()));
+        for place in finding.places.iter().take(PLACES) {
+            lines.push(format!("{name}:   {}", place::words(place, archive)));
+        }
+        if finding.places.len() > PLACES {
+            lines.push(format!("{name}:   and {} more places", finding.places.len() - PLACES));
+        }
+    }
+    if report.more > 0 {
+        lines.push(format!("{name}: and {} more findings", report.more));
+    }
+    for place in &report.lost {
+        lines.push(format!("{name}: lost before it was repaired: {}", place::words(place, archive)));
+    }
+    if report.unchecked > 0 {
+        lines.push(format!("{name}: {} bytes of sections could not be checked", report.unchecked));
+    }
+    if report.is_sound() {
+        let lost = if report.lost.is_empty() { "" } else { ", HOLDS LOST TILES" };
+        lines.push(format!(
+            "{name}: sound{lost}, {} tiles, {} blocks, {}{}",
+            report.tiles,
+            report.blocks,
+            text::size(report.stored_len),
+            digest_words(report)
+        ));
+    }
+    lines
+}
+
 fn digest_words(report: &Report) -> String {
     match &report.restored {
         Some(r) if r.matches_record => {
@@ -119,11 +210,27 @@ fn digest_words(report: &Report) -> String {
     }
 }
 
-fn finding_json(finding: &nc3z_reader::verify::Finding, archive: &Archive) -> serde_json::Value {
-    use nc3z_format::archive::Role;
-    let variable = finding.array.and_then(|a| match a.role() {
-        Role::Variable(v) => archive.header().variables.get(v as usize).map(|v| text::name(&v.name)),
-        _ => Some(a.to_string()),
-    });
-    json!({"variable": variable, "tile": finding.tile, "message": finding.message})
+fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Value {
+    let findings: Vec<Value> = report
+        .findings
+        .iter()
+        .enumerate()
+        .map(|(i, f)| finding_json(f, archive.filter(|_| i < WITH_COORDINATES)))
+        .collect();
+    let digest = report.restored.as_ref().map(|r| text::hex(&r.sha256));
+    let lost: Vec<Value> = report.lost.iter().map(|p| place::to_json(p, None)).collect();
+    json!({
+        "archive": name, "sound": report.is_sound(), "tiles": report.tiles, "blocks": report.blocks,
+        "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
+        "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
+        "more_findings": report.more, "lost": lost,
+    })
+}
+
+fn finding_json(finding: &Finding, archive: Option<&Archive>) -> Value {
+    let places: Vec<Value> = finding.places.iter().map(|p| place::to_json(p, archive)).collect();
+    json!({
+        "structure": finding.structure.name(), "begin": finding.bytes.start, "end": finding.bytes.end,
+        "message": text::safe(&finding.message), "variable": places.first().map(|p| p["variable"].clone()), "places": places,
+    })
 }

@@ -3,6 +3,7 @@
 use super::fetch::{check_crc, with_scratch};
 use crate::archive::Inner;
 use crate::error::{Error, Result};
+use crate::salvage::Found;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind};
 use nc3z_format::codec::decode_bytes;
@@ -67,4 +68,22 @@ fn read(inner: &Inner, offset: u64) -> Result<Vec<u8>> {
         .map_err(|e| e.within(&place(), offset))?;
     check_crc(&out, header.decoded_crc, offset, "CRC of the decoded container", &place)?;
     Ok(out)
+}
+
+impl Inner {
+    /// The decoded bytes of a block that is no tile: a constants list.
+    pub(crate) fn read_bytes_block(&self, found: &Found) -> Result<Vec<u8>> {
+        let place = || found.header.array.to_string();
+        if u64::from(found.header.decoded_len) > self.limits.tile_len {
+            let (limit, len) = (self.limits.tile_len, found.header.decoded_len.into());
+            return Err(FormatError::limit(place(), found.offset, "decoded length", limit, len).into());
+        }
+        let block = self.read_block(found.offset, found.header.stored_len, found.check, &place)?;
+        let chain = self.chain(found.header.chain, place)?;
+        let mut out = vec![0; found.header.decoded_len as usize];
+        with_scratch(|s| decode_bytes(chain, &block.payload, s, &mut out))
+            .map_err(|e| e.within(&place(), found.offset))?;
+        check_crc(&out, found.header.decoded_crc, found.offset, "CRC of the decoded list", &place)?;
+        Ok(out)
+    }
 }

@@ -6,6 +6,8 @@
 mod file;
 mod memory;
 mod mmap;
+pub(crate) mod soft;
+pub(crate) mod view;
 
 pub use file::FileSource;
 pub use memory::MemorySource;

@@ -10,6 +10,10 @@ mod targets;
 
 mod damage;
 mod dataset;
+mod faulty;
+mod generations;
 mod hostile;
+mod repair;
 mod replay;
 mod support;
+mod verify;

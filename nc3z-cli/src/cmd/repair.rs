@@ -1,0 +1,110 @@
+//! `nc3z repair`.
+
+use super::place;
+use crate::args::RepairArgs;
+use crate::exit::{Exit, of_error};
+use crate::output::progress::Progress;
+use crate::output::text;
+use anyhow::Result;
+use nc3z_reader::Monitor;
+use nc3z_writer::{RepairOptions, Repaired, RepairedDigest, repair_file};
+use serde_json::json;
+use std::io::Write;
+
+/// Runs of lost tiles that are listed for people; `--json` and the new archive's metadata have more.
+const LISTED: usize = 100;
+
+/// Salvages one archive.
+pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
+    super::create_parent(&args.output)?;
+    let options =
+        RepairOptions { force: args.force, uncommitted: args.uncommitted, ..RepairOptions::default() };
+    let len = std::fs::metadata(&args.archive).map_or(0, |m| m.len());
+    let done = super::with_threads(args.threads, || {
+        let progress = Progress::new(len, text::safe(&args.archive.to_string_lossy()));
+        let done = repair_file(&args.archive, &args.output, &options, &progress);
+        if done.is_err() && progress.is_cancelled() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        done.map_err(anyhow::Error::from)
+    })?;
+    let repaired = match done {
+        Ok(repaired) => repaired,
+        Err(e) => {
+            crate::output::report_error(Some(&args.archive), &e);
+            return Ok(of_error(&e));
+        }
+    };
+    if args.json {
+        to_json(args, &repaired)?;
+    } else {
+        to_text(args, &repaired)?;
+    }
+    Ok(if repaired.is_complete() { Exit::Done } else { Exit::Corrupt })
+}
+
+fn to_text(args: &RepairArgs, repaired: &Repaired) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let name = text::safe(&args.archive.to_string_lossy());
+    for note in &repaired.notes {
+        writeln!(out, "{name}: {}", text::safe(note))?;
+    }
+    for run in repaired.lost.iter().take(LISTED) {
+        writeln!(out, "{name}: lost: {}: {}", place::words(&run.place, None), text::safe(&run.message))?;
+    }
+    if repaired.lost.len() > LISTED {
+        writeln!(out, "{name}: lost: and {} more", repaired.lost.len() - LISTED)?;
+    }
+    let digest = match repaired.digest {
+        RepairedDigest::Confirmed => "all is saved: the rebuilt original has the recorded SHA-256",
+        RepairedDigest::Recomputed => {
+            "all is saved, by the checksums of its blocks; the recorded SHA-256 was lost and is made anew"
+        }
+        RepairedDigest::Differs => {
+            "all blocks are saved, but the rebuilt original has NOT the recorded SHA-256; none is recorded now"
+        }
+        RepairedDigest::CarriedOver => {
+            "all is saved; some tiles are made with chains that this build does not know and were carried over unread"
+        }
+        RepairedDigest::Lost => {
+            "what is lost is marked as lost; `nc3z restore --fill-lost` puts fill values in its place"
+        }
+    };
+    writeln!(
+        out,
+        "{name} -> {}: {} tiles saved, {} lost; {digest}",
+        text::safe(&args.output.to_string_lossy()),
+        repaired.tiles,
+        repaired.lost_tiles
+    )?;
+    Ok(())
+}
+
+fn to_json(args: &RepairArgs, repaired: &Repaired) -> Result<()> {
+    let digest = match repaired.digest {
+        RepairedDigest::Confirmed => "confirmed",
+        RepairedDigest::Recomputed => "recomputed",
+        RepairedDigest::Differs => "differs",
+        RepairedDigest::CarriedOver => "carried over",
+        RepairedDigest::Lost => "lost",
+    };
+    let lost: Vec<_> = repaired
+        .lost
+        .iter()
+        .map(|run| {
+            let mut value = place::to_json(&run.place, None);
+            value["message"] = text::safe(&run.message).into();
+            value
+        })
+        .collect();
+    let notes: Vec<_> = repaired.notes.iter().map(|n| text::safe(n)).collect();
+    let report = json!({
+        "archive": text::safe(&args.archive.to_string_lossy()), "output": text::safe(&args.output.to_string_lossy()),
+        "complete": repaired.is_complete(), "tiles": repaired.tiles, "lost_tiles": repaired.lost_tiles, "lost": lost,
+        "notes": notes, "uncommitted_blocks": repaired.uncommitted, "digest": digest,
+        "rebuilt_sha256": text::hex(&repaired.sha256), "original_bytes": repaired.original_len,
+        "stored_bytes": repaired.stored_len,
+    });
+    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&report)?)?;
+    Ok(())
+}

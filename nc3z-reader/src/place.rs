@@ -1,0 +1,254 @@
+//! Where a tile is, in the user's words: variable, hyperslabs, and the bytes of the original file.
+
+use crate::archive::Archive;
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, Role};
+use nc3z_format::arrays::{ArrayInfo, byte_run};
+use nc3z_format::classic::VarId;
+use nc3z_format::tile::Extent;
+use std::ops::Range;
+
+/// Arrays of more dimensions are given as runs of elements only.
+const MAX_RANK: usize = 64;
+/// A run of tiles of a chunked array is given box by box up to so many.
+const MAX_CHUNKS: u64 = 64;
+
+/// A box of an array: `start` and `count` along each dimension.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slab {
+    /// First index along each dimension, from 0.
+    pub start: Vec<u64>,
+    /// Number of indices along each dimension.
+    pub count: Vec<u64>,
+}
+
+/// Where a run of tiles of one array is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TilePlace {
+    /// Whose tiles.
+    pub array: ArrayId,
+    /// The variable's name, where it is a variable, its padding or its definitions.
+    pub variable: Option<Vec<u8>>,
+    /// Which tiles.
+    pub tiles: Range<u64>,
+    /// Names of the dimensions that `slabs` are along; empty where the elements are counted flat.
+    pub dimensions: Vec<Vec<u8>>,
+    /// What of the array they hold; together exactly the tiles, but for runs of very many chunks.
+    pub slabs: Vec<Slab>,
+    /// Elements in the tiles (bytes for padding and gap).
+    pub elements: u64,
+    /// From the first byte of the original file that they hold to behind the last; other variables' bytes may lie between.
+    pub original: Option<Range<u64>>,
+}
+
+impl Archive {
+    /// Where the tiles of an array are. Tiles that the array does not have are left out.
+    pub fn place(&self, array: ArrayId, tiles: Range<u64>) -> TilePlace {
+        let header = self.header();
+        let variable = match array.role() {
+            Role::Variable(v) | Role::Padding(v) | Role::Definitions(v) => header.variables.get(v as usize),
+            _ => None,
+        };
+        let mut place = TilePlace {
+            array,
+            variable: variable.map(|v| v.name.clone()),
+            tiles: tiles.clone(),
+            dimensions: Vec::new(),
+            slabs: Vec::new(),
+            elements: 0,
+            original: None,
+        };
+        let Some(info) = self.arrays().get(array) else { return place };
+        let (first, end) = (tiles.start, tiles.end.min(info.tiling.tile_count()));
+        if first >= end {
+            return place;
+        }
+        if let (Some(v), Role::Variable(_)) = (variable, array.role())
+            && v.dimensions.len() == info.tiling.shape().len()
+            && v.dimensions.len() <= MAX_RANK
+        {
+            place.dimensions =
+                v.dimensions.iter().map(|d| header.dimensions[d.index()].name.clone()).collect();
+        }
+        let flat = place.dimensions.len() != info.tiling.shape().len();
+        let bytes = if info.linear_tile_len().is_some() {
+            linear(info, first, end, flat, &mut place)
+        } else {
+            chunked(info, first, end, flat, &mut place)
+        };
+        place.original = bytes.and_then(|bytes| {
+            let (begin, _) = byte_run(self.layout(), array, bytes.start)?;
+            let (last, _) = byte_run(self.layout(), array, bytes.end.checked_sub(1)?)?;
+            Some(begin..last + 1)
+        });
+        place
+    }
+
+    /// The values that a dimension's coordinate variable has at the first and last index of a range, with its units; `None`
+    /// where there is no such variable, or it cannot be read.
+    pub fn coordinates(&self, dimension: &[u8], start: u64, count: u64) -> Option<String> {
+        let (id, variable) = self.header().variable(dimension)?;
+        let [dim] = variable.dimensions[..] else { return None };
+        if self.header().dimensions[dim.index()].name != dimension
+            || variable.ty == NcType::Char
+            || count == 0
+        {
+            return None;
+        }
+        let first = self.element(id, variable.ty, start)?;
+        let units = variable.attributes.iter().find(|a| a.name == b"units" && a.ty == NcType::Char);
+        let units = units.map_or_else(String::new, |a| format!(" {}", String::from_utf8_lossy(&a.values)));
+        if count == 1 {
+            return Some(format!("{first}{units}"));
+        }
+        Some(format!("{first} to {}{units}", self.element(id, variable.ty, start + count - 1)?))
+    }
+
+    fn element(&self, id: VarId, ty: NcType, index: u64) -> Option<String> {
+        let size = ty.size();
+        let mut bytes = [0; 8];
+        // Filled values would be false here.
+        if self.inner.fills.is_some() {
+            return None;
+        }
+        self.read_variable_range(id, index.checked_mul(size as u64)?, &mut bytes[..size]).ok()?;
+        let [a, b, c, d, ..] = bytes;
+        Some(match ty {
+            NcType::Byte => i8::from_be_bytes([a]).to_string(),
+            NcType::Char | NcType::UByte => a.to_string(),
+            NcType::Short => i16::from_be_bytes([a, b]).to_string(),
+            NcType::UShort => u16::from_be_bytes([a, b]).to_string(),
+            NcType::Int => i32::from_be_bytes([a, b, c, d]).to_string(),
+            NcType::UInt => u32::from_be_bytes([a, b, c, d]).to_string(),
+            NcType::Float => f32::from_be_bytes([a, b, c, d]).to_string(),
+            NcType::Double => f64::from_be_bytes(bytes).to_string(),
+            NcType::Int64 => i64::from_be_bytes(bytes).to_string(),
+            NcType::UInt64 => u64::from_be_bytes(bytes).to_string(),
+        })
+    }
+}
+
+/// Linear tiles follow each other: one run of elements. Gives its bytes in the flattened array.
+fn linear(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePlace) -> Option<Range<u64>> {
+    let (begin, _) = info.tile_bytes(first).ok()?;
+    let (last, len) = info.tile_bytes(end - 1).ok()?;
+    let stop = last + len as u64;
+    let size = info.ty.size() as u64;
+    let (from, count) = (begin / size, (stop - begin) / size);
+    place.elements = count;
+    place.slabs = if flat {
+        vec![Slab { start: vec![from], count: vec![count] }]
+    } else {
+        boxes_of_run(info.tiling.shape(), from, count)
+    };
+    Some(begin..stop)
+}
+
+/// Chunks are boxes. Gives the span of their bytes in the flattened array.
+fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TilePlace) -> Option<Range<u64>> {
+    let shape = info.tiling.shape();
+    let size = info.ty.size() as u64;
+    let mut span: Option<Range<u64>> = None;
+    for tile in first..end.min(first.saturating_add(MAX_CHUNKS)) {
+        let Ok(Extent::Chunk { start, shape: count }) = info.tiling.extent(tile) else { continue };
+        place.elements += count.iter().product::<u64>();
+        let at = |index: &dyn Fn(usize) -> u64| {
+            (0..shape.len()).fold(0u64, |flat, d| flat * shape[d] + index(d)) * size
+        };
+        let (from, to) = (at(&|d| start[d]), at(&|d| start[d] + count[d] - 1) + size);
+        span = Some(span.map_or(from..to, |s| s.start.min(from)..s.end.max(to)));
+        if !flat {
+            place.slabs.push(Slab { start, count });
+        }
+    }
+    span
+}
+
+/// The boxes that a run of an array flattened in row-major order consists of: at most two for each dimension but the outermost,
+/// and one more. None for an empty run.
+pub(crate) fn boxes_of_run(shape: &[u64], first: u64, count: u64) -> Vec<Slab> {
+    let mut boxes = Vec::new();
+    if count > 0 {
+        cut(shape, &mut Vec::new(), first, first + count, &mut boxes);
+    }
+    boxes
+}
+
+/// Elements `[from, to)` of the array that is left of `shape` once the indices of `outer` are fixed.
+fn cut(shape: &[u64], outer: &mut Vec<u64>, from: u64, to: u64, boxes: &mut Vec<Slab>) {
+    let done = outer.len();
+    let rest = &shape[done..];
+    let push = |boxes: &mut Vec<Slab>, outer: &[u64], start: u64, count: u64| {
+        let mut slab = Slab { start: outer.to_vec(), count: vec![1; outer.len()] };
+        if !rest.is_empty() {
+            slab.start.push(start);
+            slab.count.push(count);
+            slab.start.extend(rest[1..].iter().map(|_| 0));
+            slab.count.extend(&rest[1..]);
+        }
+        boxes.push(slab);
+    };
+    // Elements of one index of the next dimension.
+    let step: u64 = rest.iter().skip(1).product();
+    if rest.len() <= 1 || step == 0 {
+        return push(boxes, outer, from, to - from);
+    }
+    let (head, tail) = (from / step, to / step);
+    if head == tail {
+        // Inside one index.
+        outer.push(head);
+        cut(shape, outer, from - head * step, to - head * step, boxes);
+        outer.pop();
+        return;
+    }
+    let whole = from.div_ceil(step);
+    if whole > head {
+        outer.push(head);
+        cut(shape, outer, from - head * step, step, boxes);
+        outer.pop();
+    }
+    if tail > whole {
+        push(boxes, outer, whole, tail - whole);
+    }
+    if to > tail * step {
+        outer.push(tail);
+        cut(shape, outer, 0, to - tail * step, boxes);
+        outer.pop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Flat indices of a box.
+    fn elements(shape: &[u64], slab: &Slab) -> Vec<u64> {
+        let mut all = vec![0u64];
+        for ((&len, &start), &count) in shape.iter().zip(&slab.start).zip(&slab.count) {
+            let range = start..start + count;
+            all = all.iter().flat_map(|flat| range.clone().map(move |i| flat * len + i)).collect();
+        }
+        all
+    }
+
+    #[test]
+    fn boxes_of_every_run_are_the_run() {
+        for shape in [&[7][..], &[3, 5], &[2, 3, 4], &[1, 4, 1, 3], &[2, 1, 5], &[]] {
+            let total: u64 = shape.iter().product();
+            for first in 0..total {
+                for count in 1..=total - first {
+                    let boxes = boxes_of_run(shape, first, count);
+                    let mut found: Vec<u64> = boxes.iter().flat_map(|b| elements(shape, b)).collect();
+                    found.sort_unstable();
+                    assert_eq!(
+                        found,
+                        (first..first + count).collect::<Vec<_>>(),
+                        "{shape:?} {first}+{count}"
+                    );
+                    assert!(boxes.len() < (2 * shape.len()).max(2), "{shape:?} {first}+{count}: {boxes:?}");
+                }
+            }
+        }
+        assert!(boxes_of_run(&[4], 0, 0).is_empty());
+    }
+}

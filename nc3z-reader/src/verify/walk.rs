@@ -1,0 +1,367 @@
+//! The walk over the file: superblock, head copy, then generation by generation blocks, sections, section table, trailer; and
+//! the bytes between them, which are zero.
+
+use super::blocks;
+use super::report::{Findings, Report, Structure};
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::open::{OpenOptions, Tail, read_sections};
+use crate::salvage::Anchors;
+use crate::source::{ByteSource, SharedSource};
+use nc3z_format::archive::forever::HEAD_OFFSET;
+use nc3z_format::archive::{
+    PAGE_LEN, Page, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, TRAILER_LEN, Trailer,
+    align8,
+};
+use rayon::prelude::*;
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes read at a time.
+const PIECE_LEN: usize = 512 << 10;
+
+/// A part of the file that something is known of.
+struct Region {
+    bytes: Range<u64>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Checked when it was found.
+    Done,
+    Head {
+        crc: u32,
+    },
+    Blocks {
+        generation: Option<u32>,
+    },
+    Section(SectionEntry),
+}
+
+/// One walk.
+pub(super) struct Walk<'a> {
+    source: SharedSource,
+    anchors: Anchors,
+    options: &'a OpenOptions,
+    report: &'a mut Report,
+    findings: &'a mut Findings,
+    monitor: &'a dyn Monitor,
+    regions: Vec<Region>,
+    /// Ranges of sections, which tables of several generations may name.
+    named: HashSet<(u64, u64)>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        source: &SharedSource,
+        options: &'a OpenOptions,
+        report: &'a mut Report,
+        findings: &'a mut Findings,
+        monitor: &'a dyn Monitor,
+    ) -> Result<Self> {
+        let anchors = Anchors::find(source)?;
+        let source = Arc::clone(&anchors.source);
+        let (regions, named) = (Vec::new(), HashSet::new());
+        Ok(Walk { source, anchors, options, report, findings, monitor, regions, named })
+    }
+
+    /// Walks the file; gives the source with the offsets that the archive had.
+    pub(super) fn run(mut self) -> Result<SharedSource> {
+        let len = self.source.len();
+        self.ends();
+        self.generations()?;
+        self.head();
+        self.regions.sort_by_key(|r| (r.bytes.start, r.bytes.end));
+        let mut at = 0;
+        for region in std::mem::take(&mut self.regions) {
+            if region.bytes.start > at {
+                self.zeros(at..region.bytes.start)?;
+            } else if region.bytes.start < at && !region.bytes.is_empty() {
+                // Not checked: were it, a file could ask for the same bytes to be read over and over.
+                let words = format!("two structures claim bytes from {}", region.bytes.start);
+                self.findings.push(Structure::Index, region.bytes.clone(), words);
+                at = at.max(region.bytes.end);
+                continue;
+            }
+            self.region(&region)?;
+            at = at.max(region.bytes.end);
+        }
+        self.zeros(at.min(len)..len)?;
+        Ok(self.source)
+    }
+
+    /// Superblock, last trailer, and what lies beyond them.
+    fn ends(&mut self) {
+        let len = self.source.len();
+        let start = 0..(SUPERBLOCK_LEN as u64).min(len);
+        if self.anchors.missing > 0 {
+            let words = format!("the first {} bytes of the archive are missing", self.anchors.missing);
+            self.findings.push(Structure::Superblock, 0..self.anchors.missing, words);
+            self.done(0..self.anchors.missing);
+        } else {
+            if let Err(e) = &self.anchors.superblock {
+                self.findings.push(Structure::Superblock, start.clone(), e.with_causes());
+            }
+            self.done(start);
+        }
+        let Some(e) = &self.anchors.trailer_error else { return };
+        let words = e.with_causes();
+        match &self.anchors.trailer {
+            None => {
+                let from = len.saturating_sub(TRAILER_LEN as u64);
+                self.findings.push(Structure::Trailer, from..len, words);
+            }
+            Some((_, trailer)) => {
+                let tail = trailer.archive_len..len;
+                let words = format!(
+                    "{} bytes after the last whole trailer, that of generation {}: a commit that did not finish, or whose end was damaged, or foreign bytes ({words})",
+                    tail.end - tail.start,
+                    trailer.generation,
+                );
+                self.findings.push(Structure::Tail, tail.clone(), words);
+                self.done(tail);
+            }
+        }
+    }
+
+    fn done(&mut self, bytes: Range<u64>) {
+        self.regions.push(Region { bytes, kind: Kind::Done });
+    }
+
+    /// All generations from the last back to the first.
+    fn generations(&mut self) -> Result<()> {
+        let mut next = self.anchors.trailer.clone();
+        if next.is_none() {
+            // Blocks follow the head, up to nobody knows where.
+            let begin = self
+                .anchors
+                .head
+                .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
+            let begin = if begin < self.source.len() { begin } else { HEAD_OFFSET };
+            let end = self.source.len().saturating_sub(TRAILER_LEN as u64).max(begin.min(self.source.len()));
+            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { generation: None } });
+            self.done(end..self.source.len());
+        }
+        while let Some((at, trailer)) = next {
+            if u64::from(self.report.generations) >= self.options.limits.generations {
+                let (limit, n) = (self.options.limits.generations, self.report.generations.into());
+                return Err(nc3z_format::Error::limit("archive", at, "generations", limit, n).into());
+            }
+            self.report.generations += 1;
+            self.generation(at, &trailer);
+            next = self.previous(&trailer);
+        }
+        Ok(())
+    }
+
+    fn generation(&mut self, at: u64, trailer: &Trailer) {
+        self.done(at..at + TRAILER_LEN as u64);
+        let blocks = trailer.blocks_begin..trailer.blocks_end;
+        self.regions
+            .push(Region { bytes: blocks, kind: Kind::Blocks { generation: Some(trailer.generation) } });
+        let table = trailer.sections_offset..trailer.sections_offset + u64::from(trailer.sections_len);
+        let tail = Tail::lenient(&*self.source);
+        match read_sections(&tail, trailer, at, &self.options.limits) {
+            Ok(sections) => {
+                for entry in sections.entries() {
+                    let bytes = entry.offset..entry.offset + entry.len;
+                    if !self.named.insert((bytes.start, bytes.end)) {
+                        continue;
+                    }
+                    let first_head = entry.kind == SectionKind::Head && entry.offset == HEAD_OFFSET;
+                    if !first_head {
+                        self.regions.push(Region { bytes, kind: Kind::Section(entry.clone()) });
+                    } else if self.anchors.superblock.is_err() {
+                        self.regions.push(Region { bytes, kind: Kind::Head { crc: entry.crc } });
+                    }
+                }
+            }
+            Err(e) => {
+                self.findings.push(Structure::SectionTable, table.clone(), e.with_causes());
+                // What it should name cannot be checked.
+                let unknown = trailer.blocks_end..trailer.sections_offset;
+                self.report.unchecked += unknown.end - unknown.start;
+                self.done(unknown);
+            }
+        }
+        self.done(table);
+    }
+
+    fn previous(&mut self, trailer: &Trailer) -> Option<(u64, Trailer)> {
+        let at = trailer.previous;
+        if at == 0 {
+            return None;
+        }
+        let bytes = at..at + TRAILER_LEN as u64;
+        let mut record = [0; TRAILER_LEN];
+        let read = self.source.read_into(at, &mut record);
+        let read = read.and_then(|()| Ok(Trailer::decode(&record, at, &self.anchors.salt)?));
+        match read {
+            Ok(previous) if previous.generation < trailer.generation => Some((at, previous)),
+            Ok(previous) => {
+                let words = format!("generation {} before {}", previous.generation, trailer.generation);
+                self.findings.push(Structure::Trailer, bytes.clone(), words);
+                self.done(bytes);
+                None
+            }
+            Err(e) => {
+                self.findings.push(Structure::Trailer, bytes.clone(), e.with_causes());
+                self.done(bytes.clone());
+                // Nothing says what lies before it, but blocks can be found.
+                let begin = self
+                    .anchors
+                    .head
+                    .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
+                if begin < at {
+                    self.regions.push(Region { bytes: begin..at, kind: Kind::Blocks { generation: None } });
+                }
+                None
+            }
+        }
+    }
+
+    /// The head copy, as the superblock has it, or as the second copy has it.
+    fn head(&mut self) {
+        if self.anchors.missing > 0 || self.regions.iter().any(|r| matches!(r.kind, Kind::Head { .. })) {
+            return;
+        }
+        let second = self.regions.iter().find_map(|r| match &r.kind {
+            Kind::Section(e) if e.kind == SectionKind::Head => Some((e.len, e.crc)),
+            _ => None,
+        });
+        let stated = self.anchors.head.map(|h| (u64::from(h.stored_len), h.crc));
+        let facts = if self.anchors.superblock.is_ok() { stated } else { second.or(stated) };
+        let Some((len, crc)) = facts else { return };
+        let end = HEAD_OFFSET.saturating_add(len).min(self.source.len());
+        self.regions.push(Region { bytes: HEAD_OFFSET.min(end)..end, kind: Kind::Head { crc } });
+    }
+
+    fn region(&mut self, region: &Region) -> Result<()> {
+        let bytes = region.bytes.clone();
+        match &region.kind {
+            Kind::Done => {}
+            Kind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
+            Kind::Blocks { generation } => {
+                let walked = blocks::walk(&self.source, self.anchors.salt, bytes, *generation, self.monitor)?;
+                self.report.blocks += walked.blocks;
+                walked.findings.into_iter().for_each(|raw| self.findings.add(raw));
+                return Ok(());
+            }
+            Kind::Section(entry) => self.section(entry)?,
+        }
+        self.monitor.advance(bytes.end - bytes.start);
+        Ok(())
+    }
+
+    fn section(&mut self, entry: &SectionEntry) -> Result<()> {
+        let bytes = entry.offset..entry.offset + entry.len;
+        match (entry.encoding, entry.kind) {
+            (SectionEncoding::Raw | SectionEncoding::Zstd, kind) => {
+                self.crc_of(&bytes, entry.crc, Structure::Section(kind))
+            }
+            (SectionEncoding::SelfChecked, SectionKind::IndexPages) => self.pages(bytes),
+            (SectionEncoding::SelfChecked, _) => {
+                self.report.unchecked += entry.len;
+                Ok(())
+            }
+        }
+    }
+
+    /// Compares the CRC-32 of a range.
+    fn crc_of(&mut self, bytes: &Range<u64>, expected: u32, structure: Structure) -> Result<()> {
+        let mut crc = crc32fast::Hasher::new();
+        let read = pieces(&*self.source, bytes, self.monitor, &mut |_, piece| {
+            crc.update(piece);
+            true
+        });
+        match read {
+            Ok(()) => {
+                let found = crc.finalize();
+                if found != expected {
+                    let words = format!("CRC is {found:08x}, expected {expected:08x}");
+                    self.findings.push(structure, bytes.clone(), words);
+                }
+                Ok(())
+            }
+            Err(e) if e.is_interrupted() => Err(e),
+            Err(e) => {
+                self.findings.push(structure, bytes.clone(), e.with_causes());
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks each page of a section of index pages by itself.
+    fn pages(&mut self, bytes: Range<u64>) -> Result<()> {
+        if self.monitor.is_cancelled() {
+            return Err(Error::interrupted());
+        }
+        let (source, salt) = (&*self.source, self.anchors.salt);
+        let offsets: Vec<u64> = bytes.step_by(PAGE_LEN).collect();
+        let bad: Vec<(u64, String)> =
+            offsets.into_par_iter().filter_map(|at| Some((at, bad_page(source, salt, at)?))).collect();
+        for (at, words) in bad {
+            self.findings.push(Structure::IndexPage, at..at + PAGE_LEN as u64, words);
+        }
+        Ok(())
+    }
+
+    /// Bytes that belong to nothing must be zero.
+    fn zeros(&mut self, bytes: Range<u64>) -> Result<()> {
+        let mut wrong: Option<Range<u64>> = None;
+        let read = pieces(&*self.source, &bytes, self.monitor, &mut |at, piece| {
+            for (i, _) in piece.iter().enumerate().filter(|(_, b)| **b != 0) {
+                let place = at + i as u64;
+                let begin = wrong.as_ref().map_or(place, |w| w.start);
+                wrong = Some(begin..place + 1);
+            }
+            true
+        });
+        match read {
+            Ok(()) => {}
+            Err(e) if e.is_interrupted() => return Err(e),
+            Err(e) => self.findings.push(Structure::Gap, bytes.clone(), e.with_causes()),
+        }
+        if let Some(wrong) = wrong {
+            self.findings.push(Structure::Gap, wrong, "bytes that belong to nothing are not zero");
+        }
+        self.monitor.advance(bytes.end - bytes.start);
+        Ok(())
+    }
+}
+
+fn bad_page(source: &dyn ByteSource, salt: Salt, at: u64) -> Option<String> {
+    let page = source.read_at(at, PAGE_LEN);
+    page.and_then(|page| {
+        Page::check(&page, &salt, at)?;
+        Page::new(&page, at)?;
+        Ok(())
+    })
+    .err()
+    .map(|e| e.with_causes())
+}
+
+/// Reads a range piece by piece until `sink` has had enough.
+pub(super) fn pieces(
+    source: &dyn ByteSource,
+    bytes: &Range<u64>,
+    monitor: &dyn Monitor,
+    sink: &mut dyn FnMut(u64, &[u8]) -> bool,
+) -> Result<()> {
+    let mut buffer = Vec::new();
+    let mut at = bytes.start;
+    while at < bytes.end {
+        if monitor.is_cancelled() {
+            return Err(Error::interrupted());
+        }
+        let n = usize::try_from(bytes.end - at).map_or(PIECE_LEN, |n| n.min(PIECE_LEN));
+        buffer.resize(n, 0);
+        source.read_into(at, &mut buffer)?;
+        if !sink(at, &buffer) {
+            break;
+        }
+        at += n as u64;
+    }
+    Ok(())
+}

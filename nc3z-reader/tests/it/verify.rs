@@ -1,0 +1,184 @@
+//! Every bit of an archive is covered: flipped, it is found, and named by place and owner.
+
+use crate::classic::{Model, Var};
+use crate::faulty::Faulty;
+use crate::generations::second;
+use crate::support::{archive_bytes, paged, small};
+use nc3z_format::NcType;
+use nc3z_format::archive::ArrayId;
+use nc3z_format::classic::Version;
+use nc3z_reader::OpenOptions;
+use nc3z_reader::source::{MemorySource, SharedSource};
+use nc3z_reader::verify::{Report, Structure, deep, quick};
+use nc3z_writer::WriterOptions;
+use rayon::prelude::*;
+use std::path::Path;
+use std::sync::Arc;
+
+fn check(bytes: Vec<u8>) -> Report {
+    let source: SharedSource = Arc::new(MemorySource::new(bytes));
+    quick(&source, &OpenOptions::default(), &()).unwrap()
+}
+
+/// Flips a bit; the flipped byte must be in a finding, or the archive refused for what it claims to be.
+fn flip(bytes: &[u8], at: usize, bit: u8) {
+    let mut bad = bytes.to_vec();
+    bad[at] ^= 1 << bit;
+    let source: SharedSource = Arc::new(MemorySource::new(bad));
+    match quick(&source, &OpenOptions::default(), &()) {
+        Ok(report) => {
+            let named = report.findings.iter().find(|f| f.bytes.contains(&(at as u64)));
+            assert!(named.is_some(), "bit {bit} of byte {at}: {:?}", report.findings);
+        }
+        // A major version of ours that does not exist: it says what and where.
+        Err(e) => assert!(e.is_unsupported() && at < 160, "bit {bit} of byte {at}: {e}"),
+    }
+}
+
+fn goldens() -> Vec<(String, Vec<u8>)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/archives/v0_1_0");
+    let files = std::fs::read_dir(dir).unwrap().map(|f| f.unwrap().path());
+    let mut all: Vec<_> = files
+        .filter(|p| p.extension().is_some_and(|e| e == "nc3z"))
+        .map(|p| (p.display().to_string(), std::fs::read(p).unwrap()))
+        .collect();
+    all.sort();
+    assert!(all.len() >= 8);
+    all
+}
+
+/// An archive of two generations, with blocks, members, constants, and index pages of the first.
+fn two_generations() -> Vec<u8> {
+    second(&small().1).bytes
+}
+
+#[test]
+fn sound_archives_are_sound_and_every_block_is_counted() {
+    for (name, bytes) in goldens() {
+        let report = check(bytes);
+        assert!(report.is_sound(), "{name}: {:?}", report.findings);
+        assert!(report.blocks > 0 && report.tiles > 0 && report.generations == 1 && report.unchecked == 0);
+    }
+    let report = check(two_generations());
+    assert!(report.is_sound(), "{:?}", report.findings);
+    assert_eq!(report.generations, 2);
+    assert!(check(paged().1).is_sound());
+}
+
+/// All bits of small archives; of larger ones a bit of each byte, and all with `NC3Z_EXHAUSTIVE=1`.
+#[test]
+fn every_flipped_bit_is_named() {
+    let exhaustive = std::env::var_os("NC3Z_EXHAUSTIVE").is_some();
+    let mut archives = goldens();
+    archives.push(("two generations".into(), two_generations()));
+    archives.push(("index pages".into(), paged().1));
+    for (name, bytes) in archives {
+        let begun = std::time::Instant::now();
+        // Debug builds take seconds for what takes milliseconds otherwise: large archives at every 13th byte.
+        let step = if exhaustive || bytes.len() < 8_000 { 1 } else { 13 + bytes.len() / 4_000 };
+        (0..bytes.len()).into_par_iter().step_by(step).for_each(|at| {
+            let all = exhaustive || bytes.len() < 8_000;
+            (0..8u8).filter(|&bit| all || usize::from(bit) == at % 8).for_each(|bit| flip(&bytes, at, bit));
+        });
+        println!("{name}: {} bytes, every {step}., {:?}", bytes.len(), begun.elapsed());
+    }
+}
+
+/// 10,000 random places of an archive of 50 MB with `NC3Z_EXHAUSTIVE=1`; fewer of a smaller one otherwise.
+#[test]
+fn random_places_of_a_large_archive_are_named() {
+    let exhaustive = std::env::var_os("NC3Z_EXHAUSTIVE").is_some();
+    let (elements, places) = if exhaustive { (52_000_000, 10_000) } else { (1_500_000, 60) };
+    let vars = vec![Var::fixed(NcType::Char, &[elements]), Var::record(NcType::Short, &[300])];
+    let original = Model { fill: 3, tail: 5, ..Model::new(Version::Cdf2, 100, vars) }.build().bytes;
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_tile_len(300_000));
+    assert!(bytes.len() as u64 > elements);
+    let mut random = 0x9E37_79B9_7F4A_7C15u64;
+    let mut next = || {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        random
+    };
+    let places: Vec<(u64, u8)> =
+        (0..places).map(|_| (next() % bytes.len() as u64, (next() % 8) as u8)).collect();
+    // One flip changes one structure: what is looked at is the finding, of the whole archive each time.
+    for (at, bit) in places {
+        flip(&bytes, usize::try_from(at).unwrap(), bit);
+    }
+}
+
+#[test]
+fn damage_is_given_in_the_users_coordinates() {
+    let vars = vec![Var::fixed(NcType::Short, &[40, 50, 60])];
+    let original = Model { fill: 3, ..Model::new(Version::Cdf1, 0, vars) }.build().bytes;
+    // Tiles of four planes of 3,000 elements.
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_tile_len(24_000));
+    let source: SharedSource = Arc::new(MemorySource::new(bytes.clone()));
+    let archive = nc3z_reader::Archive::from_source(source, &OpenOptions::default()).unwrap();
+    let offset = archive.stored_offset(ArrayId::variable(0), 3).unwrap();
+    // In the payload, and in the header, where only the index knows whose it was.
+    for skip in [60, 20] {
+        let mut bad = bytes.clone();
+        bad[usize::try_from(offset).unwrap() + skip] ^= 1;
+        let report = check(bad);
+        assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+        let [place] = &report.findings[0].places[..] else { panic!("{:?}", report.findings) };
+        assert_eq!((place.array, place.tiles.clone()), (ArrayId::variable(0), 3..4));
+        assert_eq!(place.slabs.len(), 1);
+        assert_eq!(
+            (&place.slabs[0].start[..], &place.slabs[0].count[..]),
+            (&[12, 0, 0][..], &[4, 50, 60][..])
+        );
+        let begin = original.len() as u64 - 240_000 + 3 * 24_000;
+        assert_eq!(place.original, Some(begin..begin + 24_000));
+    }
+}
+
+#[test]
+fn a_lost_index_page_names_its_tiles() {
+    let (_, bytes) = paged();
+    let source: SharedSource = Arc::new(MemorySource::new(bytes.clone()));
+    let archive = nc3z_reader::Archive::from_source(source, &OpenOptions::default()).unwrap();
+    let row = *archive.variable_table().rows().iter().find(|r| r.root != 0).unwrap();
+    let mut bad = bytes;
+    bad[usize::try_from(row.root).unwrap() + 100] ^= 4;
+    let report = check(bad);
+    assert_eq!(report.findings[0].structure, Structure::IndexPage);
+    assert_eq!(report.findings[0].places[0].tiles, 0..row.tile_count);
+}
+
+#[test]
+fn sectors_that_cannot_be_read_are_named_and_the_rest_is_checked() {
+    let vars = vec![Var::fixed(NcType::Char, &[400_000])];
+    let original = Model { fill: 3, ..Model::new(Version::Cdf1, 0, vars) }.build().bytes;
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_tile_len(40_000));
+    let blocks = check(bytes.clone()).blocks;
+    for at in (0..bytes.len() as u64).step_by(4096) {
+        let bad = at..at + 512;
+        let source: SharedSource = Arc::new(Faulty { bytes: bytes.clone(), bad });
+        let report = quick(&source, &OpenOptions::default(), &()).unwrap();
+        let named = report.findings.iter().any(|f| f.bytes.start < at + 512 && at < f.bytes.end);
+        assert!(named, "sector at {at}: {:?}", report.findings);
+        assert!(report.blocks + 2 >= blocks, "sector at {at}: {} of {blocks} blocks", report.blocks);
+    }
+}
+
+#[test]
+fn deep_checks_decode_and_rebuild_the_digest() {
+    let (_, bytes) = small();
+    let source: SharedSource = Arc::new(MemorySource::new(bytes.clone()));
+    let report = deep(&source, &OpenOptions::default(), &()).unwrap();
+    assert!(report.is_sound() && report.restored.as_ref().is_some_and(|r| r.matches_record));
+    // A record that is not the original's: sound by all checksums.
+    let mut bad = bytes;
+    let at = bad.len() - 128;
+    bad[at + 80] ^= 1;
+    let salt = nc3z_format::archive::Salt(bad[16..24].try_into().unwrap());
+    let crc = salt.crc(at as u64, &bad[at..at + 120]);
+    bad[at + 120..at + 124].copy_from_slice(&crc.to_le_bytes());
+    let source: SharedSource = Arc::new(MemorySource::new(bad.clone()));
+    assert!(check(bad).is_sound());
+    let report = deep(&source, &OpenOptions::default(), &()).unwrap();
+    assert_eq!(report.findings[0].structure, Structure::Original);
+}

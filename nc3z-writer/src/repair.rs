@@ -1,0 +1,321 @@
+//! A damaged archive in, a sound one out, with all that could be saved.
+//!
+//! ```text
+//! salvage ─▶ rebuild with fill values: digest, and which tiles are lost ─▶ carry blocks over ─▶ proof ─▶ sync, rename
+//! ```
+//! Stored bytes are carried over as they are; nothing is encoded again. The input is never written.
+
+use crate::archive::seal_and_commit;
+use crate::atomic::{AtomicFile, is_same_file};
+use crate::encode::{EncodedTile, Form};
+use crate::error::{ErrorKind, Result};
+use crate::options::Preset;
+use crate::writer::{ArchiveWriter, Unsealed};
+use nc3z_format::archive::{ArrayId, Head, Metadata};
+use nc3z_format::{Error as FormatError, Limits};
+use nc3z_reader::salvage::{SalvageOptions, StoredTile};
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, Digest, Fill, Monitor, OpenOptions, TilePlace};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufWriter;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes of the output buffer.
+const OUT_BUFFER: usize = 1 << 20;
+/// Tiles carried over in one round of parallel work.
+const BATCH_TILES: usize = 256;
+/// Runs of lost tiles that the metadata lists; the index has them all.
+const LISTED: usize = 10_000;
+/// So many tiles may be missing from the file whatever its length; beyond that, one for every eight of its bytes. A head copy of a few
+/// bytes can claim any number.
+const TILES: u64 = 1 << 22;
+
+/// How to repair.
+#[derive(Debug, Clone, Default)]
+pub struct RepairOptions {
+    /// Replace an existing output.
+    pub force: bool,
+    /// Also take blocks of a commit that has no trailer.
+    pub uncommitted: bool,
+    /// Caps on what the file may ask for.
+    pub limits: Limits,
+}
+
+/// What the digest of the original is worth after a repair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepairedDigest {
+    /// Nothing is lost, and the rebuilt original has the recorded digest.
+    Confirmed,
+    /// Nothing is lost; the record was, and is made anew.
+    Recomputed,
+    /// Nothing is lost by the checksums, yet the digest is not the recorded one. None is recorded now.
+    Differs,
+    /// Tiles are lost: there is none.
+    Lost,
+    /// Some tiles are made with chains that this build does not know: the old record was carried over.
+    CarriedOver,
+}
+
+/// Tiles that could not be saved.
+#[derive(Debug, Clone)]
+pub struct LostTiles {
+    /// Where they are.
+    pub place: TilePlace,
+    /// Why the first of them was lost.
+    pub message: String,
+}
+
+/// What was done.
+#[derive(Debug, Clone)]
+pub struct Repaired {
+    /// What was wrong with the archive's structures.
+    pub notes: Vec<String>,
+    /// Tiles carried over.
+    pub tiles: u64,
+    /// Tiles lost.
+    pub lost_tiles: u64,
+    /// Where they are, by runs.
+    pub lost: Vec<LostTiles>,
+    /// Blocks left out since no trailer commits them.
+    pub uncommitted: u64,
+    /// Bytes of the original.
+    pub original_len: u64,
+    /// Bytes of the new archive.
+    pub stored_len: u64,
+    /// SHA-256 of what a restore gives, fill values in the place of what is lost.
+    pub sha256: [u8; 32],
+    /// What that is worth.
+    pub digest: RepairedDigest,
+}
+
+impl Repaired {
+    /// True where the new archive holds all that the old one held.
+    pub fn is_complete(&self) -> bool {
+        self.lost_tiles == 0 && self.digest != RepairedDigest::Differs
+    }
+}
+
+/// Writes all that is whole of the archive at `input` as a sound archive at `output`. Tiles of which nothing is left are marked as
+/// lost in its index, its trailer and its metadata.
+///
+/// # Errors
+/// Nothing that can be made sense of: no head copy, another format, an unknown version or feature; an output that exists or cannot
+/// be written; a cancelled monitor. There is then no output that was not there before.
+pub fn repair_file(
+    input: &Path,
+    output: &Path,
+    options: &RepairOptions,
+    monitor: &dyn Monitor,
+) -> Result<Repaired> {
+    let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
+    let like = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
+    if is_same_file(&like, output) {
+        return Err(ErrorKind::SameFile(input.to_owned()).into());
+    }
+    // By position: a map of a failing disk would kill the process where it fails.
+    let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
+    let target = AtomicFile::create(output, options.force)?;
+    let open = OpenOptions::default().with_limits(options.limits.clone()).with_fill_lost(true);
+    let salvage = SalvageOptions { open: open.clone(), uncommitted: options.uncommitted };
+    let (archive, salvaged) = Archive::salvage(&source, &salvage, monitor)?;
+    check_tile_count(&archive, source.len())?;
+
+    let sha256 = digest(&archive, monitor)?;
+    let filled = archive.filled();
+    let lost: BTreeMap<_, _> = filled.iter().filter(|(_, f)| !f.unsupported).collect();
+    let runs = lost_runs(&archive, &lost);
+    let unknown = filled.values().any(|f| f.unsupported);
+    let recorded = match archive.digest() {
+        Digest::Sha256(recorded) if salvaged.has_trailer => Some(recorded),
+        _ => None,
+    };
+    let (kept, worth) = match recorded {
+        _ if !lost.is_empty() => (None, RepairedDigest::Lost),
+        _ if unknown => (recorded, RepairedDigest::CarriedOver),
+        Some(recorded) if recorded != sha256 => (None, RepairedDigest::Differs),
+        Some(recorded) => (Some(recorded), RepairedDigest::Confirmed),
+        None => (Some(sha256), RepairedDigest::Recomputed),
+    };
+    let metadata = metadata(&archive, &runs, lost.len() as u64, recorded, sha256, worth);
+    let lost_tiles = lost.len() as u64;
+    let (unsealed, tiles) = carry_over(&archive, &lost, &target, &metadata, monitor)?;
+
+    let proof = Archive::open_unsealed(target.temporary_path(), unsealed.trailer.clone(), &open)?;
+    if digest(&proof, monitor)? != sha256 {
+        return Err(ErrorKind::Proof { path: input.to_owned(), offset: 0 }.into());
+    }
+    drop(proof);
+    let stored_len = unsealed.trailer.archive_len;
+    seal_and_commit(target, unsealed, kept, Some(&like), monitor)?;
+    let mut notes = salvaged.notes;
+    if salvaged.uncommitted > 0 {
+        notes.push(format!(
+            "{} blocks belong to a commit without a trailer and were left out (--uncommitted takes them)",
+            salvaged.uncommitted
+        ));
+    }
+    Ok(Repaired {
+        notes,
+        tiles,
+        lost_tiles,
+        lost: runs,
+        uncommitted: salvaged.uncommitted,
+        original_len: archive.original_len(),
+        stored_len,
+        sha256,
+        digest: worth,
+    })
+}
+
+/// An index costs memory and disk for every tile, also for those that nothing is left of.
+fn check_tile_count(archive: &Archive, len: u64) -> Result<()> {
+    let tiles = archive.arrays().iter().fold(0u64, |n, a| n.saturating_add(a.tiling.tile_count()));
+    let limit = TILES.max(len / 8);
+    if tiles > limit {
+        return Err(FormatError::limit("head copy", None, "number of tiles", limit, tiles).into());
+    }
+    Ok(())
+}
+
+/// SHA-256 of the rebuilt original; notes on the way what had to be filled.
+fn digest(archive: &Archive, monitor: &dyn Monitor) -> Result<[u8; 32]> {
+    let mut sha = Sha256::new();
+    archive.rebuild_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
+        sha.update(bytes);
+        Ok(())
+    })?;
+    Ok(sha.finalize().into())
+}
+
+/// Lost tiles that follow each other, together.
+fn lost_runs(archive: &Archive, lost: &BTreeMap<&(ArrayId, u64), &Fill>) -> Vec<LostTiles> {
+    let mut runs: Vec<(ArrayId, Range<u64>, &str)> = Vec::new();
+    for (&&(array, tile), fill) in lost {
+        match runs.last_mut() {
+            Some((last, range, _)) if *last == array && range.end == tile => range.end += 1,
+            _ => runs.push((array, tile..tile + 1, &fill.message)),
+        }
+    }
+    let place = |(array, tiles, message): (ArrayId, Range<u64>, &str)| LostTiles {
+        place: archive.place(array, tiles),
+        message: message.to_owned(),
+    };
+    runs.into_iter().map(place).collect()
+}
+
+/// What the old archive says of itself, and what was done to it (`spec/archive.md`, "Rebuilding").
+fn metadata(
+    archive: &Archive,
+    runs: &[LostTiles],
+    lost_tiles: u64,
+    recorded: Option<[u8; 32]>,
+    sha256: [u8; 32],
+    worth: RepairedDigest,
+) -> Metadata {
+    let old = archive.metadata();
+    let by = concat!("nc3z ", env!("CARGO_PKG_VERSION"));
+    let mut extra = old.extra.clone();
+    // An earlier repair may have kept the digest of the original.
+    let earlier = extra.get("repair").and_then(|r| r.get("original_sha256")).cloned();
+    let original = recorded.map(|d| Value::from(hex(&d))).or(earlier);
+    let digest = match worth {
+        RepairedDigest::Confirmed => "confirmed",
+        RepairedDigest::Recomputed => "recomputed",
+        RepairedDigest::Differs => "differs",
+        RepairedDigest::Lost => "lost",
+        RepairedDigest::CarriedOver => "carried over",
+    };
+    let mut repair = json!({"by": by, "digest": digest, "lost_tiles": lost_tiles});
+    if let Some(original) = original {
+        repair["original_sha256"] = original;
+    }
+    if lost_tiles > 0 {
+        repair["filled_sha256"] = hex(&sha256).into();
+        repair["lost"] = runs.iter().take(LISTED).map(|run| lost_json(&run.place)).collect();
+        repair["lost_runs"] = runs.len().into();
+    }
+    extra.insert("repair".into(), repair);
+    let writer = if old.writer.is_empty() { by.to_owned() } else { old.writer.clone() };
+    Metadata { writer, options: old.options.clone(), chains: Vec::new(), extra }
+}
+
+fn lost_json(place: &TilePlace) -> Value {
+    // Numbers beyond 2^53 are no numbers to every JSON reader.
+    let wide = |n: u64| if n > 1 << 53 { Value::from(format!("{n:#x}")) } else { Value::from(n) };
+    let list = |numbers: &[u64]| numbers.iter().map(|&n| wide(n)).collect::<Value>();
+    let slabs = place.slabs.iter().map(|s| json!({"start": list(&s.start), "count": list(&s.count)}));
+    json!({
+        "id": place.array.0,
+        "variable": place.variable.as_ref().map(|name| String::from_utf8_lossy(name)),
+        "tiles": [wide(place.tiles.start), wide(place.tiles.end)],
+        "hyperslabs": slabs.collect::<Value>(),
+    })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}
+
+/// Writes the new archive but for its trailer; gives the number of tiles it holds.
+fn carry_over(
+    archive: &Archive,
+    lost: &BTreeMap<&(ArrayId, u64), &Fill>,
+    target: &AtomicFile,
+    metadata: &Metadata,
+    monitor: &dyn Monitor,
+) -> Result<(Unsealed, u64)> {
+    // All chains stand in the head copy now; their numbers stay.
+    let head = Head { chains: archive.chains().to_vec(), ..archive.head().clone() };
+    let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
+    let mut writer =
+        ArchiveWriter::start(out, target.target(), &head, archive.original_len(), Preset::Default)?;
+    writer.require(archive.trailer().required & nc3z_format::archive::forever::REQUIRED_LOSSY);
+    if !lost.is_empty() {
+        writer.require(nc3z_format::archive::forever::REQUIRED_LOST);
+    }
+    for (variable, _) in archive.header().variables() {
+        for (number, bytes) in archive.stored_definitions(variable.0).0 {
+            writer.put_definition(variable.0, number, &bytes)?;
+        }
+    }
+    let mut order: Vec<(u64, ArrayId, u64)> = Vec::new();
+    for info in archive.arrays().iter() {
+        writer.declare_lost(info.id, info.tiling.tile_count());
+        let tiles = (0..info.tiling.tile_count()).filter(|&tile| !lost.contains_key(&(info.id, tile)));
+        order.extend(tiles.map(|tile| (archive.stored_offset(info.id, tile).unwrap_or(0), info.id, tile)));
+    }
+    // In the order in which they stood, so that what was near stays near.
+    order.sort_unstable();
+    for batch in order.chunks(BATCH_TILES) {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let tiles: nc3z_reader::Result<Vec<EncodedTile>> =
+            batch.par_iter().map(|&(_, array, tile)| stored(archive, array, tile)).collect();
+        for tile in tiles? {
+            writer.put(tile)?;
+        }
+    }
+    Ok((writer.finish(metadata)?, order.len() as u64))
+}
+
+fn stored(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Result<EncodedTile> {
+    let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
+        StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
+        StoredTile::Packed { chain, bytes, decoded_crc } => (0, decoded_crc, Form::Packed { chain, bytes }),
+        StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
+            (decoded_len, decoded_crc, Form::Block { chain, payload: payload.to_vec() })
+        }
+    };
+    Ok(EncodedTile { array, tile, decoded_len, decoded_crc, form })
+}
