@@ -52,6 +52,8 @@ pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static
     fn widen_mask(byte: u8) -> Self;
     /// The low byte.
     fn low(self) -> u8;
+    /// The low 32 bits.
+    fn low32(self) -> u32;
     /// Appends the words, little-endian.
     fn put_le(words: &[Self], out: &mut Vec<u8>);
     /// Fills `out` from `bytes`, little-endian; `bytes.len() == out.len() * BYTES`.
@@ -133,6 +135,10 @@ macro_rules! word {
             #[inline]
             fn widen_mask(byte: u8) -> Self {
                 <$i>::from(byte.cast_signed()).cast_unsigned()
+            }
+            #[inline]
+            fn low32(self) -> u32 {
+                low32(u64::from(self))
             }
             #[inline]
             fn low(self) -> u8 {

@@ -61,6 +61,30 @@ pub(super) fn averages_of(grid: &[u8], from: usize, stride: usize, out: &mut [u8
     averages(grid, from, stride, out);
 }
 
+/// `out[i]` = class of the previous row's average at `from + i`; `out` has at most 256 places.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+fn classes(grid: &[u8], from: usize, stride: usize, thresholds: &[u8; 7], few: bool, out: &mut [u8]) {
+    averages(grid, from, stride, out);
+    if few {
+        for x in out {
+            *x = u8::from(*x >= thresholds[0])
+                + u8::from(*x >= thresholds[1])
+                + u8::from(*x >= thresholds[2]);
+        }
+    } else {
+        for x in out {
+            *x = thresholds.iter().map(|&t| u8::from(*x >= t)).sum();
+        }
+    }
+}
+
+fn seven(north: &[u8]) -> [u8; 7] {
+    let mut thresholds = [255u8; 7];
+    thresholds[..north.len()].copy_from_slice(north);
+    thresholds
+}
+
 /// `out[i]` = class of the previous row's average at `from + i`, times `unit`.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(super) fn north_classes(
@@ -71,27 +95,26 @@ pub(super) fn north_classes(
     unit: u16,
     out: &mut [u16],
 ) {
-    let mut thresholds = [255u8; 7];
-    thresholds[..north.len()].copy_from_slice(north);
+    let thresholds = seven(north);
     let mut u = [0u8; 256];
     let mut at = from;
     for part in out.chunks_mut(256) {
         let u = &mut u[..part.len()];
-        averages(grid, at, stride, u);
-        if north.len() <= 3 {
-            for x in u.iter_mut() {
-                *x = u8::from(*x >= thresholds[0])
-                    + u8::from(*x >= thresholds[1])
-                    + u8::from(*x >= thresholds[2]);
-            }
-        } else {
-            for x in u.iter_mut() {
-                *x = thresholds.iter().map(|&t| u8::from(*x >= t)).sum();
-            }
-        }
+        classes(grid, at, stride, &thresholds, north.len() <= 3, u);
         for (o, &x) in part.iter_mut().zip(u.iter()) {
             *o = u16::from(x).wrapping_mul(unit);
         }
+        at += part.len();
+    }
+}
+
+/// As [`north_classes`], the classes themselves.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(super) fn north_bytes(grid: &[u8], from: usize, stride: usize, north: &[u8], out: &mut [u8]) {
+    let thresholds = seven(north);
+    let mut at = from;
+    for part in out.chunks_mut(256) {
+        classes(grid, at, stride, &thresholds, north.len() <= 3, part);
         at += part.len();
     }
 }

@@ -1,14 +1,16 @@
 //! Encoder of `ctx`.
 
 use super::context::{Model, averages_of};
-use super::lane::{contexts_of, split};
+use super::lane::split;
 use super::model::{Histogram, Tables, tables, thresholds};
+use super::stream::{put_raw, put_tokens};
+use super::symbols::{histograms, symbols, tokens_of};
 use super::table::{self, Encoder};
-use super::token::{TOKENS, floor, raw_bits, token};
+use super::token::TOKENS;
 use super::{MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_WEST, MIN_LOG, MIN_STRIDE, Shape, Workspace};
 use crate::num::bits::{BitWriter, put_varint};
 use crate::num::mask::Runs;
-use crate::num::word::{Word, low8, low16, low32};
+use crate::num::word::{Word, low8};
 use std::ops::Range;
 
 /// At most so many values are looked at to find thresholds.
@@ -86,8 +88,8 @@ fn model(
 
 /// Writes tokens to `work.tokens`, and to `work.grid` where something is masked.
 fn tokenise<W: Word>(numbers: &[W], runs: &Runs, n: usize, work: &mut Workspace) {
-    work.tokens.clear();
-    work.tokens.extend(numbers.iter().map(|&z| token(z)));
+    work.tokens.resize(numbers.len(), 0);
+    tokens_of(numbers, &mut work.tokens);
     work.grid.clear();
     if runs.valid < n {
         work.grid.resize(n, 0);
@@ -95,42 +97,6 @@ fn tokenise<W: Word>(numbers: &[W], runs: &Runs, n: usize, work: &mut Workspace)
         for run in &runs.list {
             work.grid[run.clone()].copy_from_slice(&work.tokens[from..from + run.len()]);
             from += run.len();
-        }
-    }
-}
-
-/// Writes the context number of each value to `work.contexts`.
-fn contexts(
-    model: &Model,
-    runs: &Runs,
-    n: usize,
-    lanes: &[Range<usize>; 4],
-    grids: &[Range<usize>; 4],
-    work: &mut Workspace,
-) {
-    let Workspace { tokens, grid, contexts, .. } = work;
-    let unit = low16(low32(model.kw() as u64));
-    let masked = runs.valid < n;
-    contexts.clear();
-    contexts.resize(n, 0);
-    if model.stride > 0 {
-        let source: &[u8] = if masked { grid } else { tokens };
-        for g in grids.iter().filter(|g| !g.is_empty()) {
-            contexts_of(&source[g.clone()], 0, model, unit, &mut contexts[g.clone()]);
-        }
-    }
-    if masked {
-        runs.gather(contexts);
-        contexts.truncate(runs.valid);
-    }
-    let mut class = [0u16; 256];
-    for (t, c) in (0u8..=255).zip(&mut class) {
-        *c = low16(low32(model.west_class(t) as u64));
-    }
-    for lane in lanes.iter().filter(|l| l.len() > 1) {
-        let previous = &tokens[lane.start..lane.end - 1];
-        for (c, &t) in contexts[lane.start + 1..lane.end].iter_mut().zip(previous) {
-            *c += class[usize::from(t)];
         }
     }
 }
@@ -165,59 +131,6 @@ fn put_header(model: &Model, tables: &Tables, log: u32, out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// Appends the token stream.
-fn put_tokens(
-    encoders: &[Encoder],
-    map: &[u8],
-    log: u32,
-    lanes: &[Range<usize>; 4],
-    work: &mut Workspace,
-    out: &mut Vec<u8>,
-) {
-    let Workspace { tokens, contexts, bits, .. } = work;
-    let by_context: Vec<&Encoder> = map.iter().map(|&t| &encoders[usize::from(t)]).collect();
-    let mut states = [0u32; 4];
-    bits.clear();
-    let q = lanes[0].len();
-    for j in (0..q).rev() {
-        for (lane, state) in lanes.iter().zip(&mut states).rev() {
-            if j < lane.len() {
-                let at = lane.start + j;
-                let (before, field, nb) = by_context[usize::from(contexts[at])].step(tokens[at], *state);
-                *state = before;
-                bits.push(field | nb << 16);
-            }
-        }
-    }
-    let mut stream = Vec::with_capacity(tokens.len() / 2 + 16);
-    let mut writer = BitWriter::new(&mut stream);
-    for state in states {
-        writer.put(u64::from(state), log);
-    }
-    for &b in bits.iter().rev() {
-        writer.put(u64::from(b & 0xFFFF), b >> 16);
-    }
-    writer.finish();
-    put_varint(out, stream.len() as u64);
-    out.extend_from_slice(&stream);
-}
-
-/// Appends the raw bits.
-fn put_raw<W: Word>(numbers: &[W], tokens: &[u8], out: &mut Vec<u8>) {
-    let mut writer = BitWriter::new(out);
-    for (&z, &t) in numbers.iter().zip(tokens) {
-        let n = raw_bits(t);
-        let raw = z.to_u64() - floor(t);
-        if n > 32 {
-            writer.put(raw & 0xFFFF_FFFF, 32);
-            writer.put(raw >> 32, n - 32);
-        } else {
-            writer.put(raw, n);
-        }
-    }
-    writer.finish();
-}
-
 /// Appends the part for `numbers` (not empty), the valid elements of a tile of `n`.
 pub(in crate::num) fn encode<W: Word>(
     numbers: &[W],
@@ -233,17 +146,14 @@ pub(in crate::num) fn encode<W: Word>(
     let grids = lane_grids(runs, &lanes, n);
     let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
     let model = model(&work.tokens, source, &grids, context_stride(row, n), shape, &mut work.averages);
-    contexts(&model, runs, n, &lanes, &grids, work);
-    let mut histograms = vec![[0u32; 256]; model.kn() * model.kw()];
-    for (&c, &t) in work.contexts.iter().zip(&work.tokens) {
-        histograms[usize::from(c)][usize::from(t)] += 1;
-    }
-    let histograms: Vec<Histogram> = histograms.iter().map(|h| std::array::from_fn(|t| h[t])).collect();
+    symbols(&model, &work.tokens, &work.grid, runs, &lanes, &grids, &mut work.averages, &mut work.symbols);
+    let histograms = histograms(&work.symbols, model.kn() * model.kw());
     let log = table_log(shape, numbers.len(), &histograms);
     let tables = tables(&histograms, log);
     put_header(&model, &tables, log, out);
     let encoders: Vec<Encoder> =
         tables.counts.iter().map(|c| Encoder::new(c, log, &mut work.spread)).collect();
-    put_tokens(&encoders, &tables.map, log, &lanes, work, out);
-    put_raw(numbers, &work.tokens, out);
+    work.steps.set(&encoders, &tables.map, log);
+    put_tokens(&work.steps, &work.symbols, log, &lanes, &mut work.bits, out);
+    put_raw(numbers, &work.tokens, &mut work.bits, out);
 }

@@ -6,6 +6,8 @@ mod decode;
 mod encode;
 mod lane;
 mod model;
+mod stream;
+mod symbols;
 mod table;
 mod token;
 
@@ -45,7 +47,8 @@ pub(super) struct Workspace {
     grid: Vec<u8>,
     spread: Vec<u8>,
     entries: Vec<u32>,
-    contexts: Vec<u16>,
+    symbols: Vec<u16>,
+    steps: stream::Steps,
     averages: Vec<u8>,
-    bits: Vec<u32>,
+    bits: Vec<u8>,
 }

@@ -127,10 +127,11 @@ pub(super) fn normalise(histogram: &[u32; TOKENS], log: u32) -> Counts {
 /// The encoder's side of a table.
 pub(super) struct Encoder {
     /// Per token: what to add to the state so that the high half is the number of bits.
-    delta_bits: [u32; TOKENS],
+    pub(super) delta_bits: [u32; TOKENS],
     /// Per token: where its states stand, less its count.
-    first: [u32; TOKENS],
-    states: Vec<u16>,
+    pub(super) first: [u32; TOKENS],
+    /// State before, by number of the state after among those of its token.
+    pub(super) states: Vec<u16>,
 }
 
 impl Encoder {
@@ -155,16 +156,5 @@ impl Encoder {
             *n += 1;
         }
         Self { delta_bits, first, states }
-    }
-
-    /// The state before `token` given the state after it (both less than the size), and the bits between.
-    #[inline]
-    pub(super) fn step(&self, token: u8, state: u32) -> (u32, u32, u32) {
-        let size = u32::try_from(self.states.len()).unwrap_or(0);
-        let x = size + state;
-        let t = usize::from(token);
-        let nb = x.wrapping_add(self.delta_bits[t]) >> 16;
-        let before = self.states[(x >> nb).wrapping_add(self.first[t]) as usize];
-        (u32::from(before), x & ((1 << nb) - 1), nb)
     }
 }
