@@ -62,7 +62,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
     let mut found =
         choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, None).expect("a plan");
     let first = start.elapsed();
-    if found.scan_dictionary {
+    if found.scan_dictionary && std::env::var_os("NO_DICT").is_none() {
         let mut builder = DictionaryBuilder::default();
         if tiles.iter().all(|t| builder.add(t, found.mask))
             && let Some(dict) = builder.finish(ty)

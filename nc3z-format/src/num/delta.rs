@@ -71,7 +71,6 @@ pub(super) fn encode<W: Word>(
     }
     let n = grid.len();
     for s in strides.later(geom, n).into_iter().flatten() {
-        spare.clear();
         spare.resize(n, W::default());
         if runs.valid == n {
             forward(grid, s, spare);

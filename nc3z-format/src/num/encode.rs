@@ -191,12 +191,12 @@ fn map_domain<W: Word>(
         if let Some(exceptions) = dict.map(grid, runs, ty) {
             return (Map::Rank, exceptions);
         }
+        grid.copy_from_slice(elements);
     } else if let Some(segments) = found
         && let Some(exceptions) = lattice::map(grid, W::pool(spare), bytes, runs, &segments)
     {
         return (Map::Lattice(segments), exceptions);
     }
-    grid.copy_from_slice(elements);
     let trim = if W::BITS == 8 { 0 } else { domain::common_zeros(elements, runs) };
     domain::simple(grid, ty, trim);
     (if trim > 0 { Map::Trim(trim) } else { Map::Ord }, none)

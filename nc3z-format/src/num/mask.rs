@@ -155,40 +155,66 @@ fn reference(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
     }
 }
 
-/// Run lengths of `b[i] = m[i] xor m[i - r]` as varints, alternating, beginning with zeros.
-fn run_lengths(valid: &[u8], r: usize, out: &mut Vec<u8>) -> usize {
-    let (mut state, mut len, mut count) = (0u8, 0u64, 0usize);
-    let back = std::iter::repeat_n(&0u8, if r == 0 { valid.len() } else { r }).chain(valid);
-    for (&v, &w) in valid.iter().zip(back) {
-        let b = v ^ w;
-        if b != state {
-            put_varint(out, len);
-            (state, len) = (b, 0);
-            count += 1;
+/// A row of bits, LSB first; those beyond the last are zero.
+struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bits {
+    fn of(valid: &[u8]) -> Self {
+        Bits { words: valid.chunks(64).map(pack).collect(), len: valid.len() }
+    }
+
+    /// `self[i] xor self[i - by]`, where there is no `self[i - by]` just `self[i]`.
+    fn differences(&self, by: usize) -> Self {
+        let (skip, shift) = (by / 64, by % 64);
+        let before = std::iter::repeat_n(0, skip).chain(self.words.iter().copied());
+        let mut carry = 0;
+        let mut words: Vec<u64> = self
+            .words
+            .iter()
+            .zip(before)
+            .map(|(w, b)| {
+                let moved = b << shift | carry;
+                carry = if shift > 0 { b >> (64 - shift) } else { 0 };
+                w ^ moved
+            })
+            .collect();
+        if let (Some(last), rest @ 1..) = (words.last_mut(), self.len % 64) {
+            *last &= u64::MAX >> (64 - rest);
         }
-        len += 1;
+        Bits { words, len: self.len }
     }
-    put_varint(out, len);
-    count + 1
+
+    /// Positions where a bit differs from the one before; before the first stands a zero.
+    fn changes(&self) -> Self {
+        self.differences(1)
+    }
+
+    fn ones(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// The bytes of the row.
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.words.iter().flat_map(|w| w.to_le_bytes()).take(self.len.div_ceil(8))
+    }
 }
 
-/// `b` as bits, LSB first.
-fn bitmap(valid: &[u8], r: usize, out: &mut Vec<u8>) {
-    let at = |i: usize| if r > 0 && i >= r { valid[i] ^ valid[i - r] } else { valid[i] };
-    for start in (0..valid.len()).step_by(8) {
-        let end = valid.len().min(start + 8);
-        out.push((start..end).fold(0, |byte, i| byte | (at(i) & 1) << (i - start)));
+/// Run lengths as varints, alternating, beginning with zeros; `changes` has a one where a run begins.
+fn run_lengths(changes: &Bits, out: &mut Vec<u8>) {
+    let mut start = 0usize;
+    for (at, &word) in (0..).step_by(64).zip(&changes.words) {
+        let mut word = word;
+        while word != 0 {
+            let here = at + word.trailing_zeros() as usize;
+            put_varint(out, (here - start) as u64);
+            start = here;
+            word &= word - 1;
+        }
     }
-}
-
-fn transitions(valid: &[u8], r: usize) -> usize {
-    let b = |i: usize| if r > 0 && i >= r { valid[i] ^ valid[i - r] } else { valid[i] };
-    if r == 0 {
-        return valid.windows(2).filter(|w| w[0] != w[1]).count();
-    }
-    let edge = (1..(r + 1).min(valid.len())).filter(|&i| b(i) != b(i - 1)).count();
-    let later = valid.windows(r + 2).filter(|w| (w[r + 1] ^ w[1]) != (w[r] ^ w[0])).count();
-    edge + later
+    put_varint(out, (changes.len - start) as u64);
 }
 
 /// Appends the part of a mixed mask. `valid` is what [`find`] made.
@@ -201,18 +227,26 @@ pub(super) fn encode<W: Word>(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     W::put_le(&[pattern], out);
-    let best = (0..3u8)
-        .filter_map(|code| reference(code, geom, valid.len()).map(|r| (transitions(valid, r), code, r)))
-        .min();
-    let (_, code, r) = best.unwrap_or((0, 0, 0));
+    let plain = Bits::of(valid);
+    let mut best = (plain.changes(), 0, 0);
+    let mut least = best.0.ones();
+    for code in 1..3u8 {
+        let Some(r) = reference(code, geom, valid.len()) else { continue };
+        let changes = plain.differences(r).changes();
+        let ones = changes.ones();
+        if ones < least {
+            (best, least) = ((changes, code, r), ones);
+        }
+    }
+    let (changes, code, r) = best;
     let mut content = Vec::new();
-    let count = run_lengths(valid, r, &mut content);
+    run_lengths(&changes, &mut content);
     let start = out.len();
     out.push(code);
     frame::put_bytes(&content, level, zstd, out)?;
-    if count > valid.len() / 64 {
+    if least >= valid.len() / 64 {
         content.clear();
-        bitmap(valid, r, &mut content);
+        content.extend(if r > 0 { plain.differences(r) } else { plain }.bytes());
         let mut other = vec![code | 4];
         frame::put_bytes(&content, level, zstd, &mut other)?;
         if other.len() < out.len() - start {

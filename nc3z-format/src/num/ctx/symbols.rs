@@ -59,9 +59,10 @@ pub(super) fn symbols(
     symbols: &mut Vec<u16>,
 ) {
     let source = if grid.is_empty() { tokens } else { grid };
-    north.clear();
     north.resize(source.len(), 0);
-    if model.stride > 0 {
+    if model.stride == 0 {
+        north.fill(0);
+    } else {
         let middle = low8(model.middle() as u64);
         for g in grids.iter().filter(|g| !g.is_empty()) {
             let out = &mut north[g.clone()];
@@ -77,7 +78,6 @@ pub(super) fn symbols(
     let mut west = [255u8; 16];
     west[..model.west.len()].copy_from_slice(&model.west);
     let unit = low8(model.kw() as u64);
-    symbols.clear();
     symbols.resize(tokens.len(), 0);
     for lane in lanes {
         let lane = lane.clone();

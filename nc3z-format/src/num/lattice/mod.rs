@@ -106,10 +106,12 @@ pub(super) fn invert<W: Word>(grid: &mut [W], segments: &Segments) -> Result<()>
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn fit<W: Word>(patterns: &[W], l: Lattice, k: &mut [W], hit: &mut [u8]) -> usize {
     let mut hits = 0;
+    // A product instead of a quotient: near an integer both round to it, and elsewhere there is no hit.
+    let frequency = 1.0 / l.step;
     for ((p, k), h) in patterns.chunks(128).zip(k.chunks_mut(128)).zip(hit.chunks_mut(128)) {
         let mut count = 0u8;
         for ((&p, k), h) in p.iter().zip(k.iter_mut()).zip(h.iter_mut()) {
-            let ratio = ((p.float_value() - l.off) / l.step).round_ties_even();
+            let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
             *k = W::signed_from_f64(ratio);
             let good = u8::from(point(*k, l) == p && ratio.abs() <= 9_007_199_254_740_992.0);
             *h = good;
@@ -127,18 +129,16 @@ fn hits<W: Word>(sample: &[W], l: Lattice) -> usize {
 }
 
 /// Maps the patterns in `grid` onto a lattice of each segment, in place. None where more than a third of the
-/// valid elements would be exceptions; `grid` is spoilt then.
+/// valid elements would be exceptions; `grid` is as before then.
 pub(super) fn map<W: Word>(
-    grid: &mut [W],
+    grid: &mut Vec<W>,
     spare: &mut Vec<W>,
     hit: &mut Vec<u8>,
     runs: &Runs,
     segments: &Segments,
 ) -> Option<Exceptions<W>> {
     let n = grid.len();
-    spare.clear();
     spare.resize(n, W::default());
-    hit.clear();
     hit.resize(n, 0);
     let mut total = 0;
     for (i, l) in segments.list.iter().enumerate() {
@@ -172,6 +172,6 @@ pub(super) fn map<W: Word>(
             }
         }
     }
-    grid.copy_from_slice(spare);
+    std::mem::swap(grid, spare);
     Some(exceptions)
 }
