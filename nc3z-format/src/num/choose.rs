@@ -2,14 +2,14 @@
 //! Sizes only, integers where they decide; no clocks.
 
 use super::Shape;
-use super::ctx::{log2_q16, token_cost};
+use super::ctx::{log2_q16, raw_bits, token_cost, tokens_of};
 use super::dict::Dictionary;
-use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage};
+use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage, zigzag_all};
 use super::lattice;
 use super::mask::pattern_of;
 use super::params::{Geometry, Strides};
 use super::scratch::Scratch;
-use super::word::{Word, index};
+use super::word::{Pool, Word};
 use crate::error::{Error, Result};
 use crate::types::NcType;
 use std::sync::Arc;
@@ -46,7 +46,10 @@ const COUNTED: usize = 48 << 10;
 /// Variables of more elements are worth a scan where ranks nearly pay by the crops.
 const LARGE: u64 = 1 << 18;
 /// Elements from which the mask is found.
-const MASK_SAMPLE: usize = 4 << 10;
+const MASK_SAMPLE: usize = 2 << 10;
+/// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
+const BEHIND: u64 = 115;
+const SLACK: u64 = 256;
 
 /// A small grid cut out of a sample: some columns of some rows of some planes of some volumes.
 struct Crop<W> {
@@ -137,18 +140,23 @@ fn distinct<W: Word>(samples: &[&[W]], crops: &[Crop<W>], mask: Option<W>) -> (V
     (seen.patterns(), valid)
 }
 
-/// Order-0 estimate of residuals in bits / 65536: tokens by entropy, raw bits as they are.
-fn estimate<W: Word>(words: &[W], signed: bool) -> u64 {
-    let mut histogram = [0u32; 136];
-    let mut raw = 0u64;
-    for &w in words {
-        let z = if signed { w.zigzag() } else { w }.to_u64();
-        let e = (z | 1).ilog2();
-        let (token, bits) =
-            if z < 16 { (index(z), 0) } else { (8 + 2 * e as usize + index(z >> (e - 1) & 1), e - 1) };
-        histogram[token] += 1;
-        raw += u64::from(bits);
+/// Order-0 estimate of residuals in bits / 65536: tokens by entropy, raw bits as they are. Spoils the words.
+fn estimate<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u64 {
+    if signed {
+        zigzag_all(words);
     }
+    tokens.resize(words.len(), 0);
+    tokens_of(words, tokens);
+    // Two counters a token: a run of one token need not wait for its own sums.
+    let mut counts = [[0u32; 2]; 256];
+    let (pairs, rest) = tokens.as_chunks::<2>();
+    for pair in pairs {
+        counts[usize::from(pair[0])][0] += 1;
+        counts[usize::from(pair[1])][1] += 1;
+    }
+    rest.iter().for_each(|&t| counts[usize::from(t)][0] += 1);
+    let histogram: [u32; 256] = counts.map(|[a, b]| a + b);
+    let raw: u64 = (0..=255u8).zip(&histogram).map(|(t, &c)| u64::from(c) * u64::from(raw_bits(t))).sum();
     token_cost(&histogram) + (raw << 16)
 }
 
@@ -195,6 +203,8 @@ struct Chooser<W> {
     /// Whether real encodes look at all crops.
     wide: bool,
     scratch: Scratch,
+    grid: Pool,
+    tokens: Vec<u8>,
 }
 
 impl<W: Word> Chooser<W> {
@@ -214,14 +224,10 @@ impl<W: Word> Chooser<W> {
         if plan.dictionary().is_some() { self.dict_len * len / self.elements.max(len).max(1) } else { 0 }
     }
 
-    /// Estimated bits / 65536 of all predictors after a domain map, on all crops.
-    fn scores(&mut self, domain: &DomainPlan) -> Result<Vec<(u64, EncodePlan)>> {
-        let coder = if self.effort == Effort::Fast { Coder::Planes } else { Coder::Ctx };
-        let mut found: Vec<(u64, EncodePlan)> =
-            self.strides().into_iter().map(|s| (0, self.plan(domain.clone(), s, coder))).collect();
-        let mut grid: Vec<W> = Vec::new();
-        for crop in &self.crops {
-            let Some((_, plan)) = found.first() else { break };
+    /// Adds the estimated bits / 65536 of plans that share a domain map, on some of the crops.
+    fn score(&mut self, plans: &mut [(u64, EncodePlan)], crops: &[usize]) -> Result<()> {
+        for crop in crops.iter().filter_map(|&c| self.crops.get(c)) {
+            let Some((_, plan)) = plans.first() else { break };
             let (n, scratch) = (crop.words.len(), &mut self.scratch);
             let shared =
                 self.dict_len * u64::from(plan.dictionary().is_some()) * n as u64 / self.elements.max(1);
@@ -229,15 +235,40 @@ impl<W: Word> Chooser<W> {
             if staged.is_all_masked() || n == 0 {
                 continue;
             }
+            let mut grid = std::mem::take(W::pool(&mut self.grid));
             grid.clone_from(W::pool(&mut scratch.mapped));
-            for (sum, plan) in &mut found {
+            for (sum, plan) in &mut *plans {
                 W::pool(&mut scratch.mapped).clone_from(&grid);
                 predict::<W>(&mut staged, n, &crop.geom, plan.strides, scratch);
                 *sum += (side(&staged, plan, crop) + shared) << 19;
-                *sum += estimate(W::pool(&mut scratch.mapped), staged.is_signed());
+                let signed = staged.is_signed();
+                *sum += estimate(W::pool(&mut scratch.mapped), signed, &mut self.tokens);
             }
+            *W::pool(&mut self.grid) = grid;
         }
-        Ok(found)
+        Ok(())
+    }
+
+    /// All pairs of domain map and predictor with their scores, the best first. Those that are far behind on one crop
+    /// are not tried on the others.
+    fn scores(&mut self, domains: &[DomainPlan]) -> Result<Vec<(u64, EncodePlan)>> {
+        let coder = if self.effort == Effort::Fast { Coder::Planes } else { Coder::Ctx };
+        let strides = self.strides();
+        let all = |d: &DomainPlan| strides.iter().map(|&s| (0, self.plan(d.clone(), s, coder))).collect();
+        let mut scored: Vec<Vec<(u64, EncodePlan)>> = domains.iter().map(all).collect();
+        let middle = self.crops.len() / 2;
+        let others: Vec<usize> = (0..self.crops.len()).filter(|&c| c != middle).collect();
+        for plans in &mut scored {
+            self.score(plans, &[middle])?;
+        }
+        let least = scored.iter().flatten().map(|s| s.0).min().unwrap_or(0);
+        for plans in &mut scored {
+            plans.retain(|s| s.0 <= least / 100 * BEHIND + (SLACK << 19));
+            self.score(plans, &others)?;
+        }
+        let mut scored: Vec<_> = scored.into_iter().flatten().collect();
+        scored.sort_by_key(|s| s.0);
+        Ok(scored)
     }
 
     /// Real bytes of a plan on the trial crop (and the others, where that decides about ranks), with what the plan costs besides, in hundredths.
@@ -266,11 +297,7 @@ impl<W: Word> Chooser<W> {
 
     /// Plans in the order of their sizes, and whether ranks are worth their dictionary by the estimates.
     fn run(&mut self, domains: &[DomainPlan]) -> Result<(Vec<EncodePlan>, bool)> {
-        let mut scored = Vec::new();
-        for domain in domains {
-            scored.append(&mut self.scores(domain)?);
-        }
-        scored.sort_by_key(|s| s.0);
+        let scored = self.scores(domains)?;
         // Large variables gain more by ranks than crops show.
         let slack = if self.elements > LARGE { 108 } else { 100 };
         let least = scored.first().map_or(0, |s| s.0);
@@ -384,8 +411,19 @@ pub fn choose_with<W: Word>(
     let found = domains(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
     let trial = crop(middle, geom, scale * TRIAL, 4);
     let scratch = Scratch::new();
-    let mut chooser =
-        Chooser { crops, trial, ty, mask: value, effort, dict_len, elements, wide: dict.is_some(), scratch };
+    let mut chooser = Chooser {
+        crops,
+        trial,
+        ty,
+        mask: value,
+        effort,
+        dict_len,
+        elements,
+        wide: dict.is_some(),
+        scratch,
+        grid: Pool::default(),
+        tokens: Vec::new(),
+    };
     let (mut plans, rank_pays) = chooser.run(&found)?;
     if dict.is_none() {
         // What was tried with the patterns of the samples needs those of the whole variable.

@@ -287,7 +287,7 @@ pub(super) fn stage<W: Word>(
 }
 
 #[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn zigzag_all<W: Word>(words: &mut [W]) {
+pub(super) fn zigzag_all<W: Word>(words: &mut [W]) {
     for w in words {
         *w = w.zigzag();
     }

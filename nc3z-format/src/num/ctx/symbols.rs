@@ -14,7 +14,7 @@ pub(super) const SYMBOLS: usize = MAX_CONTEXTS << 8;
 
 /// `out[i]` = token of `numbers[i]`.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-pub(super) fn tokens_of<W: Word>(numbers: &[W], out: &mut [u8]) {
+pub(in crate::num) fn tokens_of<W: Word>(numbers: &[W], out: &mut [u8]) {
     if W::BITS == 64 {
         out.iter_mut().zip(numbers).for_each(|(o, &z)| *o = token(z));
         return;

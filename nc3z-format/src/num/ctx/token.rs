@@ -26,7 +26,7 @@ pub(super) fn token<W: Word>(z: W) -> u8 {
 
 /// Raw bits behind a token.
 #[inline]
-pub(super) const fn raw_bits(token: u8) -> u32 {
+pub(in crate::num) const fn raw_bits(token: u8) -> u32 {
     if token < 16 { 0 } else { ((token - 16) >> 1) as u32 + 3 }
 }
 
