@@ -43,8 +43,6 @@ const CROP: usize = 6 << 10;
 const TRIAL: usize = 16 << 10;
 /// Elements whose distinct patterns are counted.
 const COUNTED: usize = 48 << 10;
-/// Variables of more elements are worth a scan where ranks nearly pay by the crops.
-const LARGE: u64 = 1 << 18;
 /// Elements from which the mask is found.
 const MASK_SAMPLE: usize = 2 << 10;
 /// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
@@ -285,7 +283,9 @@ impl<W: Word> Chooser<W> {
         // Small words decode slowly through contexts: those must be worth 2 in 100.
         let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
         let bytes = (out.len() as u64).saturating_sub(less) + share;
-        Ok(bytes * if slow { 102 } else { 100 })
+        // Ranks are looked up value by value, both ways: worth 2 in 100 as well.
+        let looked_up = plan.dictionary().is_some();
+        Ok(bytes * (100 + 2 * u64::from(slow) + 2 * u64::from(looked_up)))
     }
 
     /// All predictors that the longest crop can show.
@@ -295,14 +295,9 @@ impl<W: Word> Chooser<W> {
         all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
     }
 
-    /// Plans in the order of their sizes, and whether ranks are worth their dictionary by the estimates.
+    /// Plans in the order of their sizes, and whether ranks are worth a dictionary of the whole variable.
     fn run(&mut self, domains: &[DomainPlan]) -> Result<(Vec<EncodePlan>, bool)> {
         let scored = self.scores(domains)?;
-        // Large variables gain more by ranks than crops show.
-        let slack = if self.elements > LARGE { 108 } else { 100 };
-        let least = scored.first().map_or(0, |s| s.0);
-        let mut ranks = scored.iter().filter(|s| s.1.dictionary().is_some());
-        let rank_pays = ranks.any(|s| s.0 <= least / 100 * slack);
         let (keep, margin) = match self.effort {
             Effort::Fast => (2, 110),
             Effort::Default => (3, 106),
@@ -344,7 +339,7 @@ impl<W: Word> Chooser<W> {
             Effort::Default if W::BITS > 8 => 9,
             Effort::Default | Effort::Max => 19,
         };
-        let rank_pays = rank_pays || sized.first().is_some_and(|s| s.1.dictionary().is_some());
+        let rank_pays = sized.first().is_some_and(|s| s.1.dictionary().is_some());
         Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
     }
 }
