@@ -15,8 +15,9 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes of a window, unless one tile is larger.
-const WINDOW_LEN: u64 = 8 << 20;
+/// Bytes of a window for each thread, unless one tile is larger: small enough that what was decoded is still in the
+/// cache when it is hashed and written.
+const WINDOW_LEN: u64 = 2 << 20;
 /// Slots of record variables shorter than this are copied by strides, longer ones as pieces.
 const LONG_SLOT: u64 = 16 << 10;
 
@@ -25,7 +26,10 @@ pub struct Rebuild<'a> {
     archive: &'a Archive,
     /// Decoded tiles that the next windows need again.
     held: HashMap<(ArrayId, u64), Arc<Vec<u8>>>,
+    /// Memory of tiles let go, for the next ones.
+    spare: Vec<Vec<u8>>,
     at: u64,
+    window_len: u64,
 }
 
 /// A contiguous part of a window that comes from one array.
@@ -45,7 +49,8 @@ enum Job<'w> {
 impl Archive {
     /// The original file as a stream of windows.
     pub fn rebuild(&self) -> Rebuild<'_> {
-        Rebuild { archive: self, held: HashMap::new(), at: 0 }
+        let window_len = WINDOW_LEN * rayon::current_num_threads() as u64;
+        Rebuild { archive: self, held: HashMap::new(), spare: Vec::new(), at: 0, window_len }
     }
 
     /// Calls `sink` with the original file's bytes, window after window, in order. Windows are rebuilt while the one before is
@@ -66,16 +71,19 @@ impl Archive {
             if monitor.is_cancelled() {
                 return Err(Error::interrupted().into());
             }
-            let (written, next) = if rayon::current_num_threads() > 1 {
-                rayon::join(|| sink(offset, &ready), || rebuild.next_window(&mut spare))
+            let len = ready.len() as u64;
+            if rayon::current_num_threads() > 1 {
+                let (written, next) =
+                    rayon::join(|| sink(offset, &ready), || rebuild.next_window(&mut spare));
+                written?;
+                next?;
+                std::mem::swap(&mut ready, &mut spare);
             } else {
-                (sink(offset, &ready), rebuild.next_window(&mut spare))
-            };
-            written?;
-            next?;
-            offset += ready.len() as u64;
-            monitor.advance(ready.len() as u64);
-            std::mem::swap(&mut ready, &mut spare);
+                sink(offset, &ready)?;
+                rebuild.next_window(&mut ready)?;
+            }
+            offset += len;
+            monitor.advance(len);
         }
         Ok(())
     }
@@ -95,11 +103,11 @@ impl Rebuild<'_> {
         Ok(())
     }
 
-    /// Where the window that begins at `begin` ends: some [`WINDOW_LEN`] on, moved to a border of tiles or records.
+    /// Where the window that begins at `begin` ends: some `window_len` on, moved to a border of tiles or records.
     fn window_end(&self, begin: u64) -> u64 {
         let inner = &self.archive.inner;
         let len = inner.superblock.original_len;
-        let target = begin.saturating_add(WINDOW_LEN).min(len);
+        let target = begin.saturating_add(self.window_len).min(len);
         let border = match inner.layout.segment_at(target.saturating_sub(1).max(begin)) {
             Some(&Segment { kind: SegmentKind::Fixed(var), offset, .. }) => {
                 let info = inner.arrays.variable(var);
@@ -255,11 +263,13 @@ impl Rebuild<'_> {
         needed.sort_unstable();
         needed.dedup();
         let inner = &self.archive.inner;
+        let spare = std::mem::take(&mut self.spare).into_iter().chain(std::iter::repeat_with(Vec::new));
+        let needed: Vec<_> = needed.into_iter().zip(spare).collect();
         let decoded: Vec<_> = needed
             .into_par_iter()
-            .map(|(array, tile)| {
+            .map(|((array, tile), mut out)| {
                 let info = inner.arrays.get(array).expect("tiles come from known arrays");
-                let mut out = vec![0; info.tile_len(tile)?];
+                out.resize(info.tile_len(tile)?, 0);
                 inner.decode_tile(array, tile, &mut out)?;
                 Ok(((array, tile), Arc::new(out)))
             })
@@ -311,12 +321,14 @@ impl Rebuild<'_> {
     fn release(&mut self, done: u64) {
         let inner = &self.archive.inner;
         let layout = &inner.layout;
-        self.held.retain(|(array, tile), _| {
+        let needed = |(array, tile): &(ArrayId, u64)| {
             let info = inner.arrays.get(*array).expect("tiles come from known arrays");
             let Ok((first, len)) = info.tile_bytes(*tile) else { return false };
             let end = first + len as u64;
             byte_run(layout, *array, end - 1).is_some_and(|(last, _)| last >= done)
-        });
+        };
+        let passed = self.held.extract_if(|key, _| !needed(key));
+        self.spare = passed.filter_map(|(_, tile)| Arc::into_inner(tile)).collect();
     }
 }
 

@@ -12,11 +12,13 @@ use nc3z_format::classic::{Attribute, Records, VarId};
 use nc3z_format::codec::Scratch;
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Batches are at least this large, so that threads have something to share.
-const MIN_BATCH_LEN: u64 = 4 << 20;
+/// Raw tiles of a batch for each thread: enough to share evenly, little enough that memory is used again while it is
+/// in the cache.
+const BATCH_LEN: u64 = 4 << 20;
 /// Bytes of each window of records that samples are taken from.
 const RECORD_SAMPLE_LEN: u64 = 1 << 20;
 
@@ -118,7 +120,12 @@ fn record_columns(records: &Records, arrays: &Arrays) -> Vec<(ArrayId, usize, us
 
 /// Bytes of raw tiles in one batch: with the open tiles of record variables and the encoded bytes, within the budget.
 fn batch_len(options: &WriterOptions) -> u64 {
-    (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).clamp(MIN_BATCH_LEN, 64 << 20)
+    let threads = rayon::current_num_threads() as u64;
+    (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).min(threads * BATCH_LEN).max(BATCH_LEN)
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
 }
 
 /// Writes all tiles of the source.
@@ -147,12 +154,12 @@ pub(crate) fn write_tiles<W: Write>(
             return Err(ErrorKind::Interrupted.into());
         }
         let bytes: u64 = batch.iter().map(|t| t.bytes.len() as u64).sum();
-        let encode = |scratch: &mut Scratch, raw: RawTile| {
+        let encode = |raw: RawTile| {
             let info: &ArrayInfo = arrays.get(raw.array).expect("tiles come from known arrays");
-            encode_tile(raw, info, &plans.by_array[&info.id], plans.table.chains(), scratch)
+            let plan = &plans.by_array[&info.id];
+            SCRATCH.with_borrow_mut(|scratch| encode_tile(raw, info, plan, plans.table.chains(), scratch))
         };
-        let encoded: Vec<_> =
-            std::mem::take(batch).into_par_iter().map_init(Scratch::default, encode).collect();
+        let encoded: Vec<_> = std::mem::take(batch).into_par_iter().map(encode).collect();
         for tile in encoded {
             writer.put(tile?)?;
         }
