@@ -68,9 +68,8 @@ fn classes(grid: &[u8], from: usize, stride: usize, thresholds: &[u8; 7], few: b
     averages(grid, from, stride, out);
     if few {
         for x in out {
-            *x = u8::from(*x >= thresholds[0])
-                + u8::from(*x >= thresholds[1])
-                + u8::from(*x >= thresholds[2]);
+            *x =
+                u8::from(*x >= thresholds[0]) + u8::from(*x >= thresholds[1]) + u8::from(*x >= thresholds[2]);
         }
     } else {
         for x in out {

@@ -1,9 +1,9 @@
 //! The bit streams of the encoder: tokens through tANS, last one first, and raw bits.
 
+use super::MAX_STATES;
 use super::symbols::SYMBOLS;
 use super::table::Encoder;
 use super::token::raw_bits;
-use super::MAX_STATES;
 use crate::num::bits::put_varint;
 use crate::num::word::{Word, low8, low32};
 use std::ops::Range;
