@@ -45,6 +45,29 @@ impl ArrayInfo {
         }
     }
 
+    /// The same tiles over the array's bytes: there is one dimension more, the bytes of an element. What copies parts of
+    /// tiles then deals with bytes alone, and runs that break an element are no case of their own.
+    ///
+    /// # Errors
+    /// More bytes than an array may have elements.
+    pub fn byte_tiling(&self) -> Result<Tiling> {
+        let size = self.ty.size() as u64;
+        let shape: Vec<u64> = self.tiling.shape().iter().copied().chain([size]).collect();
+        let layout = match self.tiling.layout() {
+            TileLayout::Linear { len } => TileLayout::linear(len.saturating_mul(size)),
+            TileLayout::Chunked { shape: chunk, edge } => {
+                // Clipped chunks may be said to be longer than the array; that they are not.
+                let within = |(c, n): (&u64, &u64)| match edge {
+                    Edge::Clipped => (*c).min((*n).max(1)),
+                    Edge::Padded => *c,
+                };
+                let chunk = chunk.iter().zip(self.tiling.shape()).map(within).chain([size]);
+                TileLayout::chunked(chunk.collect::<Vec<_>>(), *edge)
+            }
+        };
+        layout.bind(&shape, self.total_bytes())
+    }
+
     /// Bytes of a full linear tile; `None` for chunks.
     pub fn linear_tile_len(&self) -> Option<u64> {
         match self.tiling.layout() {

@@ -13,6 +13,7 @@ pub mod bytes;
 pub mod classic;
 pub mod codec;
 pub mod error;
+pub mod flat;
 pub mod limits;
 pub mod num;
 pub mod plan;
