@@ -6,7 +6,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, byte_run};
 use nc3z_format::classic::{Header, VarId, VarLayout};
-use nc3z_format::tile::{Extent, TileLayout};
+use nc3z_format::tile::TileLayout;
 use rayon::prelude::*;
 
 /// Reads of fewer bytes than this are done on the calling thread.
@@ -106,7 +106,9 @@ impl Archive {
 pub(crate) fn read_flat(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) -> Result<()> {
     match info.tiling.layout() {
         TileLayout::Linear { .. } => read_linear(archive, info, first, out),
-        TileLayout::Chunked { .. } => read_chunked(archive, info, first, out),
+        TileLayout::Chunked { .. } => {
+            crate::chunks::read_run(archive, info.id, &info.byte_tiling()?, first, out)
+        }
     }
 }
 
@@ -134,66 +136,4 @@ fn read_linear(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) 
         Ok(())
     };
     if parallel { jobs.into_par_iter().try_for_each(run) } else { jobs.into_iter().try_for_each(run) }
-}
-
-/// A flat range of a chunked array: every chunk that meets it is decoded once, its rows copied where they belong.
-fn read_chunked(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) -> Result<()> {
-    let size = info.ty.size();
-    let shape = info.tiling.shape().to_vec();
-    let end = first + out.len() as u64;
-    let row_bytes = |n: u64| n * size as u64;
-    // Elements per step of each dimension in the flattened array.
-    let mut steps = vec![1u64; shape.len()];
-    for d in (1..shape.len()).rev() {
-        steps[d - 1] = steps[d] * shape[d];
-    }
-    for tile in 0..info.tiling.tile_count() {
-        let Extent::Chunk { start, shape: clipped } = info.tiling.extent(tile)? else { continue };
-        let lead: u64 = start.iter().zip(&steps).map(|(s, m)| s * m).sum();
-        let tail: u64 = start.iter().zip(&clipped).zip(&steps).map(|((s, c), m)| (s + c - 1) * m).sum();
-        if row_bytes(lead) >= end || row_bytes(tail + 1) <= first {
-            continue;
-        }
-        let decoded = archive.read_tile(info.id, tile)?;
-        // Padded tiles keep the full chunk shape in memory.
-        let stored: Vec<u64> = match info.tiling.layout() {
-            TileLayout::Chunked { shape, edge: nc3z_format::tile::Edge::Padded } => shape.clone(),
-            _ => clipped.clone(),
-        };
-        copy_chunk_rows(&decoded, &stored, &clipped, &start, &steps, size, first, out);
-    }
-    Ok(())
-}
-
-#[expect(clippy::too_many_arguments, reason = "one chunk's place in the array and in the request")]
-fn copy_chunk_rows(
-    decoded: &[u8],
-    stored: &[u64],
-    clipped: &[u64],
-    start: &[u64],
-    steps: &[u64],
-    size: usize,
-    first: u64,
-    out: &mut [u8],
-) {
-    let rank = clipped.len();
-    let end = first + out.len() as u64;
-    let row = clipped.last().copied().unwrap_or(1) * size as u64;
-    let mut index = vec![0u64; rank.saturating_sub(1)];
-    loop {
-        let outer = || index.iter().chain(std::iter::once(&0)).take(rank.max(1));
-        let flat: u64 = outer().zip(start).zip(steps).map(|((i, s), m)| (i + s) * m).sum();
-        let from = flat * size as u64;
-        let inside: u64 = outer().zip(stored).fold(0, |acc, (i, n)| acc * n + i) * size as u64;
-        let (lo, hi) = (from.max(first), (from + row).min(end));
-        if lo < hi {
-            let at = |x: u64| usize::try_from(x).expect("inside a tile or the request");
-            let source = at(inside + lo - from)..at(inside + hi - from);
-            out[at(lo - first)..at(hi - first)].copy_from_slice(&decoded[source]);
-        }
-        // Odometer over all but the last dimension.
-        let Some(d) = (0..index.len()).rev().find(|&d| index[d] + 1 < clipped[d]) else { return };
-        index[d] += 1;
-        index[d + 1..].fill(0);
-    }
 }

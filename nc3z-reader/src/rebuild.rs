@@ -2,15 +2,15 @@
 //!
 //! A window is a byte range of the original. Tiles that lie in it whole are decoded straight into place, in parallel; tiles
 //! that reach into other windows are decoded once and held until the stream has passed them. Record variables interleave:
-//! their tiles together hold at most 64 MiB (a rule of the writer), which bounds what is held.
+//! their tiles together hold at most 64 MiB (a rule of the writer), which bounds what is held. Chunks are [`crate::chunks`]'s.
 
 use crate::archive::Archive;
+use crate::chunks::{Chunks, Piece, is_chunked};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays, byte_run};
 use nc3z_format::classic::{Records, Segment, SegmentKind, Slot};
-use nc3z_format::tile::TileLayout;
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,16 +28,10 @@ pub struct Rebuild<'a> {
     held: HashMap<(ArrayId, u64), Arc<Vec<u8>>>,
     /// Memory of tiles let go, for the next ones.
     spare: Vec<Vec<u8>>,
+    /// Chunks that they need; made out with the first window.
+    chunks: Option<Chunks>,
     at: u64,
     window_len: u64,
-}
-
-/// A contiguous part of a window that comes from one array.
-struct Piece<'w> {
-    info: &'w ArrayInfo,
-    /// First byte in the flattened array.
-    first: u64,
-    out: &'w mut [u8],
 }
 
 /// What a piece is made of: a whole tile in place, or a part of a tile that is decoded apart.
@@ -50,7 +44,7 @@ impl Archive {
     /// The original file as a stream of windows.
     pub fn rebuild(&self) -> Rebuild<'_> {
         let window_len = WINDOW_LEN * rayon::current_num_threads() as u64;
-        Rebuild { archive: self, held: HashMap::new(), spare: Vec::new(), at: 0, window_len }
+        Rebuild { archive: self, held: HashMap::new(), spare: Vec::new(), chunks: None, at: 0, window_len }
     }
 
     /// Calls `sink` with the original file's bytes, window after window, in order. Windows are rebuilt while the one before is
@@ -95,6 +89,9 @@ impl Rebuild<'_> {
     /// # Errors
     /// Damage, with its place.
     pub fn next_window(&mut self, window: &mut Vec<u8>) -> Result<()> {
+        if self.chunks.is_none() {
+            self.chunks = Some(Chunks::new(self.archive)?);
+        }
         let begin = self.at;
         let end = self.window_end(begin);
         window.resize(usize::try_from(end - begin).expect("a window fits in memory"), 0);
@@ -111,6 +108,11 @@ impl Rebuild<'_> {
         let border = match inner.layout.segment_at(target.saturating_sub(1).max(begin)) {
             Some(&Segment { kind: SegmentKind::Fixed(var), offset, .. }) => {
                 let info = inner.arrays.variable(var);
+                if is_chunked(info) {
+                    let chunks = self.chunks.as_ref().expect("next_window made it");
+                    let border = chunks.border(info.id, begin.saturating_sub(offset), target - offset);
+                    return border.map_or(target, |border| offset + border);
+                }
                 info.linear_tile_len().map(|tile| {
                     let done = (target - offset) / tile * tile;
                     // At least one tile further than the window's begin.
@@ -233,11 +235,11 @@ impl Rebuild<'_> {
     /// Fills pieces: whole tiles in place, parts from tiles decoded apart; all in parallel.
     fn run(&mut self, pieces: Vec<Piece<'_>>) -> Result<()> {
         let mut jobs = Vec::new();
-        for piece in pieces {
-            if matches!(piece.info.tiling.layout(), TileLayout::Chunked { .. }) {
-                crate::array::read_flat(self.archive, piece.info, piece.first, piece.out)?;
-                continue;
-            }
+        let (chunked, linear): (Vec<_>, Vec<_>) = pieces.into_iter().partition(|p| is_chunked(p.info));
+        if let (Some(chunks), false) = (&mut self.chunks, chunked.is_empty()) {
+            chunks.fill(self.archive, chunked)?;
+        }
+        for piece in linear {
             cut_into_tiles(piece, &mut jobs)?;
         }
         let needed = jobs.iter().filter_map(|job| match job {
@@ -319,6 +321,9 @@ impl Rebuild<'_> {
 
     /// Lets go of tiles that lie wholly before `done`.
     fn release(&mut self, done: u64) {
+        if let Some(chunks) = &mut self.chunks {
+            chunks.release(self.archive, done);
+        }
         let inner = &self.archive.inner;
         let layout = &inner.layout;
         let needed = |(array, tile): &(ArrayId, u64)| {
