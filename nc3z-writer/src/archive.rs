@@ -33,7 +33,7 @@ pub struct Archived {
     pub sha256: [u8; 32],
     /// True where the archive was read back and compared with the source.
     pub proven: bool,
-    /// What is odd about the classic file.
+    /// What is odd about the classic file, and what of the options could not be done.
     pub warnings: Vec<String>,
 }
 
@@ -90,7 +90,10 @@ fn archive_opened(
     let classic = ClassicFile::from_source(shared, &Limits::default())?;
     let mode = if keep_attributes { 0o600 } else { 0o666 };
     let target = AtomicFile::create_with_mode(output, options.force, mode)?;
-    let unsealed = write_unsealed(&classic, &target, options, monitor)
+    let partition = Partition::new(classic.header(), classic.layout(), options)?;
+    let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
+    warnings.extend(partition.warnings.iter().cloned());
+    let unsealed = write_unsealed(&classic, partition, &target, options, monitor)
         .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?;
     let sha256 = if options.verify {
         // Where the source changed meanwhile, that is the news, not the difference it made.
@@ -102,7 +105,6 @@ fn archive_opened(
     check_unchanged(source.file(), &before, input)?;
     let stored_len = unsealed.trailer.archive_len;
     seal_and_commit(target, unsealed, Some(sha256), keep_attributes.then_some(&before), monitor)?;
-    let warnings = classic.layout().warnings.iter().map(ToString::to_string).collect();
     Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
 }
 
@@ -126,12 +128,12 @@ pub(crate) fn seal_and_commit(
 
 fn write_unsealed(
     classic: &ClassicFile,
+    partition: Partition,
     target: &AtomicFile,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Unsealed> {
     let (header, layout) = (classic.header(), classic.layout());
-    let partition = Partition::new(layout, options);
     let arrays = Arrays::new(
         header,
         layout,
@@ -154,7 +156,9 @@ fn write_unsealed(
     write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
     let metadata = Metadata {
         writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
-        options: [("preset".to_owned(), options.preset.name().to_owned())].into(),
+        options: std::iter::once(("preset".to_owned(), options.preset.name().to_owned()))
+            .chain(options.layouts.describe())
+            .collect(),
         ..Metadata::default()
     };
     writer.finish(&metadata)

@@ -12,7 +12,7 @@ use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, 
 use std::sync::Arc;
 
 /// Samples of each array, and the most bytes of each.
-const SAMPLES: u64 = 3;
+pub(crate) const SAMPLES: u64 = 3;
 const SAMPLE_LEN: u64 = 256 << 10;
 /// The most bytes of a variable that are scanned for a dictionary of its values.
 const SCAN_LEN: u64 = 64 << 20;
@@ -171,10 +171,7 @@ pub(crate) fn sample_ranges(info: &ArrayInfo) -> Vec<(u64, usize)> {
     let tile = info.linear_tile_len().unwrap_or(total).clamp(1, total.max(1));
     let tiles = (total / tile).max(1);
     let size = info.ty.size() as u64;
-    // Two whole planes at least, so that predictors in time and per-plane lattices are seen.
-    let plane =
-        info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0).saturating_mul(size).min(tile);
-    let len = SAMPLE_LEN.max(2 * plane).min(tile).min(8 * SAMPLE_LEN);
+    let len = sample_len(info).min(tile);
     let n = SAMPLES.min(tiles);
     (0..n)
         .map(|i| {
@@ -183,4 +180,11 @@ pub(crate) fn sample_ranges(info: &ArrayInfo) -> Vec<(u64, usize)> {
             (first, usize::try_from(len).expect("at most eight SAMPLE_LEN"))
         })
         .collect()
+}
+
+/// Bytes of a sample at most: two whole planes at least, so that predictors in time and per-plane lattices are seen.
+pub(crate) fn sample_len(info: &ArrayInfo) -> u64 {
+    let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0);
+    let plane = plane.saturating_mul(info.ty.size() as u64);
+    SAMPLE_LEN.max(plane.saturating_mul(2)).min(8 * SAMPLE_LEN)
 }

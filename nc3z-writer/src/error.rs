@@ -43,6 +43,9 @@ pub enum ErrorKind {
         /// Offset of the first byte that differs.
         offset: u64,
     },
+    /// A tile layout was asked for that the file's variables and dimensions do not allow.
+    #[error("{0}")]
+    Layout(String),
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,

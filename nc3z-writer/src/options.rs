@@ -1,5 +1,8 @@
 //! What a caller may choose, and the defaults.
 
+use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
+use nc3z_format::tile::Edge;
+
 /// Bytes of a tile before compression (`fast` and `default`).
 pub const DEFAULT_TILE_LEN: u64 = 1 << 20;
 /// Bytes of a tile before compression (`max`), and of text in every preset.
@@ -47,6 +50,7 @@ pub struct WriterOptions {
     pub(crate) memory: u64,
     pub(crate) verify: bool,
     pub(crate) force: bool,
+    pub(crate) layouts: LayoutOptions,
 }
 
 impl Default for WriterOptions {
@@ -57,6 +61,7 @@ impl Default for WriterOptions {
             memory: DEFAULT_MEMORY,
             verify: true,
             force: false,
+            layouts: LayoutOptions::default(),
         }
     }
 }
@@ -94,6 +99,36 @@ impl WriterOptions {
     #[must_use]
     pub fn with_force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// How variables are cut into tiles where nothing else is said of them; [`TileChoice::Linear`] unless chosen.
+    #[must_use]
+    pub fn with_layout(mut self, choice: TileChoice) -> Self {
+        self.layouts.general = choice;
+        self
+    }
+
+    /// How one variable is cut into tiles. Goes before chunk lengths that name no variable.
+    #[must_use]
+    pub fn with_variable_layout(mut self, variable: impl Into<String>, choice: TileChoice) -> Self {
+        self.layouts.by_variable.push((variable.into(), choice));
+        self
+    }
+
+    /// Chunk lengths for one variable, or for all that have the dimensions named. Of several requests that apply to a
+    /// variable the last counts, but one that names the variable goes before those that do not.
+    #[must_use]
+    pub fn with_chunks(mut self, request: ChunkRequest) -> Self {
+        self.layouts.chunks.push(request);
+        self
+    }
+
+    /// What chunks at the upper edges of an array hold; [`Edge::Clipped`] unless chosen. Padded ones are filled with the
+    /// variable's `_FillValue` where it has one of its type, else with its type's default fill value.
+    #[must_use]
+    pub fn with_edge(mut self, edge: Edge) -> Self {
+        self.layouts.edge = edge;
         self
     }
 

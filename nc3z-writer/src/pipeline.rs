@@ -1,9 +1,9 @@
 //! Gather, encode in parallel, emit in order; batches bound the memory.
 
-use crate::choose::{ArrayPlan, ChainTable, Subject, choose, sample_ranges};
+use crate::choose::{ArrayPlan, ChainTable, SAMPLES, Subject, choose, sample_len, sample_ranges};
 use crate::encode::encode_tile;
 use crate::error::{ErrorKind, Result};
-use crate::gather::{RawTile, gather};
+use crate::gather::{RawTile, chunk_samples, gather, scan_pieces};
 use crate::options::{PACK_LEN, RECORD_TILES_LEN, WriterOptions};
 use crate::writer::ArchiveWriter;
 use nc3z_format::archive::{ArrayId, Role};
@@ -40,9 +40,9 @@ impl Plans {
             let samples = match records.remove(&info.id) {
                 Some(samples) => samples,
                 None if info.total_bytes() <= PACK_LEN => Vec::new(),
-                None => read_samples(classic, info)?,
+                None => read_samples(classic, arrays, info)?,
             };
-            let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan(classic, info, sink);
+            let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(classic, info, sink);
             let subject = Subject { info, samples, fills: fill_values(classic, info), scan: &scan };
             by_array.insert(info.id, choose(&subject, options.preset, &mut table, &mut scratch)?);
         }
@@ -58,20 +58,10 @@ fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
     attributes.filter_map(|a| a.values.get(..a.ty.size())).map(<[u8]>::to_vec).collect()
 }
 
-/// The whole array, piece after piece.
-fn scan(classic: &ClassicFile, info: &ArrayInfo, sink: &mut dyn FnMut(&[u8]) -> bool) -> Result<()> {
-    for tile in 0..info.tiling.tile_count() {
-        let (first, len) = info.tile_bytes(tile)?;
-        let mut bytes = vec![0; len];
-        classic.read_array_bytes(info.id, first, &mut bytes)?;
-        if !sink(&bytes) {
-            break;
-        }
+fn read_samples(classic: &ClassicFile, arrays: &Arrays, info: &ArrayInfo) -> Result<Vec<Vec<u8>>> {
+    if info.linear_tile_len().is_none() {
+        return chunk_samples(classic, arrays, info, SAMPLES, sample_len(info));
     }
-    Ok(())
-}
-
-fn read_samples(classic: &ClassicFile, info: &ArrayInfo) -> Result<Vec<Vec<u8>>> {
     let samples = sample_ranges(info).into_iter().map(|(first, len)| {
         let mut bytes = vec![0; len];
         classic.read_array_bytes(info.id, first, &mut bytes)?;
@@ -110,7 +100,10 @@ fn record_columns(records: &Records, arrays: &Arrays) -> Vec<(ArrayId, usize, us
     let mut columns = Vec::new();
     for slot in &records.slots {
         let (offset, len) = (narrow(slot.offset_in_record), narrow(slot.slot_len));
-        columns.push((arrays.variable(slot.variable).id, offset, len));
+        // Samples of chunks are parts of chunks, which lie apart.
+        if arrays.variable(slot.variable).linear_tile_len().is_some() {
+            columns.push((arrays.variable(slot.variable).id, offset, len));
+        }
         if let Some(padding) = arrays.padding(slot.variable) {
             columns.push((padding.id, offset + len, narrow(slot.padded_len - slot.slot_len)));
         }
@@ -166,7 +159,7 @@ pub(crate) fn write_tiles<W: Write>(
         monitor.advance(bytes);
         Ok(())
     };
-    gather(&**classic.source(), classic.layout(), arrays, &mut |raw| {
+    gather(classic, arrays, limit, &mut |raw| {
         held += raw.bytes.len() as u64;
         batch.push(raw);
         if held >= limit {

@@ -21,6 +21,16 @@ fn archive_in(dir: &Path, original: &[u8], options: &WriterOptions) -> std::path
     output
 }
 
+/// What the writer says to options that a file does not allow; nothing is left behind.
+pub(crate) fn refused(original: &[u8], options: &WriterOptions) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
+    std::fs::write(&input, original).unwrap();
+    let message = archive_file(&input, &output, options, &()).unwrap_err().to_string();
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "something is left behind");
+    message
+}
+
 /// Archives and compares restore, windows, byte ranges and variables with the original.
 pub(crate) fn check(sample: &Sample, options: &WriterOptions, ranges: &[(u64, u64)]) -> Archive {
     let original = &sample.bytes;

@@ -1,0 +1,45 @@
+//! Forward reads through a buffer where they are small.
+
+use crate::error::Result;
+use nc3z_reader::source::ByteSource;
+
+/// Reads of less than this go through a buffer.
+const READ_AHEAD: usize = 256 << 10;
+
+pub(crate) struct ReadAhead<'a> {
+    source: &'a dyn ByteSource,
+    begin: u64,
+    buffer: Vec<u8>,
+}
+
+impl<'a> ReadAhead<'a> {
+    pub(crate) fn new(source: &'a dyn ByteSource) -> Self {
+        ReadAhead { source, begin: 0, buffer: Vec::new() }
+    }
+
+    /// Reads bytes that others near by will follow.
+    pub(crate) fn read(&mut self, offset: u64, out: &mut [u8]) -> Result<()> {
+        if out.len() >= READ_AHEAD {
+            return Ok(self.source.read_into(offset, out)?);
+        }
+        let end = offset + out.len() as u64;
+        if offset < self.begin || end > self.begin + self.buffer.len() as u64 {
+            let len = (self.source.len().saturating_sub(offset)).min(READ_AHEAD as u64);
+            let len = usize::try_from(len).expect("at most READ_AHEAD").max(out.len());
+            self.buffer.resize(len, 0);
+            self.begin = offset;
+            if let Err(e) = self.source.read_into(offset, &mut self.buffer) {
+                self.buffer.clear();
+                return Err(e.into());
+            }
+        }
+        let at = usize::try_from(offset - self.begin).expect("inside the buffer");
+        out.copy_from_slice(&self.buffer[at..at + out.len()]);
+        Ok(())
+    }
+
+    /// Reads bytes that stand alone.
+    pub(crate) fn read_here(&mut self, offset: u64, out: &mut [u8]) -> Result<()> {
+        Ok(self.source.read_into(offset, out)?)
+    }
+}

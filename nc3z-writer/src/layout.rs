@@ -1,0 +1,104 @@
+//! What a caller may ask of the tiles of variables: a kind of layout, or chunk lengths by dimension.
+
+use nc3z_format::tile::Edge;
+use std::fmt;
+
+/// How variables are cut into tiles where no chunk lengths are given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TileChoice {
+    /// Runs of the flattened array, whole rows or planes where they fit.
+    #[default]
+    Linear,
+    /// Chunks whose shape the model of [`TileChoice::Auto`] gives, also where linear tiles would do as well.
+    Chunked,
+    /// Per variable: chunks where linear tiles would make a map or a series dear to read, else linear.
+    Auto,
+    /// Chunks as long as can be along the first dimension.
+    Series,
+    /// Tiles of one index along all dimensions but the last two; of several where maps are small.
+    Map,
+}
+
+impl TileChoice {
+    /// The name on the command line and in the metadata.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TileChoice::Linear => "linear",
+            TileChoice::Chunked => "chunked",
+            TileChoice::Auto => "auto",
+            TileChoice::Series => "series",
+            TileChoice::Map => "map",
+        }
+    }
+}
+
+/// Chunk lengths by name of dimension; dimensions not named take their whole length.
+///
+/// ```
+/// use nc3z_writer::ChunkRequest;
+/// let all = ChunkRequest::new([("time", 1), ("lat", 90)]);
+/// assert_eq!(all.to_string(), "time=1,lat=90");
+/// assert_eq!(ChunkRequest::new([("time", 12)]).only("tas").to_string(), "tas:time=12");
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChunkRequest {
+    pub(crate) variable: Option<String>,
+    pub(crate) lengths: Vec<(String, u64)>,
+}
+
+impl ChunkRequest {
+    /// For every variable that has all the dimensions named.
+    pub fn new<N: Into<String>>(lengths: impl IntoIterator<Item = (N, u64)>) -> Self {
+        let lengths = lengths.into_iter().map(|(name, len)| (name.into(), len)).collect();
+        ChunkRequest { variable: None, lengths }
+    }
+
+    /// For one variable alone.
+    #[must_use]
+    pub fn only(mut self, variable: impl Into<String>) -> Self {
+        self.variable = Some(variable.into());
+        self
+    }
+}
+
+impl fmt::Display for ChunkRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(variable) = &self.variable {
+            write!(f, "{variable}:")?;
+        }
+        for (i, (name, len)) in self.lengths.iter().enumerate() {
+            write!(f, "{}{name}={len}", if i == 0 { "" } else { "," })?;
+        }
+        Ok(())
+    }
+}
+
+/// All that is asked of tile layouts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LayoutOptions {
+    /// For variables that nothing below names.
+    pub(crate) general: TileChoice,
+    /// By variable; the last of a name counts.
+    pub(crate) by_variable: Vec<(String, TileChoice)>,
+    /// The last that applies to a variable counts.
+    pub(crate) chunks: Vec<ChunkRequest>,
+    pub(crate) edge: Edge,
+}
+
+impl LayoutOptions {
+    /// What differs from the defaults, as the metadata says it.
+    pub(crate) fn describe(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let mut add = |key: &str, words: Vec<String>| {
+            if !words.is_empty() {
+                found.push((key.to_owned(), words.join(" ")));
+            }
+        };
+        add("chunk", self.chunks.iter().map(ToString::to_string).collect());
+        add("edge", if self.edge == Edge::Padded { vec!["pad".to_owned()] } else { vec![] });
+        let general = (self.general != TileChoice::Linear).then(|| self.general.name().to_owned());
+        let named = self.by_variable.iter().map(|(name, choice)| format!("{name}={}", choice.name()));
+        add("layout", general.into_iter().chain(named).collect());
+        found
+    }
+}

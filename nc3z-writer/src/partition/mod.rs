@@ -1,0 +1,129 @@
+//! How arrays are cut into tiles: sizes and alignment, from shapes and wishes alone (pure).
+
+mod model;
+mod request;
+
+use crate::error::Result;
+use crate::options::{RECORD_TILES_LEN, WriterOptions};
+use model::{Bounds, Subject};
+use nc3z_format::archive::TileLayoutSpec;
+use nc3z_format::arrays::padded_variables;
+use nc3z_format::classic::{Header, Layout, VarLayout};
+use nc3z_format::tile::Edge;
+use request::Wish;
+
+/// The tile layouts of one archive, as the head copy stores them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Partition {
+    /// One for each variable of the header, in id order.
+    pub(crate) variables: Vec<TileLayoutSpec>,
+    /// Bytes of a tile, for each padding pseudo-variable in variable id order.
+    pub(crate) paddings: Vec<u64>,
+    /// Bytes of a tile of the gap pseudo-variable.
+    pub(crate) gap: u64,
+    /// What was asked for and could not be, or will be slow to restore.
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Partition {
+    /// Cuts all arrays of a classic file.
+    ///
+    /// # Errors
+    /// Chunks or layouts that were asked for and that the file's variables and dimensions do not allow.
+    pub(crate) fn new(header: &Header, layout: &Layout, options: &WriterOptions) -> Result<Self> {
+        let padded: Vec<u64> = padded_variables(layout).into_iter().map(|(_, len)| len).collect();
+        let record_arrays =
+            layout.variables.iter().filter(|v| v.is_record && v.present > 0).count() + padded.len();
+        // All open tiles of the interleaved arrays fit in RECORD_TILES_LEN together, however many there are.
+        let record_cap = (RECORD_TILES_LEN / (record_arrays.max(1) as u64)).max(1);
+        let edge = options.layouts.edge;
+        let wishes = request::resolve(header, layout, &options.layouts)?;
+        let mut warnings = Vec::new();
+        let mut variables = Vec::with_capacity(wishes.len());
+        for ((wish, v), named) in wishes.into_iter().zip(&layout.variables).zip(&header.variables) {
+            let cap = if v.is_record { record_cap } else { RECORD_TILES_LEN };
+            let target = options.tile_len_for(v.ty.size());
+            let bounds = Bounds { target, least: target.div_ceil(4), layer: cap };
+            // A linear tile of a record variable is open while other variables' records go by.
+            let linear_target = if v.is_record { target.min(record_cap) } else { target };
+            let linear = aligned_len(&v.shape, v.present, (linear_target / v.element_size()).max(1));
+            let chunk = match wish {
+                _ if !is_whole(v) => {
+                    if wish.is_explicit() && v.owned && v.elements != Some(v.present) {
+                        warnings.push(format!(
+                            "not all of variable \"{}\" is in the file: its tiles are linear, not chunks",
+                            named.name_lossy()
+                        ));
+                    }
+                    None
+                }
+                Wish::Chunks(shape) => Some(shape),
+                Wish::Choice(choice) => {
+                    let subject = Subject { shape: &v.shape, ty: v.ty, linear, edge };
+                    model::choose(choice, &subject, &bounds)
+                }
+            };
+            variables.push(match chunk {
+                None => TileLayoutSpec::Linear(linear),
+                Some(shape) => {
+                    warnings.extend(slow_restore(&shape, v, &named.name_lossy()));
+                    TileLayoutSpec::Chunked { shape, padded: edge == Edge::Padded }
+                }
+            });
+        }
+        let pad = options.tile_len_for(1).min(record_cap);
+        Ok(Partition {
+            variables,
+            paddings: padded.iter().map(|&present| present.clamp(1, pad)).collect(),
+            gap: options.tile_len_for(1),
+            warnings,
+        })
+    }
+}
+
+/// Whether the format allows chunks: the variable is owned, and all its elements are in the file.
+fn is_whole(v: &VarLayout) -> bool {
+    v.owned && v.present > 0 && v.elements == Some(v.present)
+}
+
+/// A restore holds one layer of chunks, so that each is decoded once. Where a layer is larger than what may be held, its
+/// chunks are decoded again for every strip of it.
+fn slow_restore(chunk: &[u64], v: &VarLayout, name: &str) -> Option<String> {
+    let (Some(&along), Some(&len)) = (chunk.first(), v.shape.first()) else { return None };
+    let layer = v.present / len * along.min(len) * v.element_size();
+    let times = layer.div_ceil(RECORD_TILES_LEN);
+    (times > 1).then(|| {
+        format!(
+            "chunks of variable \"{name}\" are {along} long along its first dimension, which makes layers of {layer} bytes; \
+             a restore holds {RECORD_TILES_LEN}, and will decode each chunk about {times} times"
+        )
+    })
+}
+
+/// Elements of a linear tile: at most `target`, and a multiple of the largest trailing slice (plane, row) that fits, so that
+/// tiles begin where rows and planes do. Never more than is present.
+fn aligned_len(shape: &[u64], present: u64, target: u64) -> u64 {
+    let mut slice = 1u64;
+    for &dim in shape.iter().skip(1).rev() {
+        match slice.checked_mul(dim) {
+            Some(larger) if larger > 0 && larger <= target => slice = larger,
+            _ => break,
+        }
+    }
+    (target / slice * slice).min(present.max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_are_whole_planes_where_planes_fit_and_rows_where_only_rows_do() {
+        assert_eq!(aligned_len(&[120, 90, 180], 120 * 90 * 180, 262_144), 16 * 16_200);
+        assert_eq!(aligned_len(&[10, 1000, 1000], 10_000_000, 262_144), 262_000);
+        assert_eq!(aligned_len(&[3, 1_000_000], 3_000_000, 262_144), 262_144);
+        assert_eq!(aligned_len(&[], 1, 262_144), 1);
+        assert_eq!(aligned_len(&[5], 5, 262_144), 5);
+        assert_eq!(aligned_len(&[5, 0], 0, 100), 1);
+    }
+}
