@@ -1,7 +1,9 @@
 //! Arguments of `archive`.
 
+use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{parse_size, parse_threads};
 use clap::{Args, ValueEnum};
+use nc3z_writer::ChunkRequest;
 use std::path::PathBuf;
 
 /// How hard to try.
@@ -13,6 +15,15 @@ pub(crate) enum PresetArg {
     Default,
     /// The smallest; writing takes long.
     Max,
+}
+
+/// What chunks at the upper edges of an array hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum EdgeArg {
+    /// Only what is in the array.
+    Clip,
+    /// The full chunk shape.
+    Pad,
 }
 
 /// Arguments of `archive`.
@@ -30,6 +41,20 @@ pub(crate) struct ArchiveArgs {
     /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max].
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block_size: Option<u64>,
+    /// Chunk lengths by dimension, for all variables that have the dimensions named (`time=1,lat=90`) or for one
+    /// (`tas:time=1,lat=90`); dimensions not named take their whole length. May be repeated: the last that applies to a variable
+    /// counts, one that names it goes first. A backslash takes `:`, `,` or `=` into a name.
+    #[arg(long, value_parser = parse_chunks, value_name = "[VAR:]DIM=LENGTH,...")]
+    pub(crate) chunk: Vec<ChunkRequest>,
+    /// How variables without --chunk are cut into tiles, all (`auto`) or one (`tas=series`): linear, runs of the array; auto,
+    /// chunks where they make maps and time series much cheaper to read; chunked, such chunks everywhere; series, long in time;
+    /// map, whole maps. May be repeated [default: linear].
+    #[arg(long, value_parser = parse_layout, value_name = "[VAR=]LAYOUT")]
+    pub(crate) layout: Vec<LayoutArg>,
+    /// What chunks at the upper edges hold: only what is in the array, or the full chunk shape, as in Zarr and HDF5, filled up
+    /// with the variable's fill value.
+    #[arg(long, value_enum, default_value_t = EdgeArg::Clip)]
+    pub(crate) edge: EdgeArg,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

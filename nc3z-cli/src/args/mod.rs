@@ -1,12 +1,13 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
 mod archive;
+mod layout;
 mod repair;
 mod report;
 mod restore;
 mod verify;
 
-pub(crate) use archive::{ArchiveArgs, PresetArg};
+pub(crate) use archive::{ArchiveArgs, EdgeArg, PresetArg};
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
@@ -52,6 +53,8 @@ pub(crate) enum Command {
   nc3z archive tas.nc                      writes tas.nc.nc3z beside it, keeps tas.nc
   nc3z archive tas.nc -o /archive/         into another directory
   nc3z archive --recursive data/ -o out/   the tree under data/, kept as it is
+  nc3z archive --chunk time=12,lat=90,lon=180 tas.nc     chunks for variables with these dimensions
+  nc3z archive --layout auto tas.nc        maps and time series both cheap to read, where that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (spooled to disk)
 
 The archive is read back and compared with the source, byte by byte, before success is reported.")]

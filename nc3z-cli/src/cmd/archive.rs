@@ -1,11 +1,12 @@
 //! `nc3z archive`.
 
 use super::targets::{self, Job, Naming};
-use crate::args::{ArchiveArgs, PresetArg};
+use crate::args::{ArchiveArgs, EdgeArg, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
+use nc3z_format::tile::Edge;
 use nc3z_writer::{Archived, Preset, WriterOptions, archive_file, archive_open_file};
 use std::fs::File;
 use std::io::Read;
@@ -85,7 +86,17 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
     if let Some(len) = args.block_size {
         options = options.with_tile_len(len);
     }
-    options
+    for layout in &args.layout {
+        options = match &layout.variable {
+            Some(variable) => options.with_variable_layout(variable, layout.choice),
+            None => options.with_layout(layout.choice),
+        };
+    }
+    options = args.chunk.iter().cloned().fold(options, WriterOptions::with_chunks);
+    options.with_edge(match args.edge {
+        EdgeArg::Clip => Edge::Clipped,
+        EdgeArg::Pad => Edge::Padded,
+    })
 }
 
 /// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.

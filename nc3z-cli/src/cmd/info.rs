@@ -12,6 +12,7 @@ use anyhow::Result;
 use cost::{Cost, Costs};
 use nc3z_format::archive::{SectionKind, forever};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
+use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source;
 use nc3z_reader::{Archive, Digest};
 use serde_json::{Value, json};
@@ -130,6 +131,12 @@ impl Report<'_> {
             (value["tiles"], value["chains"]) = cost.json(archive.chains());
             value["stored_bytes"] = cost.bytes.into();
             value["ratio"] = ratio(original, cost.bytes);
+            value["layout"] = match archive.arrays().variable(id).tiling.layout() {
+                TileLayout::Linear { len } => json!({"kind": "linear", "elements": len}),
+                TileLayout::Chunked { shape, edge } => {
+                    json!({"kind": "chunked", "shape": shape, "edge": if *edge == Edge::Padded { "pad" } else { "clip" }})
+                }
+            };
         }
         value
     }
@@ -215,7 +222,13 @@ impl Report<'_> {
         writeln!(out, "{}", count(self.header.variables.len() as u64, "variable"))?;
         let mut columns = vec![("name", Left), ("type", Left), ("shape", Left), ("bytes", Right)];
         if self.archive.is_some() {
-            columns.extend([("stored", Right), ("ratio", Right), ("tiles", Right), ("chains", Left)]);
+            columns.extend([
+                ("stored", Right),
+                ("ratio", Right),
+                ("tiles", Right),
+                ("of", Left),
+                ("chains", Left),
+            ]);
         }
         let mut table = Table::new(&columns);
         for ((id, variable), place) in self.header.variables().zip(&self.layout.variables) {
@@ -230,7 +243,8 @@ impl Report<'_> {
                 let cost = &costs.variables[id.index()];
                 let words = if place.owned { cost.words(archive.chains()) } else { "aliased".to_owned() };
                 let ratio = text::ratio(bytes, cost.bytes);
-                row.extend([text::size(cost.bytes), ratio, cost.tiles().to_string(), words]);
+                let cut = layout_words(archive.arrays().variable(id).tiling.layout());
+                row.extend([text::size(cost.bytes), ratio, cost.tiles().to_string(), cut, words]);
             }
             table.push(row);
         }
@@ -252,6 +266,18 @@ impl Report<'_> {
         let name =
             self.header.variables.get(variable.index()).map_or_else(String::new, |v| text::name(&v.name));
         format!("variable {} ({name}):{rest}", variable.0)
+    }
+}
+
+/// `262144` elements of a linear tile, `12x90x180` of a chunk.
+fn layout_words(layout: &TileLayout) -> String {
+    match layout {
+        TileLayout::Linear { len } => len.to_string(),
+        TileLayout::Chunked { shape, edge } => {
+            let shape: Vec<_> = shape.iter().map(ToString::to_string).collect();
+            let padded = if *edge == Edge::Padded { " padded" } else { "" };
+            format!("{}{padded}", if shape.is_empty() { "scalar".to_owned() } else { shape.join("x") })
+        }
     }
 }
 

@@ -1,0 +1,110 @@
+//! Chunk lengths and layouts as they are written on the command line.
+
+use nc3z_writer::{ChunkRequest, TileChoice};
+
+/// A kind of layout, for one variable or for all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LayoutArg {
+    pub(crate) variable: Option<String>,
+    pub(crate) choice: TileChoice,
+}
+
+/// Reads `auto` and `tas=series`.
+pub(super) fn parse_layout(text: &str) -> Result<LayoutArg, String> {
+    let (variable, name) = match text.rsplit_once('=') {
+        Some((variable, name)) => (Some(unescape(variable)), name),
+        None => (None, text),
+    };
+    let kinds =
+        [TileChoice::Linear, TileChoice::Chunked, TileChoice::Auto, TileChoice::Series, TileChoice::Map];
+    match kinds.into_iter().find(|kind| kind.name() == name) {
+        Some(choice) => Ok(LayoutArg { variable, choice }),
+        None => Err(format!("`{name}` is no layout; there are linear, chunked, auto, series and map")),
+    }
+}
+
+/// Reads `time=1,lat=90` and `tas:time=1,lat=90`.
+pub(super) fn parse_chunks(text: &str) -> Result<ChunkRequest, String> {
+    let mut items = split(text, ',');
+    let mut variable = None;
+    if let Some(first) = items.first_mut() {
+        // Names of dimensions with a colon need a backslash; those of variables as well.
+        match &split(first, ':')[..] {
+            [_] => {}
+            [name, dimension] => {
+                variable = Some(unescape(name));
+                first.clone_from(dimension);
+            }
+            _ => return Err(format!("`{first}` has more than one `:`; a backslash takes one into a name")),
+        }
+    }
+    let lengths = items.iter().map(|item| {
+        let parts = split(item, '=');
+        let [name, length] = &parts[..] else {
+            return Err(format!("`{item}` is no DIM=LENGTH, such as time=12"));
+        };
+        let name = unescape(name);
+        match length.parse::<u64>() {
+            Ok(length) => Ok((name, length)),
+            Err(_) => Err(format!(
+                "dimension `{name}`: chunk length `{length}` is no whole number from 1 to 2^64 - 1"
+            )),
+        }
+    });
+    let request = ChunkRequest::new(lengths.collect::<Result<Vec<_>, String>>()?);
+    Ok(match variable {
+        Some(name) => request.only(name),
+        None => request,
+    })
+}
+
+/// Parts between separators that no backslash stands before. Backslashes stay.
+fn split(text: &str, separator: char) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut escaped = false;
+    for c in text.chars() {
+        if c == separator && !escaped {
+            parts.push(String::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(c);
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    parts
+}
+
+/// Without the backslashes that take the next character as it is.
+fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        out.extend(if c == '\\' { chars.next().or(Some(c)) } else { Some(c) });
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_read() {
+        let request = |lengths: &[(&str, u64)]| ChunkRequest::new(lengths.iter().copied());
+        assert_eq!(parse_chunks("time=1,lat=90").unwrap(), request(&[("time", 1), ("lat", 90)]));
+        assert_eq!(parse_chunks("tas:time=1").unwrap(), request(&[("time", 1)]).only("tas"));
+        assert_eq!(parse_chunks(r"a\:b:x\=\,\\y=3").unwrap(), request(&[(r"x=,\y", 3)]).only("a:b"));
+        for bad in ["", "time", "time=", "time=x", "time=1.5", "time=-1", "=1,", "a:b:time=1", "time=1=2"] {
+            assert!(parse_chunks(bad).is_err(), "{bad}");
+        }
+        assert!(parse_chunks("lat=ninety").unwrap_err().contains("`lat`"));
+    }
+
+    #[test]
+    fn layouts_are_read() {
+        let all = LayoutArg { variable: None, choice: TileChoice::Auto };
+        assert_eq!(parse_layout("auto").unwrap(), all);
+        let one = LayoutArg { variable: Some("a=b".to_owned()), choice: TileChoice::Series };
+        assert_eq!(parse_layout("a=b=series").unwrap(), one);
+        assert!(parse_layout("tas=").is_err() && parse_layout("cubes").is_err());
+    }
+}
