@@ -43,6 +43,8 @@ const CROP: usize = 6 << 10;
 const TRIAL: usize = 16 << 10;
 /// Elements whose distinct patterns are counted.
 const COUNTED: usize = 48 << 10;
+/// Variables of more elements are worth a scan where ranks nearly pay by the crops.
+const LARGE: u64 = 1 << 18;
 /// Elements from which the mask is found.
 const MASK_SAMPLE: usize = 2 << 10;
 /// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
@@ -298,6 +300,13 @@ impl<W: Word> Chooser<W> {
     /// Plans in the order of their sizes, and whether ranks are worth a dictionary of the whole variable.
     fn run(&mut self, domains: &[DomainPlan]) -> Result<(Vec<EncodePlan>, bool)> {
         let scored = self.scores(domains)?;
+        // Large variables gain more by ranks than crops show, but not where a lattice names their values already.
+        let rival = scored.iter().find(|s| s.1.dictionary().is_none()).map(|s| &s.1.domain);
+        let lattice = matches!(rival, Some(DomainPlan::Lattice(_) | DomainPlan::LatticePerPlane));
+        let least = scored.first().map_or(0, |s| s.0);
+        let slack = if self.elements > LARGE { 108 } else { 100 };
+        let mut ranks = scored.iter().filter(|s| s.1.dictionary().is_some());
+        let may_pay = !lattice && ranks.any(|s| s.0 <= least / 100 * slack);
         let (keep, margin) = match self.effort {
             Effort::Fast => (2, 110),
             Effort::Default => (3, 106),
@@ -339,7 +348,7 @@ impl<W: Word> Chooser<W> {
             Effort::Default if W::BITS > 8 => 9,
             Effort::Default | Effort::Max => 19,
         };
-        let rank_pays = sized.first().is_some_and(|s| s.1.dictionary().is_some());
+        let rank_pays = may_pay || sized.first().is_some_and(|s| s.1.dictionary().is_some());
         Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
     }
 }
