@@ -17,6 +17,7 @@ fn main() -> ExitCode {
     let exit = match &cli.command {
         Command::Archive(args) => cmd::archive::run(args),
         Command::Restore(args) => cmd::restore::run(args),
+        Command::Hash(args) => cmd::hash::run(args),
         Command::Info(args) => cmd::info::run(args),
         Command::Layout(args) => cmd::layout::run(args),
         Command::Verify(args) => cmd::verify::run(args),

@@ -12,6 +12,7 @@ pub mod arrays;
 pub mod bytes;
 pub mod classic;
 pub mod codec;
+pub mod digest;
 pub mod error;
 pub mod flat;
 pub mod limits;

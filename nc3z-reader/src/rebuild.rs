@@ -21,11 +21,13 @@ const WINDOW_LEN: u64 = 2 << 20;
 /// Slots of record variables shorter than this are copied by strides, longer ones as pieces.
 const LONG_SLOT: u64 = 16 << 10;
 
+/// Decoded tiles that the next windows need again.
+pub(crate) type Held = HashMap<(ArrayId, u64), Arc<Vec<u8>>>;
+
 /// Rebuilds the original file window by window, in order.
 pub struct Rebuild<'a> {
     archive: &'a Archive,
-    /// Decoded tiles that the next windows need again.
-    held: HashMap<(ArrayId, u64), Arc<Vec<u8>>>,
+    held: Held,
     /// Memory of tiles let go, for the next ones.
     spare: Vec<Vec<u8>>,
     /// Chunks that they need; made out with the first window.
@@ -80,6 +82,18 @@ impl Archive {
             monitor.advance(len);
         }
         Ok(())
+    }
+}
+
+impl<'a> Rebuild<'a> {
+    /// Goes on at byte `at` of the original with what an earlier rebuild held; it may hold nothing, or what is not needed.
+    pub(crate) fn resume(archive: &'a Archive, held: Held, at: u64) -> Self {
+        Rebuild { held, at, ..archive.rebuild() }
+    }
+
+    /// What a rebuild of the next windows can use again.
+    pub(crate) fn suspend(self) -> Held {
+        self.held
     }
 }
 

@@ -77,15 +77,17 @@ impl Archive {
             // Not the original, and not said to be.
             return Ok(restored);
         }
-        if let Digest::Sha256(expected) = self.digest() {
-            if expected != restored.sha256 {
-                return Err(
-                    ErrorKind::Digest { expected: hex(&expected), found: hex(&restored.sha256) }.into()
-                );
-            }
-            restored.matches_record = true;
-        }
+        restored.matches_record = self.check_recorded(&restored.sha256)?;
         Ok(restored)
+    }
+
+    /// Compares a digest of the rebuilt bytes with the one on record; false where there is none.
+    pub(crate) fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
+        let Digest::Sha256(expected) = self.digest() else { return Ok(false) };
+        if expected != *found {
+            return Err(ErrorKind::Digest { expected: hex(&expected), found: hex(found) }.into());
+        }
+        Ok(true)
     }
 }
 

@@ -3,12 +3,14 @@
 mod archive;
 mod layout;
 mod repair;
+mod hash;
 mod report;
 mod restore;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, PresetArg};
 pub(crate) use repair::RepairArgs;
+pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use verify::VerifyArgs;
@@ -64,6 +66,17 @@ The archive is read back and compared with the source, byte by byte, before succ
   nc3z restore tas.nc.nc3z            writes tas.nc
   nc3z restore tas.nc.nc3z -o - | md5sum")]
     Restore(RestoreArgs),
+    /// Compute digests of content and bytes, or check them.
+    #[command(after_help = "Examples:
+  nc3z hash tas.nc tas.nc.nc3z        the same content digest twice
+  nc3z hash --variables tas.nc > tas.digests
+  nc3z hash --check tas.digests       compute them again and compare
+  nc3z hash --check --either list     a list made before archiving checks the archives
+
+Digests are computed from the data, archives are decoded for it; --recorded shows what they have on record.
+The content digest is of dimensions, attributes, variables and values: the same for the original, for any
+archive of it and for the restored file. Exit codes of --check: 0 all right, 1 not, 3 corrupt archive.")]
+    Hash(HashArgs),
     /// Tell what a file is: dimensions, variables, sizes, ratio, chains, digests.
     Info(ReportArgs),
     /// Tell where each byte lives.

@@ -9,7 +9,6 @@ use anyhow::{Context, Result, bail};
 use nc3z_format::tile::Edge;
 use nc3z_writer::{Archived, Preset, WriterOptions, archive_file, archive_open_file};
 use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,7 +19,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         return super::with_threads(args.threads, || run_piped(args, &options))?;
     }
     let rename = |p: &Path| Ok(targets::archive_name(p));
-    let naming = Naming { rename: &rename, wanted: &looks_classic };
+    let naming = Naming { rename: &rename, wanted: &targets::looks_classic };
     let found = targets::pair(&args.inputs, args.output.as_deref(), args.recursive, &naming)?;
     let failures: Vec<(PathBuf, Exit)> =
         found.failures.iter().map(|(path, e)| (path.clone(), fail(path, e))).collect();
@@ -97,19 +96,6 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
         EdgeArg::Clip => Edge::Clipped,
         EdgeArg::Pad => Edge::Padded,
     })
-}
-
-/// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.
-fn looks_classic(path: &Path) -> bool {
-    let mut magic = [0; 4];
-    if std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
-        // A pipe, a socket or a device would block or have no end.
-        return false;
-    }
-    match File::open(path).and_then(|mut f| f.read_exact(&mut magic)) {
-        Ok(()) => matches!(magic, [b'C', b'D', b'F', 1 | 2 | 5]),
-        Err(e) => e.kind() != std::io::ErrorKind::UnexpectedEof,
-    }
 }
 
 fn run_one(job: &Job, args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {

@@ -1,10 +1,12 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+pub(crate) mod hash;
 pub(crate) mod info;
 pub(crate) mod layout;
 mod place;
 pub(crate) mod repair;
+mod many;
 pub(crate) mod restore;
 mod targets;
 pub(crate) mod verify;

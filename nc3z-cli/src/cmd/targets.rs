@@ -3,6 +3,8 @@
 use anyhow::{Result, bail};
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
@@ -103,6 +105,44 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Jobs
             }
         }
     }
+}
+
+/// Files that a command reads, and what went wrong while looking for them.
+pub(crate) struct Listed {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
+}
+
+/// The files named, and with `recursive` those of directories that take part.
+pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool) -> Result<Listed> {
+    let keep = |p: &Path| Ok(p.to_owned());
+    let naming = Naming { rename: &keep, wanted };
+    let mut jobs = Jobs { jobs: Vec::new(), failures: Vec::new() };
+    for input in inputs {
+        if !input.is_dir() {
+            jobs.jobs.push(Job { input: input.clone(), output: PathBuf::new() });
+        } else if recursive {
+            walk(input, None, &naming, &mut jobs);
+        } else {
+            bail!("`{}` is a directory; --recursive goes into it", input.display());
+        }
+    }
+    let files = jobs.jobs.into_iter().map(|job| job.input).collect();
+    Ok(Listed { files, failures: jobs.failures })
+}
+
+/// The first eight bytes of a file; of a pipe, a socket or a device none: they would block or have no end.
+pub(crate) fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if fs::metadata(path)?.is_file() {
+        File::open(path)?.take(8).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
+/// In a tree, classic netCDF files are told by their first bytes; what cannot be read takes part, so that it is reported.
+pub(crate) fn looks_classic(path: &Path) -> bool {
+    first_bytes(path).map_or(true, |b| matches!(b[..], [b'C', b'D', b'F', 1 | 2 | 5, ..]))
 }
 
 /// `x.nc` becomes `x.nc.nc3z`.

@@ -64,6 +64,13 @@ impl Progress {
     }
 }
 
+impl Progress {
+    /// The bar ends so many bytes later: another file has begun.
+    pub(crate) fn extend(&self, bytes: u64) {
+        self.bar.inc_length(bytes);
+    }
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();

@@ -29,7 +29,7 @@ pub(crate) fn name(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if c.is_control() || is_invisible(c) {
+            if is_unsafe(c) {
                 let _ = write!(out, "{}", c.escape_unicode());
             } else {
                 out.push(c);
@@ -47,9 +47,12 @@ pub(crate) fn safe(text: &str) -> String {
     name(text.as_bytes())
 }
 
-/// Marks that reorder or hide text on a terminal.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+/// What a terminal would obey, hide, or use to reorder its neighbours, in place of showing it.
+pub(crate) fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Bytes in lower-case hexadecimal.

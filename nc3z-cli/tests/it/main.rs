@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod archive;
 #[cfg(test)]
+mod hash;
+#[cfg(test)]
 mod help;
 #[cfg(test)]
 mod info;

@@ -8,10 +8,12 @@ mod memory;
 mod mmap;
 pub(crate) mod soft;
 pub(crate) mod view;
+mod original;
 
 pub use file::FileSource;
 pub use memory::MemorySource;
 pub use mmap::MmapSource;
+pub use original::OriginalSource;
 
 use crate::error::{Error, Result};
 use bytes::Bytes;

@@ -1,0 +1,208 @@
+//! `nc3z hash --check`: lists of digests taken back, with the habits of `sha256sum -c`.
+
+use super::line::{Line, Subject, other_name, parse};
+use super::{compute, exit_of, is_archive, sha256_of_file};
+use crate::args::HashArgs;
+use crate::cmd::{Input, many, open_input};
+use crate::exit::Exit;
+use crate::output::progress::{Progress, interrupted};
+use crate::output::{chain, report_error, text};
+use anyhow::{Context, Result};
+use nc3z_format::classic::Header;
+use nc3z_reader::{Digests, Wanted};
+use serde_json::json;
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// All lines of one file, in the list's order.
+struct Job {
+    file: PathBuf,
+    lines: Vec<Line>,
+}
+
+/// What became of one file's lines.
+enum Checked {
+    /// For each line, whether the digest is right.
+    Compared { lines: Vec<bool>, instead: Option<PathBuf> },
+    /// The file is not there, and that was allowed.
+    Missing,
+}
+
+#[derive(Default)]
+struct Counts {
+    right: u64,
+    wrong: u64,
+    unreadable: u64,
+    ignored: u64,
+    malformed: u64,
+}
+
+/// Checks all lists.
+pub(super) fn run(args: &HashArgs) -> Result<Exit> {
+    let mut counts = Counts::default();
+    let mut jobs = Vec::new();
+    for list in &args.files {
+        read_list(list, args, &mut counts, &mut jobs)?;
+    }
+    let progress = Progress::new(0, "hash".to_owned());
+    let mut out = std::io::stdout();
+    let (mut worst, mut rows) = (Exit::Done, Vec::new());
+    many::in_order(
+        &jobs,
+        args.threads,
+        |job| check(job, args, &progress),
+        |job, checked| {
+            let name = text::safe(&job.file.to_string_lossy());
+            match checked {
+                Ok(Checked::Missing) => counts.ignored += 1,
+                Ok(Checked::Compared { lines, instead }) => {
+                    for (line, right) in job.lines.iter().zip(lines) {
+                        *(if right { &mut counts.right } else { &mut counts.wrong }) += 1;
+                        let what = line.subject.words();
+                        let verdict = if right { "OK" } else { "FAILED" };
+                        let instead = instead.as_ref().map(|p| text::safe(&p.to_string_lossy()));
+                        rows.push(json!({
+                        "file": name, "digest": what.trim_start(), "ok": right, "checked_instead": instead,
+                    }));
+                        if !(args.json || args.status || (args.quiet && right)) {
+                            let instead = instead.map_or_else(String::new, |p| format!(" (of {p})"));
+                            writeln!(out, "{name}{what}: {verdict}{instead}")?;
+                        }
+                    }
+                }
+                Err(e) => {
+                    worst = worst.max(exit_of(&job.file, &e));
+                    counts.unreadable += 1;
+                    rows.push(json!({"file": name, "ok": false, "error": chain(&e)}));
+                    if !args.status {
+                        report_error(Some(&job.file), &e);
+                    }
+                    if !(args.json || args.status) {
+                        writeln!(out, "{name}: FAILED open or read")?;
+                    }
+                }
+            }
+            Ok(())
+        },
+    )?;
+    drop(progress);
+    if args.json && !args.status {
+        let report = json!({
+            "ok": counts.right, "failed": counts.wrong, "unreadable": counts.unreadable, "missing": counts.ignored,
+            "malformed": counts.malformed, "results": rows,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    }
+    out.flush()?;
+    Ok(worst.max(verdict(&counts, args)))
+}
+
+/// The warnings at the end, and the exit code.
+fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
+    let warn = |n: u64, one: &str, many: &str| {
+        if n > 0 && !args.status {
+            eprintln!("nc3z: warning: {n} {}", if n == 1 { one } else { many });
+        }
+    };
+    warn(counts.malformed, "line is no digest", "lines are no digests");
+    warn(counts.unreadable, "listed file could not be checked", "listed files could not be checked");
+    warn(counts.wrong, "computed digest did NOT match", "computed digests did NOT match");
+    let nothing = counts.right + counts.wrong + counts.unreadable == 0;
+    if nothing && !args.status {
+        eprintln!("nc3z: warning: no digest was checked");
+    }
+    let malformed = args.strict && counts.malformed > 0;
+    let failed = counts.wrong + counts.unreadable > 0 || nothing || malformed;
+    if failed { Exit::Failed } else { Exit::Done }
+}
+
+fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<Job>) -> Result<()> {
+    let mut bytes = Vec::new();
+    if list.as_os_str() == "-" {
+        std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;
+    } else {
+        bytes = std::fs::read(list).with_context(|| format!("read `{}`", list.display()))?;
+    }
+    let mut by_file: HashMap<PathBuf, usize> = HashMap::new();
+    for (number, line) in (1..).zip(bytes.split(|&b| b == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        let Some(line) = parse(line) else {
+            counts.malformed += 1;
+            if args.strict && !args.status {
+                eprintln!(
+                    "nc3z: warning: {}: line {number} is no digest",
+                    text::safe(&list.to_string_lossy())
+                );
+            }
+            continue;
+        };
+        let at = *by_file.entry(line.file.clone()).or_insert_with(|| {
+            jobs.push(Job { file: line.file.clone(), lines: Vec::new() });
+            jobs.len() - 1
+        });
+        jobs[at].lines.push(line);
+    }
+    Ok(())
+}
+
+fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {
+    if interrupted() {
+        return Err(nc3z_reader::Error::interrupted().into());
+    }
+    let mut file = &job.file;
+    let other = other_name(file);
+    // A dangling link is a missing file; one that may not be looked at is none.
+    let gone = |f: &Path| std::fs::metadata(f).is_err_and(|e| e.kind() == std::io::ErrorKind::NotFound);
+    let mut instead = None;
+    if gone(file) {
+        if args.either && !gone(&other) {
+            file = &other;
+            instead = Some(other.clone());
+        } else if args.ignore_missing {
+            return Ok(Checked::Missing);
+        }
+    }
+    let has = |subject: &dyn Fn(&Subject) -> bool| job.lines.iter().any(|l| subject(&l.subject));
+    // Under another name it is the classic file that the digest was of.
+    let as_it_stands = has(&|s| *s == Subject::File) && instead.is_none();
+    let wanted = Wanted {
+        content: has(&|s| matches!(s, Subject::Content | Subject::Variable(_))),
+        sha256: has(&|s| *s == Subject::Original || (*s == Subject::File && instead.is_some())),
+    };
+    let mut digests = None;
+    let mut names: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
+    if wanted.content || wanted.sha256 {
+        let input = open_input(file, !args.no_mmap && is_archive(file))?;
+        let header: &Header = match &input {
+            Input::Archive(a) => a.header(),
+            Input::Classic(c) => c.header(),
+        };
+        for (i, v) in header.variables.iter().enumerate() {
+            names.entry(v.name.clone()).or_default().push(i);
+        }
+        digests = Some(compute(&input, wanted, progress)?);
+    }
+    let of_file = if as_it_stands { Some(sha256_of_file(file, progress)?) } else { None };
+    let mut seen: HashMap<&[u8], usize> = HashMap::new();
+    let lines = job.lines.iter().map(|line| {
+        let digests: Option<&Digests> = digests.as_ref();
+        let found = match &line.subject {
+            Subject::File if as_it_stands => of_file,
+            Subject::File | Subject::Original => digests.and_then(|d| d.sha256),
+            Subject::Content => digests.and_then(|d| d.content),
+            Subject::Variable(name) => {
+                // The first line of a name is its first variable.
+                let nth = seen.entry(name).or_insert(0);
+                let index = names.get(name).and_then(|v| v.get(*nth));
+                *nth += 1;
+                index.and_then(|&i| digests.and_then(|d| d.variables.get(i).copied()))
+            }
+        };
+        found == Some(line.digest)
+    });
+    Ok(Checked::Compared { lines: lines.collect(), instead })
+}

@@ -1,0 +1,200 @@
+//! `nc3z hash`: digests of archives and classic files, and `--check` of lists of them.
+
+mod check;
+mod line;
+
+use super::{Input, many, open_input, targets};
+use crate::args::{HashArgs, OnlyArg};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::{Progress, interrupted};
+use crate::output::{chain, report_error, text};
+use anyhow::{Context, Result, bail};
+use line::{Line, Subject};
+use nc3z_format::classic::Header;
+use nc3z_reader::{Digest, Digests, Wanted};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Prints digests, or checks them.
+pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
+    if args.check {
+        return check::run(args);
+    }
+    let found = targets::list(&args.files, args.recursive, &is_netcdf)?;
+    let mut worst = Exit::Done;
+    for (path, e) in &found.failures {
+        report_error(Some(path), e);
+        worst = worst.max(of_error(e));
+    }
+    let progress = Progress::new(0, "hash".to_owned());
+    let mut out = std::io::stdout();
+    let mut rows = Vec::new();
+    let work = |path: &PathBuf| hash(path, args, &progress);
+    many::in_order(&found.files, args.threads, work, |path, hashed| {
+        match hashed {
+            Ok(hashed) if args.json => rows.push(hashed.json(path)),
+            Ok(hashed) => hashed.print(path, args, &mut out)?,
+            Err(e) => {
+                worst = worst.max(exit_of(path, &e));
+                report_error(Some(path), &e);
+                rows.push(json!({"file": safe(path), "error": chain(&e)}));
+            }
+        }
+        Ok(())
+    })?;
+    drop(progress);
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+    }
+    out.flush()?;
+    Ok(worst)
+}
+
+fn safe(path: &Path) -> String {
+    text::safe(&path.to_string_lossy())
+}
+
+/// What is known of one file.
+struct Hashed {
+    len: u64,
+    /// What an archive has on record; nothing for a classic file.
+    recorded: Option<Digest>,
+    /// Nothing where only the record was asked for.
+    computed: Option<Digests>,
+    /// Names of the variables, if their digests are to be shown.
+    names: Vec<Vec<u8>>,
+}
+
+fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
+    if interrupted() {
+        return Err(nc3z_reader::Error::interrupted().into());
+    }
+    let input = open_input(path, !args.no_mmap && is_archive(path))?;
+    let names = |header: &Header| {
+        let shown = header.variables.iter().filter(|_| args.variables);
+        shown.map(|v| v.name.clone()).collect::<Vec<_>>()
+    };
+    if args.recorded {
+        let Input::Archive(archive) = &input else {
+            bail!("a classic netCDF file has no digest on record; without --recorded it is computed");
+        };
+        let recorded = Some(archive.digest());
+        return Ok(Hashed { len: archive.original_len(), recorded, computed: None, names: Vec::new() });
+    }
+    let wanted =
+        Wanted { content: args.only != Some(OnlyArg::Sha256), sha256: args.only != Some(OnlyArg::Content) };
+    let (recorded, names) = match &input {
+        Input::Archive(a) => (Some(a.digest()), names(a.header())),
+        Input::Classic(c) => (None, names(c.header())),
+    };
+    let digests = compute(&input, wanted, progress)?;
+    Ok(Hashed { len: digests.len, recorded, computed: Some(digests), names })
+}
+
+/// Computes digests from the bytes of either kind of file.
+fn compute(input: &Input, wanted: Wanted, progress: &Progress) -> Result<Digests> {
+    Ok(match input {
+        Input::Archive(archive) => {
+            progress.extend(archive.original_len());
+            archive.digests(wanted, progress)?
+        }
+        Input::Classic(classic) => {
+            progress.extend(classic.layout().file_len);
+            classic.digests(wanted, progress)?
+        }
+    })
+}
+
+/// Classic files are never mapped: one that shrinks meanwhile gives an error and no signal.
+fn is_archive(path: &Path) -> bool {
+    targets::first_bytes(path).is_ok_and(|b| b == nc3z_format::archive::forever::MAGIC)
+}
+
+/// In a tree, archives and classic files are told by their first bytes; what cannot be read takes part, so that it is reported.
+fn is_netcdf(path: &Path) -> bool {
+    is_archive(path) || targets::looks_classic(path)
+}
+
+/// A classic file that makes no sense is no corrupt archive.
+fn exit_of(path: &Path, e: &anyhow::Error) -> Exit {
+    match of_error(e) {
+        Exit::Corrupt if !is_archive(path) => Exit::Failed,
+        exit => exit,
+    }
+}
+
+impl Hashed {
+    fn print(&self, path: &Path, args: &HashArgs, out: &mut impl Write) -> Result<()> {
+        let mut line = |subject, digest| writeln!(out, "{}", Line { subject, file: path.to_owned(), digest });
+        let Some(computed) = &self.computed else {
+            let Some(Digest::Sha256(digest)) = self.recorded else {
+                let state = if self.recorded == Some(Digest::Stale) { "only a stale one" } else { "none" };
+                bail!("`{}` has {state} on record; without --recorded it is computed", path.display());
+            };
+            writeln!(out, "# {}: as recorded when it was archived, not computed", safe(path))?;
+            let line = Line { subject: Subject::Original, file: path.to_owned(), digest };
+            return Ok(writeln!(out, "{line}")?);
+        };
+        if let Some(content) = computed.content {
+            line(Subject::Content, content)?;
+        }
+        if let Some(sha256) = computed.sha256 {
+            line(if self.recorded.is_some() { Subject::Original } else { Subject::File }, sha256)?;
+        }
+        if args.variables {
+            for (name, &digest) in self.names.iter().zip(&computed.variables) {
+                line(Subject::Variable(name.clone()), digest)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn json(&self, path: &Path) -> Value {
+        let hex = |h: Option<[u8; 32]>| h.map(|h| text::hex(&h));
+        let (recorded, state) = match self.recorded {
+            Some(Digest::Sha256(digest)) => (Some(digest), Some("valid")),
+            Some(Digest::Stale) => (None, Some("stale")),
+            Some(Digest::None) => (None, Some("none")),
+            None => (None, None),
+        };
+        let computed = self.computed.as_ref();
+        let digests = computed.map_or(&[][..], |c| &c.variables);
+        let variables = self.names.iter().zip(digests);
+        let variables = variables.map(|(n, d)| json!({"name": text::name(n), "digest": text::hex(d)}));
+        json!({
+            "file": safe(path),
+            "kind": if self.recorded.is_some() { "archive" } else { "classic" },
+            "original_bytes": self.len,
+            "content": hex(computed.and_then(|c| c.content)),
+            "sha256": hex(computed.and_then(|c| c.sha256)),
+            "recorded_sha256": hex(recorded),
+            "digest_state": state,
+            "variables": variables.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// SHA-256 of a file as it stands.
+pub(crate) fn sha256_of_file(path: &Path, progress: &Progress) -> Result<[u8; 32]> {
+    use nc3z_reader::Monitor;
+    use sha2::Digest as _;
+    use std::io::Read;
+    let mut file = std::fs::File::open(path).with_context(|| format!("open `{}`", path.display()))?;
+    progress.extend(file.metadata().map_or(0, |m| m.len()));
+    let mut sha = sha2::Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        if progress.is_cancelled() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        let n = match file.read(&mut buffer) {
+            Ok(0) => return Ok(sha.finalize().into()),
+            Ok(n) => n,
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+            Err(e) => return Err(e).with_context(|| format!("read `{}`", path.display())),
+        };
+        sha.update(&buffer[..n]);
+        progress.advance(n as u64);
+    }
+}

@@ -1,0 +1,89 @@
+//! Many files at once: one file has all threads to itself; several share them, and their results come in order.
+
+use super::with_threads;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// What is waiting for its turn, and the first error of those who took theirs.
+struct Turn<T, E> {
+    next: usize,
+    waiting: BTreeMap<usize, T>,
+    emit: E,
+    failed: Option<anyhow::Error>,
+}
+
+/// Runs `work` on every job, on so many threads (0: one for each core), and gives the results to `emit` in the order of the jobs, each as
+/// soon as those before it are done.
+///
+/// # Errors
+/// The first error of `emit`; no more jobs are begun after it.
+pub(crate) fn in_order<J: Sync, T: Send>(
+    jobs: &[J],
+    threads: usize,
+    work: impl Fn(&J) -> T + Sync,
+    emit: impl FnMut(&J, T) -> Result<()> + Send,
+) -> Result<()> {
+    let turn = Mutex::new(Turn { next: 0, waiting: BTreeMap::new(), emit, failed: None });
+    let next = AtomicUsize::new(0);
+    let run = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = jobs.get(index) else { return };
+            let done = work(job);
+            let mut turn = turn.lock().expect("no panic while it is locked");
+            let turn = &mut *turn;
+            turn.waiting.insert(index, done);
+            while let Some(done) = turn.waiting.remove(&turn.next) {
+                if let Err(e) = (turn.emit)(&jobs[turn.next], done) {
+                    turn.failed.get_or_insert(e);
+                    next.store(jobs.len(), Ordering::Relaxed);
+                    return;
+                }
+                turn.next += 1;
+            }
+        }
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if threads == 0 { cores } else { threads }.min(jobs.len());
+    if workers <= 1 {
+        with_threads(threads, run)?;
+    } else {
+        std::thread::scope(|scope| -> Result<()> {
+            let handles: Vec<_> = (0..workers).map(|_| scope.spawn(|| with_threads(1, run))).collect();
+            handles.into_iter().try_for_each(|h| h.join().expect("a worker's panic is this command's panic"))
+        })?;
+    }
+    match turn.into_inner().expect("no panic while it was locked").failed {
+        Some(e) => Err(e),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_order_and_an_error_stops() {
+        let jobs: Vec<u64> = (0..40).collect();
+        for threads in [1, 4] {
+            let mut seen = Vec::new();
+            let work = |n: &u64| {
+                std::thread::sleep(std::time::Duration::from_millis((40 - n) % 5));
+                n * 2
+            };
+            in_order(&jobs, threads, work, |n, twice| {
+                assert_eq!(n * 2, twice);
+                seen.push(*n);
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(seen, jobs);
+            let stop =
+                in_order(&jobs, threads, |n| *n, |_, n| if n < 3 { Ok(()) } else { anyhow::bail!("enough") });
+            assert_eq!(stop.unwrap_err().to_string(), "enough");
+        }
+    }
+}

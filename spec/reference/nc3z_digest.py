@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Content digests of classic netCDF files, written from the text of spec/digest.md (and of spec/archive.md, section 2).
+
+Plain Python, standard library only. Sections named in comments are those of spec/digest.md.
+
+    nc3z_digest.py FILE...                the content digest of each file
+    nc3z_digest.py --variables FILE...    and the digest of each variable
+"""
+
+import hashlib
+import struct
+import sys
+from math import prod
+
+LEAF = 1 << 20
+SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+def u64(n):
+    return struct.pack(">Q", n)
+
+
+def string(b):
+    return u64(len(b)) + b
+
+
+# ---------------------------------------------------------------- sections 2 to 4
+
+
+def root(hashes):
+    """Merkle tree hash over leaf hashes."""
+    if not hashes:
+        return sha256(b"")
+    if len(hashes) == 1:
+        return hashes[0]
+    k = 1 << (len(hashes) - 1).bit_length() - 1
+    return sha256(b"\x01" + root(hashes[:k]) + root(hashes[k:]))
+
+
+def leaves(pieces):
+    """Hashes of the leaves of values that come in pieces of any length."""
+    hashes, held = [], b""
+    for piece in pieces:
+        held += piece
+        while len(held) >= LEAF:
+            hashes.append(sha256(b"\x00" + held[:LEAF]))
+            held = held[LEAF:]
+    if held:
+        hashes.append(sha256(b"\x00" + held))
+    return hashes
+
+
+def variable_digest(kind, lengths, present, pieces):
+    """`kind` is a type code; `pieces` are the values, big-endian."""
+    head = b"nc3z variable 1\n" + u64(kind) + u64(len(lengths)) + b"".join(map(u64, lengths)) + u64(present)
+    return sha256(head + root(leaves(pieces)))
+
+
+def attributes_domain(attributes):
+    """Attributes are (name, type code, values as big-endian bytes)."""
+    out = u64(len(attributes))
+    for name, kind, values in attributes:
+        out += string(name) + u64(kind) + u64(len(values) // SIZES[kind]) + values
+    return out
+
+
+def content_digest(dimensions, attributes, variables):
+    """Dimensions are (name, is record dimension, length); variables (name, dimension numbers, attributes, digest)."""
+    out = b"nc3z content 1\n" + u64(len(dimensions))
+    for name, record, length in dimensions:
+        out += string(name) + u64(int(record)) + u64(length)
+    out += attributes_domain(attributes) + u64(len(variables))
+    for name, numbers, own, digest in variables:
+        out += string(name) + u64(len(numbers)) + b"".join(map(u64, numbers)) + attributes_domain(own) + digest
+    return sha256(out)
+
+
+# ---------------------------------------------------------------- a classic file
+
+
+class Classic:
+    """A classic file as dimensions, attributes and values; where each variable lies is worked out from its header."""
+
+    def __init__(self, file):
+        self.file = file
+        self.length = file.seek(0, 2)
+        file.seek(0)
+        magic = file.read(4)
+        if magic[:3] != b"CDF" or magic[3] not in (1, 2, 5):
+            raise ValueError("not a classic netCDF file")
+        self.count_size = 8 if magic[3] == 5 else 4
+        self.offset_size = 4 if magic[3] == 1 else 8
+        numrecs = self.count()
+        self.dimensions = self.list(10, lambda: (self.name(), self.count()))
+        self.attributes = self.attribute_list()
+        self.variables = self.list(11, self.variable)
+        self.records = self.record_count(numrecs)
+
+    def take(self, n):
+        data = self.file.read(n)
+        if len(data) != n:
+            raise ValueError("the header is cut short")
+        return data
+
+    def number(self, size):
+        return int.from_bytes(self.take(size), "big")
+
+    def count(self):
+        return self.number(self.count_size)
+
+    def name(self):
+        n = self.count()
+        data = self.take(n)
+        self.take(-n % 4)
+        return data
+
+    def list(self, tag, item):
+        found, n = self.number(4), self.count()
+        if found not in (tag, 0) or (found == 0 and n):
+            raise ValueError(f"tag {found} where {tag} was expected")
+        return [item() for _ in range(n)]
+
+    def attribute(self):
+        name, kind, n = self.name(), self.number(4), self.count()
+        values = self.take(n * SIZES[kind])
+        self.take(-len(values) % 4)
+        return name, kind, values
+
+    def attribute_list(self):
+        return self.list(12, self.attribute)
+
+    def variable(self):
+        name, rank = self.name(), self.count()
+        numbers = [self.count() for _ in range(rank)]
+        attributes, kind, _vsize = self.attribute_list(), self.number(4), self.count()
+        return name, numbers, attributes, kind, self.number(self.offset_size)
+
+    # spec/archive.md, section 2, "Sizes".
+    def lengths(self, numbers, records):
+        return [self.dimensions[n][1] or records for n in numbers]
+
+    def is_record(self, v):
+        return bool(v[1]) and self.dimensions[v[1][0]][1] == 0
+
+    def size(self, v, records):
+        """`s`: bytes of a fixed variable, or of one record."""
+        numbers = v[1][1:] if self.is_record(v) else v[1]
+        return prod(self.lengths(numbers, records)) * SIZES[v[3]]
+
+    def stride(self, records):
+        """`R`."""
+        sizes = [self.size(v, records) for v in self.variables if self.is_record(v)]
+        return sizes[0] if len(sizes) == 1 else sum(s + -s % 4 for s in sizes)
+
+    def record_count(self, numrecs):
+        if numrecs != (1 << 8 * self.count_size) - 1:
+            return numrecs
+        begins = [v[4] for v in self.variables if self.is_record(v)]
+        stride = self.stride(0)
+        if not begins or stride == 0:
+            return 0
+        return max(self.length - min(begins), 0) // stride
+
+    def runs(self, v):
+        """(offset, bytes) of the parts of a variable that lie in the file, whole elements only."""
+        size, element, begin = self.size(v, self.records), SIZES[v[3]], v[4]
+        count, stride = (self.records, self.stride(self.records)) if self.is_record(v) else (1, 0)
+        if size == 0 or count == 0:
+            return
+        if stride == size:
+            size, count = size * count, 1
+        for i in range(count):
+            at = begin + i * stride
+            inside = min(size, max(self.length - at, 0)) // element * element
+            if inside:
+                yield at, inside
+            if inside < size:
+                return
+
+    def values(self, v):
+        for offset, length in self.runs(v):
+            self.file.seek(offset)
+            while length:
+                piece = self.take(min(length, LEAF))
+                length -= len(piece)
+                yield piece
+
+    def variable_digests(self):
+        out = []
+        for v in self.variables:
+            present = sum(length for _, length in self.runs(v)) // SIZES[v[3]]
+            out.append(variable_digest(v[3], self.lengths(v[1], self.records), present, self.values(v)))
+        return out
+
+    def digests(self):
+        """The content digest, and those of the variables."""
+        own = self.variable_digests()
+        dimensions = [(name, n == 0, n or self.records) for name, n in self.dimensions]
+        variables = [(v[0], v[1], v[2], digest) for v, digest in zip(self.variables, own)]
+        return content_digest(dimensions, self.attributes, variables), own
+
+
+def main(arguments):
+    each = "--variables" in arguments
+    for path in (a for a in arguments if a != "--variables"):
+        with open(path, "rb") as file:
+            classic = Classic(file)
+            content, own = classic.digests()
+        print(f"NC3Z1-CONTENT ({path}) = {content.hex()}")
+        for v, digest in zip(classic.variables, own) if each else ():
+            print(f"NC3Z1-VARIABLE ({path}) {v[0].decode('utf-8', 'backslashreplace')} = {digest.hex()}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
