@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     output::progress::catch_signals();
     let exit = match &cli.command {
         Command::Archive(args) => cmd::archive::run(args),
+        Command::Recompress(args) => cmd::recompress::run(args),
         Command::Restore(args) => cmd::restore::run(args),
         Command::Hash(args) => cmd::hash::run(args),
         Command::Info(args) => cmd::info::run(args),

@@ -81,8 +81,11 @@ impl Archive {
         Ok(restored)
     }
 
-    /// Compares a digest of the rebuilt bytes with the one on record; false where there is none.
-    pub(crate) fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
+    /// Compares a SHA-256 of the rebuilt bytes with the one on record; false where there is none.
+    ///
+    /// # Errors
+    /// Another is on record.
+    pub fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
         let Digest::Sha256(expected) = self.digest() else { return Ok(false) };
         if expected != *found {
             return Err(ErrorKind::Digest { expected: hex(&expected), found: hex(found) }.into());

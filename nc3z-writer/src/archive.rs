@@ -126,7 +126,7 @@ pub(crate) fn seal_and_commit(
     target.commit(like)
 }
 
-fn write_unsealed(
+pub(crate) fn write_unsealed(
     classic: &ClassicFile,
     partition: Partition,
     target: &AtomicFile,
@@ -159,13 +159,14 @@ fn write_unsealed(
         options: std::iter::once(("preset".to_owned(), options.preset.name().to_owned()))
             .chain(options.layouts.describe())
             .collect(),
+        extra: options.extra(),
         ..Metadata::default()
     };
     writer.finish(&metadata)
 }
 
 /// Rebuilds the original from what was written and compares it with the source, byte by byte; gives its SHA-256.
-fn prove(
+pub(crate) fn prove(
     classic: &ClassicFile,
     target: &AtomicFile,
     unsealed: &Unsealed,
@@ -194,7 +195,8 @@ fn prove(
     Ok(sha.finalize().into())
 }
 
-fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
+/// SHA-256 of all bytes of a source.
+pub(crate) fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
     let mut sha = Sha256::new();
     let mut buffer = vec![0; COMPARE_LEN];
     let mut at = 0;
@@ -211,7 +213,7 @@ fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
 }
 
 /// The source must be, by length and modification time, what it was at the start.
-fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<()> {
+pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<()> {
     let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
     let changed = |what: String| Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
     if after.len() != before.len() {

@@ -46,6 +46,14 @@ pub enum ErrorKind {
     /// A tile layout was asked for that the file's variables and dimensions do not allow.
     #[error("{0}")]
     Layout(String),
+    /// The new archive would not keep all that the old one has.
+    #[error("`{}` has {what}, which a new archive does not keep; --drop-history drops that, -o keeps the old archive", path.display())]
+    History {
+        /// The old archive.
+        path: PathBuf,
+        /// What would be lost.
+        what: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,

@@ -16,6 +16,7 @@ mod options;
 mod partition;
 mod pipeline;
 mod repair;
+mod recompress;
 mod writer;
 
 pub use archive::{Archived, archive_file, archive_open_file};
@@ -24,3 +25,4 @@ pub use error::{Error, ErrorKind, Result};
 pub use layout::{ChunkRequest, TileChoice};
 pub use options::*;
 pub use repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
+pub use recompress::{LINEAGE, Recompressed, Terms, recompress_file};

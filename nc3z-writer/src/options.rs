@@ -2,6 +2,8 @@
 
 use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
 use nc3z_format::tile::Edge;
+use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Bytes of a tile before compression (`fast` and `default`).
 pub const DEFAULT_TILE_LEN: u64 = 1 << 20;
@@ -51,6 +53,8 @@ pub struct WriterOptions {
     pub(crate) verify: bool,
     pub(crate) force: bool,
     pub(crate) layouts: LayoutOptions,
+    /// What the archive came from, for its metadata.
+    pub(crate) lineage: Vec<Value>,
 }
 
 impl Default for WriterOptions {
@@ -62,6 +66,7 @@ impl Default for WriterOptions {
             verify: true,
             force: false,
             layouts: LayoutOptions::default(),
+            lineage: Vec::new(),
         }
     }
 }
@@ -130,6 +135,18 @@ impl WriterOptions {
     pub fn with_edge(mut self, edge: Edge) -> Self {
         self.layouts.edge = edge;
         self
+    }
+
+    /// What the archive came from, oldest first.
+    pub(crate) fn with_lineage(mut self, entries: Vec<Value>) -> Self {
+        self.lineage = entries;
+        self
+    }
+
+    /// Keys of the metadata beside writer, options and chains.
+    pub(crate) fn extra(&self) -> BTreeMap<String, Value> {
+        let lineage = Some(self.lineage.clone()).filter(|l| !l.is_empty());
+        lineage.map(|l| (crate::recompress::LINEAGE.to_owned(), Value::Array(l))).into_iter().collect()
     }
 
     /// Bytes of a tile of elements of this size: text and bytes get larger ones.

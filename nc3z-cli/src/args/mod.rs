@@ -3,14 +3,18 @@
 mod archive;
 mod layout;
 mod repair;
+mod encode;
 mod hash;
+mod recompress;
 mod report;
 mod restore;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, PresetArg};
 pub(crate) use repair::RepairArgs;
+pub(crate) use encode::EncodeArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use recompress::RecompressArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use verify::VerifyArgs;
@@ -66,6 +70,16 @@ The archive is read back and compared with the source, byte by byte, before succ
   nc3z restore tas.nc.nc3z            writes tas.nc
   nc3z restore tas.nc.nc3z -o - | md5sum")]
     Restore(RestoreArgs),
+    /// Write archives anew with another preset or other tiles, proven to hold the same bytes.
+    #[command(after_help = "Examples:
+  nc3z recompress --preset max tas.nc.nc3z            in place
+  nc3z recompress --preset max --if-smaller -r data/  a tree, where it pays
+  nc3z recompress --block-size 256KiB tas.nc.nc3z -o quick.nc3z
+
+The new archive is rebuilt and compared with what the old one holds, byte by byte, before it replaces anything. It keeps mode and
+modification time, and notes in its metadata what it came from (`nc3z info`). Options that are not given are not taken over from
+the old archive.")]
+    Recompress(RecompressArgs),
     /// Compute digests of content and bytes, or check them.
     #[command(after_help = "Examples:
   nc3z hash tas.nc tas.nc.nc3z        the same content digest twice

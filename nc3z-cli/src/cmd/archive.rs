@@ -1,7 +1,7 @@
 //! `nc3z archive`.
 
 use super::targets::{self, Job, Naming};
-use crate::args::{ArchiveArgs, EdgeArg, PresetArg};
+use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::{report_error, text};
@@ -47,7 +47,7 @@ fn run_jobs(jobs: &[Job], args: &ArchiveArgs, options: &WriterOptions) -> Result
     }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let workers = if args.threads == 0 { cores } else { args.threads }.min(jobs.len());
-    let options = options.clone().with_memory(args.memory / workers.max(1) as u64);
+    let options = options.clone().with_memory(args.encode.memory / workers.max(1) as u64);
     let next = AtomicUsize::new(0);
     let work = || {
         super::with_threads(1, || {
@@ -72,16 +72,17 @@ fn fail(path: &Path, error: &anyhow::Error) -> Exit {
 }
 
 fn options(args: &ArchiveArgs) -> WriterOptions {
+    encode_options(&args.encode).with_verify(!args.no_verify).with_force(args.force)
+}
+
+/// What all commands that write archives share.
+pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let preset = match args.preset {
         PresetArg::Fast => Preset::Fast,
         PresetArg::Default => Preset::Default,
         PresetArg::Max => Preset::Max,
     };
-    let mut options = WriterOptions::default()
-        .with_preset(preset)
-        .with_memory(args.memory)
-        .with_verify(!args.no_verify)
-        .with_force(args.force);
+    let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
     if let Some(len) = args.block_size {
         options = options.with_tile_len(len);
     }

@@ -321,6 +321,9 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     fact("writer", text::safe(&metadata.writer));
     let options = metadata.options.iter().map(|(k, v)| format!("{}={}", text::safe(k), text::safe(v)));
     fact("options", options.collect::<Vec<_>>().join(" "));
+    for entry in lineage(archive) {
+        fact("came from", lineage_words(entry));
+    }
     fact("generation", archive.trailer().generation.to_string());
     for (bit, words) in
         [(forever::REQUIRED_LOSSY, "values are lossy"), (forever::REQUIRED_LOST, "holds lost tiles")]
@@ -332,6 +335,21 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     if archive.torn_tail() > 0 {
         fact("torn tail", format!("{} of a commit that did not finish", exact(archive.torn_tail())));
     }
+}
+
+/// What `recompress` noted of the archives before this one, oldest first. It is the metadata's word, checked by nobody.
+fn lineage(archive: &Archive) -> &[Value] {
+    archive.metadata().extra.get(nc3z_writer::LINEAGE).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn lineage_words(entry: &Value) -> String {
+    let word = |key: &str| text::safe(entry[key].as_str().unwrap_or("unknown"));
+    let options = entry["options"].as_object().into_iter().flatten();
+    let options =
+        options.map(|(k, v)| format!(", {}={}", text::safe(k), text::safe(v.as_str().unwrap_or("?"))));
+    let options: String = options.collect();
+    let bytes = entry["archive_bytes"].as_u64().map_or_else(|| "unknown size".to_owned(), exact);
+    format!("an archive by {}{options}; {bytes}, SHA-256 {}", word("writer"), word("archive_sha256"))
 }
 
 /// What only archives have, for programs.
@@ -354,7 +372,8 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("sha256", &sha256.into())?;
     json.field("digest_state", &state.into())?;
     json.field("writer", &text::safe(&metadata.writer).into())?;
-    json.field("options", &json!(metadata.options))?;
+    json.field("options", &text::safe_json(json!(metadata.options)))?;
+    json.field("lineage", &text::safe_json(lineage(archive).into()))?;
     json.field("minor_version", &archive.superblock().minor.into())?;
     json.field("generation", &trailer.generation.into())?;
     json.field("lossy", &(trailer.required & forever::REQUIRED_LOSSY != 0).into())?;

@@ -7,6 +7,7 @@ pub(crate) mod layout;
 mod place;
 pub(crate) mod repair;
 mod many;
+pub(crate) mod recompress;
 pub(crate) mod restore;
 mod targets;
 pub(crate) mod verify;

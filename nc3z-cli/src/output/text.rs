@@ -1,5 +1,6 @@
 //! Units, and names from files made safe for a terminal.
 
+use serde_json::Value;
 use std::fmt::Write as _;
 
 /// A size in binary units, as `ls -h` prints them: `12.3 MiB`.
@@ -45,6 +46,16 @@ pub(crate) fn name(bytes: &[u8]) -> String {
 /// Text that came from a file by way of a message, with control characters escaped; line breaks too.
 pub(crate) fn safe(text: &str) -> String {
     name(text.as_bytes())
+}
+
+/// A value from a file, its strings and keys made safe.
+pub(crate) fn safe_json(value: Value) -> Value {
+    match value {
+        Value::String(s) => Value::String(safe(&s)),
+        Value::Array(items) => items.into_iter().map(safe_json).collect(),
+        Value::Object(map) => map.into_iter().map(|(k, v)| (safe(&k), safe_json(v))).collect(),
+        other => other,
+    }
 }
 
 /// What a terminal would obey, hide, or use to reorder its neighbours, in place of showing it.

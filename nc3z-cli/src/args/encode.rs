@@ -1,0 +1,34 @@
+//! Arguments of every command that writes archives: how tiles are cut and encoded.
+
+use super::layout::{LayoutArg, parse_chunks, parse_layout};
+use super::{EdgeArg, PresetArg, parse_size};
+use clap::Args;
+use nc3z_writer::ChunkRequest;
+
+/// How an archive is made.
+#[derive(Debug, Args)]
+pub(crate) struct EncodeArgs {
+    /// Trade size against time.
+    #[arg(long, value_enum, default_value_t = PresetArg::Default)]
+    pub(crate) preset: PresetArg,
+    /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max].
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    pub(crate) block_size: Option<u64>,
+    /// Chunk lengths by dimension, for all variables that have the dimensions named (`time=1,lat=90`) or for one
+    /// (`tas:time=1,lat=90`); dimensions not named take their whole length. May be repeated: the last that applies to a variable
+    /// counts, one that names it goes first. A backslash takes `:`, `,` or `=` into a name.
+    #[arg(long, value_parser = parse_chunks, value_name = "[VAR:]DIM=LENGTH,...")]
+    pub(crate) chunk: Vec<ChunkRequest>,
+    /// How variables without --chunk are cut into tiles, all (`auto`) or one (`tas=series`): linear, runs of the array; auto,
+    /// chunks where they make maps and time series much cheaper to read; chunked, such chunks everywhere; series, long in time;
+    /// map, whole maps. May be repeated [default: linear].
+    #[arg(long, value_parser = parse_layout, value_name = "[VAR=]LAYOUT")]
+    pub(crate) layout: Vec<LayoutArg>,
+    /// What chunks at the upper edges hold: only what is in the array, or the full chunk shape, as in Zarr and HDF5, filled up
+    /// with the variable's fill value.
+    #[arg(long, value_enum, default_value_t = EdgeArg::Clip)]
+    pub(crate) edge: EdgeArg,
+    /// Memory for buffers. The archive does not depend on it.
+    #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
+    pub(crate) memory: u64,
+}

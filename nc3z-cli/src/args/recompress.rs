@@ -1,0 +1,36 @@
+//! Arguments of `recompress`.
+
+use super::{EncodeArgs, parse_threads};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `recompress`.
+#[derive(Debug, Args)]
+pub(crate) struct RecompressArgs {
+    /// Archives (or directories with --recursive).
+    #[arg(required = true)]
+    pub(crate) archives: Vec<PathBuf>,
+    /// Output file, or a directory where there are several archives. Default: the archive itself is replaced.
+    #[arg(short, long)]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) encode: EncodeArgs,
+    /// Keep the old archive unless the new one is smaller.
+    #[arg(long)]
+    pub(crate) if_smaller: bool,
+    /// Do all but the last step: tell what would be gained.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Replace an archive though it has earlier generations or a torn tail, which the new one does not keep.
+    #[arg(long)]
+    pub(crate) drop_history: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    /// Go into directories, taking every .nc3z in them.
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Overwrite existing outputs of -o.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}

@@ -1,0 +1,104 @@
+//! `nc3z recompress`.
+
+use super::targets::{self, Job, Naming};
+use super::{archive, many};
+use crate::args::RecompressArgs;
+use crate::exit::{Exit, of_error};
+use crate::output::progress::{Progress, interrupted};
+use crate::output::{report_error, text};
+use anyhow::{Result, bail};
+use nc3z_reader::Digest;
+use nc3z_writer::{ErrorKind, Recompressed, Terms, WriterOptions, recompress_file};
+use std::path::{Path, PathBuf};
+
+/// Recompresses all archives; a failure in one does not stop the others.
+pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
+    if args.archives.iter().any(|a| a.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
+        bail!("recompress needs files on both sides; `nc3z restore` and `nc3z archive` take pipes");
+    }
+    let keep = |p: &Path| Ok(p.to_owned());
+    let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
+    let naming = Naming { rename: &keep, wanted: &named };
+    let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;
+    let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
+    for (path, e) in &found.failures {
+        report_error(Some(path), e);
+        failed.push((path.clone(), of_error(e)));
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = if args.threads == 0 { cores } else { args.threads }.min(found.jobs.len()).max(1);
+    let options = archive::encode_options(&args.encode)
+        .with_memory(args.encode.memory / workers as u64)
+        .with_force(args.force);
+    let progress = Progress::new(0, "recompress".to_owned());
+    let work = |job: &Job| run_one(job, args, &options, &progress);
+    many::in_order(&found.jobs, args.threads, work, |job, done| {
+        match done {
+            Ok(done) => report(job, args, &done),
+            Err(e) => {
+                report_error(Some(&job.input), &e);
+                failed.push((job.input.clone(), exit_of(&e)));
+            }
+        }
+        Ok(())
+    })?;
+    if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
+        eprintln!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
+        failed.iter().for_each(|(path, _)| eprintln!("  {}", text::safe(&path.to_string_lossy())));
+    }
+    Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
+}
+
+/// Unlike for `archive`, what is read here is an archive, and may be corrupt.
+fn exit_of(e: &anyhow::Error) -> Exit {
+    match e.downcast_ref::<nc3z_writer::Error>().map(nc3z_writer::Error::kind) {
+        Some(ErrorKind::Read(e)) if e.is_corrupt() => Exit::Corrupt,
+        _ => of_error(e),
+    }
+}
+
+fn run_one(
+    job: &Job,
+    args: &RecompressArgs,
+    options: &WriterOptions,
+    progress: &Progress,
+) -> Result<Recompressed> {
+    if interrupted() {
+        return Err(nc3z_reader::Error::interrupted().into());
+    }
+    // A dry run makes no directories: it works beside the archive.
+    let output = args.output.as_ref().filter(|_| !args.dry_run).map(|_| job.output.as_path());
+    output.map_or(Ok(()), super::create_parent)?;
+    // Written once, proven once.
+    progress.extend(super::open_archive(&job.input, false)?.original_len().saturating_mul(2));
+    let drop_history = args.drop_history || args.output.is_some();
+    let terms = Terms { if_smaller: args.if_smaller, dry_run: args.dry_run, drop_history };
+    Ok(recompress_file(&job.input, output, options, terms, progress)?)
+}
+
+fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
+    let name = |p: &Path| text::safe(&p.to_string_lossy());
+    let dropped = done.dropped.iter().map(|what| format!("{what}: not kept"));
+    for warning in done.warnings.iter().cloned().chain(dropped) {
+        eprintln!("nc3z: warning: {}: {}", name(&job.input), text::safe(&warning));
+    }
+    let digest = match done.recorded {
+        Digest::Sha256(_) => "proven, SHA-256 as recorded",
+        Digest::None => "proven, SHA-256 now recorded (none was)",
+        Digest::Stale => "proven, SHA-256 now recorded (it was stale)",
+    };
+    let what = match (done.written, args.dry_run) {
+        (true, _) => "",
+        (false, true) => "; nothing was written (--dry-run)",
+        (false, false) => "; the old one is kept (--if-smaller)",
+    };
+    let to = if args.output.is_some() { format!(" -> {}", name(&job.output)) } else { String::new() };
+    eprintln!(
+        "{}{to}  {} -> {} of {} ({}x), {digest}{what}",
+        name(&job.input),
+        text::size(done.old_len),
+        text::size(done.stored_len),
+        text::size(done.original_len),
+        text::ratio(done.original_len, done.stored_len),
+    );
+}

@@ -1,0 +1,177 @@
+//! Another archive of what an archive holds: other preset or tiles, proven byte by byte, put in its place only then.
+//!
+//! The old archive is the byte source ([`OriginalSource`]): nothing is restored to disk on the way.
+
+use crate::archive::{check_unchanged, prove, write_unsealed};
+use crate::atomic::{AtomicFile, is_same_file};
+use crate::error::{Error, ErrorKind, Result};
+use crate::options::WriterOptions;
+use crate::partition::Partition;
+use nc3z_format::Error as FormatError;
+use nc3z_format::Limits;
+use nc3z_format::archive::forever::REQUIRED_LOST;
+use nc3z_reader::source::{FileSource, OriginalSource, SharedSource};
+use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The key of the metadata under which an archive keeps what it came from, oldest first.
+pub const LINEAGE: &str = "lineage";
+
+/// When the new archive takes its place.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Terms {
+    /// Only if it is smaller than the old one.
+    pub if_smaller: bool,
+    /// Never: all is done but the last step.
+    pub dry_run: bool,
+    /// Though the old archive has earlier generations, or bytes behind its last trailer, that the new one does not keep.
+    pub drop_history: bool,
+}
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recompressed {
+    /// Bytes of the classic file.
+    pub original_len: u64,
+    /// Bytes of the old archive.
+    pub old_len: u64,
+    /// Bytes of the new archive.
+    pub stored_len: u64,
+    /// SHA-256 of the classic file, computed from the new archive.
+    pub sha256: [u8; 32],
+    /// What the old archive had on record of it.
+    pub recorded: Digest,
+    /// True where the new archive is in place; false where the terms kept it away.
+    pub written: bool,
+    /// What the new archive does not keep of the old one.
+    pub dropped: Vec<String>,
+    /// What of the options could not be done.
+    pub warnings: Vec<String>,
+}
+
+/// Writes the content of the archive at `input` as a new archive at `output`, or in place of `input` where there is none.
+///
+/// The new archive is rebuilt and compared with what the old one holds, byte by byte, whatever [`WriterOptions::with_verify`] says; the
+/// SHA-256 must be the one on record, if there is one. It has the mode and the modification time of the old archive.
+///
+/// # Errors
+/// The input is no archive, is damaged, or changed meanwhile; it has history and the terms do not drop it; the output exists or cannot be
+/// written; the proof failed; the monitor cancelled. Nothing has then changed on disk.
+pub fn recompress_file(
+    input: &Path,
+    output: Option<&Path>,
+    options: &WriterOptions,
+    terms: Terms,
+    monitor: &dyn Monitor,
+) -> Result<Recompressed> {
+    let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(input), e));
+    let file = File::open(input).map_err(|e| read("open", e))?;
+    let before = file.metadata().map_err(|e| read("read the length of", e))?;
+    if output.is_some_and(|o| is_same_file(&before, o)) {
+        return Err(ErrorKind::SameFile(input.to_owned()).into());
+    }
+    // By position: an archive that another process cuts short gives an error and no signal.
+    let source = Arc::new(FileSource::from_file(file, input)?);
+    let shared: SharedSource = source.clone();
+    let archive = Archive::from_source(shared, &OpenOptions::default())?;
+    let mut dropped = history(&archive);
+    if output.is_none() && !dropped.is_empty() && !terms.drop_history {
+        return Err(ErrorKind::History { path: input.to_owned(), what: dropped.join(", and ") }.into());
+    }
+    let required = archive.trailer().required;
+    if required & REQUIRED_LOST != 0 {
+        let what = "an archive that holds lost tiles; its original cannot be rebuilt";
+        return Err(FormatError::unsupported("trailer", archive.trailer_offset(), what).into());
+    }
+    let options = options.clone().with_lineage(lineage(&archive, &source, monitor)?);
+    // Through links: it is the file that is replaced, not a link to it.
+    let resolved = input.canonicalize().map_err(|e| read("find", e))?;
+    let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
+    let original: SharedSource = Arc::new(OriginalSource::new(archive.clone()));
+    let classic = ClassicFile::from_source(original, &Limits::default())?;
+    let partition = Partition::new(classic.header(), classic.layout(), &options)?;
+    let warnings = partition.warnings.clone();
+    let mut unsealed = write_unsealed(&classic, partition, &target, &options, monitor)?;
+    unsealed.trailer.required |= required;
+    let sha256 = prove(&classic, &target, &unsealed, input, monitor)?;
+    archive.check_recorded(&sha256)?;
+    check_unchanged(source.file(), &before, input)?;
+    let stored_len = unsealed.trailer.archive_len;
+    (&mut target.file())
+        .write_all(&unsealed.seal(Some(sha256)))
+        .map_err(|e| Error::io("write", target.target(), e))?;
+    Archive::open(target.temporary_path())?;
+    if monitor.is_cancelled() {
+        return Err(ErrorKind::Interrupted.into());
+    }
+    let written = !(terms.dry_run || (terms.if_smaller && stored_len >= before.len()));
+    if written {
+        if output.is_none() {
+            keep_owner(target.file(), &before);
+            // The name must still lead to the file that was read: what took its place is not ours to replace.
+            if !is_same_file(&before, input) {
+                let what = "another file took its name".to_owned();
+                return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
+            }
+        }
+        target.commit(Some(&before))?;
+    } else {
+        dropped.clear();
+    }
+    let (original_len, recorded) = (archive.original_len(), archive.digest());
+    Ok(Recompressed { original_len, old_len: before.len(), stored_len, sha256, recorded, written, dropped, warnings })
+}
+
+/// What of the old archive a new one does not keep.
+fn history(archive: &Archive) -> Vec<String> {
+    let mut found = Vec::new();
+    let earlier = archive.trailer().generation.saturating_sub(1);
+    if earlier > 0 {
+        found.push(format!("{earlier} earlier generation{}", if earlier == 1 { "" } else { "s" }));
+    }
+    if archive.torn_tail() > 0 {
+        let (bytes, at) = (archive.torn_tail(), archive.trailer().archive_len);
+        found.push(format!(
+            "{bytes} bytes behind its last trailer, from byte {at} (a commit that did not finish)"
+        ));
+    }
+    found
+}
+
+/// The old archive's lineage and, as its last entry, the old archive itself. No names and no dates: the same input gives the same bytes,
+/// and a name may tell more than its owner meant to.
+fn lineage(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Result<Vec<Value>> {
+    let metadata = archive.metadata();
+    let mut entries = match metadata.extra.get(LINEAGE) {
+        Some(Value::Array(entries)) => entries.clone(),
+        _ => Vec::new(),
+    };
+    let state = match archive.digest() {
+        Digest::Sha256(_) => "valid",
+        Digest::None => "none",
+        Digest::Stale => "stale",
+    };
+    let sha256 = crate::archive::hash(source, monitor)?;
+    entries.push(json!({
+        "archive_bytes": archive.stored_len(),
+        "archive_sha256": sha256.iter().fold(String::new(), |s, b| format!("{s}{b:02x}")),
+        "digest_state": state,
+        "generation": archive.trailer().generation,
+        "options": metadata.options,
+        "writer": metadata.writer,
+    }));
+    Ok(entries)
+}
+
+/// As far as the system lets us: root keeps files their owners', others own what they replace.
+fn keep_owner(file: &File, like: &std::fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    if fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
+        // Not ours to give away; the group may still be.
+        let _ = fchown(file, None, Some(like.gid()));
+    }
+}

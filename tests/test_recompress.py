@@ -1,0 +1,261 @@
+"""`nc3z recompress`: another archive of the same bytes, or the old one untouched."""
+
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+from common import CLASSIC, ROOT, Case, finish, good_files, interrupt, nc3z, sha256, start, synthetic, wait_for
+
+SEED = 20_261_121
+SMALL = 2 << 20
+
+
+def info(path):
+    return json.loads(nc3z("info", "--json", path).stdout)
+
+
+class Exact(Case):
+    def test_every_file_through_every_preset_and_tile_length(self):
+        """From one kind of archive to the next, and the original out of the last."""
+        steps = (("--preset", "fast"), ("--preset", "max", "--block-size", "64KiB"), ("--block-size", "1000"), ())
+        for path in self.need([p for p in good_files() if p.stat().st_size <= SMALL], "classic files"):
+            with self.subTest(path.name):
+                archive, back = self.dir / "a.nc3z", self.dir / "back"
+                self.ok(nc3z("archive", "--force", path, "-o", archive))
+                content = json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"]
+                for step in steps:
+                    self.ok(nc3z("recompress", *step, archive))
+                    self.assertEqual(json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"], content)
+                self.ok(nc3z("verify", archive, "--against", path))
+                self.ok(nc3z("restore", "--force", archive, "-o", back))
+                self.assertEqual(sha256(back), sha256(path))
+                self.assertEqual(self.names(), ["a.nc3z", "back"])
+
+    def test_same_blocks_as_from_the_original(self):
+        """Only the metadata tells a recompressed archive from a fresh one: all before the sections is the same."""
+        for name in ("numeric.nc", "record_padding.nc", "etopo120.cdf", "streaming_partial.nc", "overlapping.nc"):
+            with self.subTest(name):
+                fresh, again = self.dir / "fresh.nc3z", self.dir / "again.nc3z"
+                self.ok(nc3z("archive", "--force", "--preset", "max", CLASSIC / name, "-o", fresh))
+                self.ok(nc3z("archive", "--force", "--preset", "fast", CLASSIC / name, "-o", again))
+                self.ok(nc3z("recompress", "--preset", "max", again))
+                fresh, again = fresh.read_bytes(), again.read_bytes()
+                end = struct.unpack("<Q", fresh[-80:-72])[0]
+                self.assertEqual(end, struct.unpack("<Q", again[-80:-72])[0])
+                self.assertEqual(fresh[:end], again[:end])
+
+    def test_threads_and_memory_do_not_matter(self):
+        source = synthetic(self.dir / "s.nc", 8)
+        self.ok(nc3z("archive", source))
+        outputs = []
+        for options in (("--threads", "1"), ("--threads", "4", "--memory", "40MiB")):
+            self.ok(nc3z("recompress", "--preset", "fast", *options, "s.nc.nc3z", "-o", f"{len(outputs)}.nc3z", cwd=self.dir))
+            outputs.append((self.dir / f"{len(outputs)}.nc3z").read_bytes())
+        self.assertEqual(outputs[0], outputs[1])
+
+    def test_archives_of_other_writers(self):
+        """Raw heads, late chains, chunks and missing digests, as the reference producer makes them."""
+        make = [sys.executable, ROOT / "spec/reference/make_test_archive.py"]
+        kinds = ((["--chunk", "padded", "--tile", "400"], "proven, SHA-256 as recorded"),
+                 (["--digest", "0"], "none was"), (["--digest", "2"], "it was stale"))
+        for name in ("record_padding.nc", "all_types_cdf5.nc", "numeric.nc"):
+            for options, words in kinds:
+                with self.subTest(name, options=options):
+                    archive = self.dir / "made.nc3z"
+                    subprocess.run([*make, CLASSIC / name, "-o", archive, *options], check=True, capture_output=True)
+                    self.assertIn(words, self.ok(nc3z("recompress", archive)).stderr)
+                    self.ok(nc3z("verify", archive, "--against", CLASSIC / name))
+                    row = info(archive)
+                    self.assertEqual((row["digest_state"], row["sha256"]), ("valid", sha256(CLASSIC / name)))
+
+
+class Files(Case):
+    def setUp(self):
+        super().setUp()
+        self.source = shutil.copy(CLASSIC / "numeric.nc", self.dir)
+        self.archive = self.dir / "numeric.nc.nc3z"
+        self.ok(nc3z("archive", "--preset", "fast", "--remove-source", self.source))
+
+    def test_mode_and_time_are_kept(self):
+        os.chmod(self.archive, 0o640)
+        os.utime(self.archive, (1_000_000_000, 1_000_000_000))
+        inode = self.archive.stat().st_ino
+        self.ok(nc3z("recompress", self.archive))
+        now = self.archive.stat()
+        self.assertNotEqual(now.st_ino, inode)
+        self.assertEqual((now.st_mode & 0o777, now.st_mtime), (0o640, 1_000_000_000))
+        self.ok(nc3z("recompress", self.archive, "-o", self.dir / "other"))
+        self.assertEqual((self.dir / "other").stat().st_mtime, 1_000_000_000)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root")
+    def test_owner_is_kept(self):
+        os.chown(self.archive, 1234, 2345)
+        self.ok(nc3z("recompress", self.archive))
+        self.assertEqual((self.archive.stat().st_uid, self.archive.stat().st_gid), (1234, 2345))
+
+    def test_link_stays_a_link(self):
+        (self.dir / "sub").mkdir()
+        os.rename(self.archive, self.dir / "sub/real.nc3z")
+        self.archive.symlink_to("sub/real.nc3z")
+        before = sha256(self.archive)
+        self.ok(nc3z("recompress", "--preset", "max", self.archive))
+        self.assertTrue(self.archive.is_symlink())
+        self.assertNotEqual(sha256(self.dir / "sub/real.nc3z"), before)
+        self.assertEqual(self.names(self.dir / "sub"), ["real.nc3z"])
+
+    def test_terms(self):
+        before = self.archive.read_bytes()
+        done = self.ok(nc3z("recompress", "--dry-run", "--preset", "max", self.archive))
+        self.assertIn("nothing was written", done.stderr)
+        done = self.ok(nc3z("recompress", "--dry-run", self.archive, "-o", self.dir / "no/such/x"))
+        self.assertEqual((self.archive.read_bytes(), self.names()), (before, ["numeric.nc.nc3z"]))
+        done = self.ok(nc3z("recompress", "--if-smaller", "--block-size", "64", self.archive))
+        self.assertIn("the old one is kept", done.stderr)
+        self.assertEqual((self.archive.read_bytes(), self.names()), (before, ["numeric.nc.nc3z"]))
+        self.ok(nc3z("recompress", "--if-smaller", "--preset", "max", self.archive))
+        self.assertLess(self.archive.stat().st_size, len(before))
+
+    def test_outputs(self):
+        before = self.archive.read_bytes()
+        (self.dir / "precious").write_bytes(b"precious")
+        self.fails(nc3z("recompress", self.archive, "-o", self.dir / "precious"), 1, "exists")
+        self.assertEqual((self.dir / "precious").read_bytes(), b"precious")
+        self.ok(nc3z("recompress", "--force", self.archive, "-o", self.dir / "precious"))
+        self.fails(nc3z("recompress", "--force", self.archive, "-o", self.archive), 1, "same file")
+        self.fails(nc3z("recompress", "-", stdin=subprocess.DEVNULL), 1, "files on both sides")
+        self.fails(nc3z("recompress", CLASSIC / "numeric.nc", "-o", self.dir / "x"))
+        self.assertEqual(self.archive.read_bytes(), before)
+        self.assertEqual(self.names(), ["numeric.nc.nc3z", "precious"])
+
+    def test_tree(self):
+        (self.dir / "tree/sub").mkdir(parents=True)
+        for name in ("a.nc3z", "sub/b.nc3z", "sub/broken.nc3z"):
+            shutil.copy(self.archive, self.dir / "tree" / name)
+        os.truncate(self.dir / "tree/sub/broken.nc3z", 700)
+        (self.dir / "tree/sub/notes.txt").write_text("left alone")
+        done = self.fails(nc3z("recompress", "-r", "tree", cwd=self.dir), 3)
+        self.assertEqual(done.stderr.splitlines()[-2:], ["nc3z: 1 of 3 archives failed:", "  tree/sub/broken.nc3z"])
+        for name in ("a.nc3z", "sub/b.nc3z"):
+            self.assertEqual(len(info(self.dir / "tree" / name)["lineage"]), 1)
+        self.assertEqual((self.dir / "tree/sub/broken.nc3z").stat().st_size, 700)
+
+    def test_lineage(self):
+        digests = []
+        for preset in ("default", "max"):
+            digests.append((self.archive.stat().st_size, sha256(self.archive)))
+            self.ok(nc3z("recompress", "--preset", preset, self.archive))
+        row = info(self.archive)
+        self.assertEqual([(e["archive_bytes"], e["archive_sha256"]) for e in row["lineage"]], digests)
+        self.assertEqual([e["options"]["preset"] for e in row["lineage"]], ["fast", "default"])
+        self.assertEqual(row["options"]["preset"], "max")
+        words = self.ok(nc3z("info", self.archive)).stdout.decode()
+        self.assertEqual(words.count("came from"), 2)
+        self.assertNotIn("numeric", json.dumps(row["lineage"]))
+
+    def test_torn_tail(self):
+        whole = self.archive.read_bytes()
+        self.archive.write_bytes(whole + bytes(8) + b"\xb1NCb a commit that did not finish")
+        self.fails(nc3z("recompress", self.archive), 1, "behind its last trailer.*--drop-history")
+        done = self.ok(nc3z("recompress", self.archive, "-o", self.dir / "clean.nc3z"))
+        self.assertIn("not kept", done.stderr)
+        self.ok(nc3z("verify", self.dir / "clean.nc3z", "--against", CLASSIC / "numeric.nc"))
+        self.ok(nc3z("recompress", "--drop-history", self.archive))
+        self.ok(nc3z("verify", self.archive, "--against", CLASSIC / "numeric.nc"))
+
+
+class Faults(Case):
+    """Whatever happens, the archive under the name is a whole one, and nothing is left beside it."""
+
+    def setUp(self):
+        super().setUp()
+        source = synthetic(self.dir / "s.nc", 12)
+        self.digest = sha256(source)
+        self.archive = self.dir / "s.nc.nc3z"
+        self.ok(nc3z("archive", "--preset", "fast", "--remove-source", source))
+        self.before = self.archive.read_bytes()
+
+    def test_damaged_archives_stay_as_they_are(self):
+        pick = random.Random(SEED)
+        for _ in range(20):
+            bad = bytearray(self.before)
+            at = pick.randrange(160, len(bad) - 128)
+            bad[at] ^= 1 << pick.randrange(8)
+            self.archive.write_bytes(bad)
+            with self.subTest(at=at):
+                done = nc3z("recompress", self.archive)
+                if done.returncode == 0:
+                    # A spare copy or an unused byte was hit.
+                    self.ok(nc3z("restore", self.archive, "-o", self.dir / "back"))
+                    self.assertEqual(sha256(self.dir / "back"), self.digest)
+                    (self.dir / "back").unlink()
+                else:
+                    self.fails(done, 3)
+                    self.assertEqual(self.archive.read_bytes(), bytes(bad))
+                self.assertEqual(self.names(), ["s.nc.nc3z"])
+
+    def test_wrong_digest_on_record(self):
+        """Sound tiles of another file: every checksum holds, but the record says that they are not the original."""
+        import zlib
+
+        raw = bytearray(self.before)
+        offset = len(raw) - 128
+        raw[offset + 80] ^= 1
+        raw[offset + 120:offset + 124] = struct.pack("<I", zlib.crc32(raw[16:24] + struct.pack("<Q", offset) + raw[offset:offset + 120]))
+        self.archive.write_bytes(raw)
+        self.fails(nc3z("recompress", self.archive), 3, "SHA-256|digest")
+        self.assertEqual((self.archive.read_bytes(), self.names()), (bytes(raw), ["s.nc.nc3z"]))
+
+    def test_interrupted(self):
+        for trial in range(5):
+            process = start("recompress", "--preset", "max", self.archive)
+            self.assertTrue(wait_for(lambda: len(self.names()) > 1 or process.poll() is not None))
+            time.sleep(0.02 * trial)
+            interrupt(process)
+            code, err = finish(process)
+            self.assertEqual(code, 130, err)
+            self.assertEqual((self.archive.read_bytes(), self.names()), (self.before, ["s.nc.nc3z"]))
+
+    def test_killed(self):
+        pick = random.Random(SEED + 1)
+        for _ in range(12):
+            process = start("recompress", "--preset", "default", self.archive)
+            time.sleep(pick.uniform(0.01, 0.6))
+            process.kill()
+            finish(process)
+            for name in self.names():
+                if name != "s.nc.nc3z":
+                    self.assertTrue(name.startswith(".") and name.endswith(".nc3z-tmp"), name)
+                    (self.dir / name).unlink()
+        self.ok(nc3z("restore", self.archive, "-o", self.dir / "back"))
+        self.assertEqual(sha256(self.dir / "back"), self.digest)
+
+    def test_changed_meanwhile(self):
+        """Bytes are appended while it is read: the archive that grew is not replaced."""
+        process = start("recompress", "--preset", "max", self.archive)
+        self.assertTrue(wait_for(lambda: len(self.names()) > 1))
+        with open(self.archive, "ab") as f:
+            f.write(b"an appended generation")
+        code, err = finish(process)
+        self.assertEqual(code, 1, err)
+        self.assertRegex(err, "changed")
+        self.assertEqual((self.archive.read_bytes(), self.names()), (self.before + b"an appended generation", ["s.nc.nc3z"]))
+
+    def test_replaced_meanwhile(self):
+        other = self.dir / "other"
+        other.write_bytes(b"something else")
+        process = start("recompress", "--preset", "max", self.archive)
+        self.assertTrue(wait_for(lambda: len(self.names()) > 2))
+        os.replace(other, self.archive)
+        code, err = finish(process)
+        self.assertEqual(code, 1, err)
+        self.assertEqual((self.archive.read_bytes(), self.names()), (b"something else", ["s.nc.nc3z"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
