@@ -3,6 +3,7 @@
 mod args;
 mod cmd;
 mod exit;
+mod manifest;
 mod output;
 
 use args::{Cli, Command};

@@ -24,6 +24,15 @@ pub(crate) enum EdgeArg {
     Pad,
 }
 
+/// Which manifest to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ManifestArg {
+    /// SHA256SUMS in the output directory, or in each directory given.
+    Sha256,
+    /// A BagIt 1.0 bag.
+    Bagit,
+}
+
 /// Arguments of `archive`.
 #[derive(Debug, Args)]
 pub(crate) struct ArchiveArgs {
@@ -41,6 +50,9 @@ pub(crate) struct ArchiveArgs {
     /// Go into directories, archiving every classic file in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
+    /// Write a manifest of the tree: SHA256SUMS for `sha256sum -c`, or a BagIt bag (at -o, archives under data/).
+    #[arg(long, value_enum, value_name = "KIND", requires = "recursive")]
+    pub(crate) manifest: Option<ManifestArg>,
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,

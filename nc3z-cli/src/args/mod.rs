@@ -10,8 +10,8 @@ mod report;
 mod restore;
 mod verify;
 
-pub(crate) use archive::{ArchiveArgs, EdgeArg, PresetArg};
 pub(crate) use repair::RepairArgs;
+pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use encode::EncodeArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use recompress::RecompressArgs;

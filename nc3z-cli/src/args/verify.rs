@@ -7,8 +7,8 @@ use std::path::PathBuf;
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Archives (or directories with --recursive).
-    #[arg(required = true)]
+    /// Archives (or directories with --recursive); with --manifest, the directory it is of [default: the manifest's own].
+    #[arg(required_unless_present = "manifest")]
     pub(crate) archives: Vec<PathBuf>,
     /// Also decode everything and rebuild the original's SHA-256.
     #[arg(long)]
@@ -19,6 +19,15 @@ pub(crate) struct VerifyArgs {
     /// Go into directories, checking every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
+    /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log.
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "deep", "recursive"])]
+    pub(crate) manifest: Option<PathBuf>,
+    /// The fixity log [default: the manifest's name with .fixity.jsonl behind it].
+    #[arg(long, value_name = "PATH", requires = "manifest", conflicts_with = "no_fixity_log")]
+    pub(crate) fixity_log: Option<PathBuf>,
+    /// Write no fixity log.
+    #[arg(long, requires = "manifest")]
+    pub(crate) no_fixity_log: bool,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,5 +1,6 @@
 //! `nc3z archive`.
 
+use super::manifests;
 use super::targets::{self, Job, Naming};
 use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, PresetArg};
 use crate::exit::{Exit, of_error};
@@ -18,9 +19,11 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         return super::with_threads(args.threads, || run_piped(args, &options))?;
     }
+    let manifests = manifests::prepare(args)?;
     let rename = |p: &Path| Ok(targets::archive_name(p));
     let naming = Naming { rename: &rename, wanted: &targets::looks_classic };
-    let found = targets::pair(&args.inputs, args.output.as_deref(), args.recursive, &naming)?;
+    let mut found = targets::pair(&args.inputs, manifests::output(args).as_deref(), args.recursive, &naming)?;
+    found.failures.extend(manifests::refuse_unnameable(args, &mut found.jobs));
     let failures: Vec<(PathBuf, Exit)> =
         found.failures.iter().map(|(path, e)| (path.clone(), fail(path, e))).collect();
     let several = found.jobs.len() + failures.len() > 1;
@@ -30,6 +33,10 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     if several && !failed.is_empty() {
         eprintln!("nc3z: {} of {} files failed:", failed.len(), found.jobs.len() + found.failures.len());
         failed.iter().for_each(|(path, _)| eprintln!("  {}", text::safe(&path.to_string_lossy())));
+    }
+    if let Some(manifests) = manifests.filter(|_| !interrupted()) {
+        let failed = failed.iter().map(|(path, _)| path.as_path()).collect();
+        manifests.write(&found.jobs, &failed, args.threads)?;
     }
     Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
 }

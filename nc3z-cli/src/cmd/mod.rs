@@ -1,11 +1,13 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;
 pub(crate) mod layout;
 mod place;
 pub(crate) mod repair;
+mod manifests;
 mod many;
 pub(crate) mod recompress;
 pub(crate) mod restore;

@@ -24,6 +24,9 @@ const PLACES: usize = 8;
 
 /// Checks all archives; goes on after a bad one.
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
+    if let Some(manifest) = &args.manifest {
+        return super::fixity::run(args, manifest);
+    }
     if args.against.is_some() && args.archives.len() != 1 {
         bail!("--against compares one archive with one original");
     }

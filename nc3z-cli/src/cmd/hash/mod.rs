@@ -9,7 +9,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
-use line::{Line, Subject};
+pub(crate) use line::{Line, Subject, parse, unhex};
 use nc3z_format::classic::Header;
 use nc3z_reader::{Digest, Digests, Wanted};
 use serde_json::{Value, json};

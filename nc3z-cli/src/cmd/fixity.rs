@@ -1,0 +1,186 @@
+//! `nc3z verify --manifest`: the files of a tree against its manifest, and a line in the fixity log.
+
+use super::hash::sha256_of_file;
+use super::many;
+use crate::args::VerifyArgs;
+use crate::exit::{Exit, of_error};
+use crate::manifest::{Entry, bag, fixity, inside, read, sums, unlisted};
+use crate::output::progress::{Progress, interrupted};
+use crate::output::{chain, text};
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Failures that the log names; the count is of all.
+const LOGGED: usize = 1000;
+
+/// What is compared with what.
+struct Plan {
+    manifest: PathBuf,
+    root: PathBuf,
+    is_bag: bool,
+    entries: Vec<Entry>,
+    manifest_sha256: String,
+}
+
+/// One thing that is not as the manifest says.
+struct Failure {
+    name: String,
+    what: String,
+    exit: Exit,
+}
+
+/// Compares, reports, logs.
+pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
+    let plan = plan(args, manifest)?;
+    let progress = Progress::new(0, "verify".to_owned());
+    let mut failures = Vec::new();
+    let mut bytes = 0;
+    many::in_order(
+        &plan.entries,
+        args.threads,
+        |entry| check(&plan.root, entry, &progress),
+        |entry, checked| {
+            match checked {
+                Ok(len) => bytes += len,
+                Err((what, exit)) => failures.push(Failure { name: name(&entry.path), what, exit }),
+            }
+            Ok(())
+        },
+    )?;
+    drop(progress);
+    let unlisted = check_rest(&plan, &mut failures)?;
+    let stopped = failures.iter().any(|f| f.exit == Exit::Interrupted);
+    let report = report(&plan, bytes, &failures, unlisted, stopped);
+    let mut out = std::io::stdout();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        for f in failures.iter().filter(|f| f.exit != Exit::Interrupted) {
+            writeln!(out, "{}: {}", f.name, f.what)?;
+        }
+        writeln!(out, "{}", summary(&plan, bytes, failures.len(), unlisted))?;
+    }
+    out.flush()?;
+    if stopped {
+        return Ok(Exit::Interrupted);
+    }
+    if !args.no_fixity_log {
+        let log = args.fixity_log.clone().unwrap_or_else(|| fixity::log_path(&plan.manifest));
+        fixity::append(&log, &report).context("the files were checked, but the log was not written")?;
+    }
+    Ok(failures.iter().map(|f| f.exit).max().unwrap_or(Exit::Done))
+}
+
+fn name(path: &Path) -> String {
+    text::safe(&path.to_string_lossy())
+}
+
+/// A manifest, or a bag, and the directory it is of: its own unless the user names another.
+fn plan(args: &VerifyArgs, path: &Path) -> Result<Plan> {
+    let dir = match &args.archives[..] {
+        [] => None,
+        [dir] if dir.is_dir() => Some(dir.clone()),
+        _ => bail!("--manifest takes one directory, or none for the manifest's own"),
+    };
+    let manifest = match path {
+        p if p.join(bag::DECLARATION).is_file() => p.join(bag::MANIFEST),
+        p if p.is_dir() => p.join(sums::NAME),
+        p => p.to_owned(),
+    };
+    let own = manifest.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_owned();
+    let is_bag =
+        own.join(bag::DECLARATION).is_file() && manifest.file_name().is_some_and(|n| n == bag::MANIFEST);
+    let bytes = read(&manifest)?;
+    let entries = if is_bag { bag::decode(&bytes, &manifest)? } else { sums::decode(&bytes, &manifest)? };
+    let manifest_sha256 = {
+        use sha2::Digest as _;
+        text::hex(&sha2::Sha256::digest(&bytes))
+    };
+    Ok(Plan { root: dir.unwrap_or(own), manifest, is_bag, entries, manifest_sha256 })
+}
+
+/// The bytes of a file that is as listed; else what is wrong with it.
+fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String, Exit)> {
+    if interrupted() {
+        return Err(("interrupted".to_owned(), Exit::Interrupted));
+    }
+    let path = inside(root, &entry.path).map_err(|what| (what, Exit::Failed))?;
+    let len = path.metadata().map_or(0, |m| m.len());
+    match sha256_of_file(&path, progress) {
+        Ok(found) if found == entry.sha256 => Ok(len),
+        Ok(found) => {
+            let (found, listed) = (text::hex(&found), text::hex(&entry.sha256));
+            Err((format!("changed: SHA-256 is {found}, listed is {listed}"), Exit::Corrupt))
+        }
+        Err(e) => Err((text::safe(&chain(&e)), of_error(&e))),
+    }
+}
+
+/// Files that are not listed, and what else a bag must hold; gives the number of the former. In a bag they are failures.
+fn check_rest(plan: &Plan, failures: &mut Vec<Failure>) -> Result<usize> {
+    if interrupted() {
+        return Ok(0);
+    }
+    let mut fail =
+        |name: String, what: &str| failures.push(Failure { name, what: what.to_owned(), exit: Exit::Failed });
+    let listed: HashSet<&Path> = plan.entries.iter().map(|e| e.path.as_path()).collect();
+    if !plan.is_bag {
+        return Ok(unlisted(&plan.root, &listed)?.len());
+    }
+    let payload = bag::payload(&plan.root)?;
+    let bytes = payload.iter().map(|p| plan.root.join(p).metadata().map_or(0, |m| m.len())).sum();
+    let extra: Vec<_> = payload.iter().filter(|p| !listed.contains(p.as_path())).collect();
+    for path in &extra {
+        fail(name(path), "is not listed");
+    }
+    for wrong in bag::check_tags(&plan.root, (bytes, payload.len() as u64))? {
+        fail(name(&plan.root), &wrong);
+    }
+    let tags = plan.root.join(bag::TAG_MANIFEST);
+    if tags.exists() {
+        let silent = Progress::new(0, String::new());
+        for entry in bag::decode(&read(&tags)?, &tags)? {
+            if let Err((what, exit)) = check(&plan.root, &entry, &silent) {
+                failures.push(Failure { name: name(&entry.path), what, exit });
+            }
+        }
+    }
+    Ok(extra.len())
+}
+
+fn report(plan: &Plan, bytes: u64, failures: &[Failure], unlisted: usize, stopped: bool) -> Value {
+    let rows = failures.iter().take(LOGGED).map(|f| json!({"file": f.name, "what": f.what}));
+    let result = match failures {
+        _ if stopped => "interrupted",
+        [] => "ok",
+        _ => "failed",
+    };
+    json!({
+        "date": fixity::date(SystemTime::now()),
+        "tool": concat!("nc3z ", env!("CARGO_PKG_VERSION")),
+        "kind": if plan.is_bag { "bagit" } else { "sha256sums" },
+        "manifest": plan.manifest.file_name().map(|n| text::safe(&n.to_string_lossy())),
+        "manifest_sha256": plan.manifest_sha256,
+        "files": plan.entries.len(),
+        "bytes": bytes,
+        "failed": failures.len(),
+        "unlisted": unlisted,
+        "result": result,
+        "failures": rows.collect::<Vec<_>>(),
+    })
+}
+
+fn summary(plan: &Plan, bytes: u64, failed: usize, unlisted: usize) -> String {
+    let files = plan.entries.len();
+    let verdict = if failed == 0 { "all as listed".to_owned() } else { format!("{failed} not as listed") };
+    let rest = if unlisted > 0 && !plan.is_bag {
+        format!("; {unlisted} archive{} not listed", if unlisted == 1 { "" } else { "s" })
+    } else {
+        String::new()
+    };
+    format!("{}: {files} files, {}, {verdict}{rest}", name(&plan.manifest), text::size(bytes))
+}

@@ -1,0 +1,118 @@
+//! `nc3z archive --manifest`: the manifest of the archives that were written.
+
+use super::hash::sha256_of_file;
+use super::many;
+use super::targets::Job;
+use crate::args::{ArchiveArgs, ManifestArg};
+use crate::manifest::{Entry, bag, sums};
+use crate::output::progress::Progress;
+use anyhow::{Context, Result, bail};
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+
+/// The manifests that are to be written.
+pub(crate) struct Manifests {
+    kind: ManifestArg,
+    /// Directories that get one each.
+    roots: Vec<PathBuf>,
+}
+
+/// Looks, before anything is archived, at the places where manifests will be: what stands there must be one.
+pub(crate) fn prepare(args: &ArchiveArgs) -> Result<Option<Manifests>> {
+    let Some(kind) = args.manifest else { return Ok(None) };
+    let roots = match (&args.output, kind) {
+        (Some(output), _) => vec![output.clone()],
+        (None, ManifestArg::Bagit) => bail!("a bag needs a directory of its own; name it with -o"),
+        (None, ManifestArg::Sha256) => {
+            if let Some(file) = args.inputs.iter().find(|i| !i.is_dir()) {
+                bail!(
+                    "`{}` is no directory; a manifest is of directories, or of the one at -o",
+                    file.display()
+                );
+            }
+            args.inputs.clone()
+        }
+    };
+    for root in &roots {
+        if root.exists() && !root.is_dir() {
+            bail!("`{}` is no directory; a manifest is of a directory", root.display());
+        }
+        match kind {
+            ManifestArg::Sha256 => sums::existing(root).map(|_| ())?,
+            ManifestArg::Bagit => bag::check_root(root, args.force)?,
+        }
+    }
+    Ok(Some(Manifests { kind, roots }))
+}
+
+/// Where archives go: into the payload, where a bag is made. A directory, however many inputs there are.
+pub(crate) fn output(args: &ArchiveArgs) -> Option<PathBuf> {
+    let output = args.output.as_ref()?;
+    Some(match args.manifest {
+        None => output.clone(),
+        // An empty last component makes it a directory by its name.
+        Some(ManifestArg::Sha256) => output.join(""),
+        Some(ManifestArg::Bagit) => output.join(bag::PAYLOAD).join(""),
+    })
+}
+
+/// Splits off the jobs whose archives a bag could not name: manifests of bags are UTF-8.
+pub(crate) fn refuse_unnameable(args: &ArchiveArgs, jobs: &mut Vec<Job>) -> Vec<(PathBuf, anyhow::Error)> {
+    if args.manifest != Some(ManifestArg::Bagit) {
+        return Vec::new();
+    }
+    let (good, bad) = std::mem::take(jobs).into_iter().partition(|job: &Job| job.output.to_str().is_some());
+    *jobs = good;
+    let error = || anyhow::anyhow!("its name is no UTF-8, and cannot be named in a bag; nothing was written");
+    bad.into_iter().map(|job| (job.input, error())).collect()
+}
+
+impl Manifests {
+    /// Hashes the archives of these jobs, but for those that failed, and writes the manifests.
+    pub(crate) fn write(&self, jobs: &[Job], failed: &HashSet<&Path>, threads: usize) -> Result<()> {
+        let made = jobs.iter().filter(|j| !failed.contains(j.input.as_path())).map(|j| j.output.clone());
+        match (self.kind, &self.roots[..]) {
+            (ManifestArg::Bagit, [root]) => write_bag(root, threads),
+            _ => self.write_sums(&made.collect::<Vec<_>>(), threads),
+        }
+    }
+
+    fn write_sums(&self, made: &[PathBuf], threads: usize) -> Result<()> {
+        let mut by_root: BTreeMap<&Path, Vec<Entry>> = BTreeMap::new();
+        for (path, sha256) in hash_all(made, threads)? {
+            let roots = self.roots.iter().filter_map(|r| Some((r, path.strip_prefix(r).ok()?)));
+            // Where one directory lies in another, the file is listed in the nearest.
+            let (root, name) =
+                roots.max_by_key(|(r, _)| r.components().count()).context("an archive outside the tree")?;
+            by_root.entry(root).or_default().push(Entry { path: name.to_owned(), sha256 });
+        }
+        by_root.into_iter().try_for_each(|(root, entries)| sums::update(root, &entries))
+    }
+}
+
+/// A bag lists all that is in its payload, whichever run wrote it.
+fn write_bag(root: &Path, threads: usize) -> Result<()> {
+    let payload = root.join(bag::PAYLOAD);
+    std::fs::create_dir_all(&payload).with_context(|| format!("create `{}`", payload.display()))?;
+    let files = bag::payload(root)?;
+    let bytes = files.iter().map(|f| root.join(f).metadata().map_or(0, |m| m.len())).sum();
+    let hashed = hash_all(&files.into_iter().map(|f| root.join(f)).collect::<Vec<_>>(), threads)?;
+    let name = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_owned();
+    let entries = hashed.into_iter().map(|(path, sha256)| Entry { path: name(&path), sha256 });
+    bag::write(root, entries.collect(), bytes)
+}
+
+fn hash_all(files: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, [u8; 32])>> {
+    let progress = Progress::new(0, "manifest".to_owned());
+    let mut out = Vec::with_capacity(files.len());
+    many::in_order(
+        files,
+        threads,
+        |f| sha256_of_file(f, &progress),
+        |f, digest| {
+            out.push((f.clone(), digest?));
+            Ok(())
+        },
+    )?;
+    Ok(out)
+}

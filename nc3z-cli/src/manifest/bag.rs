@@ -1,0 +1,184 @@
+//! BagIt 1.0 (RFC 8493): a directory with its payload under `data/`, a manifest of it, and tag files about both.
+
+use super::{Entry, push_line};
+use crate::cmd::hash::unhex;
+use anyhow::{Context, Result, bail};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where the payload is.
+pub(crate) const PAYLOAD: &str = "data";
+/// The declaration: what makes a directory a bag.
+pub(crate) const DECLARATION: &str = "bagit.txt";
+/// The manifest of the payload.
+pub(crate) const MANIFEST: &str = "manifest-sha256.txt";
+/// Facts about the bag.
+const INFO: &str = "bag-info.txt";
+/// The manifest of the tag files.
+pub(crate) const TAG_MANIFEST: &str = "tagmanifest-sha256.txt";
+
+/// Looks at the directory that is to become a bag, before anything is written: it must be empty or not there; with `force`, it may be a bag, or one
+/// that was not finished.
+pub(crate) fn check_root(root: &Path, force: bool) -> Result<()> {
+    let entries = match std::fs::read_dir(root) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e).with_context(|| format!("read the directory `{}`", root.display())),
+    };
+    let ours = [PAYLOAD, DECLARATION, MANIFEST, INFO, TAG_MANIFEST];
+    for entry in entries {
+        let name = entry?.file_name();
+        let log = name.as_bytes().ends_with(super::fixity::LOG_SUFFIX.as_bytes());
+        if !log && !ours.iter().any(|o| name == *o) {
+            bail!(
+                "`{}` holds `{}` and is no bag; a bag needs a directory of its own",
+                root.display(),
+                name.display()
+            );
+        }
+        if !force {
+            bail!("`{}` is not empty; choose another directory, or add to it with --force", root.display());
+        }
+    }
+    Ok(())
+}
+
+/// The name as it stands in a manifest.
+fn encode_name(path: &Path) -> Result<String> {
+    let Some(name) = path.to_str() else {
+        bail!("`{}` is no UTF-8, and cannot be named in a bag", path.display());
+    };
+    Ok(name.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A"))
+}
+
+/// Only what must be encoded is decoded: other percent signs are of those who did not know the rule.
+fn decode_name(name: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(name.len());
+    let mut rest = name;
+    while let Some((&b, after)) = rest.split_first() {
+        let code = rest.get(..3).map(<[u8]>::to_ascii_uppercase);
+        let (byte, taken) = match code.as_deref() {
+            Some(b"%25") => (b'%', 3),
+            Some(b"%0D") => (b'\r', 3),
+            Some(b"%0A") => (b'\n', 3),
+            _ => (b, 1),
+        };
+        out.push(byte);
+        rest = &after[taken - 1..];
+    }
+    out
+}
+
+fn manifest(entries: &[Entry]) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    for e in entries {
+        push_line(&mut out, false, &e.sha256, encode_name(&e.path)?.as_bytes());
+    }
+    Ok(out)
+}
+
+/// The entries of a manifest of the payload or of the tag files.
+pub(crate) fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    // Line ends may be LF, CR or both (RFC 8493, 2.1.3).
+    let lines = bytes.split(|&b| b == b'\n' || b == b'\r').filter(|l| !l.is_empty());
+    for (number, line) in (1..).zip(lines) {
+        let entry = line.split_at_checked(64).and_then(|(digits, rest)| {
+            let path = rest.trim_ascii_start();
+            let path = path.strip_prefix(b"*").unwrap_or(path);
+            let path = path.strip_prefix(b"./").unwrap_or(path);
+            let named = path.len() < rest.len() && !path.is_empty();
+            Some(Entry::new(&decode_name(path), unhex(digits).filter(|_| named)?))
+        });
+        let Some(entry) = entry else {
+            bail!("`{}`, entry {number}: expected a SHA-256, a blank and a name", name.display());
+        };
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// Payload files, by their names in the bag (`data/...`).
+pub(crate) fn payload(root: &Path) -> Result<Vec<PathBuf>> {
+    let files = super::files_below(&root.join(PAYLOAD))?;
+    Ok(files.into_iter().map(|f| Path::new(PAYLOAD).join(f)).collect())
+}
+
+/// Makes the directory a bag: all tag files, the declaration's manifest last. `entries` are all files of the payload, of `bytes` together.
+pub(crate) fn write(root: &Path, mut entries: Vec<Entry>, bytes: u64) -> Result<()> {
+    use sha2::Digest as _;
+    entries.sort_unstable();
+    let info = format!(
+        "Bag-Software-Agent: nc3z {}\nPayload-Oxum: {bytes}.{}\n",
+        env!("CARGO_PKG_VERSION"),
+        entries.len()
+    );
+    let tags = [
+        (MANIFEST, manifest(&entries)?),
+        (INFO, info.into_bytes()),
+        (DECLARATION, b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n".to_vec()),
+    ];
+    let mut own: Vec<Entry> =
+        tags.iter().map(|(name, b)| Entry::new(name.as_bytes(), sha2::Sha256::digest(b).into())).collect();
+    own.sort_unstable();
+    for (name, bytes) in &tags {
+        super::replace(&root.join(name), bytes)?;
+    }
+    super::replace(&root.join(TAG_MANIFEST), &manifest(&own)?)
+}
+
+/// What is wrong with a bag's declaration, and whether its size is the one on record. `payload` is bytes and files found.
+pub(crate) fn check_tags(root: &Path, payload: (u64, u64)) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let text = |name: &str| {
+        Ok::<_, anyhow::Error>(String::from_utf8_lossy(&super::read(&root.join(name))?).into_owned())
+    };
+    let declaration = text(DECLARATION)?;
+    let field = |text: &str, label: &str| {
+        let values =
+            text.lines().filter_map(|l| l.split_once(':').filter(|(l, _)| l.eq_ignore_ascii_case(label)));
+        values.map(|(_, v)| v.trim().to_owned()).next()
+    };
+    if field(&declaration, "BagIt-Version").is_none() {
+        wrong.push(format!("{DECLARATION}: no BagIt-Version"));
+    }
+    match field(&declaration, "Tag-File-Character-Encoding") {
+        Some(encoding) if encoding.eq_ignore_ascii_case("UTF-8") => {}
+        other => wrong.push(format!("{DECLARATION}: encoding {}, expected UTF-8", other.unwrap_or_default())),
+    }
+    if root.join(INFO).exists()
+        && let Some(oxum) = field(&text(INFO)?, "Payload-Oxum")
+        && oxum != format!("{}.{}", payload.0, payload.1)
+    {
+        wrong.push(format!("{INFO}: Payload-Oxum is {oxum}, found {}.{}", payload.0, payload.1));
+    }
+    Ok(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_encoded_as_the_rfc_says() {
+        for name in ["data/a b.nc3z", "data/100%.nc3z", "data/new\nline\r", "data/%0A", "data/température"] {
+            let encoded = encode_name(Path::new(name)).unwrap();
+            assert!(!encoded.contains(['\n', '\r']));
+            assert_eq!(decode_name(encoded.as_bytes()), name.as_bytes());
+        }
+        assert_eq!(decode_name(b"data/50% of it %0a%2"), b"data/50% of it \n%2");
+        assert!(encode_name(Path::new(std::ffi::OsStr::from_bytes(b"\xff"))).is_err());
+    }
+
+    #[test]
+    fn manifests_of_others_are_read() {
+        let hex = "ab".repeat(32);
+        let bytes = format!("{hex} data/a\r\n{hex}\tdata/b\r{hex}  *data/c\n{hex}  ./data/d\n");
+        let names: Vec<_> =
+            decode(bytes.as_bytes(), Path::new("m")).unwrap().into_iter().map(|e| e.path).collect();
+        assert_eq!(names, ["data/a", "data/b", "data/c", "data/d"].map(PathBuf::from));
+        for bad in ["x", &format!("{hex}data/a"), &format!("{hex}  "), &hex[1..]] {
+            assert!(decode(bad.as_bytes(), Path::new("m")).is_err(), "{bad}");
+        }
+    }
+}

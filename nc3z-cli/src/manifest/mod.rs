@@ -1,0 +1,96 @@
+//! Manifests of trees: lists of files with their SHA-256, as `sha256sum` or as a BagIt bag keeps them. Writing them, reading them, and the
+//! log of the times they were checked.
+
+pub(crate) mod bag;
+pub(crate) mod fixity;
+pub(crate) mod sums;
+
+use anyhow::{Context, Result, bail};
+use nc3z_writer::AtomicFile;
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+use walkdir::WalkDir;
+
+/// A manifest is read whole: so large and no larger. Twenty million files with names of a hundred bytes fit in.
+const MAX_LEN: u64 = 4 << 30;
+
+/// One file of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Entry {
+    /// The name in the manifest's directory.
+    pub(crate) path: PathBuf,
+    pub(crate) sha256: [u8; 32],
+}
+
+impl Entry {
+    fn new(path: &[u8], sha256: [u8; 32]) -> Self {
+        Entry { path: OsStr::from_bytes(path).into(), sha256 }
+    }
+}
+
+/// Writes a file whole or not at all, replacing what is there.
+fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = AtomicFile::create_with_mode(path, true, 0o666)?;
+    file.file().write_all(bytes).with_context(|| format!("write `{}`", path.display()))?;
+    Ok(file.commit(None)?)
+}
+
+/// Reads a manifest or a tag file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
+    let meta = std::fs::metadata(path).with_context(|| format!("open `{}`", path.display()))?;
+    if !meta.is_file() || meta.len() > MAX_LEN {
+        bail!("`{}` is no manifest: not a file of at most {MAX_LEN} bytes", path.display());
+    }
+    std::fs::read(path).with_context(|| format!("read `{}`", path.display()))
+}
+
+/// The file that a manifest names, in the directory and nowhere else: a manifest is somebody's word, and may name any path.
+pub(crate) fn inside(root: &Path, name: &Path) -> Result<PathBuf, String> {
+    let plain = name.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+    if !plain {
+        return Err("leads out of the directory".to_owned());
+    }
+    let path = root.join(name);
+    let found = path.canonicalize().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => "missing".to_owned(),
+        _ => e.to_string(),
+    })?;
+    if !root.canonicalize().is_ok_and(|root| found.starts_with(root)) {
+        return Err("is a link that leads out of the directory".to_owned());
+    }
+    if found.is_file() { Ok(path) } else { Err("is no file".to_owned()) }
+}
+
+/// The regular files below a directory, sorted, by their names in it; links are not followed.
+fn files_below(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            files.push(entry.path().strip_prefix(root).unwrap_or(entry.path()).to_owned());
+        }
+    }
+    Ok(files)
+}
+
+/// Archives below a directory that are not listed.
+pub(crate) fn unlisted(root: &Path, listed: &HashSet<&Path>) -> Result<Vec<PathBuf>> {
+    let mut files = files_below(root)?;
+    files.retain(|f| f.extension().is_some_and(|e| e == "nc3z") && !listed.contains(f.as_path()));
+    Ok(files)
+}
+
+fn push_line(out: &mut Vec<u8>, escaped: bool, sha256: &[u8; 32], name: &[u8]) {
+    let mut hex = String::from(if escaped { "\\" } else { "" });
+    sha256.iter().for_each(|b| {
+        let _ = write!(hex, "{b:02x}");
+    });
+    out.extend_from_slice(hex.as_bytes());
+    out.extend_from_slice(b"  ");
+    out.extend_from_slice(name);
+    out.push(b'\n');
+}

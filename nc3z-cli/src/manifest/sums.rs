@@ -1,0 +1,80 @@
+//! `SHA256SUMS`: what `sha256sum` writes and `sha256sum --check` reads.
+
+use super::{Entry, push_line};
+use crate::cmd::hash::{Line, Subject, parse};
+use anyhow::{Result, bail};
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The manifest's name in its directory.
+pub(crate) const NAME: &str = "SHA256SUMS";
+
+/// The lines of a manifest.
+pub(crate) fn decode(bytes: &[u8], name: &Path) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for (number, line) in (1..).zip(bytes.split(|&b| b == b'\n')) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.is_empty() || line.starts_with(b"#") {
+            continue;
+        }
+        match parse(line) {
+            Some(Line { subject: Subject::File, file, digest }) => {
+                entries.push(Entry { path: file, sha256: digest });
+            }
+            _ => bail!("`{}`, line {number}: expected a SHA-256, two blanks and a name", name.display()),
+        }
+    }
+    Ok(entries)
+}
+
+/// The manifest's bytes, sorted by name; names are escaped as sha256sum does, and otherwise verbatim.
+pub(crate) fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
+    let mut out = Vec::new();
+    for (path, sha256) in entries {
+        let mut name = Vec::new();
+        for &b in path.as_os_str().as_bytes() {
+            match b {
+                b'\\' => name.extend_from_slice(b"\\\\"),
+                b'\n' => name.extend_from_slice(b"\\n"),
+                b'\r' => name.extend_from_slice(b"\\r"),
+                b => name.push(b),
+            }
+        }
+        let escaped = name.len() > path.as_os_str().len();
+        push_line(&mut out, escaped, sha256, &name);
+    }
+    out
+}
+
+/// What is listed already, where there is a manifest.
+pub(crate) fn existing(root: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
+    let path = root.join(NAME);
+    if std::fs::symlink_metadata(&path).is_err() {
+        return Ok(BTreeMap::new());
+    }
+    Ok(decode(&super::read(&path)?, &path)?.into_iter().map(|e| (e.path, e.sha256)).collect())
+}
+
+/// Adds files to the directory's manifest, or makes it; other lines stay as they are.
+pub(crate) fn update(root: &Path, new: &[Entry]) -> Result<()> {
+    let mut entries = existing(root)?;
+    entries.extend(new.iter().map(|e| (e.path.clone(), e.sha256)));
+    super::replace(&root.join(NAME), &encode(&entries))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_come_back() {
+        let names: [&[u8]; 5] = [b"a b.nc3z", b"new\nline", b"back\\slash\r", b"\xff", b"sub/\x1b"];
+        let entries: BTreeMap<PathBuf, [u8; 32]> =
+            names.iter().map(|n| Entry::new(n, [n[0]; 32])).map(|e| (e.path, e.sha256)).collect();
+        let bytes = encode(&entries);
+        let back = decode(&bytes, Path::new("x")).unwrap();
+        assert_eq!(back.into_iter().map(|e| (e.path, e.sha256)).collect::<BTreeMap<_, _>>(), entries);
+        assert!(decode(b"what is this?\n", Path::new("x")).unwrap_err().to_string().contains("line 1"));
+    }
+}
