@@ -242,7 +242,7 @@ class Producer:
             table += struct.pack("<HHIQQ", S_HEAD, int(stored is not head), crc32(stored), HEAD_AT, len(stored))
         variables = struct.pack("<II", len(rows) // 20, len(inline) // 24) + shuffle(rows, 20) + shuffle(inline, 24)
         table += self.section(S_TABLE, variables, True)
-        metadata = {"writer": "make_test_archive 0.1", "options": {}}
+        metadata = {"writer": "make_test_archive 0.1", "options": {}, **self.options.metadata}
         if self.early < len(self.chains):
             metadata["chains"] = self.chains[self.early:]
         table += self.section(S_METADATA, compact(metadata), False)
@@ -274,6 +274,7 @@ def arguments():
     parser.add_argument("--late-chains", action="store_true", help="chains in the metadata, not in the head")
     parser.add_argument("--head", choices=["raw", "zstd"], default="zstd")
     parser.add_argument("--digest", type=int, default=1)
+    parser.add_argument("--metadata", type=json.loads, default={}, help="JSON object of metadata keys")
     parser.add_argument("--torn", type=int, default=0, help="bytes of a torn tail after the trailer")
     return parser.parse_args()
 

@@ -1,5 +1,6 @@
 //! Which file becomes which: names as gzip and zstd make them, trees kept.
 
+use crate::output::text;
 use anyhow::{Result, bail};
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -85,26 +86,49 @@ fn file_name(path: &Path) -> PathBuf {
     path.file_name().map(PathBuf::from).unwrap_or_default()
 }
 
-/// Files of a tree, sorted, symbolic links not followed out of it.
+/// Files of a tree, sorted. Links are not followed: what lies in the tree is found where it is, what lies outside is none of its files.
 fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Jobs) {
+    let resolved = root.canonicalize();
     for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
-        match entry {
-            // A link to a directory is not followed: its files are found where they are.
-            Ok(e) if e.path().is_dir() || !(naming.wanted)(e.path()) => {}
-            Ok(e) => {
-                let inside = e.path().strip_prefix(root).unwrap_or(e.path());
-                let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
-                match (naming.rename)(&base) {
-                    Ok(output) => jobs.jobs.push(Job { input: e.path().to_owned(), output }),
-                    Err(error) => jobs.failures.push((e.path().to_owned(), error)),
-                }
-            }
+        let entry = match entry {
+            Ok(entry) => entry,
             Err(e) => {
                 let path = e.path().unwrap_or(root).to_owned();
                 jobs.failures.push((path, e.into()));
+                continue;
             }
+        };
+        // The root itself may be a link: the user named it.
+        if entry.depth() > 0
+            && entry.path_is_symlink()
+            && !is_taken(entry.path(), resolved.as_deref().ok(), naming)
+        {
+            continue;
+        }
+        if entry.path().is_dir() || !(naming.wanted)(entry.path()) {
+            continue;
+        }
+        let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
+        match (naming.rename)(&base) {
+            Ok(output) => jobs.jobs.push(Job { input: entry.path().to_owned(), output }),
+            Err(error) => jobs.failures.push((entry.path().to_owned(), error)),
         }
     }
+}
+
+/// Whether a link takes part in a tree: where it leads nowhere, so that this is reported; or to a file of the tree that would not take part by its
+/// own name. A link that leads out of the tree is told of, and left alone.
+fn is_taken(link: &Path, root: Option<&Path>, naming: &Naming<'_>) -> bool {
+    let Ok(target) = link.canonicalize() else { return true };
+    if root.is_some_and(|root| target.starts_with(root)) {
+        return target.is_file() && !(naming.wanted)(&target);
+    }
+    if target.is_dir() || (naming.wanted)(link) {
+        let link = text::safe(&link.to_string_lossy());
+        eprintln!("nc3z: warning: {link}: a link that leads out of the tree; not followed");
+    }
+    false
 }
 
 /// Files that a command reads, and what went wrong while looking for them.

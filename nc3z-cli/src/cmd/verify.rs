@@ -103,7 +103,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
             Outcome { path: path.to_owned(), exit, lines, json, error: None }
         }
         Err(e) => {
-            let json = json!({"archive": name, "sound": false, "error": chain(&e)});
+            let json = json!({"archive": name, "sound": false, "error": text::safe(&chain(&e))});
             Outcome { path: path.to_owned(), exit: of_error(&e), lines: Vec::new(), json, error: Some(e) }
         }
     }

@@ -50,3 +50,42 @@ fn directory_without_recursive_is_refused() {
     dir.nc3z(&["restore", "data"]).exits(1).says("--recursive");
     assert_eq!(dir.files(), before);
 }
+
+#[test]
+fn links_out_of_the_tree_are_told_of_and_left_alone() {
+    use std::os::unix::fs::symlink;
+    let dir = tree();
+    dir.write("elsewhere/out.nc", &sample::small());
+    dir.nc3z(&["archive", "elsewhere/out.nc"]).exits(0);
+    symlink("../elsewhere/out.nc", dir.path("data/file.nc")).unwrap();
+    symlink("../elsewhere", dir.path("data/directory")).unwrap();
+    symlink("../elsewhere/out.nc.nc3z", dir.path("data/file.nc3z")).unwrap();
+    symlink("../../data", dir.path("data/deep/loop")).unwrap();
+    symlink("a.nc", dir.path("data/same.nc")).unwrap();
+    let ran = dir.nc3z(&["archive", "-r", "data", "-o", "out"]).exits(0);
+    let archives = dir.files().into_iter().filter(|f| f.starts_with("out/")).collect::<Vec<_>>();
+    assert_eq!(archives, ["out/a.nc.nc3z", "out/deep/er/b.nc.nc3z"]);
+    assert_eq!(ran.err.matches("leads out of the tree").count(), 2, "{}", ran.err);
+    // In place, a link would lead to a file that is not the tree's to replace.
+    let before = dir.read("elsewhere/out.nc.nc3z");
+    dir.nc3z(&["recompress", "-r", "--preset", "max", "data"])
+        .exits(0)
+        .says("data/file.nc3z: a link that leads out");
+    assert_eq!(dir.read("elsewhere/out.nc.nc3z"), before);
+    dir.nc3z(&["restore", "-r", "data", "-o", "back"]).exits(0);
+    assert!(!dir.path("back").exists());
+    assert_eq!(dir.nc3z(&["hash", "-r", "data"]).exits(0).text().lines().count(), 4);
+    // A link that the user names is followed.
+    symlink("data", dir.path("link")).unwrap();
+    dir.nc3z(&["archive", "-r", "link", "-o", "too"]).exits(0);
+    assert_eq!(dir.read("too/a.nc.nc3z"), dir.read("out/a.nc.nc3z"));
+}
+
+#[test]
+fn link_in_the_tree_to_a_file_without_the_ending_is_taken() {
+    let dir = tree();
+    dir.nc3z(&["archive", "data/a.nc", "-o", "store/blob"]).exits(0);
+    std::os::unix::fs::symlink("blob", dir.path("store/a.nc.nc3z")).unwrap();
+    dir.nc3z(&["restore", "-r", "store", "-o", "back"]).exits(0);
+    assert_eq!(dir.read("back/a.nc"), sample::small());
+}

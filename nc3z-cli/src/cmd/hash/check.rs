@@ -74,7 +74,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
                 Err(e) => {
                     worst = worst.max(exit_of(&job.file, &e));
                     counts.unreadable += 1;
-                    rows.push(json!({"file": name, "ok": false, "error": chain(&e)}));
+                    rows.push(json!({"file": name, "ok": false, "error": text::safe(&chain(&e))}));
                     if !args.status {
                         report_error(Some(&job.file), &e);
                     }

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
             Err(e) => {
                 worst = worst.max(exit_of(path, &e));
                 report_error(Some(path), &e);
-                rows.push(json!({"file": safe(path), "error": chain(&e)}));
+                rows.push(json!({"file": safe(path), "error": text::safe(&chain(&e))}));
             }
         }
         Ok(())

@@ -1,0 +1,118 @@
+"""Names and words from files, and file names: nothing that a terminal would obey reaches it, from any command, in text or in JSON."""
+
+import json
+import struct
+import subprocess
+import sys
+import unicodedata
+import unittest
+
+from common import CLASSIC, ROOT, Case, nc3z
+
+# Escapes of both lengths, what reorders, hides or ends lines, and bytes that are no UTF-8.
+EVIL = "\x1b[31mE\x1b]0;t\x07\r\n\t\x00\x7f\x9b2J\u202e\u2066\u200b\u2028\u061c\u00ad\U000e0041".encode() + b"\xff\x9b"
+
+
+def name(raw):
+    return struct.pack(">I", len(raw)) + raw + b"\0" * (-len(raw) % 4)
+
+
+def hostile(tail=b""):
+    """A classic file all of whose names and texts are hostile; two variables overlap, the second is cut short."""
+    dimension, variable, attribute = b"d" + EVIL, b"v" + EVIL, b"a" + EVIL
+    attributes = struct.pack(">II", 12, 1) + name(attribute) + struct.pack(">I", 2) + name(EVIL)
+
+    def build(begin):
+        out = b"CDF\x01\0\0\0\0" + struct.pack(">II", 10, 1) + name(dimension) + struct.pack(">I", 9000)
+        out += attributes + struct.pack(">II", 11, 3)
+        for i, at in enumerate((begin, begin + 100, begin + 9000)):
+            out += name(variable + b"%d" % i) + struct.pack(">II", 1, 0) + attributes + struct.pack(">III", 1, 9000, at)
+        return out
+
+    return build(len(build(0))) + bytes(i * i % 251 for i in range(15_000)) + tail
+
+
+class Terminal(Case):
+    def setUp(self):
+        super().setUp()
+        self.evil = EVIL.replace(b"\0", b"").replace(b"/", b"").decode("utf-8", "surrogateescape")
+        self.file = f"f{self.evil}.nc"
+        (self.dir / self.file).write_bytes(hostile())
+
+    def clean(self, *args, json_too=False):
+        """Runs a command, whatever its end, and looks at all it says."""
+        for extra in ((), ("--json",)) if json_too else ((),):
+            done = nc3z(*args, *extra, cwd=self.dir)
+            self.assertNotIn(done.returncode, (2, 101), done.stderr)
+            text = done.stdout.decode("utf-8") + done.stderr
+            bad = {c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs")}
+            self.assertFalse(bad, f"{args} {extra}: {sorted(map(ascii, bad))}")
+            if extra and done.stdout:
+                json.loads(done.stdout)
+        return done
+
+    def test_names_in_files(self):
+        archive = f"{self.file}.nc3z"
+        self.clean("archive", self.file)
+        for file in (self.file, archive):
+            for command in ("info", "layout"):
+                self.clean(command, file, json_too=True)
+            self.clean("hash", "--variables", file, json_too=True)
+        self.clean("verify", archive, json_too=True)
+        self.clean("recompress", "--preset", "max", archive)
+        self.clean("info", archive, json_too=True)
+        self.clean("archive", self.file)
+        self.clean("restore", "--force", archive)
+        self.clean("verify", archive, "--against", self.file)
+        self.clean("hash", self.file + "x", json_too=True)
+
+    def test_damage(self):
+        archive = f"{self.file}.nc3z"
+        self.clean("archive", "--block-size", "512", self.file)
+        raw = bytearray((self.dir / archive).read_bytes())
+        for at in range(900, len(raw) - 200, len(raw) // 15):
+            bad = bytearray(raw)
+            bad[at] ^= 1
+            (self.dir / archive).write_bytes(bad)
+            self.clean("verify", archive, json_too=True)
+            for command in ("info", "layout"):
+                self.clean(command, archive, json_too=True)
+            self.clean("hash", archive, json_too=True)
+            self.clean("restore", archive, "-o", "x")
+            self.clean("recompress", archive)
+        for cut in (10, 50, 100, 200, 300, 500):
+            (self.dir / self.file).write_bytes(hostile()[:cut])
+            self.clean("archive", "--force", self.file)
+            self.clean("info", self.file)
+
+    def test_metadata_and_chains(self):
+        """What a program that is not ours may have written into an archive."""
+        words = EVIL.decode("utf-8", "replace")
+        metadata = {"writer": words, "options": {words: words}, words: words, "lineage": [
+            {"writer": words, "archive_sha256": words, "archive_bytes": 7, "options": {words: words}, words: words}, words, 7, None]}
+        make = [sys.executable, ROOT / "spec/reference/make_test_archive.py", CLASSIC / "numeric.nc", "-o", self.dir / "m.nc3z"]
+        subprocess.run([*make, "--metadata", json.dumps(metadata)], check=True)
+        for command in ("info", "layout", "verify", "hash"):
+            self.clean(command, "m.nc3z", json_too=True)
+        self.clean("recompress", "m.nc3z")
+        self.assertEqual(self.clean("info", "m.nc3z", json_too=True).returncode, 0)
+
+    def test_trees_and_manifests(self):
+        tree = self.dir / f"t{self.evil}"
+        tree.mkdir()
+        (tree / self.file).write_bytes(hostile())
+        (tree / f"bad{self.evil}.nc").write_bytes(b"CDF\x01 but no more")
+        (tree / f"link{self.evil}.nc").symlink_to(self.dir / self.file)
+        self.clean("archive", "-r", "--manifest", "sha256", tree.name)
+        self.clean("verify", "--manifest", tree.name, json_too=True)
+        self.clean("hash", "-r", tree.name, json_too=True)
+        for path in tree.glob("*.nc3z"):
+            path.unlink()
+        self.clean("verify", "--manifest", tree.name, json_too=True)
+        self.clean("archive", "-r", "--manifest", "bagit", tree.name, "-o", f"b{self.evil}")
+        (self.dir / "list").write_bytes(b"0" * 64 + b"  " + self.file.replace("\n", "").encode("utf-8", "surrogateescape") + b"\n")
+        self.clean("hash", "--check", "list", json_too=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
