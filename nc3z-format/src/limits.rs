@@ -13,6 +13,8 @@ pub struct Limits {
     pub rank: u64,
     /// Decoded bytes of one tile or other block.
     pub tile_len: u64,
+    /// Decoded bytes of tiles that a rebuild of the original may hold at once, besides its windows.
+    pub rebuild_len: u64,
     /// Decoded bytes of the metadata section.
     pub metadata_len: u64,
     /// Decoded bytes of the variable table.
@@ -34,6 +36,7 @@ impl Default for Limits {
             name_len: 1 << 20,
             rank: 1 << 16,
             tile_len: 1 << 30,
+            rebuild_len: 2 << 30,
             metadata_len: 64 << 20,
             table_len: 1 << 30,
             chains: 1 << 16,

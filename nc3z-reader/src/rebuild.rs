@@ -8,6 +8,7 @@ use crate::archive::Archive;
 use crate::chunks::{Chunks, Piece, is_chunked};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays, byte_run};
 use nc3z_format::classic::{Records, Segment, SegmentKind, Slot};
@@ -21,19 +22,24 @@ const WINDOW_LEN: u64 = 2 << 20;
 /// Slots of record variables shorter than this are copied by strides, longer ones as pieces.
 const LONG_SLOT: u64 = 16 << 10;
 
-/// Decoded tiles that the next windows need again.
-pub(crate) type Held = HashMap<(ArrayId, u64), Arc<Vec<u8>>>;
-
 /// Rebuilds the original file window by window, in order.
 pub struct Rebuild<'a> {
     archive: &'a Archive,
-    held: Held,
+    /// Decoded tiles that the next windows need again.
+    held: HashMap<(ArrayId, u64), Arc<Vec<u8>>>,
     /// Memory of tiles let go, for the next ones.
     spare: Vec<Vec<u8>>,
     /// Chunks that they need; made out with the first window.
     chunks: Option<Chunks>,
     at: u64,
     window_len: u64,
+}
+
+/// A rebuild without its archive, between two windows.
+#[derive(Default)]
+pub(crate) struct Suspended {
+    held: HashMap<(ArrayId, u64), Arc<Vec<u8>>>,
+    chunks: Option<Chunks>,
 }
 
 /// What a piece is made of: a whole tile in place, or a part of a tile that is decoded apart.
@@ -87,13 +93,13 @@ impl Archive {
 
 impl<'a> Rebuild<'a> {
     /// Goes on at byte `at` of the original with what an earlier rebuild held; it may hold nothing, or what is not needed.
-    pub(crate) fn resume(archive: &'a Archive, held: Held, at: u64) -> Self {
-        Rebuild { held, at, ..archive.rebuild() }
+    pub(crate) fn resume(archive: &'a Archive, from: Suspended, at: u64) -> Self {
+        Rebuild { held: from.held, chunks: from.chunks, at, ..archive.rebuild() }
     }
 
     /// What a rebuild of the next windows can use again.
-    pub(crate) fn suspend(self) -> Held {
-        self.held
+    pub(crate) fn suspend(self) -> Suspended {
+        Suspended { held: self.held, chunks: self.chunks }
     }
 }
 
@@ -279,6 +285,7 @@ impl Rebuild<'_> {
         needed.sort_unstable();
         needed.dedup();
         let inner = &self.archive.inner;
+        self.check_room(&needed)?;
         let spare = std::mem::take(&mut self.spare).into_iter().chain(std::iter::repeat_with(Vec::new));
         let needed: Vec<_> = needed.into_iter().zip(spare).collect();
         let decoded: Vec<_> = needed
@@ -291,6 +298,24 @@ impl Rebuild<'_> {
             })
             .collect::<Result<_>>()?;
         self.held.extend(decoded);
+        Ok(())
+    }
+
+    /// That tiles of record variables are small together is the writer's word only: an archive of another may ask for any memory.
+    fn check_room(&self, needed: &[(ArrayId, u64)]) -> Result<()> {
+        let inner = &self.archive.inner;
+        let mut room = inner.limits.rebuild_len;
+        let held = self.held.values().map(|tile| Ok(tile.len()));
+        let asked = needed.iter().map(|&(array, tile)| {
+            inner.arrays.get(array).expect("tiles come from known arrays").tile_len(tile)
+        });
+        for len in held.chain(asked) {
+            let len = len? as u64;
+            room = room.checked_sub(len).ok_or_else(|| {
+                let (what, limit) = ("decoded tiles of one window", inner.limits.rebuild_len);
+                Error::from(FormatError::limit("original file", None, what, limit, limit.saturating_add(len)))
+            })?;
+        }
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::{ByteSource, check_range};
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::rebuild::{Held, Rebuild};
+use crate::rebuild::{Rebuild, Suspended};
 use std::sync::Mutex;
 
 /// How far ahead of the stream a read may begin and still wait for it, in bytes.
@@ -21,7 +21,7 @@ pub struct OriginalSource {
 /// The forward rebuild between two reads.
 #[derive(Default)]
 struct Stream {
-    held: Held,
+    held: Suspended,
     /// The window that was rebuilt last, and where it begins.
     window: Vec<u8>,
     begin: u64,

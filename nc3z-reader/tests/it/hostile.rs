@@ -339,6 +339,85 @@ fn record_variables_may_be_chunked() {
 }
 
 #[test]
+fn tiles_of_a_gibibyte_for_each_of_many_record_variables_are_refused() {
+    // 64 variables of one constant tile each, all of 1 GiB: a header of a few KB asks for 64 GiB, or for so many variables that
+    // overlap a file of an exbibyte that their digests would never end.
+    let vars = 64;
+    let mut header = b"CDF\x05".to_vec();
+    header.extend((1u64 << 30).to_be_bytes());
+    header.extend(10u32.to_be_bytes());
+    header.extend(1u64.to_be_bytes());
+    header.extend([1u64.to_be_bytes().as_slice(), b"t\0\0\0", &[0; 8]].concat());
+    header.extend([0; 12]);
+    header.extend(11u32.to_be_bytes());
+    header.extend((vars as u64).to_be_bytes());
+    let begin = header.len() as u64 + vars as u64 * (8 + 4 + 8 + 8 + 12 + 4 + 8 + 8);
+    for v in 0..vars as u64 {
+        header.extend(
+            [1u64.to_be_bytes().as_slice(), b"v\0\0\0", &1u64.to_be_bytes(), &[0; 8], &[0; 12]].concat(),
+        );
+        header.extend(5u32.to_be_bytes());
+        header.extend(4u64.to_be_bytes());
+        header.extend((begin + 4 * v).to_be_bytes());
+    }
+    assert_eq!(header.len() as u64, begin);
+    let mut forge = Forge::chars(1, 1);
+    forge.original_len = begin + (4 << 30) * vars as u64;
+    forge.head.header = header;
+    forge.head.layouts = vec![TileLayoutSpec::Linear(1 << 28); vars];
+    let rows = (0..u32::try_from(vars).unwrap()).map(|v| Row {
+        array: ArrayId::variable(v),
+        tile_count: 4,
+        root: 0,
+    });
+    forge.table = VariableTable::new(rows.collect(), constants(4 * vars as u64)).encode();
+    let source = nc3z_reader::source::MemorySource::new(forge.build());
+    let archive =
+        nc3z_reader::Archive::from_source(std::sync::Arc::new(source), &nc3z_reader::OpenOptions::default())
+            .unwrap();
+    let error = archive.check_original(&()).unwrap_err();
+    assert!(error.to_string().contains("decoded tiles of one window"), "{error}");
+    let wanted = nc3z_reader::Wanted { content: true, sha256: false };
+    assert!(archive.digests(wanted, &()).unwrap_err().to_string().contains("decoded tiles of one window"));
+}
+
+#[test]
+fn variables_that_overlap_without_end_have_no_digest() {
+    // Ten thousand variables, each all of a petabyte.
+    let mut header = b"CDF\x05".to_vec();
+    header.extend([0; 8]);
+    header.extend(10u32.to_be_bytes());
+    header.extend(1u64.to_be_bytes());
+    header.extend([1u64.to_be_bytes().as_slice(), b"x\0\0\0", &(1u64 << 50).to_be_bytes()].concat());
+    header.extend([0; 12]);
+    header.extend(11u32.to_be_bytes());
+    header.extend(10_000u64.to_be_bytes());
+    let begin = header.len() as u64 + 10_000 * (8 + 4 + 8 + 8 + 12 + 4 + 8 + 8);
+    for _ in 0..10_000 {
+        header.extend(
+            [1u64.to_be_bytes().as_slice(), b"v\0\0\0", &1u64.to_be_bytes(), &[0; 8], &[0; 12]].concat(),
+        );
+        header.extend(1u32.to_be_bytes());
+        header.extend((1u64 << 50).to_be_bytes());
+        header.extend(begin.to_be_bytes());
+    }
+    let mut forge = Forge::chars(1, 1);
+    forge.original_len = begin + (1 << 50);
+    forge.head.header = header;
+    forge.head.layouts = vec![TileLayoutSpec::Linear(1 << 30); 10_000];
+    let leaves = 1 << 20;
+    forge = forge.row(leaves, 8 * 20, vec![]);
+    // Whether the index is sound or not: the digest is refused before anything is read.
+    let source = nc3z_reader::source::MemorySource::new(forge.build());
+    let archive =
+        nc3z_reader::Archive::from_source(std::sync::Arc::new(source), &nc3z_reader::OpenOptions::default())
+            .unwrap();
+    let wanted = nc3z_reader::Wanted { content: true, sha256: true };
+    let error = archive.digests(wanted, &()).unwrap_err();
+    assert!(error.to_string().contains("overlap"), "{error}");
+}
+
+#[test]
 fn originals_as_long_as_64_bits_can_say_have_no_overflow() {
     let limits = nc3z_format::Limits::default();
     let shapes = [vec![vec![7], vec![3]], vec![vec![3]], vec![vec![1 << 30], vec![5]]];
