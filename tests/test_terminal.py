@@ -75,6 +75,9 @@ class Terminal(Case):
             bad[at] ^= 1
             (self.dir / archive).write_bytes(bad)
             self.clean("verify", archive, json_too=True)
+            self.clean("verify", "--deep", archive, json_too=True)
+            (self.dir / "good").unlink(missing_ok=True)
+            self.clean("repair", archive, "-o", "good", json_too=True)
             for command in ("info", "layout"):
                 self.clean(command, archive, json_too=True)
             self.clean("hash", archive, json_too=True)
