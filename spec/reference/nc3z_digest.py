@@ -43,12 +43,12 @@ def root(hashes):
 
 def leaves(pieces):
     """Hashes of the leaves of values that come in pieces of any length."""
-    hashes, held = [], b""
+    hashes, held = [], bytearray()
     for piece in pieces:
         held += piece
         while len(held) >= LEAF:
             hashes.append(sha256(b"\x00" + held[:LEAF]))
-            held = held[LEAF:]
+            del held[:LEAF]
     if held:
         hashes.append(sha256(b"\x00" + held))
     return hashes
