@@ -50,7 +50,8 @@ class Reference(Case):
         for path in self.need(files, "classic files"):
             with self.subTest(path.name):
                 expected, own = self.same(path)
-                for options in (("--preset", "fast"), (), ("--preset", "max", "--block-size", "4KiB"), ("--block-size", "777")):
+                for options in (("--preset", "fast"), (), ("--preset", "max", "--block-size", "4KiB"), ("--block-size", "777"),
+                                ("--layout", "chunked", "--block-size", "4KiB")):
                     archive = self.dir / "a.nc3z"
                     self.ok(nc3z("archive", "--force", *options, path, "-o", archive))
                     for threads in ("1", "2"):

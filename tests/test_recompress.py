@@ -50,6 +50,18 @@ class Exact(Case):
                 self.assertEqual(end, struct.unpack("<Q", again[-80:-72])[0])
                 self.assertEqual(fresh[:end], again[:end])
 
+    def test_to_chunks_and_back(self):
+        for name in ("coads_climatology.cdf", "record_padding.nc", "numeric.nc", "overlapping.nc", "truncated_fixed.nc"):
+            with self.subTest(name):
+                archive = self.dir / "a.nc3z"
+                self.ok(nc3z("archive", "--force", CLASSIC / name, "-o", archive))
+                content = json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"]
+                for step in (("--layout", "chunked"), ("--layout", "series", "--edge", "pad"), ("--layout", "map", "--preset", "max"), ()):
+                    self.ok(nc3z("recompress", *step, archive))
+                    self.assertEqual(json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"], content)
+                    self.ok(nc3z("verify", "--deep", archive, "--against", CLASSIC / name))
+        self.fails(nc3z("recompress", "--chunk", "nosuch=3", archive), 1, "nosuch")
+
     def test_threads_and_memory_do_not_matter(self):
         source = synthetic(self.dir / "s.nc", 8)
         self.ok(nc3z("archive", source))

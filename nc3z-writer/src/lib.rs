@@ -15,8 +15,8 @@ mod layout;
 mod options;
 mod partition;
 mod pipeline;
-mod repair;
 mod recompress;
+mod repair;
 mod writer;
 
 pub use archive::{Archived, archive_file, archive_open_file};
@@ -24,5 +24,5 @@ pub use atomic::{AtomicFile, is_same_file};
 pub use error::{Error, ErrorKind, Result};
 pub use layout::{ChunkRequest, TileChoice};
 pub use options::*;
-pub use repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
 pub use recompress::{LINEAGE, Recompressed, Terms, recompress_file};
+pub use repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};

@@ -123,7 +123,16 @@ pub fn recompress_file(
         dropped.clear();
     }
     let (original_len, recorded) = (archive.original_len(), archive.digest());
-    Ok(Recompressed { original_len, old_len: before.len(), stored_len, sha256, recorded, written, dropped, warnings })
+    Ok(Recompressed {
+        original_len,
+        old_len: before.len(),
+        stored_len,
+        sha256,
+        recorded,
+        written,
+        dropped,
+        warnings,
+    })
 }
 
 /// What of the old archive a new one does not keep.

@@ -1,20 +1,20 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
 mod archive;
-mod layout;
-mod repair;
 mod encode;
 mod hash;
+mod layout;
 mod recompress;
+mod repair;
 mod report;
 mod restore;
 mod verify;
 
-pub(crate) use repair::RepairArgs;
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use encode::EncodeArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use recompress::RecompressArgs;
+pub(crate) use repair::RepairArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use verify::VerifyArgs;

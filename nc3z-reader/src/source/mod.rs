@@ -6,9 +6,9 @@
 mod file;
 mod memory;
 mod mmap;
+mod original;
 pub(crate) mod soft;
 pub(crate) mod view;
-mod original;
 
 pub use file::FileSource;
 pub use memory::MemorySource;
