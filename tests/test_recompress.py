@@ -12,6 +12,9 @@ import unittest
 
 from common import CLASSIC, ROOT, Case, finish, good_files, interrupt, nc3z, sha256, start, synthetic, wait_for
 
+sys.path.insert(0, str(ROOT / "spec/reference"))
+import nc3z_ref  # noqa: E402
+
 SEED = 20_261_121
 SMALL = 2 << 20
 
@@ -169,6 +172,16 @@ class Files(Case):
         words = self.ok(nc3z("info", self.archive)).stdout.decode()
         self.assertEqual(words.count("came from"), 2)
         self.assertNotIn("numeric", json.dumps(row["lineage"]))
+
+    def test_what_else_the_metadata_say_is_kept(self):
+        make = [sys.executable, ROOT / "spec/reference/make_test_archive.py", CLASSIC / "numeric.nc", "-o", self.archive]
+        extra = {"note": {"a": [1, "x"]}, "writer": "another", "lineage": [{"writer": "the first"}]}
+        subprocess.run([*make, "--metadata", json.dumps(extra)], check=True)
+        self.ok(nc3z("recompress", self.archive))
+        metadata = nc3z_ref.Archive(self.archive.read_bytes()).metadata
+        self.assertEqual(metadata["note"], {"a": [1, "x"]})
+        self.assertRegex(metadata["writer"], "^nc3z ")
+        self.assertEqual([e["writer"] for e in metadata["lineage"]], ["the first", "another"])
 
     def test_torn_tail(self):
         whole = self.archive.read_bytes()

@@ -159,7 +159,7 @@ pub(crate) fn write_unsealed(
         options: std::iter::once(("preset".to_owned(), options.preset.name().to_owned()))
             .chain(options.layouts.describe())
             .collect(),
-        extra: options.extra(),
+        extra: options.extra.clone(),
         ..Metadata::default()
     };
     writer.finish(&metadata)

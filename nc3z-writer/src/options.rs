@@ -53,8 +53,8 @@ pub struct WriterOptions {
     pub(crate) verify: bool,
     pub(crate) force: bool,
     pub(crate) layouts: LayoutOptions,
-    /// What the archive came from, for its metadata.
-    pub(crate) lineage: Vec<Value>,
+    /// Keys of the metadata beside writer, options and chains.
+    pub(crate) extra: BTreeMap<String, Value>,
 }
 
 impl Default for WriterOptions {
@@ -66,7 +66,7 @@ impl Default for WriterOptions {
             verify: true,
             force: false,
             layouts: LayoutOptions::default(),
-            lineage: Vec::new(),
+            extra: BTreeMap::new(),
         }
     }
 }
@@ -137,16 +137,10 @@ impl WriterOptions {
         self
     }
 
-    /// What the archive came from, oldest first.
-    pub(crate) fn with_lineage(mut self, entries: Vec<Value>) -> Self {
-        self.lineage = entries;
-        self
-    }
-
     /// Keys of the metadata beside writer, options and chains.
-    pub(crate) fn extra(&self) -> BTreeMap<String, Value> {
-        let lineage = Some(self.lineage.clone()).filter(|l| !l.is_empty());
-        lineage.map(|l| (crate::recompress::LINEAGE.to_owned(), Value::Array(l))).into_iter().collect()
+    pub(crate) fn with_extra(mut self, extra: BTreeMap<String, Value>) -> Self {
+        self.extra = extra;
+        self
     }
 
     /// Bytes of a tile of elements of this size: text and bytes get larger ones.

@@ -13,6 +13,7 @@ use nc3z_format::archive::forever::REQUIRED_LOST;
 use nc3z_reader::source::{FileSource, OriginalSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -87,7 +88,7 @@ pub fn recompress_file(
         let what = "an archive that holds lost tiles; its original cannot be rebuilt";
         return Err(FormatError::unsupported("trailer", archive.trailer_offset(), what).into());
     }
-    let options = options.clone().with_lineage(lineage(&archive, &source, monitor)?);
+    let options = options.clone().with_extra(extra(&archive, &source, monitor)?);
     // Through links: it is the file that is replaced, not a link to it.
     let resolved = input.canonicalize().map_err(|e| read("find", e))?;
     let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
@@ -151,12 +152,14 @@ fn history(archive: &Archive) -> Vec<String> {
     found
 }
 
-/// The old archive's lineage and, as its last entry, the old archive itself. No names and no dates: the same input gives the same bytes,
+/// What the old archive's metadata say beside what every writer says for itself: kept, since it is of the content. Its lineage has one more entry, the
+/// old archive itself. No names and no dates: the same input gives the same bytes,
 /// and a name may tell more than its owner meant to.
-fn lineage(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Result<Vec<Value>> {
+fn extra(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Result<BTreeMap<String, Value>> {
     let metadata = archive.metadata();
-    let mut entries = match metadata.extra.get(LINEAGE) {
-        Some(Value::Array(entries)) => entries.clone(),
+    let mut extra = metadata.extra.clone();
+    let mut entries = match extra.remove(LINEAGE) {
+        Some(Value::Array(entries)) => entries,
         _ => Vec::new(),
     };
     let state = match archive.digest() {
@@ -173,7 +176,8 @@ fn lineage(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Res
         "options": metadata.options,
         "writer": metadata.writer,
     }));
-    Ok(entries)
+    extra.insert(LINEAGE.to_owned(), Value::Array(entries));
+    Ok(extra)
 }
 
 /// As far as the system lets us: root keeps files their owners', others own what they replace.
