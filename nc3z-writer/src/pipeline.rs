@@ -159,7 +159,7 @@ pub(crate) fn write_tiles<W: Write>(
         monitor.advance(bytes);
         Ok(())
     };
-    gather(classic, arrays, limit, &mut |raw| {
+    gather(classic, arrays, options.memory, &mut |raw| {
         held += raw.bytes.len() as u64;
         batch.push(raw);
         if held >= limit {

@@ -16,6 +16,9 @@ use nc3z_format::{Hyperslab, NcType, flat};
 /// Runs this many times shorter than the way to the next are read one by one, not through the buffer.
 const SPARSE: u64 = 8;
 
+/// Boxes of several layers are not larger than this: they are read in one run anyway.
+const SEVERAL_LEN: u64 = 8 << 20;
+
 /// A chunked variable and where its bytes lie.
 pub(crate) struct Chunked<'a> {
     info: &'a ArrayInfo,
@@ -242,7 +245,8 @@ impl<'c> Boxes<'c> {
         };
         let rank = shape.len();
         let dim = (0..rank).find(|&d| len_from(d) <= budget).unwrap_or(rank - 1);
-        let step = (budget / len_from(dim)).max(1);
+        let most = if dim == 0 { budget.min(SEVERAL_LEN) } else { budget };
+        let step = (most / len_from(dim)).max(1);
         let mut end: Vec<u64> =
             shape.iter().zip(&chunked.chunk).map(|(n, c)| n.div_ceil(*c)).take(dim + 1).collect();
         end[0] = layers.end;

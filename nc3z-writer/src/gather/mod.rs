@@ -12,6 +12,7 @@ mod records;
 mod samples;
 
 use crate::error::Result;
+use crate::options::RECORD_TILES_LEN;
 use chunks::Chunked;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays};
@@ -29,15 +30,19 @@ pub(crate) struct RawTile {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Calls `sink` with every tile of every array, in the archive's order. Boxes of chunks are read in at most `budget` bytes at
-/// a time, one chunk at least; nothing else depends on it.
+/// Bytes of a box of chunks that is read at a time, where chunks are no larger: a share of `memory`, at most this.
+const BOX_LEN: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
+
+/// Calls `sink` with every tile of every array, in the archive's order. How much of a layer of chunks is read at a time depends
+/// on `memory`, and nothing else does.
 pub(crate) fn gather(
     classic: &ClassicFile,
     arrays: &Arrays,
-    budget: u64,
+    memory: u64,
     sink: &mut dyn FnMut(RawTile) -> Result<()>,
 ) -> Result<()> {
     let layout = classic.layout();
+    let budget = (memory.saturating_sub(RECORD_TILES_LEN) / 4).clamp(*BOX_LEN.start(), *BOX_LEN.end());
     let mut reader = ReadAhead::new(&**classic.source());
     for segment in layout.segments() {
         match segment.kind {
