@@ -77,7 +77,9 @@ impl Chunks {
             let tiling = info.byte_tiling()?;
             let cost = layer_cost(&tiling);
             let Role::Variable(v) = info.id.role() else { continue };
-            if archive.variable_layout(VarId(v))?.is_record {
+            // A layer of one record is let go before the next variable's comes.
+            let long = matches!(tiling.layout(), TileLayout::Chunked { shape, .. } if shape[0] > 1);
+            if long && archive.variable_layout(VarId(v))?.is_record {
                 records.push((cost, info.id));
             }
             let strip = (cost > HELD_LEN).then(|| Strip::new(HELD_LEN));

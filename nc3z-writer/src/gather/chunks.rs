@@ -77,6 +77,11 @@ impl<'a> Chunked<'a> {
         slab.count.iter().product()
     }
 
+    /// True where a layer is one record: it comes and goes with it, and is not open beside others.
+    pub(crate) fn is_of_one_record(&self) -> bool {
+        self.chunk[0] == 1
+    }
+
     fn layer(&self, layer: u64) -> Hyperslab {
         let mut slab = Hyperslab::all(self.tiling.shape());
         (slab.start[0], slab.count[0]) = self.span(0, layer, 1);

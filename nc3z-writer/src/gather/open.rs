@@ -77,6 +77,10 @@ impl<'a> OpenLayer<'a> {
             return Ok(());
         }
         self.chunked.cut_layer(self.layer, &self.bytes, sink)?;
+        // The next layer of one record comes after all other variables of this one.
+        if self.chunked.is_of_one_record() {
+            self.bytes = Vec::new();
+        }
         self.bytes.clear();
         self.layer += 1;
         self.len = self.layer_len();

@@ -118,7 +118,9 @@ fn open_layers(columns: &mut Vec<Column<'_>>) {
     layers.sort_unstable();
     let mut fit = vec![false; columns.len()];
     for (len, i) in layers {
-        if len <= room {
+        if matches!(&columns[i].open, Open::Later(chunked, _) if chunked.is_of_one_record()) {
+            fit[i] = len <= RECORD_TILES_LEN;
+        } else if len <= room {
             room -= len;
             fit[i] = true;
         }
