@@ -160,11 +160,13 @@ class LargeLayers(Case):
         digests = set()
         for memory, threads in (("8MiB", 1), ("256MiB", 2)):
             archive, back = self.dir / "a.nc3z", self.dir / "back"
-            code, used = peak("archive", "--force", "--preset", "fast", "--memory", memory, "--threads", threads, *options, path, "-o", archive)
+            # Without the proof, whose map of the archive would count as memory; the restore is it.
+            code, used = peak("archive", "--force", "--no-verify", "--preset", "fast", "--memory", memory, "--threads", threads, *options, path,
+                              "-o", archive)
             self.assertEqual(code, 0)
             self.assertLess(used, most, f"archive {options}, {memory}")
             digests.add(sha256(archive))
-            code, used = peak("restore", "--force", archive, "-o", back)
+            code, used = peak("restore", "--force", "--no-mmap", archive, "-o", back)
             self.assertEqual(code, 0)
             self.assertLess(used, most, f"restore {options}")
             self.assertEqual(sha256(back), sha256(path))
@@ -172,11 +174,11 @@ class LargeLayers(Case):
 
     def test_fixed(self):
         path = cube(self.dir / "fixed.nc", 300, 400, 800, record=False)
-        self.check(path, "--chunk", "time=300,lat=40,lon=40", most=450)
+        self.check(path, "--chunk", "time=300,lat=40,lon=40", most=300)
 
     def test_records(self):
         path = cube(self.dir / "records.nc", 300, 300, 600, others=(("uas", 200, 300), ("ps", 3, 5)))
-        self.check(path, "--chunk", "tas:time=300,lat=40,lon=50", "--chunk", "uas:time=300,lat_uas=50", "--chunk", "ps:lat_ps=2", most=450)
+        self.check(path, "--chunk", "tas:time=300,lat=40,lon=50", "--chunk", "uas:time=300,lat_uas=10", "--chunk", "ps:lat_ps=2", most=300)
 
     def test_warns_of_a_slow_restore(self):
         path = cube(self.dir / "records.nc", 100, 600, 600)
