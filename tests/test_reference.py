@@ -105,10 +105,15 @@ class ReferenceWrites(Case):
                 self.assertProgramRestores(archive, path.read_bytes(), name)
 
     CHAINS = ["--chain", '[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]', "--chain", '[{"id":"zlib","level":6}]']
+    OTHERS = ["--chain", '[{"id":"bitshuffle","elementsize":4,"blocksize":0},{"id":"lz4","acceleration":1}]',
+              "--chain", '[{"id":"bitshuffle","elementsize":3,"blocksize":16},{"id":"gzip","level":6}]']
     NUM = ["--chain", '[{"id":"nc3z.num"}]']
 
     def test_plain(self):
         self.check([path.name for path in SMALL], *self.CHAINS)
+
+    def test_other_codecs(self):
+        self.check(["etopo120.cdf", "record_padding.nc", "all_types_cdf5.nc", "empty_cdf1.nc"], *self.OTHERS, "--tile", "5000")
 
     def test_frames(self):
         names = ["etopo120.cdf", "record_padding.nc", "empty_cdf1.nc"]

@@ -176,6 +176,7 @@ pub fn block_decode(data: &[u8]) {
     let ty = NcType::ALL[usize::from(ty) % NcType::ALL.len()];
     let size = ty.size();
     let elements = usize::from(u16::from_le_bytes([len_low, len_high]) & 0x3FFF);
+    let row_byte = row;
     let (row, plane) = (u64::from(row), u64::from(row) * u64::from(plane));
     let optional = |n: u64| (n > 1).then_some(n);
     let shape = TileShape {
@@ -190,13 +191,19 @@ pub fn block_decode(data: &[u8]) {
     let shuffle = StageSpec::Shuffle { elementsize: size };
     let odd = StageSpec::Shuffle { elementsize: 3 };
     let (zstd, zlib) = (StageSpec::Zstd { level: 1 }, StageSpec::Zlib { level: 1 });
-    let chain = ChainSpec(match which % 8 {
+    let (lz4, gzip) = (StageSpec::Lz4 { acceleration: 1 }, StageSpec::Gzip { level: 1 });
+    let bits = StageSpec::Bitshuffle { elementsize: size, blocksize: usize::from(row_byte & 3) * 8 };
+    let chain = ChainSpec(match which % 12 {
         0 | 1 => vec![num],
         2 => vec![],
         3 => vec![zstd],
         4 => vec![zlib],
         5 => vec![shuffle, zstd],
         6 => vec![odd, shuffle, zlib],
+        8 => vec![lz4],
+        9 => vec![bits, lz4],
+        10 => vec![gzip],
+        11 => vec![bits, odd],
         _ => vec![shuffle, odd],
     });
     let mut scratch = Scratch::default();

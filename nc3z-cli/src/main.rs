@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Recompress(args) => cmd::recompress::run(args),
         Command::Restore(args) => cmd::restore::run(args),
         Command::Hash(args) => cmd::hash::run(args),
+        Command::Estimate(args) => cmd::estimate::run(args),
         Command::Info(args) => cmd::info::run(args),
         Command::Layout(args) => cmd::layout::run(args),
         Command::Verify(args) => cmd::verify::run(args),

@@ -18,6 +18,7 @@ pub mod flat;
 pub mod limits;
 pub mod num;
 pub mod plan;
+pub mod quantize;
 pub mod select;
 pub mod tile;
 pub mod types;

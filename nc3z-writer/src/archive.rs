@@ -5,10 +5,13 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::options::WriterOptions;
 use crate::partition::Partition;
 use crate::pipeline::{Plans, write_tiles};
+use crate::quantize::quantize;
 use crate::writer::{ArchiveWriter, Unsealed};
 use nc3z_format::Limits;
+use nc3z_format::archive::forever::REQUIRED_LOSSY;
 use nc3z_format::archive::{Head, Metadata};
 use nc3z_format::arrays::Arrays;
+use nc3z_format::quantize::LossRecord;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use sha2::{Digest, Sha256};
@@ -23,18 +26,20 @@ const OUT_BUFFER: usize = 1 << 20;
 const COMPARE_LEN: usize = 1 << 20;
 
 /// What was done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Archived {
-    /// Bytes of the classic file.
+    /// Bytes of the classic file; of the quantized one where values were rounded.
     pub original_len: u64,
     /// Bytes of the archive.
     pub stored_len: u64,
-    /// SHA-256 of the classic file.
+    /// SHA-256 of that file.
     pub sha256: [u8; 32],
     /// True where the archive was read back and compared with the source.
     pub proven: bool,
-    /// What is odd about the classic file, and what of the options could not be done.
+    /// What is odd about the classic file, and what was left out of what was asked for.
     pub warnings: Vec<String>,
+    /// What rounding did, where it was asked for: the archive does then not hold the source's values.
+    pub lossy: Option<LossRecord>,
 }
 
 /// Archives the file at `input` as `output`.
@@ -87,13 +92,20 @@ fn archive_opened(
     }
     let source = Arc::new(FileSource::from_file(file, input)?);
     let shared: SharedSource = source.clone();
-    let classic = ClassicFile::from_source(shared, &Limits::default())?;
+    let mut classic = ClassicFile::from_source(shared, &Limits::default())?;
+    let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
+    let mut lossy = None;
+    if !options.quantize.is_empty() {
+        let quantized = quantize(classic, &options.quantize, monitor)?;
+        warnings.extend(quantized.skipped.into_iter().map(|s| format!("not quantized: {s}")));
+        lossy = Some(quantized.record);
+        classic = quantized.classic;
+    }
     let mode = if keep_attributes { 0o600 } else { 0o666 };
     let target = AtomicFile::create_with_mode(output, options.force, mode)?;
     let partition = Partition::new(classic.header(), classic.layout(), options)?;
-    let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
     warnings.extend(partition.warnings.iter().cloned());
-    let unsealed = write_unsealed(&classic, partition, &target, options, monitor)
+    let unsealed = write_unsealed(&classic, partition, &target, options, lossy.as_ref(), monitor)
         .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?;
     let sha256 = if options.verify {
         // Where the source changed meanwhile, that is the news, not the difference it made.
@@ -105,7 +117,8 @@ fn archive_opened(
     check_unchanged(source.file(), &before, input)?;
     let stored_len = unsealed.trailer.archive_len;
     seal_and_commit(target, unsealed, Some(sha256), keep_attributes.then_some(&before), monitor)?;
-    Ok(Archived { original_len: source.len(), stored_len, sha256, proven: options.verify, warnings })
+    let original_len = classic.source().len();
+    Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
 }
 
 /// Writes the trailer, opens the archive as any reader would open it, and gives it its name.
@@ -131,6 +144,21 @@ pub(crate) fn write_unsealed(
     partition: Partition,
     target: &AtomicFile,
     options: &WriterOptions,
+    lossy: Option<&LossRecord>,
+    monitor: &dyn Monitor,
+) -> Result<Unsealed> {
+    let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
+    write_to(classic, partition, out, target.target(), options, lossy, monitor)
+}
+
+/// Writes everything but the trailer; `path` is for messages.
+pub(crate) fn write_to<W: Write>(
+    classic: &ClassicFile,
+    partition: Partition,
+    out: W,
+    path: &Path,
+    options: &WriterOptions,
+    lossy: Option<&LossRecord>,
     monitor: &dyn Monitor,
 ) -> Result<Unsealed> {
     let (header, layout) = (classic.header(), classic.layout());
@@ -150,18 +178,17 @@ pub(crate) fn write_unsealed(
         padding_tile_lens: partition.paddings,
         gap_tile_len: partition.gap,
     };
-    let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
-    let mut writer =
-        ArchiveWriter::start(out, target.target(), &head, classic.source().len(), options.preset)?;
+    let mut writer = ArchiveWriter::start(out, path, &head, classic.source().len(), options.preset)?;
     write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
     let metadata = Metadata {
         writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
-        options: std::iter::once(("preset".to_owned(), options.preset.name().to_owned()))
-            .chain(options.layouts.describe())
-            .collect(),
-        extra: options.extra.clone(),
+        options: options.recorded(),
+        extra: options.extra.clone().into_iter().chain(lossy.map(LossRecord::entry)).collect(),
         ..Metadata::default()
     };
+    if lossy.is_some() {
+        writer.require(REQUIRED_LOSSY);
+    }
     writer.finish(&metadata)
 }
 

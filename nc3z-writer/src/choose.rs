@@ -106,12 +106,32 @@ pub(crate) fn choose(
             return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed });
         }
     }
+    let chain = table.number(&numeric_chain(&plan));
+    Ok(ArrayPlan { chain, num: Some(plan), packed })
+}
+
+/// The plan where the chain was asked for: nothing is tried. Small tiles are encoded by it too, and then packed.
+pub(crate) fn forced(
+    subject: &Subject<'_>,
+    chain: &ChainSpec,
+    preset: Preset,
+    table: &mut ChainTable,
+) -> Result<ArrayPlan> {
+    if chain.numeric().is_none() {
+        let chain = table.number(chain);
+        return Ok(ArrayPlan { chain, num: None, packed: chain });
+    }
+    let plan = numeric_plan(subject, preset)?;
+    let chain = table.number(&numeric_chain(&plan));
+    Ok(ArrayPlan { chain, num: Some(plan), packed: chain })
+}
+
+fn numeric_chain(plan: &EncodePlan) -> ChainSpec {
     let mut parameters = serde_json::Map::new();
     if plan.dictionary().is_some() {
         parameters.insert("dict".into(), 0.into());
     }
-    let chain = table.number(&ChainSpec(vec![StageSpec::Num(parameters)]));
-    Ok(ArrayPlan { chain, num: Some(plan), packed })
+    ChainSpec(vec![StageSpec::Num(parameters)])
 }
 
 /// Bytes that all samples come to.

@@ -66,7 +66,8 @@ pub(crate) fn encode_tile(
         None => TileCoder::Bytes(&chains[usize::from(chain)]),
     };
     encode_payload(coder, &bytes, &shape, scratch, &mut payload)?;
-    if payload.len() >= bytes.len() {
+    // Filters keep the length; where only those were asked for, they stay.
+    if payload.len() > bytes.len() {
         (chain, payload) = (0, bytes);
     }
     payload.shrink_to_fit();

@@ -54,6 +54,14 @@ pub enum ErrorKind {
         /// What would be lost.
         what: String,
     },
+    /// What was asked for does not fit the file.
+    #[error("{option}: {why}")]
+    Option {
+        /// The option, as on the command line.
+        option: &'static str,
+        /// Why it does not fit, and what would.
+        why: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,

@@ -1,6 +1,9 @@
 //! What a caller may choose, and the defaults.
 
 use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
+use crate::wanted::Wanted;
+use nc3z_format::codec::WantedChain;
+use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +58,8 @@ pub struct WriterOptions {
     pub(crate) layouts: LayoutOptions,
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) extra: BTreeMap<String, Value>,
+    pub(crate) chains: Wanted<WantedChain>,
+    pub(crate) quantize: Wanted<Quantize>,
 }
 
 impl Default for WriterOptions {
@@ -67,6 +72,8 @@ impl Default for WriterOptions {
             force: false,
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
+            chains: Wanted::default(),
+            quantize: Wanted::default(),
         }
     }
 }
@@ -141,6 +148,30 @@ impl WriterOptions {
     pub(crate) fn with_extra(mut self, extra: BTreeMap<String, Value>) -> Self {
         self.extra = extra;
         self
+    }
+
+    /// Chains for variables, instead of chosen ones.
+    #[must_use]
+    pub fn with_chains(mut self, chains: Wanted<WantedChain>) -> Self {
+        self.chains = chains;
+        self
+    }
+
+    /// Variables to round: the archive then holds other values than the source, and says so.
+    #[must_use]
+    pub fn with_quantize(mut self, quantize: Wanted<Quantize>) -> Self {
+        self.quantize = quantize;
+        self
+    }
+
+    /// What the metadata section says of them: all that shaped the archive.
+    pub(crate) fn recorded(&self) -> BTreeMap<String, String> {
+        let mut all = BTreeMap::from([("preset".to_owned(), self.preset.name().to_owned())]);
+        all.extend(self.layouts.describe());
+        let quantize = self.quantize.iter().map(|(name, how)| (format!("quantize {name}"), how.to_string()));
+        all.extend(quantize);
+        all.extend(self.chains.iter().map(|(name, chain)| (format!("chain {name}"), chain.to_string())));
+        all
     }
 
     /// Bytes of a tile of elements of this size: text and bytes get larger ones.

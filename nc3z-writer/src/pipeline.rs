@@ -1,6 +1,6 @@
 //! Gather, encode in parallel, emit in order; batches bound the memory.
 
-use crate::choose::{ArrayPlan, ChainTable, SAMPLES, Subject, choose, sample_len, sample_ranges};
+use crate::choose::{ArrayPlan, ChainTable, SAMPLES, Subject, choose, forced, sample_len, sample_ranges};
 use crate::encode::encode_tile;
 use crate::error::{ErrorKind, Result};
 use crate::gather::{RawTile, chunk_samples, gather, scan_pieces};
@@ -9,7 +9,7 @@ use crate::writer::ArchiveWriter;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::{Attribute, Records, VarId};
-use nc3z_format::codec::Scratch;
+use nc3z_format::codec::{ChainSpec, Scratch};
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
 use std::cell::RefCell;
@@ -31,8 +31,9 @@ pub(crate) struct Plans {
 impl Plans {
     /// Samples every array and chooses its chain.
     pub(crate) fn new(classic: &ClassicFile, arrays: &Arrays, options: &WriterOptions) -> Result<Self> {
+        options.chains.check_names(classic.header(), "--chain")?;
         let mut table = ChainTable::new();
-        table.number(&nc3z_format::codec::ChainSpec(vec![crate::choose::codec(options.preset)]));
+        table.number(&ChainSpec(vec![crate::choose::codec(options.preset)]));
         let mut by_array = BTreeMap::new();
         let mut scratch = Scratch::default();
         let mut records = record_samples(classic, arrays)?;
@@ -44,21 +45,41 @@ impl Plans {
             };
             let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(classic, info, sink);
             let subject = Subject { info, samples, fills: fill_values(classic, info), scan: &scan };
-            by_array.insert(info.id, choose(&subject, options.preset, &mut table, &mut scratch)?);
+            let plan = match wanted_chain(classic, info, options)? {
+                Some(chain) => forced(&subject, &chain, options.preset, &mut table)?,
+                None => choose(&subject, options.preset, &mut table, &mut scratch)?,
+            };
+            by_array.insert(info.id, plan);
         }
         Ok(Plans { table, by_array })
     }
 }
 
+/// The chain that was asked for a variable, bound to its type.
+fn wanted_chain(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    options: &WriterOptions,
+) -> Result<Option<ChainSpec>> {
+    let Role::Variable(v) = info.id.role() else { return Ok(None) };
+    let variable = &classic.header().variables[v as usize];
+    let Some(wanted) = options.chains.of(&variable.name) else { return Ok(None) };
+    let chain = wanted.bind(info.ty.size()).map_err(|e| ErrorKind::Option {
+        option: "--chain",
+        why: format!("variable `{}` of type {}: {e}", variable.name_lossy(), info.ty),
+    })?;
+    Ok(Some(chain))
+}
+
 /// Values of the variable's `_FillValue` and `missing_value` attributes, big-endian, where they have its type.
-fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
+pub(crate) fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
     let Role::Variable(v) = info.id.role() else { return Vec::new() };
     let named = |a: &&Attribute| a.ty == info.ty && (a.name == b"_FillValue" || a.name == b"missing_value");
     let attributes = classic.header().variables[v as usize].attributes.iter().filter(named);
     attributes.filter_map(|a| a.values.get(..a.ty.size())).map(<[u8]>::to_vec).collect()
 }
 
-fn read_samples(classic: &ClassicFile, arrays: &Arrays, info: &ArrayInfo) -> Result<Vec<Vec<u8>>> {
+pub(crate) fn read_samples(classic: &ClassicFile, arrays: &Arrays, info: &ArrayInfo) -> Result<Vec<Vec<u8>>> {
     if info.linear_tile_len().is_none() {
         return chunk_samples(classic, arrays, info, SAMPLES, sample_len(info));
     }
@@ -72,7 +93,10 @@ fn read_samples(classic: &ClassicFile, arrays: &Arrays, info: &ArrayInfo) -> Res
 
 /// Samples of all interleaved arrays at once, from a few windows of whole records: reading them one by one would touch
 /// every record for every array.
-fn record_samples(classic: &ClassicFile, arrays: &Arrays) -> Result<BTreeMap<ArrayId, Vec<Vec<u8>>>> {
+pub(crate) fn record_samples(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+) -> Result<BTreeMap<ArrayId, Vec<Vec<u8>>>> {
     let mut samples: BTreeMap<ArrayId, Vec<Vec<u8>>> = BTreeMap::new();
     let Some(records) = &classic.layout().records else { return Ok(samples) };
     if records.stride > RECORD_SAMPLE_LEN {

@@ -96,7 +96,7 @@ pub fn recompress_file(
     let classic = ClassicFile::from_source(original, &Limits::default())?;
     let partition = Partition::new(classic.header(), classic.layout(), &options)?;
     let warnings = partition.warnings.clone();
-    let mut unsealed = write_unsealed(&classic, partition, &target, &options, monitor)?;
+    let mut unsealed = write_unsealed(&classic, partition, &target, &options, None, monitor)?;
     unsealed.trailer.required |= required;
     let sha256 = prove(&classic, &target, &unsealed, input, monitor)?;
     archive.check_recorded(&sha256)?;

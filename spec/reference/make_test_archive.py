@@ -8,6 +8,7 @@ It compresses badly and holds the file in memory. It shares the classic half (se
 """
 
 import argparse
+import gzip
 import hashlib
 import json
 import struct
@@ -16,6 +17,7 @@ import zlib
 
 import zstandard
 
+from nc3z_bytes import bitshuffle, lz4
 from nc3z_num import BYTE, Type, geometry_of
 from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, MAGIC, PACKED,
                       PAGE_FAN, PAGE_LEAF, PAGE_SIZE, STORED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, TRAILER_END,
@@ -67,6 +69,12 @@ def encode(data, chain, kind=None, geometry=None):
             data = zstandard.ZstdCompressor(level=step["level"]).compress(data)
         elif step["id"] == "zlib":
             data = zlib.compress(data, step["level"])
+        elif step["id"] == "gzip":
+            data = gzip.compress(data, step["level"], mtime=0)
+        elif step["id"] == "lz4":
+            data = lz4(data)
+        elif step["id"] == "bitshuffle":
+            data = bitshuffle(data, step["elementsize"], step["blocksize"])
         elif step == {"id": "nc3z.num"} and kind:
             data = encode_num(data, kind, geometry)
         else:

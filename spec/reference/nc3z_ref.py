@@ -25,6 +25,8 @@ from collections import namedtuple
 
 import zstandard
 
+from nc3z_bytes import unbitshuffle, unlz4
+
 # ---------------------------------------------------------------- errors
 
 
@@ -129,13 +131,13 @@ def frame_size(data, what):
         raise Corrupt(f"{what}: {error}") from error
 
 
-def unzlib(data, length, what):
-    stream = zlib.decompressobj()
+def unzlib(data, length, what, window=zlib.MAX_WBITS):
+    stream = zlib.decompressobj(window)
     try:
         out = stream.decompress(data, length + 1)
     except zlib.error as error:
         raise Corrupt(f"{what}: {error}") from error
-    need(stream.eof and not stream.unused_data, f"{what}: not exactly one zlib stream of {length} bytes")
+    need(stream.eof and not stream.unused_data, f"{what}: not exactly one stream of {length} bytes")
     need(len(out) == length, f"{what}: {len(out)} bytes, expected {length}")
     return out
 
@@ -773,16 +775,31 @@ class Archive:
         steps = self.chains[chain]
         for step in reversed(steps):
             name = step["id"]
-            need(name == "shuffle" or step is steps[-1], f"{what}: a codec that is not the last of its chain")
+            need(name in ("shuffle", "bitshuffle") or step is steps[-1], f"{what}: a codec that is not the last of its chain")
             if name == "shuffle":
                 self.known(step, "elementsize", 1, (1 << 32) - 1, what)
                 data = unshuffle(data, step["elementsize"])
+            elif name == "bitshuffle":
+                size, block = step.get("elementsize"), step.get("blocksize")
+                if (set(step) != {"id", "elementsize", "blocksize"} or type(size) is not int or type(block) is not int
+                        or not 1 <= size < 1 << 32 or not 0 <= block < 1 << 32 or block % 8):
+                    raise Refused(f"{what}: unknown codec {json.dumps(step)}")
+                data = unbitshuffle(data, size, block)
+            elif name == "lz4":
+                self.known(step, "acceleration", -1 << 31, (1 << 31) - 1, what)
+                try:
+                    data = unlz4(data, length)
+                except ValueError as error:
+                    raise Corrupt(f"{what}: {error}") from error
             elif name == "zstd":
                 self.known(step, "level", -1 << 31, (1 << 31) - 1, what)
                 data = unzstd(data, length, what)
             elif name == "zlib":
                 self.known(step, "level", 0, 9, what)
                 data = unzlib(data, length, what)
+            elif name == "gzip":
+                self.known(step, "level", 0, 9, what)
+                data = unzlib(data, length, what, zlib.MAX_WBITS | 16)
             elif name == "nc3z.num":
                 need(len(steps) == 1, f"{what}: nc3z.num is not alone in its chain")
                 data = self.decode_num(data, step, length, variable, tile)

@@ -1,7 +1,9 @@
 //! Arguments of `archive`.
 
+use super::encode::split_rule;
 use super::{EncodeArgs, parse_threads};
 use clap::{Args, ValueEnum};
+use nc3z_format::quantize::Quantize;
 use std::path::PathBuf;
 
 /// How hard to try.
@@ -47,6 +49,11 @@ pub(crate) struct ArchiveArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
+    /// LOSSY: round a variable's values before archiving: VAR=MODE, or *=MODE for all data variables of floats. MODE is
+    /// bitround:KEEPBITS, granularbr:NSD, bitgroom:NSD or abs:BOUND.
+    #[arg(long = "quantize", value_parser = parse_quantize, value_name = "VAR=MODE")]
+    #[arg(conflicts_with = "remove_source")]
+    pub(crate) quantize: Vec<(String, Quantize)>,
     /// Go into directories, archiving every classic file in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
@@ -62,4 +69,10 @@ pub(crate) struct ArchiveArgs {
     /// Delete each input once its archive is proven and safe on disk.
     #[arg(long, conflicts_with = "no_verify")]
     pub(crate) remove_source: bool,
+}
+
+/// Reads `tas=bitround:9`.
+fn parse_quantize(text: &str) -> Result<(String, Quantize), String> {
+    let (name, mode) = split_rule(text, "VAR=MODE, such as tas=bitround:9")?;
+    Ok((name, mode.parse().map_err(|e: nc3z_format::Error| e.to_string())?))
 }

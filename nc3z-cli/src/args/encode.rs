@@ -3,6 +3,7 @@
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
 use clap::Args;
+use nc3z_format::codec::WantedChain;
 use nc3z_writer::ChunkRequest;
 
 /// How an archive is made.
@@ -28,7 +29,27 @@ pub(crate) struct EncodeArgs {
     /// with the variable's fill value.
     #[arg(long, value_enum, default_value_t = EdgeArg::Clip)]
     pub(crate) edge: EdgeArg,
+    /// Encode a variable's tiles by this chain instead of a chosen one: VAR=JSON, or *=JSON for all the others.
+    #[arg(long = "chain", value_parser = parse_chain, value_name = "VAR=JSON")]
+    pub(crate) chains: Vec<(String, WantedChain)>,
     /// Memory for buffers. The archive does not depend on it.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
+}
+
+/// Splits `VAR=WHAT`.
+pub(super) fn split_rule<'a>(text: &'a str, example: &str) -> Result<(String, &'a str), String> {
+    let (name, what) = text.split_once('=').ok_or_else(|| format!("`{text}` is not {example}"))?;
+    if name.is_empty() {
+        Err(format!("no variable before `=`; {example}"))
+    } else {
+        Ok((name.to_owned(), what))
+    }
+}
+
+/// Reads `tas=[{"id":"zstd","level":9}]`.
+fn parse_chain(text: &str) -> Result<(String, WantedChain), String> {
+    let (name, json) =
+        split_rule(text, r#"VAR=JSON, such as tas=[{"id":"shuffle"},{"id":"zstd","level":9}]"#)?;
+    Ok((name, WantedChain::parse(json).map_err(|e| e.to_string())?))
 }

@@ -2,6 +2,7 @@
 
 mod archive;
 mod encode;
+mod estimate;
 mod hash;
 mod layout;
 mod recompress;
@@ -12,6 +13,7 @@ mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use encode::EncodeArgs;
+pub(crate) use estimate::EstimateArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use repair::RepairArgs;
@@ -62,6 +64,8 @@ pub(crate) enum Command {
   nc3z archive --chunk time=12,lat=90,lon=180 tas.nc     chunks for variables with these dimensions
   nc3z archive --layout auto tas.nc        maps and time series both cheap to read, where that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (spooled to disk)
+  nc3z archive tas.nc --chain 'tas=[{\"id\":\"shuffle\"},{\"id\":\"zstd\",\"level\":9}]'
+  nc3z archive tas.nc --quantize tas=granularbr:3   LOSSY: three significant digits of tas
 
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
     Archive(ArchiveArgs),
@@ -91,6 +95,16 @@ Digests are computed from the data, archives are decoded for it; --recorded show
 The content digest is of dimensions, attributes, variables and values: the same for the original, for any
 archive of it and for the restored file. Exit codes of --check: 0 all right, 1 not, 3 corrupt archive.")]
     Hash(HashArgs),
+    /// Tell, in seconds and from samples, what archiving would save: sizes and times for each preset, beside gzip and netCDF-4.
+    #[command(after_help = "Examples:
+  nc3z estimate tas.nc                       each preset, each variable
+  nc3z estimate --preset default big/*.nc    many files, and their sum
+  nc3z estimate --sample 256MiB --json tas.nc
+
+Sizes are extrapolated from evenly spread samples, and the table says how far they may be off; files of up to 1 MiB are
+archived to nowhere instead. Gzip and netCDF-4 are estimated from the same samples with the same deflate, at netCDF-4's
+filters shuffle and deflate 1 or 5, without that format's own overhead. Times are measured while sampling.")]
+    Estimate(EstimateArgs),
     /// Tell what a file is: dimensions, variables, sizes, ratio, chains, digests.
     Info(ReportArgs),
     /// Tell where each byte lives.

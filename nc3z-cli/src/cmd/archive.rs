@@ -8,7 +8,7 @@ use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::tile::Edge;
-use nc3z_writer::{Archived, Preset, WriterOptions, archive_file, archive_open_file};
+use nc3z_writer::{Archived, Preset, Wanted, WriterOptions, archive_file, archive_open_file};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,7 +79,9 @@ fn fail(path: &Path, error: &anyhow::Error) -> Exit {
 }
 
 fn options(args: &ArchiveArgs) -> WriterOptions {
-    encode_options(&args.encode).with_verify(!args.no_verify).with_force(args.force)
+    let mut quantize = Wanted::default();
+    args.quantize.iter().for_each(|(name, mode)| quantize.push(name, *mode));
+    encode_options(&args.encode).with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force)
 }
 
 /// What all commands that write archives share.
@@ -90,6 +92,9 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         PresetArg::Max => Preset::Max,
     };
     let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
+    let mut chains = Wanted::default();
+    args.chains.iter().for_each(|(name, chain)| chains.push(name, chain.clone()));
+    options = options.with_chains(chains);
     if let Some(len) = args.block_size {
         options = options.with_tile_len(len);
     }
@@ -136,15 +141,24 @@ fn report(input: &Path, output: &Path, done: &Archived) {
     for warning in &done.warnings {
         eprintln!("nc3z: warning: {}: {}", text::safe(&input.to_string_lossy()), text::safe(warning));
     }
+    let proven = match (done.proven, &done.lossy) {
+        (true, None) => ", proven",
+        (true, Some(_)) => ", LOSSY, the rounded file proven",
+        (false, None) => ", not proven",
+        (false, Some(_)) => ", LOSSY, not proven",
+    };
     eprintln!(
-        "{} -> {}  {} -> {} ({}x){}",
+        "{} -> {}  {} -> {} ({}x){proven}",
         text::safe(&input.to_string_lossy()),
         text::safe(&output.to_string_lossy()),
         text::size(done.original_len),
         text::size(done.stored_len),
         text::ratio(done.original_len, done.stored_len),
-        if done.proven { ", proven" } else { ", not proven" }
     );
+    if let Some(lossy) = &done.lossy {
+        eprintln!("  values were rounded as asked; the archive gives back the rounded file, not the source");
+        lossy.variables.iter().for_each(|v| eprintln!("  {}", text::loss(v)));
+    }
 }
 
 /// From standard input, to standard output, or both: spooled, since the length is needed first and the proof reads back.

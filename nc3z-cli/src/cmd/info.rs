@@ -12,6 +12,7 @@ use anyhow::Result;
 use cost::{Cost, Costs};
 use nc3z_format::archive::{SectionKind, forever};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
+use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source;
 use nc3z_reader::{Archive, Digest};
@@ -325,12 +326,18 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
         fact("came from", lineage_words(entry));
     }
     fact("generation", archive.trailer().generation.to_string());
-    for (bit, words) in
-        [(forever::REQUIRED_LOSSY, "values are lossy"), (forever::REQUIRED_LOST, "holds lost tiles")]
-    {
+    for (bit, words) in [
+        (forever::REQUIRED_LOSSY, "LOSSY: values were rounded; the original is the rounded file"),
+        (forever::REQUIRED_LOST, "holds lost tiles"),
+    ] {
         if archive.trailer().required & bit != 0 {
             fact("attention", words.to_owned());
         }
+    }
+    if let Some(record) = LossRecord::find(&metadata.extra) {
+        let before = format!("{}, SHA-256 {}", exact(record.source_len), text::safe(&record.source_sha256));
+        fact("before rounding", before);
+        record.variables.iter().for_each(|v| fact("rounded", text::loss(v)));
     }
     if archive.torn_tail() > 0 {
         fact("torn tail", format!("{} of a commit that did not finish", exact(archive.torn_tail())));
@@ -377,6 +384,8 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("minor_version", &archive.superblock().minor.into())?;
     json.field("generation", &trailer.generation.into())?;
     json.field("lossy", &(trailer.required & forever::REQUIRED_LOSSY != 0).into())?;
+    let record = LossRecord::find(&metadata.extra).map(|record| record.entry().1);
+    json.field("quantization", &record.unwrap_or_default())?;
     json.field("lost_tiles", &(trailer.required & forever::REQUIRED_LOST != 0).into())?;
     json.field("torn_tail_bytes", &archive.torn_tail().into())?;
     Ok(())

@@ -1,6 +1,7 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+pub(crate) mod estimate;
 mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;

@@ -85,6 +85,7 @@ fn run_one(job: &Job, args: &RestoreArgs) -> Result<Exit> {
         text::safe(&job.output.to_string_lossy()),
         text::size(restored.len)
     );
+    report_lossy(&job.input, &archive);
     Ok(report_filled(&job.input, &archive))
 }
 
@@ -112,6 +113,16 @@ fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
     let name = text::safe(&path.to_string_lossy());
     found.notes.iter().for_each(|note| eprintln!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
+}
+
+/// Says that the archive's values were rounded, where they were.
+fn report_lossy(path: &Path, archive: &Archive) {
+    if archive.trailer().required & forever::REQUIRED_LOSSY != 0 {
+        let name = text::safe(&path.to_string_lossy());
+        eprintln!(
+            "nc3z: note: {name} is LOSSY: values were rounded when it was made; these are not the source's bytes"
+        );
+    }
 }
 
 /// Says loudly what is not the original's.
@@ -145,6 +156,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
         let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
         while_blocked(|| archive.restore_to_stream(&mut std::io::stdout(), &progress))?;
         drop(progress);
+        report_lossy(path, &archive);
         worst = worst.max(report_filled(path, &archive));
     }
     Ok(worst)

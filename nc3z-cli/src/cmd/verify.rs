@@ -7,6 +7,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
+use nc3z_format::archive::forever::REQUIRED_LOSSY;
 use nc3z_reader::verify::{Finding, Report, deep, quick};
 use nc3z_reader::{Archive, Monitor, OpenOptions, source};
 use rayon::prelude::*;
@@ -118,7 +119,10 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
     let report = verify(&source, &options, progress)?;
     let archive = Archive::from_source(source, &options).ok();
     if let (Some(original), Some(archive), true) = (&args.against, &archive, report.is_sound()) {
-        compare(archive, original, progress)?;
+        let why =
+            "the archive is lossy: values were rounded, and it does not hold the file that was archived";
+        compare(archive, original, progress)
+            .map_err(|e| if is_lossy(Some(archive)) { e.context(why) } else { e })?;
     }
     Ok((report, archive))
 }
@@ -162,6 +166,11 @@ impl From<CompareError> for anyhow::Error {
     }
 }
 
+/// Whether values were rounded when it was made.
+fn is_lossy(archive: Option<&Archive>) -> bool {
+    archive.is_some_and(|a| a.trailer().required & REQUIRED_LOSSY != 0)
+}
+
 /// What is said to people.
 fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> {
     let mut lines = Vec::new();
@@ -192,8 +201,9 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
     }
     if report.is_sound() {
         let lost = if report.lost.is_empty() { "" } else { ", HOLDS LOST TILES" };
+        let lossy = if is_lossy(archive) { ", LOSSY (values were rounded when it was made)" } else { "" };
         lines.push(format!(
-            "{name}: sound{lost}, {} tiles, {} blocks, {}{}",
+            "{name}: sound{lost}{lossy}, {} tiles, {} blocks, {}{}",
             report.tiles,
             report.blocks,
             text::size(report.stored_len),
@@ -223,7 +233,7 @@ fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Value 
     let digest = report.restored.as_ref().map(|r| text::hex(&r.sha256));
     let lost: Vec<Value> = report.lost.iter().map(|p| place::to_json(p, None)).collect();
     json!({
-        "archive": name, "sound": report.is_sound(), "tiles": report.tiles, "blocks": report.blocks,
+        "archive": name, "sound": report.is_sound(), "lossy": is_lossy(archive), "tiles": report.tiles, "blocks": report.blocks,
         "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
         "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
         "more_findings": report.more, "lost": lost,

@@ -1,5 +1,6 @@
 //! Units, and names from files made safe for a terminal.
 
+use nc3z_format::quantize::VariableLoss;
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -17,6 +18,19 @@ pub(crate) fn size(bytes: u64) -> String {
         unit += 1;
     }
     format!("{value:.1} {}", UNITS[unit])
+}
+
+/// What rounding did to a variable, in a line.
+pub(crate) fn loss(v: &VariableLoss) -> String {
+    format!(
+        "{} {}: {} of {} values changed, by at most {:.6e} (relative {:.6e})",
+        safe(&v.name),
+        safe(&v.quantize),
+        v.changed,
+        v.elements,
+        v.max_abs_error,
+        v.max_rel_error
+    )
 }
 
 /// Original size over stored size, `-` where nothing is stored.

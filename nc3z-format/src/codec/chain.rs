@@ -1,5 +1,6 @@
 //! Chains as they are stored: JSON, with NumCodecs' ids and keys.
 
+use super::bitshuffle;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use serde_json::{Map, Value};
@@ -13,6 +14,18 @@ pub enum StageSpec {
         /// Bytes of an element.
         elementsize: usize,
     },
+    /// Bit shuffle as HDF5's filter 32008 does it without its own compression.
+    Bitshuffle {
+        /// Bytes of an element.
+        elementsize: usize,
+        /// Elements of a block, a multiple of 8; 0 for the library's own choice.
+        blocksize: usize,
+    },
+    /// One LZ4 block behind its decoded length.
+    Lz4 {
+        /// NumCodecs' setting; decoders need it not, and nc3z has one speed.
+        acceleration: i32,
+    },
     /// One zstd frame.
     Zstd {
         /// The writer's level; decoders need it not.
@@ -20,6 +33,11 @@ pub enum StageSpec {
     },
     /// One zlib stream.
     Zlib {
+        /// The writer's level; decoders need it not.
+        level: u32,
+    },
+    /// One gzip member.
+    Gzip {
         /// The writer's level; decoders need it not.
         level: u32,
     },
@@ -34,8 +52,11 @@ impl StageSpec {
     pub fn id(&self) -> &str {
         match self {
             StageSpec::Shuffle { .. } => "shuffle",
+            StageSpec::Bitshuffle { .. } => "bitshuffle",
+            StageSpec::Lz4 { .. } => "lz4",
             StageSpec::Zstd { .. } => "zstd",
             StageSpec::Zlib { .. } => "zlib",
+            StageSpec::Gzip { .. } => "gzip",
             StageSpec::Num(_) => NUM_ID,
             StageSpec::Other(map) => map.get("id").and_then(Value::as_str).unwrap_or("without id"),
         }
@@ -49,7 +70,14 @@ impl StageSpec {
         match self {
             StageSpec::Shuffle { elementsize } => map.insert("elementsize".into(), (*elementsize).into()),
             StageSpec::Zstd { level } => map.insert("level".into(), (*level).into()),
-            StageSpec::Zlib { level } => map.insert("level".into(), (*level).into()),
+            StageSpec::Zlib { level } | StageSpec::Gzip { level } => {
+                map.insert("level".into(), (*level).into())
+            }
+            StageSpec::Lz4 { acceleration } => map.insert("acceleration".into(), (*acceleration).into()),
+            StageSpec::Bitshuffle { elementsize, blocksize } => {
+                map.insert("blocksize".into(), (*blocksize).into());
+                map.insert("elementsize".into(), (*elementsize).into())
+            }
             StageSpec::Num(_) | StageSpec::Other(_) => None,
         };
         if !matches!(self, StageSpec::Other(_)) {
@@ -66,21 +94,34 @@ impl StageSpec {
             .get("id")
             .and_then(Value::as_str)
             .ok_or_else(|| wrong("filter or codec", "an object with an id"))?;
-        // The id and one integer, nothing else: a key that is missing or not known may change the meaning.
-        let only = |key: &str| if map.len() == 2 { map.get(key).and_then(Value::as_i64) } else { None };
+        // The id and these integers, nothing else: a key that is missing or not known may change the meaning.
+        let keys = |n: usize, key: &str| if map.len() == n + 1 { map.get(key)?.as_i64() } else { None };
+        let only = |key: &str| keys(1, key);
+        let size = |n: i64| u32::try_from(n).ok().and_then(|n| usize::try_from(n).ok());
         let known = match id {
             "shuffle" => only("elementsize")
-                .and_then(|n| u32::try_from(n).ok())
-                .and_then(|n| usize::try_from(n).ok())
+                .and_then(size)
                 .filter(|n| *n > 0)
                 .map(|elementsize| StageSpec::Shuffle { elementsize }),
+            "bitshuffle" => {
+                let elementsize = keys(2, "elementsize").and_then(size).filter(|n| *n > 0);
+                let blocksize = keys(2, "blocksize").and_then(size).filter(|n| n % bitshuffle::GROUP == 0);
+                elementsize
+                    .zip(blocksize)
+                    .map(|(elementsize, blocksize)| StageSpec::Bitshuffle { elementsize, blocksize })
+            }
+            "lz4" => only("acceleration")
+                .and_then(|n| i32::try_from(n).ok())
+                .map(|acceleration| StageSpec::Lz4 { acceleration }),
             "zstd" => {
                 only("level").and_then(|n| i32::try_from(n).ok()).map(|level| StageSpec::Zstd { level })
             }
-            "zlib" => only("level")
-                .and_then(|n| u32::try_from(n).ok())
-                .filter(|n| *n <= MAX_ZLIB_LEVEL)
-                .map(|level| StageSpec::Zlib { level }),
+            "zlib" | "gzip" => {
+                let level =
+                    only("level").and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= MAX_ZLIB_LEVEL);
+                let zlib = id == "zlib";
+                level.map(|level| if zlib { StageSpec::Zlib { level } } else { StageSpec::Gzip { level } })
+            }
             NUM_ID => {
                 let mut map = map.clone();
                 map.remove("id");
@@ -93,7 +134,7 @@ impl StageSpec {
 }
 
 const NUM_ID: &str = "nc3z.num";
-/// The highest level of zlib.
+/// The highest level of zlib and gzip.
 pub(super) const MAX_ZLIB_LEVEL: u32 = 9;
 
 /// A chain: filters, then at most one codec, in the order in which they are applied when writing. Empty: store.
@@ -208,6 +249,12 @@ mod tests {
             r#"{"id":"zlib"}"#,
             r#"{"id":"zlib","level":10}"#,
             r#"{"id":"zlib","level":-1}"#,
+            r#"{"id":"gzip","level":10}"#,
+            r#"{"id":"lz4"}"#,
+            r#"{"acceleration":4294967296,"id":"lz4"}"#,
+            r#"{"elementsize":4,"id":"bitshuffle"}"#,
+            r#"{"blocksize":12,"elementsize":4,"id":"bitshuffle"}"#,
+            r#"{"blocksize":0,"elementsize":0,"id":"bitshuffle"}"#,
         ] {
             let text = format!("[[],[{odd}]]");
             let chains = chains_from_json(text.as_bytes(), &Limits::default()).unwrap();

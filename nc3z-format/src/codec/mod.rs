@@ -3,10 +3,13 @@
 //! A chain is stored as JSON in NumCodecs' notation ([`ChainSpec`]); `registry.rs` knows what each object does. Byte
 //! stages implement [`ByteStage`]; a new one is a file here and a line in the registry.
 
+mod bitshuffle;
 mod chain;
+mod lz4;
 mod registry;
 mod shuffle;
 mod tile;
+mod wanted;
 mod zlib;
 mod zstd;
 
@@ -14,6 +17,7 @@ pub use chain::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
 pub use registry::{ByteStage, decode_bytes, encode_bytes};
 pub use shuffle::{shuffle, unshuffle};
 pub use tile::{TileCoder, TileShape, decode_tile, dictionary_number, encode_tile, words_of};
+pub use wanted::WantedChain;
 pub use zstd::{decode_zstd_frame, encode_zstd_frame};
 
 /// Contexts and buffers that outlive one call; one for each thread.

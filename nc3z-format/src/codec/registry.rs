@@ -1,7 +1,7 @@
 //! From a stage's specification to what does it, and chains of byte stages run forward and back.
 
 use super::chain::{ChainSpec, StageSpec};
-use super::{Scratch, shuffle, zlib, zstd};
+use super::{Scratch, bitshuffle, lz4, shuffle, zlib, zstd};
 use crate::error::{Error, Result};
 
 /// Contexts of the codecs, made when first needed and used again.
@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 pub struct Contexts {
     pub(super) zstd: zstd::Contexts,
     pub(super) zlib: zlib::Contexts,
+    pub(super) gzip: zlib::Contexts,
 }
 
 /// One step of a byte chain.
@@ -34,7 +35,12 @@ fn stage(spec: &StageSpec) -> Result<Box<dyn ByteStage>> {
     Ok(match spec {
         StageSpec::Shuffle { elementsize } => Box::new(shuffle::Shuffle(*elementsize)),
         StageSpec::Zstd { level } => Box::new(zstd::Zstd(*level)),
-        StageSpec::Zlib { level } => Box::new(zlib::Zlib(*level)),
+        StageSpec::Zlib { level } => Box::new(zlib::Deflate::zlib(*level)),
+        StageSpec::Gzip { level } => Box::new(zlib::Deflate::gzip(*level)),
+        StageSpec::Lz4 { .. } => Box::new(lz4::Lz4),
+        StageSpec::Bitshuffle { elementsize, blocksize } => {
+            Box::new(bitshuffle::Bitshuffle { elementsize: *elementsize, blocksize: *blocksize })
+        }
         StageSpec::Num(_) | StageSpec::Other(_) => {
             let json = ChainSpec(vec![spec.clone()]);
             let what = format!(
@@ -59,6 +65,14 @@ fn stages(chain: &ChainSpec) -> Result<Vec<Box<dyn ByteStage>>> {
         ));
     }
     Ok(stages)
+}
+
+/// Tells whether this build can run a byte chain.
+///
+/// # Errors
+/// Stages that are not known; a codec that is not the last.
+pub(super) fn check_chain(chain: &ChainSpec) -> Result<()> {
+    stages(chain).map(|_| ())
 }
 
 /// Runs a byte chain forward; appends to `out`.
@@ -116,11 +130,20 @@ mod tests {
 
     fn chains() -> Vec<ChainSpec> {
         let mut all = vec![ChainSpec::default()];
-        for codec in [StageSpec::Zstd { level: 3 }, StageSpec::Zlib { level: 6 }] {
+        let codecs = [
+            StageSpec::Zstd { level: 3 },
+            StageSpec::Zlib { level: 6 },
+            StageSpec::Gzip { level: 6 },
+            StageSpec::Lz4 { acceleration: 1 },
+        ];
+        for codec in codecs {
             all.push(ChainSpec(vec![codec.clone()]));
             for elementsize in [1, 2, 3, 4, 8, 24] {
                 all.push(ChainSpec(vec![StageSpec::Shuffle { elementsize }]));
                 all.push(ChainSpec(vec![StageSpec::Shuffle { elementsize }, codec.clone()]));
+                let bits = StageSpec::Bitshuffle { elementsize, blocksize: elementsize * 8 };
+                all.push(ChainSpec(vec![bits.clone()]));
+                all.push(ChainSpec(vec![bits, codec.clone()]));
                 let two = StageSpec::Shuffle { elementsize: 5 };
                 all.push(ChainSpec(vec![
                     two.clone(),
@@ -214,8 +237,34 @@ mod tests {
     }
 
     #[test]
-    fn zlib_has_levels_up_to_9() {
-        let chain = ChainSpec(vec![StageSpec::Zlib { level: 10 }]);
-        assert!(encode_bytes(&chain, b"abc", &mut Scratch::default(), &mut Vec::new()).is_err());
+    fn zlib_and_gzip_have_levels_up_to_9() {
+        for codec in [StageSpec::Zlib { level: 10 }, StageSpec::Gzip { level: 10 }] {
+            let chain = ChainSpec(vec![codec]);
+            assert!(encode_bytes(&chain, b"abc", &mut Scratch::default(), &mut Vec::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn every_bit_flip_is_an_error_or_honest_bytes() {
+        let bytes: Vec<u8> = (0..400_u32).flat_map(|i| (i * i / 7).to_be_bytes()).collect();
+        let mut scratch = Scratch::default();
+        let mut out = vec![0; bytes.len()];
+        for codec in [StageSpec::Lz4 { acceleration: 1 }, StageSpec::Gzip { level: 6 }] {
+            let bits = StageSpec::Bitshuffle { elementsize: 4, blocksize: 0 };
+            let chain = ChainSpec(vec![bits, codec]);
+            let mut payload = Vec::new();
+            encode_bytes(&chain, &bytes, &mut scratch, &mut payload).unwrap();
+            for n in 0..payload.len() {
+                assert!(decode_bytes(&chain, &payload[..n], &mut scratch, &mut out).is_err(), "{chain}: {n}");
+            }
+            for bit in 0..payload.len() * 8 {
+                payload[bit / 8] ^= 1 << (bit % 8);
+                let done = decode_bytes(&chain, &payload, &mut scratch, &mut out);
+                // Gzip has a checksum of its own; some bits of its header, and its padding, mean nothing.
+                let checked = chain.0[1].id() == "gzip";
+                assert!(done.is_err() || !checked || out == bytes, "{chain}: bit {bit}");
+                payload[bit / 8] ^= 1 << (bit % 8);
+            }
+        }
     }
 }

@@ -41,7 +41,7 @@ pub fn unshuffle(size: usize, input: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Both slices have the same length.
-fn forward(size: usize, input: &[u8], out: &mut [u8]) {
+pub(super) fn forward(size: usize, input: &[u8], out: &mut [u8]) {
     let count = input.len().checked_div(size).unwrap_or(0);
     if size <= 1 || count <= 1 {
         return out.copy_from_slice(input);
@@ -64,7 +64,7 @@ fn forward(size: usize, input: &[u8], out: &mut [u8]) {
 }
 
 /// Undoes [`forward`].
-fn inverse(size: usize, input: &[u8], out: &mut [u8]) {
+pub(super) fn inverse(size: usize, input: &[u8], out: &mut [u8]) {
     let count = input.len().checked_div(size).unwrap_or(0);
     if size <= 1 || count <= 1 {
         return out.copy_from_slice(input);

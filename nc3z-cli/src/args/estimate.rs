@@ -1,0 +1,25 @@
+//! Arguments of `estimate`.
+
+use super::{PresetArg, parse_size, parse_threads};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `estimate`.
+#[derive(Debug, Args)]
+pub(crate) struct EstimateArgs {
+    /// Classic netCDF files.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Presets to estimate; may be given several times [default: all].
+    #[arg(long, value_enum)]
+    pub(crate) preset: Vec<PresetArg>,
+    /// Bytes of each file to look at (half of that for `max`).
+    #[arg(long, value_parser = parse_size, default_value = "32MiB", value_name = "SIZE")]
+    pub(crate) sample: u64,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads to measure with, and that times are for; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+}

@@ -1,0 +1,267 @@
+//! `nc3z estimate`: is it worth it?
+
+use super::Input;
+use crate::args::{EstimateArgs, PresetArg};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::interrupted;
+use crate::output::table::{Side, Table};
+use crate::output::{chain, report_error, text};
+use anyhow::{Result, bail};
+use nc3z_format::classic::Header;
+use nc3z_reader::Monitor;
+use nc3z_writer::{Estimate, Preset, estimate};
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+
+/// Estimates all files; goes on after one that cannot be read.
+pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
+    let mut presets: Vec<Preset> = args.preset.iter().map(|p| preset(*p)).collect();
+    presets.dedup();
+    if presets.is_empty() {
+        presets = vec![Preset::Fast, Preset::Default, Preset::Max];
+    }
+    super::with_threads(args.threads, || {
+        let mut out = std::io::stdout().lock();
+        let (mut worst, mut reports, mut sums) = (Exit::Done, Vec::new(), Sums::default());
+        for path in &args.files {
+            let name = text::safe(&path.to_string_lossy());
+            match one(path, &presets, args.sample) {
+                Ok((header, found)) => {
+                    sums.add(&found);
+                    if args.json {
+                        reports.push(to_json(&name, &header, &found));
+                    } else {
+                        print(&mut out, &name, &header, &found)?;
+                    }
+                }
+                Err(e) => {
+                    if args.json {
+                        reports.push(json!({"file": name, "error": chain(&e)}));
+                    }
+                    report_error(Some(path), &e);
+                    worst = worst.max(of_error(&e));
+                }
+            }
+        }
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
+        } else if args.files.len() > 1 {
+            sums.print(&mut out, &presets)?;
+        }
+        Ok(worst)
+    })?
+}
+
+fn preset(arg: PresetArg) -> Preset {
+    match arg {
+        PresetArg::Fast => Preset::Fast,
+        PresetArg::Default => Preset::Default,
+        PresetArg::Max => Preset::Max,
+    }
+}
+
+/// Nothing is shown, but the user may stop it.
+struct Quiet;
+
+impl Monitor for Quiet {
+    fn advance(&self, _: u64) {}
+
+    fn is_cancelled(&self) -> bool {
+        interrupted()
+    }
+}
+
+fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate)> {
+    match super::open_input(path, false)? {
+        Input::Archive(archive) => {
+            let (original, stored) = (archive.original_len(), archive.stored_len());
+            bail!(
+                "is an archive already: {} of {}, ratio {} (nc3z info tells more)",
+                text::size(stored),
+                text::size(original),
+                text::ratio(original, stored)
+            );
+        }
+        Input::Classic(classic) => {
+            Ok((classic.header().clone(), estimate(&classic, presets, sample, &Quiet)?))
+        }
+    }
+}
+
+/// `1.2 s`, `3 min`.
+fn duration(seconds: f64) -> String {
+    if seconds < 0.95 {
+        format!("{:.0} ms", (seconds * 1000.0).max(1.0))
+    } else if seconds < 95.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{:.0} min", seconds / 60.0)
+    }
+}
+
+/// How far a size may be off.
+fn plus_minus(found: &Estimate, uncertainty: f64) -> String {
+    if found.whole && uncertainty == 0.0 {
+        "exact".to_owned()
+    } else {
+        format!("±{:.1} %", uncertainty * 100.0)
+    }
+}
+
+fn print(out: &mut dyn Write, name: &str, header: &Header, found: &Estimate) -> Result<()> {
+    use Side::{Left, Right};
+    writeln!(out, "{name}: {}", text::size(found.file_len))?;
+    let mut table = Table::new(&[
+        ("", Left),
+        ("size", Right),
+        ("ratio", Right),
+        ("off by", Right),
+        ("archive", Right),
+        ("restore", Right),
+    ]);
+    for p in &found.presets {
+        table.push(vec![
+            format!("nc3z {}", p.preset.name()),
+            text::size(p.stored_len),
+            text::ratio(found.file_len, p.stored_len),
+            plus_minus(found, p.uncertainty),
+            duration(p.archive_seconds),
+            duration(p.restore_seconds),
+        ]);
+    }
+    for p in &found.peers {
+        let ratio = text::ratio(found.file_len, p.stored_len);
+        table.push(vec![
+            p.name.to_owned(),
+            text::size(p.stored_len),
+            ratio,
+            String::new(),
+            String::new(),
+            String::new(),
+        ]);
+    }
+    table.print(out, "  ")?;
+    let mut columns = vec![("variable", Left), ("bytes", Right)];
+    columns.extend(found.presets.iter().map(|p| (p.preset.name(), Right)));
+    columns.extend([("gzip", Right), ("nc4 d1", Right), ("nc4 d5", Right)]);
+    let mut table = Table::new(&columns);
+    for v in &found.variables {
+        let ratios = v.stored_len.iter().chain(&v.peer_len).map(|n| text::ratio(v.original_len, *n));
+        let mark = if v.sampled_len == 0 { " *" } else { "" };
+        let name = format!("{}{mark}", text::name(&header.variables[v.id.index()].name));
+        table.push([name, text::size(v.original_len)].into_iter().chain(ratios).collect());
+    }
+    if !found.variables.is_empty() {
+        table.print(out, "  ")?;
+    }
+    if found.variables.iter().any(|v| v.sampled_len == 0) {
+        writeln!(out, "  * taken to be like others of its type and size, which were sampled")?;
+    }
+    let sampled = if found.whole {
+        "every byte was looked at".to_owned()
+    } else {
+        format!(
+            "from {} of samples (max: half); ± is two standard errors of the sampling",
+            text::size(found.sampled_len)
+        )
+    };
+    let threads = found.threads;
+    Ok(writeln!(
+        out,
+        "  ratios of variables; {sampled}; times for {threads} thread{}",
+        if threads == 1 { "" } else { "s" }
+    )?)
+}
+
+fn to_json(name: &str, header: &Header, found: &Estimate) -> Value {
+    let presets: Vec<Value> = found
+        .presets
+        .iter()
+        .map(|p| {
+            json!({
+                "preset": p.preset.name(), "stored_bytes": p.stored_len, "ratio": ratio(found.file_len, p.stored_len),
+                "uncertainty": p.uncertainty, "archive_seconds": p.archive_seconds, "restore_seconds": p.restore_seconds,
+            })
+        })
+        .collect();
+    let peers: Vec<Value> = found
+        .peers
+        .iter()
+        .map(|p| json!({"name": p.name, "stored_bytes": p.stored_len, "ratio": ratio(found.file_len, p.stored_len)}))
+        .collect();
+    let variables: Vec<Value> = found
+        .variables
+        .iter()
+        .map(|v| {
+            let stored: serde_json::Map<String, Value> =
+                found.presets.iter().zip(&v.stored_len).map(|(p, n)| (p.preset.name().to_owned(), (*n).into())).collect();
+            let peers: serde_json::Map<String, Value> =
+                found.peers.iter().zip(&v.peer_len).map(|(p, n)| (p.name.to_owned(), (*n).into())).collect();
+            json!({
+                "id": v.id.0, "name": text::name(&header.variables[v.id.index()].name), "original_bytes": v.original_len,
+                "sampled_bytes": v.sampled_len, "stored_bytes": stored, "peers": peers,
+            })
+        })
+        .collect();
+    json!({
+        "file": name, "original_bytes": found.file_len, "sampled_bytes": found.sampled_len, "whole": found.whole,
+        "threads": found.threads, "presets": presets, "peers": peers, "variables": variables,
+    })
+}
+
+#[expect(clippy::cast_precision_loss, reason = "the exact numbers stand beside it")]
+fn ratio(original: u64, stored: u64) -> Value {
+    if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
+}
+
+/// All files together.
+#[derive(Default)]
+struct Sums {
+    files: usize,
+    original: u64,
+    presets: Vec<u64>,
+    seconds: Vec<f64>,
+    peers: Vec<(&'static str, u64)>,
+}
+
+impl Sums {
+    fn add(&mut self, found: &Estimate) {
+        self.files += 1;
+        self.original += found.file_len;
+        self.presets.resize(found.presets.len(), 0);
+        self.seconds.resize(found.presets.len(), 0.0);
+        for (i, p) in found.presets.iter().enumerate() {
+            self.presets[i] += p.stored_len;
+            self.seconds[i] += p.archive_seconds;
+        }
+        if self.peers.is_empty() {
+            self.peers = found.peers.iter().map(|p| (p.name, 0)).collect();
+        }
+        self.peers.iter_mut().zip(&found.peers).for_each(|(sum, p)| sum.1 += p.stored_len);
+    }
+
+    fn print(&self, out: &mut dyn Write, presets: &[Preset]) -> Result<()> {
+        use Side::{Left, Right};
+        writeln!(out, "{} files: {}", self.files, text::size(self.original))?;
+        let mut table = Table::new(&[("", Left), ("size", Right), ("ratio", Right), ("archive", Right)]);
+        for ((preset, stored), seconds) in presets.iter().zip(&self.presets).zip(&self.seconds) {
+            let name = format!("nc3z {}", preset.name());
+            table.push(vec![
+                name,
+                text::size(*stored),
+                text::ratio(self.original, *stored),
+                duration(*seconds),
+            ]);
+        }
+        for (name, stored) in &self.peers {
+            table.push(vec![
+                (*name).to_owned(),
+                text::size(*stored),
+                text::ratio(self.original, *stored),
+                String::new(),
+            ]);
+        }
+        Ok(table.print(out, "  ")?)
+    }
+}

@@ -1,0 +1,160 @@
+//! Bit shuffle, as HDF5's filter 32008 does it without its own compression: in blocks of elements, all lowest bits of all
+//! first bytes, then the next bits, …, then those of the second bytes.
+
+use super::registry::{ByteStage, Contexts};
+use super::shuffle::{forward, inverse};
+use crate::error::{Error, Result};
+
+/// Elements of a block are a multiple of this, and what is left over is not shuffled.
+pub(super) const GROUP: usize = 8;
+/// Bytes that a block has where its length is not given, and the least elements of it.
+const TARGET_LEN: usize = 8192;
+const MIN_BLOCK: usize = 128;
+
+/// The filter: bytes of an element, elements of a block (0: as many as the library takes by itself).
+pub(super) struct Bitshuffle {
+    pub(super) elementsize: usize,
+    pub(super) blocksize: usize,
+}
+
+impl Bitshuffle {
+    /// Bytes of a block.
+    fn block_len(&self) -> usize {
+        let elements = match self.blocksize {
+            0 => (TARGET_LEN / self.elementsize / GROUP * GROUP).max(MIN_BLOCK),
+            n => n,
+        };
+        elements.saturating_mul(self.elementsize)
+    }
+
+    /// Runs `each` over the blocks and copies what is left over; both slices have the same length.
+    fn blocks(&self, input: &[u8], out: &mut [u8], mut each: impl FnMut(&[u8], &mut [u8])) {
+        let group = self.elementsize.saturating_mul(GROUP);
+        let whole = input.len() / group * group;
+        let (blocks, rest) = input.split_at(whole);
+        let (done, tail) = out.split_at_mut(whole);
+        tail.copy_from_slice(rest);
+        let len = self.block_len();
+        blocks.chunks(len).zip(done.chunks_mut(len)).for_each(|(from, to)| each(from, to));
+    }
+}
+
+impl ByteStage for Bitshuffle {
+    fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
+        let at = out.len();
+        out.resize(at + input.len(), 0);
+        let mut planes = vec![0; self.block_len().min(input.len())];
+        self.blocks(input, &mut out[at..], |from, to| {
+            let planes = &mut planes[..from.len()];
+            forward(self.elementsize, from, planes);
+            let count = from.len() / self.elementsize;
+            planes.chunks_exact(count).zip(to.chunks_exact_mut(count)).for_each(|(p, t)| split_bits(p, t));
+        });
+        Ok(())
+    }
+
+    fn decode_into(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> Result<()> {
+        if input.len() != out.len() {
+            return Err(Error::corrupt("bit-shuffled bytes", None, "length", out.len(), input.len()));
+        }
+        let mut planes = vec![0; self.block_len().min(input.len())];
+        self.blocks(input, out, |from, to| {
+            let planes = &mut planes[..from.len()];
+            let count = from.len() / self.elementsize;
+            from.chunks_exact(count).zip(planes.chunks_exact_mut(count)).for_each(|(f, p)| join_bits(f, p));
+            inverse(self.elementsize, planes, to);
+        });
+        Ok(())
+    }
+
+    fn keeps_length(&self) -> bool {
+        true
+    }
+}
+
+/// One plane of bytes to eight rows of bits. The length is a multiple of [`GROUP`].
+fn split_bits(plane: &[u8], rows: &mut [u8]) {
+    let row = plane.len() / GROUP;
+    for (i, bytes) in plane.as_chunks::<GROUP>().0.iter().enumerate() {
+        let turned = transposed(u64::from_le_bytes(*bytes)).to_le_bytes();
+        for (bit, byte) in turned.into_iter().enumerate() {
+            rows[bit * row + i] = byte;
+        }
+    }
+}
+
+/// Undoes [`split_bits`].
+fn join_bits(rows: &[u8], plane: &mut [u8]) {
+    let row = plane.len() / GROUP;
+    for (i, bytes) in plane.as_chunks_mut::<GROUP>().0.iter_mut().enumerate() {
+        let mut turned = [0; GROUP];
+        for (bit, byte) in turned.iter_mut().enumerate() {
+            *byte = rows[bit * row + i];
+        }
+        *bytes = transposed(u64::from_le_bytes(turned)).to_le_bytes();
+    }
+}
+
+/// An 8 × 8 matrix of bits, mirrored at its diagonal: bit `i` of byte `k` becomes bit `k` of byte `i`.
+const fn transposed(x: u64) -> u64 {
+    let t = (x ^ (x >> 7)) & 0x00AA_00AA_00AA_00AA;
+    let x = x ^ t ^ (t << 7);
+    let t = (x ^ (x >> 14)) & 0x0000_CCCC_0000_CCCC;
+    let x = x ^ t ^ (t << 14);
+    let t = (x ^ (x >> 28)) & 0x0000_0000_F0F0_F0F0;
+    x ^ t ^ (t << 28)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encoded(filter: &Bitshuffle, input: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        filter.encode(input, &mut Contexts::default(), &mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn the_lowest_bits_come_first() {
+        let filter = Bitshuffle { elementsize: 2, blocksize: 0 };
+        // Eight elements whose first byte is their number, whose second is 0x80; then one that is left over.
+        let input: Vec<u8> = (0..8).flat_map(|i| [i, 0x80]).chain([7, 9]).collect();
+        let rows = [0xAA, 0xCC, 0xF0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF];
+        assert_eq!(encoded(&filter, &input), [&rows[..], &[7, 9]].concat());
+    }
+
+    #[test]
+    fn blocks_have_the_length_that_the_library_takes() {
+        let len = |elementsize| Bitshuffle { elementsize, blocksize: 0 }.block_len() / elementsize;
+        assert_eq!((len(1), len(2), len(3), len(4), len(8), len(100)), (8192, 4096, 2728, 2048, 1024, 128));
+    }
+
+    proptest! {
+        #[test]
+        fn every_bit_is_where_the_definition_says(
+            input in proptest::collection::vec(any::<u8>(), 0..3000), elementsize in 1_usize..10, blocks in 0_usize..5,
+        ) {
+            let filter = Bitshuffle { elementsize, blocksize: blocks * 16 };
+            let block = filter.block_len() / elementsize;
+            let count = input.len() / elementsize / 8 * 8;
+            let mut expected = input.clone();
+            expected[..count * elementsize].fill(0);
+            for i in 0..count {
+                let first = i / block * block;
+                let n = block.min(count - first);
+                for bit in 0..elementsize * 8 {
+                    let set = input[i * elementsize + bit / 8] >> (bit % 8) & 1;
+                    let at = (i - first) + bit * n;
+                    expected[first * elementsize + at / 8] |= set << (at % 8);
+                }
+            }
+            let out = encoded(&filter, &input);
+            prop_assert_eq!(&out, &expected);
+            let mut back = vec![0; input.len()];
+            filter.decode_into(&out, &mut Contexts::default(), &mut back).unwrap();
+            prop_assert_eq!(back, input);
+        }
+    }
+}

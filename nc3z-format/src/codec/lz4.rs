@@ -1,0 +1,78 @@
+//! LZ4 as NumCodecs' `lz4` frames it: the decoded length (four bytes, little-endian), then one LZ4 block.
+
+use super::registry::{ByteStage, Contexts};
+use crate::error::{Error, Result};
+use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+
+/// Bytes of the length in front.
+const PREFIX: usize = 4;
+/// The longest input that an LZ4 block may have.
+const MAX_INPUT: usize = 0x7E00_0000;
+
+/// The codec. NumCodecs' `acceleration` steers other writers; this one has one speed.
+pub(super) struct Lz4;
+
+impl ByteStage for Lz4 {
+    fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
+        let len = u32::try_from(input.len()).ok().filter(|_| input.len() <= MAX_INPUT).ok_or_else(|| {
+            Error::invalid(format!("lz4: {} bytes, a block has at most {MAX_INPUT}", input.len()))
+        })?;
+        let at = out.len();
+        out.resize(at + PREFIX + get_maximum_output_size(input.len()), 0);
+        out[at..at + PREFIX].copy_from_slice(&len.to_le_bytes());
+        let stored =
+            compress_into(input, &mut out[at + PREFIX..]).map_err(|e| Error::invalid(format!("lz4: {e}")))?;
+        out.truncate(at + PREFIX + stored);
+        Ok(())
+    }
+
+    fn decode_into(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> Result<()> {
+        let wrong =
+            |what, expected: String, found: String| Error::corrupt("lz4 block", None, what, expected, found);
+        let Some((prefix, block)) = input.split_first_chunk::<PREFIX>() else {
+            return Err(wrong("length", format!("at least {PREFIX} bytes"), input.len().to_string()));
+        };
+        let told = u32::from_le_bytes(*prefix);
+        if u32::try_from(out.len()) != Ok(told) {
+            return Err(wrong("decoded length in front", out.len().to_string(), told.to_string()));
+        }
+        let len = decompress_into(block, out)
+            .map_err(|e| wrong("content", "an LZ4 block".into(), e.to_string()))?;
+        if len != out.len() {
+            return Err(wrong("decoded length", out.len().to_string(), len.to_string()));
+        }
+        Ok(())
+    }
+
+    fn keeps_length(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded(payload: &[u8], len: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; len];
+        Lz4.decode_into(payload, &mut Contexts::default(), &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn blocks_that_numcodecs_wrote_are_read() {
+        let letters = b"*\0\0\0\x1fa\x01\0\x11Paaaaa";
+        assert_eq!(decoded(letters, 42).unwrap(), [b'a'; 42]);
+        assert_eq!(decoded(&[0, 0, 0, 0, 0], 0).unwrap(), b"");
+    }
+
+    #[test]
+    fn other_lengths_and_matches_before_the_beginning_are_errors() {
+        let letters = b"*\0\0\0\x1fa\x01\0\x11Paaaaa";
+        for n in 0..letters.len() {
+            assert!(decoded(&letters[..n], 42).unwrap_err().is_corrupt(), "{n}");
+        }
+        assert!(decoded(letters, 41).is_err() && decoded(letters, 43).is_err());
+        assert!(decoded(b"*\0\0\0\x1fa\x02\0\x11Paaaaa", 42).is_err(), "two bytes back of one");
+        assert!(decoded(b"*\0\0\0\x1fa\0\0\x11Paaaaa", 42).is_err(), "no bytes back");
+    }
+}

@@ -1,0 +1,274 @@
+//! What the pieces come to when they are encoded as the writer would, and how long that takes.
+
+use super::PresetEstimate;
+use super::sample::{Samples, read};
+use crate::choose::{ChainTable, Subject, choose};
+use crate::encode::{Form, encode_tile};
+use crate::error::Result;
+use crate::options::{PACK_LEN, Preset, WriterOptions};
+use crate::partition::Partition;
+use crate::pipeline::{fill_values, read_samples};
+use nc3z_format::archive::forever::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
+use nc3z_format::archive::{ArrayId, Head};
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{Scratch, TileShape, decode_tile, encode_zstd_frame};
+use nc3z_reader::ClassicFile;
+use nc3z_reader::Monitor;
+use sha2::{Digest, Sha256};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Files of at most this length are archived to nowhere instead: overhead weighs there.
+pub(super) const WRITTEN_LEN: u64 = 1 << 20;
+/// Bytes of an index entry in a page, and of one in the compressed table of small arrays (about).
+const PAGED_ENTRY_LEN: f64 = 24.3;
+const INLINE_ENTRY_LEN: f64 = 14.0;
+const INLINE_ENTRIES: u64 = 32;
+/// Section table, metadata, and whatever else is always there (about).
+const SECTIONS_LEN: u64 = 5 * 24 + 80;
+
+/// What was found of one array.
+pub(super) struct ArrayCost {
+    id: ArrayId,
+    /// Bytes of the pieces.
+    raw: f64,
+    /// Stored bytes of each piece over its raw bytes, in the order of the array.
+    ratios: Vec<f64>,
+    /// Stored bytes of the pieces, block headers included.
+    stored: f64,
+    /// Members of containers, which are compressed together.
+    packed: Vec<u8>,
+    /// Bytes besides the tiles: a dictionary.
+    fixed: f64,
+    /// Seconds of choosing, which is done once; of what grows with the array: scanning it for a dictionary, reading, …
+    choose_seconds: f64,
+    scan_seconds: f64,
+    read_seconds: f64,
+    encode_seconds: f64,
+    decode_seconds: f64,
+}
+
+pub(super) fn array_cost(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    samples: &Samples,
+    records: &BTreeMap<ArrayId, Vec<Vec<u8>>>,
+    options: &WriterOptions,
+) -> Result<ArrayCost> {
+    let pieces = samples.of(info.id);
+    let begin = Instant::now();
+    let raw = pieces.iter().map(|p| read(classic, info, p)).collect::<Result<Vec<_>>>()?;
+    let read_seconds = begin.elapsed().as_secs_f64();
+    let mut scratch = Scratch::default();
+    let mut table = ChainTable::new();
+    table.number(&nc3z_format::codec::ChainSpec(vec![crate::choose::codec(options.preset)]));
+    let begin = Instant::now();
+    let scanned = Cell::new(0.0);
+    let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
+        let begin = Instant::now();
+        raw.iter().all(|bytes| sink(bytes));
+        scanned.set(begin.elapsed().as_secs_f64());
+        Ok(())
+    };
+    let subject = Subject {
+        info,
+        samples: match records.get(&info.id) {
+            Some(samples) => samples.clone(),
+            None if info.total_bytes() <= PACK_LEN => Vec::new(),
+            None => read_samples(classic, samples.all(), info)?,
+        },
+        fills: fill_values(classic, info),
+        scan: &scan,
+    };
+    let plan = choose(&subject, options.preset, &mut table, &mut scratch)?;
+    let mut cost = ArrayCost {
+        id: info.id,
+        raw: 0.0,
+        ratios: Vec::new(),
+        stored: 0.0,
+        packed: Vec::new(),
+        fixed: 0.0,
+        choose_seconds: begin.elapsed().as_secs_f64() - scanned.get(),
+        scan_seconds: scanned.get(),
+        read_seconds,
+        encode_seconds: 0.0,
+        decode_seconds: 0.0,
+    };
+    let dictionary = plan.dictionary().cloned();
+    if let Some(dictionary) = &dictionary {
+        cost.fixed = float(dictionary.encode_definition(info.ty)?.len() as u64 + BLOCK_HEADER_LEN as u64);
+    }
+    for bytes in &raw {
+        let len = float(bytes.len() as u64);
+        let tile = crate::gather::RawTile { array: info.id, tile: 0, bytes: bytes.clone() };
+        let begin = Instant::now();
+        let encoded = encode_tile(tile, info, &plan, table.chains(), &mut scratch)?;
+        cost.encode_seconds += begin.elapsed().as_secs_f64();
+        let stored = match encoded.form {
+            Form::Constant { .. } => 0.0,
+            Form::Packed { bytes, .. } => {
+                cost.packed.extend(&bytes);
+                0.0
+            }
+            Form::Block { chain, payload } => {
+                let mut back = vec![0; bytes.len()];
+                let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(0)? };
+                let chain = &table.chains()[usize::from(chain)];
+                let begin = Instant::now();
+                decode_tile(chain, &payload, &shape, dictionary.as_deref(), &mut scratch, &mut back)?;
+                cost.decode_seconds += begin.elapsed().as_secs_f64();
+                float((payload.len() as u64 + BLOCK_HEADER_LEN as u64).next_multiple_of(8))
+            }
+        };
+        cost.raw += len;
+        cost.stored += stored;
+        cost.ratios.push(stored / len);
+    }
+    Ok(cost)
+}
+
+/// Bytes that do not belong to any tile.
+pub(super) struct Overhead {
+    head: u64,
+    index: f64,
+}
+
+impl Overhead {
+    pub(super) fn of(classic: &ClassicFile, samples: &Samples) -> Result<Self> {
+        let partition = &samples.partition;
+        let head = Head {
+            header: classic.header_bytes().to_vec(),
+            chains: ChainTable::new().chains().to_vec(),
+            layouts: partition.variables.clone(),
+            padding_tile_lens: partition.paddings.clone(),
+            gap_tile_len: partition.gap,
+        };
+        let index = samples.arrays().map(|a| match a.tiling.tile_count() {
+            n if n <= INLINE_ENTRIES => float(n) * INLINE_ENTRY_LEN + 6.0,
+            n => (float(n) * PAGED_ENTRY_LEN / 4096.0).ceil() * 4096.0,
+        });
+        Ok(Overhead { head: head.store()?.0.len() as u64, index: index.sum() })
+    }
+
+    fn len(&self, blocks: f64) -> f64 {
+        let heads = if blocks > 65536.0 { 2 } else { 1 };
+        float(SUPERBLOCK_LEN as u64 + TRAILER_LEN as u64 + SECTIONS_LEN + heads * self.head) + self.index
+    }
+}
+
+/// Bytes of the containers' members over those of the containers: what is packed is compressed once more.
+fn packed_ratio(costs: &[ArrayCost]) -> f64 {
+    let members: Vec<u8> = costs.iter().flat_map(|c| c.packed.iter().copied()).collect();
+    if members.is_empty() {
+        return 1.0;
+    }
+    let take = &members[..members.len().min(1 << 20)];
+    let stored: usize =
+        take.chunks(64 << 10).map(|c| encode_zstd_frame(c, 19).map_or(c.len(), |f| f.len())).sum();
+    float(stored as u64) / float(take.len() as u64)
+}
+
+/// Bytes of an array in the archive, and its standard error.
+fn extrapolated(samples: &Samples, costs: &[ArrayCost], id: ArrayId, packed: f64) -> (f64, f64) {
+    let witnesses = samples.witnesses(id);
+    let Some(info) = samples.all().get(id) else { return (0.0, 0.0) };
+    let total = float(info.total_bytes());
+    let told = || costs.iter().filter(|c| witnesses.contains(&c.id));
+    let raw: f64 = told().map(|c| c.raw).sum();
+    if raw == 0.0 {
+        return (0.0, 0.0);
+    }
+    let stored: f64 = told().map(|c| c.stored + float(c.packed.len() as u64) * packed).sum();
+    let fixed: f64 = told().map(|c| c.fixed).sum::<f64>() / float(witnesses.len() as u64);
+    // Neighbouring pieces are alike, so differences of neighbours tell what even spreading leaves to chance.
+    let (mut n, mut squares, mut pairs) = (0.0, 0.0, 0.0);
+    for cost in told() {
+        n += float(cost.ratios.len() as u64);
+        pairs += float(cost.ratios.len().saturating_sub(1) as u64);
+        squares += cost.ratios.windows(2).map(|w| (w[0] - w[1]).powi(2)).sum::<f64>();
+    }
+    let variance = if pairs > 0.0 { squares / (2.0 * pairs) } else { 0.0 };
+    let seen = if witnesses == [id] { (raw / total).min(1.0) } else { 0.0 };
+    (total * stored / raw + fixed, total * (variance / n * (1.0 - seen)).sqrt())
+}
+
+/// Bytes of an array in the archive.
+pub(super) fn array_len(samples: &Samples, costs: &[ArrayCost], id: ArrayId) -> u64 {
+    whole(extrapolated(samples, costs, id, packed_ratio(costs)).0)
+}
+
+pub(super) fn preset_estimate(
+    preset: Preset,
+    samples: &Samples,
+    costs: &[ArrayCost],
+    overhead: &Overhead,
+    threads: usize,
+) -> PresetEstimate {
+    let packed = packed_ratio(costs);
+    let (mut stored, mut variance, mut bytes) = (0.0, 0.0, 0.0);
+    let (mut encode, mut decode, mut once, mut read) = (0.0, 0.0, 0.0, 0.0);
+    for info in samples.arrays() {
+        let (len, error) = extrapolated(samples, costs, info.id, packed);
+        stored += len;
+        variance += error * error;
+        let witnesses = samples.witnesses(info.id);
+        let told = || costs.iter().filter(|c| witnesses.contains(&c.id));
+        let raw: f64 = told().map(|c| c.raw).sum();
+        let total = float(info.total_bytes());
+        if raw > 0.0 {
+            let scaled = |seconds: fn(&ArrayCost) -> f64| told().map(seconds).sum::<f64>() * total / raw;
+            encode += scaled(|c| c.encode_seconds);
+            decode += scaled(|c| c.decode_seconds);
+            read += scaled(|c| c.read_seconds);
+            once += scaled(|c| c.scan_seconds);
+            once += told().map(|c| c.choose_seconds).sum::<f64>() / float(witnesses.len() as u64);
+        }
+        bytes += total;
+    }
+    let stored = stored + overhead.len(stored);
+    let threads = float(threads.max(1) as u64);
+    // A restore decodes in parallel while one thread hashes and writes, which is about as quick as reading; the proof of an
+    // archive is a restore that reads the source again.
+    let restore = (decode / threads).max(bytes * hash_seconds() + read);
+    PresetEstimate {
+        preset,
+        stored_len: whole(stored),
+        uncertainty: if stored > 0.0 { 2.0 * variance.sqrt() / stored } else { 0.0 },
+        archive_seconds: once + read + encode / threads + restore,
+        restore_seconds: restore,
+    }
+}
+
+/// Seconds for a byte of SHA-256 on this machine.
+fn hash_seconds() -> f64 {
+    let buffer = vec![7_u8; 4 << 20];
+    let begin = Instant::now();
+    let digest = Sha256::digest(&buffer);
+    // The digest is looked at, so that it is computed.
+    let least = if digest[0] == digest[1] { 1e-12 } else { 0.0 };
+    begin.elapsed().as_secs_f64() / float(buffer.len() as u64) + least
+}
+
+/// The length of the archive, found by writing it to nowhere.
+pub(super) fn written_len(
+    classic: &ClassicFile,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<u64> {
+    let path = std::path::Path::new("nowhere");
+    let partition = Partition::new(classic.header(), classic.layout(), options)?;
+    let out = std::io::sink();
+    Ok(crate::archive::write_to(classic, partition, out, path, options, None, monitor)?.trailer.archive_len)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+pub(super) fn float(n: u64) -> f64 {
+    n as f64
+}
+
+/// A number of bytes.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate; negative is none")]
+pub(super) fn whole(bytes: f64) -> u64 {
+    bytes.round() as u64
+}

@@ -1,0 +1,176 @@
+//! What an archive would come to, from samples: sizes and times for each preset, beside what gzip and netCDF-4 would do.
+//!
+//! ```text
+//! arrays ─▶ which pieces ─▶ choose as the writer does ─▶ encode and decode them ─▶ sums, scaled to the whole
+//! ```
+//! Sizes follow from the bytes alone; times are measured, and differ from run to run.
+
+mod cost;
+mod peers;
+mod sample;
+
+use crate::error::{ErrorKind, Result};
+use crate::options::{Preset, WriterOptions};
+use crate::pipeline::record_samples;
+use cost::{ArrayCost, Overhead};
+use nc3z_format::archive::Role;
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::classic::VarId;
+use nc3z_reader::{ClassicFile, Monitor};
+use peers::{Compared, gzip_len};
+use rayon::prelude::*;
+use sample::Samples;
+
+/// Bytes that are sampled for `fast` and `default`, unless said otherwise; `max` gets half.
+pub const DEFAULT_SAMPLE_LEN: u64 = 32 << 20;
+
+/// What a file would come to.
+#[derive(Debug, Clone)]
+pub struct Estimate {
+    /// Bytes of the file.
+    pub file_len: u64,
+    /// Bytes of it that were sampled for the first preset.
+    pub sampled_len: u64,
+    /// True where those are all there are: sizes are then exact but for the overhead.
+    pub whole: bool,
+    /// Threads that the times are for.
+    pub threads: usize,
+    /// One for each preset asked for, in that order.
+    pub presets: Vec<PresetEstimate>,
+    /// What others make of it.
+    pub peers: Vec<PeerEstimate>,
+    /// One for each variable that has bytes, in id order.
+    pub variables: Vec<VariableEstimate>,
+}
+
+/// What one preset makes of the file.
+#[derive(Debug, Clone)]
+pub struct PresetEstimate {
+    /// The preset.
+    pub preset: Preset,
+    /// Bytes of the archive.
+    pub stored_len: u64,
+    /// Two standard errors of that, relative: how far it may be off by the choice of samples.
+    pub uncertainty: f64,
+    /// Seconds that archiving takes, proof included.
+    pub archive_seconds: f64,
+    /// Seconds that restoring takes.
+    pub restore_seconds: f64,
+}
+
+/// What another tool makes of the file.
+#[derive(Debug, Clone)]
+pub struct PeerEstimate {
+    /// The tool and its setting.
+    pub name: &'static str,
+    /// Bytes that it stores.
+    pub stored_len: u64,
+}
+
+/// What becomes of one variable.
+#[derive(Debug, Clone)]
+pub struct VariableEstimate {
+    /// The variable.
+    pub id: VarId,
+    /// Bytes that the file has of it.
+    pub original_len: u64,
+    /// Bytes of those that were sampled; 0 where it is taken to be like others of its type and size.
+    pub sampled_len: u64,
+    /// Bytes in the archive, for each preset.
+    pub stored_len: Vec<u64>,
+    /// Bytes that others store, in the order of [`Estimate::peers`]; gzip of the variable alone.
+    pub peer_len: Vec<u64>,
+}
+
+/// Estimates what `presets` make of a file, from about `sample_len` bytes of it.
+///
+/// # Errors
+/// Reading; the monitor cancelled.
+pub fn estimate(
+    classic: &ClassicFile,
+    presets: &[Preset],
+    sample_len: u64,
+    monitor: &dyn Monitor,
+) -> Result<Estimate> {
+    let mut out = Estimate {
+        file_len: classic.source().len(),
+        sampled_len: 0,
+        whole: true,
+        threads: rayon::current_num_threads(),
+        presets: Vec::new(),
+        peers: Vec::new(),
+        variables: Vec::new(),
+    };
+    for (number, &preset) in presets.iter().enumerate() {
+        let budget = if preset == Preset::Max { sample_len / 2 } else { sample_len };
+        let options = WriterOptions::default().with_preset(preset);
+        let samples = Samples::new(classic, &options, budget)?;
+        let costs = measured(classic, &samples, &options, monitor)?;
+        let overhead = Overhead::of(classic, &samples)?;
+        out.presets.push(cost::preset_estimate(preset, &samples, &costs, &overhead, out.threads));
+        if number == 0 {
+            out.sampled_len = samples.sampled_len();
+            out.whole = samples.is_whole();
+            compare(classic, &samples, &mut out, sample_len)?;
+        }
+        for variable in &mut out.variables {
+            let id = nc3z_format::archive::ArrayId::variable(variable.id.0);
+            variable.stored_len.push(cost::array_len(&samples, &costs, id));
+        }
+    }
+    if out.file_len <= cost::WRITTEN_LEN {
+        // So short that it is simply done.
+        for estimate in &mut out.presets {
+            let options = WriterOptions::default().with_preset(estimate.preset);
+            estimate.stored_len = cost::written_len(classic, &options, monitor)?;
+            estimate.uncertainty = 0.0;
+        }
+    }
+    Ok(out)
+}
+
+/// Encodes all pieces, arrays in parallel; in the order of [`Samples::arrays`].
+fn measured(
+    classic: &ClassicFile,
+    samples: &Samples,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Vec<ArrayCost>> {
+    let records = record_samples(classic, samples.all())?;
+    let one = |info: &&ArrayInfo| {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        cost::array_cost(classic, info, samples, &records, options)
+    };
+    samples.sampled().collect::<Vec<_>>().par_iter().map(one).collect()
+}
+
+/// What others make of the same pieces.
+fn compare(classic: &ClassicFile, samples: &Samples, out: &mut Estimate, sample_len: u64) -> Result<()> {
+    let infos: Vec<&ArrayInfo> = samples.sampled().collect();
+    let compared: Vec<Compared> =
+        infos.par_iter().map(|info| peers::compared(classic, info, samples)).collect::<Result<_>>()?;
+    let mut totals = [0.0; 3];
+    for info in samples.arrays() {
+        let len = peers::array_len(samples, &infos, &compared, info);
+        totals.iter_mut().zip(len).for_each(|(t, l)| *t += l);
+        if let Role::Variable(v) = info.id.role() {
+            out.variables.push(VariableEstimate {
+                id: VarId(v),
+                original_len: info.total_bytes(),
+                sampled_len: samples.of(info.id).iter().map(|p| p.len as u64).sum(),
+                stored_len: Vec::new(),
+                peer_len: len.iter().map(|l| cost::whole(*l)).collect(),
+            });
+        }
+    }
+    let header = classic.header_bytes().len() as u64;
+    let nc4 = |bytes: f64| cost::whole(bytes) + header;
+    out.peers = vec![
+        PeerEstimate { name: "gzip -6", stored_len: gzip_len(classic, sample_len)? },
+        PeerEstimate { name: "netCDF-4, shuffle, deflate 1", stored_len: nc4(totals[1]) },
+        PeerEstimate { name: "netCDF-4, shuffle, deflate 5", stored_len: nc4(totals[2]) },
+    ];
+    Ok(())
+}

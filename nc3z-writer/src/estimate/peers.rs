@@ -1,0 +1,80 @@
+//! What gzip and netCDF-4 make of the same bytes, by the same deflate.
+
+use super::cost::{float, whole};
+use super::sample::{Piece, Samples, read};
+use crate::error::Result;
+use nc3z_format::NcType;
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, encode_bytes};
+use nc3z_reader::ClassicFile;
+use rayon::prelude::*;
+
+/// Bytes of the windows that gzip is tried on; its own memory is 32 KiB.
+const WINDOW_LEN: u64 = 1 << 20;
+
+/// Stored over raw bytes of one array: gzip, netCDF-4 with deflate 1, with deflate 5.
+pub(super) struct Compared([f64; 3]);
+
+pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Samples) -> Result<Compared> {
+    let size = info.ty.size();
+    let deflated = |level| {
+        let shuffle = (size > 1).then_some(StageSpec::Shuffle { elementsize: size });
+        ChainSpec(shuffle.into_iter().chain([StageSpec::Zlib { level }]).collect())
+    };
+    // Level 1 of the zlib that netCDF-4 comes with stores about what level 2 of this one does.
+    let chains = [ChainSpec(vec![StageSpec::Gzip { level: 6 }]), deflated(2), deflated(5)];
+    let mut scratch = Scratch::default();
+    let (mut raw, mut stored) = (0.0, [0.0; 3]);
+    // A few pieces tell: deflate is slow, and differs little from piece to piece.
+    let pieces: Vec<&Piece> = samples.of(info.id).iter().collect();
+    let step = pieces.len().div_ceil(8).max(1);
+    for piece in pieces.iter().step_by(step) {
+        let bytes = read(classic, info, piece)?;
+        raw += float(bytes.len() as u64);
+        for (chain, sum) in chains.iter().zip(&mut stored) {
+            let mut out = Vec::new();
+            encode_bytes(chain, &bytes, &mut scratch, &mut out)?;
+            *sum += float(out.len() as u64);
+        }
+    }
+    Ok(Compared(stored.map(|s| if raw > 0.0 { s / raw } else { 1.0 })))
+}
+
+/// What others store of an array: itself, or as its likes do.
+pub(super) fn array_len(
+    samples: &Samples,
+    sampled: &[&ArrayInfo],
+    compared: &[Compared],
+    info: &ArrayInfo,
+) -> [f64; 3] {
+    let witnesses = samples.witnesses(info.id);
+    let told: Vec<&Compared> =
+        sampled.iter().zip(compared).filter(|(i, _)| witnesses.contains(&i.id)).map(|(_, c)| c).collect();
+    let mut out = [0.0; 3];
+    for (k, out) in out.iter_mut().enumerate() {
+        let mean = told.iter().map(|c| c.0[k]).sum::<f64>() / float(told.len().max(1) as u64);
+        // Small and coordinate variables are hardly ever compressed in netCDF-4, but may be.
+        *out = mean * float(info.total_bytes());
+    }
+    debug_assert!(info.ty == NcType::Char || info.ty.size() <= 8);
+    out
+}
+
+/// `gzip -6` of the whole file, from windows spread over it.
+pub(super) fn gzip_len(classic: &ClassicFile, sample_len: u64) -> Result<u64> {
+    let len = classic.source().len();
+    let windows = len.div_ceil(WINDOW_LEN);
+    let count = (sample_len / 4 / WINDOW_LEN).clamp(4, 64).min(windows);
+    let chain = ChainSpec(vec![StageSpec::Gzip { level: 6 }]);
+    let one = |i: u64| -> Result<(f64, f64)> {
+        let first = (2 * i + 1) * windows / (2 * count).max(1) * WINDOW_LEN;
+        let n = usize::try_from(WINDOW_LEN.min(len - first)).expect("a window");
+        let bytes = classic.source().read_at(first, n)?;
+        let mut out = Vec::new();
+        encode_bytes(&chain, &bytes, &mut Scratch::default(), &mut out)?;
+        Ok((float(n as u64), float(out.len() as u64)))
+    };
+    let found = (0..count).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+    let (raw, stored) = found.iter().fold((0.0, 0.0), |(r, s), (a, b)| (r + a, s + b));
+    Ok(if raw > 0.0 { whole(float(len) * stored / raw) } else { 20 })
+}

@@ -1,0 +1,82 @@
+//! Archives of quantized values: the classic file that results from rounding is written out nowhere, only read through
+//! [`source::QuantizedSource`], and archived exactly as any other.
+//!
+//! ```text
+//! original ─▶ choose variables ─▶ rewritten header ─▶ virtual classic file ─▶ the writer, as ever
+//!                   └─▶ proof and measurement of every element ─▶ metadata
+//! ```
+
+mod measure;
+mod rewrite;
+mod select;
+mod source;
+
+use crate::error::{ErrorKind, Result};
+use crate::wanted::Wanted;
+use measure::measure;
+use nc3z_format::quantize::{LossRecord, Quantize, VariableLoss};
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::{ClassicFile, Monitor};
+use rewrite::rewritten;
+use select::selected;
+use source::QuantizedSource;
+use std::sync::Arc;
+
+/// The option, for messages.
+const OPTION: &str = "--quantize";
+
+fn refused(why: String) -> crate::Error {
+    ErrorKind::Option { option: OPTION, why }.into()
+}
+
+/// A quantized file, and what is to be said of it.
+pub(crate) struct Quantized {
+    /// The virtual classic file.
+    pub(crate) classic: ClassicFile,
+    /// What the metadata says.
+    pub(crate) record: LossRecord,
+    /// Variables that `*` left out, each with the reason.
+    pub(crate) skipped: Vec<String>,
+}
+
+/// Rounds what is asked for: proves the bound on every element, measures the errors, and gives the file that results.
+///
+/// # Errors
+/// Names or types that cannot be quantized; a file that is cut short; reading.
+pub(crate) fn quantize(
+    original: ClassicFile,
+    wanted: &Wanted<Quantize>,
+    monitor: &dyn Monitor,
+) -> Result<Quantized> {
+    let choice = selected(&original, wanted)?;
+    let header = rewritten(&original, &choice.variables)?;
+    let original = Arc::new(original);
+    let source = QuantizedSource::new(Arc::clone(&original), &header, &choice.variables)?;
+    let (sha256, losses) =
+        rayon::join(|| crate::archive::hash(&**original.source(), monitor), || measure(&source, monitor));
+    let (sha256, losses) = (sha256?, losses?);
+    let variables = choice.variables.iter().zip(losses).map(|(chosen, loss)| VariableLoss {
+        name: original.header().variables[chosen.variable.index()].name_lossy().into_owned(),
+        quantize: chosen.quantizer.mode().to_string(),
+        elements: original.layout().variables[chosen.variable.index()].present,
+        changed: loss.changed,
+        max_abs_error: loss.max_abs_error,
+        max_rel_error: loss.max_rel_error,
+    });
+    let record = LossRecord {
+        source_len: original.source().len(),
+        source_sha256: hex(&sha256),
+        variables: variables.collect(),
+    };
+    let shared: SharedSource = Arc::new(source);
+    let classic = ClassicFile::from_source(shared, &nc3z_format::Limits::default())?;
+    Ok(Quantized { classic, record, skipped: choice.skipped })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut s, b| {
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}

@@ -1,0 +1,118 @@
+//! Which variables are quantized: floats that are data, as the CF conventions (section 8.4) want it.
+
+use super::refused;
+use crate::error::Result;
+use crate::wanted::Wanted;
+use nc3z_format::NcType;
+use nc3z_format::classic::{Header, VarId, Variable};
+use nc3z_format::quantize::{Quantize, Quantizer};
+use nc3z_reader::ClassicFile;
+
+/// Attributes whose words name variables that must keep their precision.
+const METADATA: [&[u8]; 5] = [b"coordinates", b"formula_terms", b"cell_measures", b"bounds", b"climatology"];
+
+/// One variable and its rounding.
+pub(super) struct Chosen {
+    pub(super) variable: VarId,
+    pub(super) quantizer: Quantizer,
+}
+
+/// What is quantized, in id order, and what `*` left out.
+pub(super) struct Choice {
+    pub(super) variables: Vec<Chosen>,
+    pub(super) skipped: Vec<String>,
+}
+
+pub(super) fn selected(classic: &ClassicFile, wanted: &Wanted<Quantize>) -> Result<Choice> {
+    let header = classic.header();
+    wanted.check_names(header, super::OPTION)?;
+    for variable in &classic.layout().variables {
+        if variable.elements != Some(variable.present) {
+            return Err(refused(
+                "the file is cut short: some of its values are missing; a quantized file is written anew, which would hide that"
+                    .to_owned(),
+            ));
+        }
+    }
+    let mut choice = Choice { variables: Vec::new(), skipped: Vec::new() };
+    for (id, variable) in header.variables() {
+        let name = variable.name_lossy();
+        let named = wanted.named(&variable.name);
+        let Some(mode) = wanted.of(&variable.name) else { continue };
+        if let Some(why) = reason_against(header, variable) {
+            if named.is_some() {
+                return Err(refused(format!("variable `{name}` {why}")));
+            }
+            choice.skipped.push(format!("`{name}` {why}"));
+            continue;
+        }
+        let quantizer = Quantizer::new(*mode, variable.ty, &fills(variable))
+            .map_err(|e| refused(format!("variable `{name}`: {e}")))?;
+        choice.variables.push(Chosen { variable: id, quantizer });
+    }
+    if choice.variables.is_empty() {
+        let why = choice.skipped.join("; ");
+        let why = if why.is_empty() { "there are no variables".to_owned() } else { why };
+        return Err(refused(format!("nothing can be quantized: {why}")));
+    }
+    Ok(choice)
+}
+
+/// Why a variable should not be quantized.
+fn reason_against(header: &Header, variable: &Variable) -> Option<String> {
+    if !matches!(variable.ty, NcType::Float | NcType::Double) {
+        return Some(format!("is of type {}; only float and double can be quantized", variable.ty));
+    }
+    if let Some(attribute) = variable.attributes.iter().find(|a| is_quantization(&a.name)) {
+        return Some(format!("is quantized already (attribute {})", attribute.name_lossy()));
+    }
+    if variable.dimensions.len() == 1 && header.dimension(&variable.name).is_some() {
+        return Some("is a coordinate variable, which must keep its precision".to_owned());
+    }
+    for other in &header.variables {
+        let named = other
+            .attributes
+            .iter()
+            .find(|a| METADATA.contains(&&a.name[..]) && names(&a.values, &variable.name));
+        if let Some(attribute) = named {
+            return Some(format!(
+                "is named by attribute {} of `{}` and must keep its precision",
+                attribute.name_lossy(),
+                other.name_lossy()
+            ));
+        }
+    }
+    None
+}
+
+fn is_quantization(name: &[u8]) -> bool {
+    name == b"quantization" || name.starts_with(b"_Quantize")
+}
+
+/// True where a blank-separated list of words has this one.
+fn names(list: &[u8], word: &[u8]) -> bool {
+    list.split(|b| b.is_ascii_whitespace() || *b == 0).any(|w| w == word)
+}
+
+/// Values that are not touched: the fill value, or netCDF's own where there is none; and those of `missing_value`.
+fn fills(variable: &Variable) -> Vec<Vec<u8>> {
+    let values = |name: &[u8]| {
+        let attribute = variable.attribute(name).filter(|a| a.ty == variable.ty);
+        attribute.map(|a| a.values.chunks(a.ty.size()).map(<[u8]>::to_vec).collect::<Vec<_>>())
+    };
+    let fill = values(b"_FillValue").filter(|v| !v.is_empty());
+    let mut all = fill.unwrap_or_else(|| vec![variable.ty.default_fill().to_vec()]);
+    all.extend(values(b"missing_value").unwrap_or_default());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_whole() {
+        assert!(names(b"lat lon\0", b"lon") && names(b"area: cell_area", b"cell_area"));
+        assert!(!names(b"latitude", b"lat") && !names(b"", b"x"));
+    }
+}

@@ -1,0 +1,81 @@
+//! What is asked for variable by variable: rules for names, `*` for all the others.
+
+use crate::error::{ErrorKind, Result};
+use nc3z_format::classic::Header;
+
+/// Rules in the order given: a name, or `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted<T>(Vec<(String, T)>);
+
+impl<T> Default for Wanted<T> {
+    fn default() -> Self {
+        Wanted(Vec::new())
+    }
+}
+
+/// The name that means every variable.
+const ALL: &str = "*";
+
+impl<T> Wanted<T> {
+    /// Adds a rule; a later one replaces an earlier one for the same name.
+    pub fn push(&mut self, name: impl Into<String>, what: T) {
+        let name = name.into();
+        self.0.retain(|(n, _)| *n != name);
+        self.0.push((name, what));
+    }
+
+    /// True where nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What is asked for a variable by its name, else by `*`.
+    pub(crate) fn of(&self, name: &[u8]) -> Option<&T> {
+        self.named(name).or_else(|| self.named(ALL.as_bytes()))
+    }
+
+    /// What is asked for a variable by its own name.
+    pub(crate) fn named(&self, name: &[u8]) -> Option<&T> {
+        self.0.iter().find(|(n, _)| n.as_bytes() == name).map(|(_, what)| what)
+    }
+
+    /// All rules.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &T)> {
+        self.0.iter().map(|(name, what)| (name.as_str(), what))
+    }
+
+    /// Refuses names that no variable has.
+    pub(crate) fn check_names(&self, header: &Header, option: &'static str) -> Result<()> {
+        for (name, _) in &self.0 {
+            if name != ALL && header.variable(name.as_bytes()).is_none() {
+                let mut known: Vec<_> =
+                    header.variables.iter().map(|v| v.name_lossy().into_owned()).collect();
+                let more = known.len().saturating_sub(20);
+                known.truncate(20);
+                let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                return Err(ErrorKind::Option {
+                    option,
+                    why: format!("no variable `{name}`; there are {known}{rest}, and * for all"),
+                }
+                .into());
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_goes_before_the_star_and_the_last_word_counts() {
+        let mut wanted = Wanted::default();
+        wanted.push("*", 1);
+        wanted.push("t", 2);
+        wanted.push("t", 3);
+        assert_eq!((wanted.of(b"t"), wanted.of(b"u"), wanted.named(b"u")), (Some(&3), Some(&1), None));
+        assert_eq!(Wanted::<u8>::default().of(b"t"), None);
+    }
+}
