@@ -399,3 +399,18 @@ fn a_repaired_archive_can_be_repaired_again() {
     assert_eq!(open(&good).metadata().extra["repair"]["original_sha256"], expected);
     assert!(quick(&source(&good), &OpenOptions::default(), &()).unwrap().is_sound());
 }
+
+#[test]
+fn a_small_archive_survives_the_loss_of_its_head() {
+    let original =
+        Model { fill: 3, ..Model::new(Version::Cdf1, 0, vec![Var::fixed(NcType::Char, &[30_000])]) };
+    let original = original.build().bytes;
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_tile_len(9_000));
+    let archive = open(&bytes);
+    assert!(archive.trailer().blocks_end < 65_536);
+    let mut bad = bytes.clone();
+    bad[..head_end(&archive)].fill(0);
+    let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+    assert_eq!(repaired.digest, RepairedDigest::Confirmed);
+    assert!(check_repaired(&repaired, &good).0 == original);
+}

@@ -182,3 +182,17 @@ fn deep_checks_decode_and_rebuild_the_digest() {
     let report = deep(&source, &OpenOptions::default(), &()).unwrap();
     assert_eq!(report.findings[0].structure, Structure::Original);
 }
+
+#[test]
+fn a_file_without_its_beginning_is_still_walked() {
+    let vars = vec![Var::fixed(NcType::Char, &[400_000])];
+    let original = Model { fill: 3, ..Model::new(Version::Cdf1, 0, vars) }.build().bytes;
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_tile_len(40_000));
+    let blocks = check(bytes.clone()).blocks;
+    for cut in [1, 160, 60_003] {
+        let report = check(bytes[cut..].to_vec());
+        assert_eq!(report.findings[0].bytes, 0..cut as u64);
+        assert!(report.blocks + 2 >= blocks, "{cut}: {} of {blocks} blocks", report.blocks);
+        assert!(report.findings.len() <= 3, "{cut}: {:?}", report.findings);
+    }
+}
