@@ -196,3 +196,24 @@ fn a_file_without_its_beginning_is_still_walked() {
         assert!(report.findings.len() <= 3, "{cut}: {:?}", report.findings);
     }
 }
+
+#[test]
+fn no_prefix_and_no_tail_is_sound() {
+    for bytes in [small().1, paged().1, two_generations()] {
+        let first = bytes.len();
+        // The first generation of two is an archive of its own.
+        let whole = |len: usize| {
+            let source: SharedSource = Arc::new(MemorySource::new(bytes[..len].to_vec()));
+            nc3z_reader::Archive::from_source(source, &OpenOptions::default())
+                .is_ok_and(|a| a.torn_tail() == 0)
+        };
+        for len in 0..first {
+            let sound = check(bytes[..len].to_vec()).is_sound();
+            assert_eq!(sound, whole(len), "the first {len} bytes");
+        }
+        for tail in [1, 7, 8, 128, 1000] {
+            let report = check([&bytes[..], &vec![0; tail][..]].concat());
+            assert_eq!(report.findings[0].structure, Structure::Tail);
+        }
+    }
+}
