@@ -30,7 +30,7 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
         Err(e) => {
             let known = report.findings.len() + report.lost.len();
             check_tiles(archive, monitor, report)?;
-            if report.findings.len() + report.lost.len() == known && known == 0 {
+            if report.findings.len() + report.lost.len() == known && known == 0 && !e.is_unsupported() {
                 report.findings.push(Finding {
                     structure: Structure::Original,
                     bytes: 0..0,
@@ -87,20 +87,23 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
                 return Err(Error::interrupted());
             }
             let end = (begin + BATCH_TILES).min(tiles);
-            let bad: Vec<Finding> = (begin..end)
+            let bad: Vec<(u64, Error)> = (begin..end)
                 .into_par_iter()
                 .filter(|&tile| !is_named(info.id, tile))
-                .filter_map(|tile| {
-                    let error = archive.read_tile(info.id, tile).err()?;
-                    Some(Finding {
-                        structure: Structure::Tile,
-                        bytes: stored_bytes(archive, info.id, tile),
-                        message: error.with_causes(),
-                        places: vec![archive.place(info.id, tile..tile + 1)],
-                    })
-                })
+                .filter_map(|tile| Some((tile, archive.read_tile(info.id, tile).err()?)))
                 .collect();
-            report.findings.extend(bad);
+            for (tile, error) in bad {
+                if error.is_unsupported() {
+                    report.undecoded += 1;
+                    continue;
+                }
+                report.findings.push(Finding {
+                    structure: Structure::Tile,
+                    bytes: stored_bytes(archive, info.id, tile),
+                    message: error.with_causes(),
+                    places: vec![archive.place(info.id, tile..tile + 1)],
+                });
+            }
             report.tiles += end - begin;
             begin = end;
         }

@@ -1,6 +1,6 @@
 //! Archives that are made to be expensive to check or to salvage: time and memory stay in proportion to the bytes there are.
 
-use crate::support::small;
+use crate::support::{paged, small};
 use nc3z_format::archive::forever::{BLOCK_MARKER, HEAD_OFFSET};
 use nc3z_format::archive::{
     ArrayId, BlockHeader, BlockKind, ConstantsBuilder, ContainerBuilder, Head, Salt, Superblock,
@@ -221,4 +221,35 @@ fn generations_that_name_the_same_bytes_over_and_over_are_read_once() {
     let report = soon("verify", || quick(&source, &OpenOptions::default(), &()).unwrap());
     assert!(report.is_sound(), "{:?}", report.findings);
     assert_eq!(report.generations, 2999);
+}
+
+/// What the fuzz target does, for a few hundred mutations that need no fuzzer.
+#[test]
+fn mutated_and_resealed_archives_are_repaired_or_refused() {
+    let mut random = 0x2545_F491_4F6C_DD1Du64;
+    let mut next = move |below: usize| {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        usize::try_from(random % below as u64).unwrap()
+    };
+    for bytes in [small().1, paged().1] {
+        for _ in 0..150 {
+            let mut input = [&[0; 4], &bytes[..]].concat();
+            for _ in 0..=next(4) {
+                // Ends are hit as often as the middle.
+                let at = match next(3) {
+                    0 => 4 + next(400),
+                    1 => input.len() - 1 - next(600),
+                    _ => 4 + next(bytes.len()),
+                };
+                input[at] = [0, 1, 0x7F, 0xFF, input[at] ^ 1 << next(8)][next(5)];
+            }
+            if next(3) == 0 {
+                let cut = u16::try_from(next(2000)).unwrap();
+                input[2..4].copy_from_slice(&cut.to_le_bytes());
+            }
+            crate::targets::verify_repair(&input);
+        }
+    }
 }

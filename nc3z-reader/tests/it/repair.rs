@@ -437,3 +437,47 @@ fn the_filled_file_of_a_repaired_archive_is_checked_too() {
     let report = deep(&source(&good), &OpenOptions::default(), &()).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
 }
+
+#[test]
+fn chunks_are_saved_and_named_as_boxes() {
+    use nc3z_format::tile::Edge;
+    use nc3z_writer::{ChunkRequest, TileChoice};
+    let vars = vec![Var::fixed(NcType::Short, &[30, 70, 50])];
+    let original = Model { fill: 3, ..Model::new(Version::Cdf1, 0, vars) }.build().bytes;
+    let header =
+        nc3z_format::classic::parse(&original, original.len() as u64, &<_>::default()).unwrap().header;
+    let names: Vec<String> =
+        header.dimensions.iter().map(|d| String::from_utf8(d.name.clone()).unwrap()).collect();
+    let lengths = [13, 32, 20];
+    let of_variable = header.variables[0].dimensions.iter().map(|d| names[d.0 as usize].as_str());
+    let chunks: Vec<(&str, u64)> = of_variable.zip(lengths).collect();
+    for edge in [Edge::Clipped, Edge::Padded] {
+        let options = WriterOptions::default().with_layout(TileChoice::Chunked).with_edge(edge);
+        let bytes = archive_bytes(&original, &options.with_chunks(ChunkRequest::new(chunks.clone())));
+        let archive = open(&bytes);
+        let id = ArrayId::variable(0);
+        assert_eq!(archive.arrays().get(id).unwrap().tiling.tile_count(), 27);
+        let mut bad = bytes.clone();
+        // Whole chunks, which have blocks of their own.
+        for tile in [0, 1, 4, 13] {
+            let at = usize::try_from(archive.stored_offset(id, tile).unwrap()).unwrap();
+            bad[at + 50] ^= 1;
+        }
+        let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+        assert_eq!(repaired.lost_tiles, 4);
+        let (found, _) = check_repaired(&repaired, &good);
+        let mut expected = original.clone();
+        let begin = original.len() - 30 * 70 * 50 * 2;
+        for slab in repaired.lost.iter().flat_map(|l| &l.place.slabs) {
+            let range = |d: usize| slab.start[d]..slab.start[d] + slab.count[d];
+            for (i, j, k) in
+                range(0).flat_map(|i| range(1).flat_map(move |j| range(2).map(move |k| (i, j, k))))
+            {
+                let at = begin + usize::try_from(((i * 70 + j) * 50 + k) * 2).unwrap();
+                expected[at..at + 2].copy_from_slice(NcType::Short.default_fill());
+            }
+        }
+        assert!(found == expected);
+        assert_eq!(repaired.lost[0].place.slabs[0].count, lengths);
+    }
+}
