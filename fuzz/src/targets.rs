@@ -277,3 +277,60 @@ pub fn roundtrip(data: &[u8]) {
     archive.restore_to_stream(&mut back, &()).expect("an archive that was written restores");
     assert!(back == file, "restored bytes are the original's");
 }
+
+/// Any bytes as a damaged archive, cut as the first four bytes say, as they are and with their checksums put right: checked, salvaged, repaired;
+/// what the repair writes is sound and says the same again.
+pub fn verify_repair(data: &[u8]) {
+    let Some((cuts, bytes)) = data.split_first_chunk::<4>() else { return };
+    let front = usize::from(u16::from_le_bytes([cuts[0], cuts[1]])) % (bytes.len() + 1);
+    let back = usize::from(u16::from_le_bytes([cuts[2], cuts[3]])) % (bytes.len() - front + 1);
+    // Most damage leaves the ends alone.
+    let (front, back) = (if front % 4 == 0 { 0 } else { front }, if back % 2 == 0 { 0 } else { back });
+    repair_and_check(&bytes[front..bytes.len() - back]);
+    let mut sealed = bytes.to_vec();
+    if reseal(&mut sealed) {
+        repair_and_check(&sealed[front..bytes.len() - back]);
+    }
+}
+
+fn repair_and_check(bytes: &[u8]) {
+    use nc3z_reader::salvage::SalvageOptions;
+    use nc3z_reader::source::SharedSource;
+    use nc3z_reader::verify::{deep, quick};
+    let source: SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
+    let options = OpenOptions::default().with_limits(small_limits());
+    let sound = quick(&source, &options, &()).is_ok_and(|report| report.is_sound());
+    let filling = options.clone().with_fill_lost(true);
+    for uncommitted in [false, true] {
+        let salvage = SalvageOptions { open: filling.clone(), uncommitted };
+        let Ok((archive, _)) = Archive::salvage(&source, &salvage, &()) else {
+            assert!(!sound, "what is sound can be salvaged");
+            return;
+        };
+        if archive.original_len() > RESTORE_MAX {
+            return;
+        }
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (bad, good) = (dir.path().join("bad.nc3z"), dir.path().join("good.nc3z"));
+    std::fs::write(&bad, bytes).expect("a file in it");
+    let repair = nc3z_writer::RepairOptions { limits: small_limits(), ..Default::default() };
+    let repaired = match nc3z_writer::repair_file(&bad, &good, &repair, &()) {
+        Ok(repaired) => repaired,
+        Err(e) => {
+            let proof = matches!(e.kind(), nc3z_writer::ErrorKind::Proof { .. });
+            assert!(!proof, "the repair's own proof failed: {e}");
+            assert!(!good.exists(), "a repair that failed leaves nothing");
+            return;
+        }
+    };
+    let written: SharedSource = Arc::new(MemorySource::new(std::fs::read(&good).expect("it was written")));
+    let report = deep(&written, &OpenOptions::default(), &()).expect("what a repair writes opens");
+    assert!(report.is_sound(), "what a repair writes is sound: {:?}", report.findings);
+    let lost: u64 = report.lost.iter().map(|p| p.tiles.end - p.tiles.start).sum();
+    assert_eq!(lost, repaired.lost_tiles, "the index says what was lost");
+    let archive = Archive::from_source(written, &filling).expect("what a repair writes opens");
+    let back =
+        archive.restore_to_stream(&mut std::io::sink(), &()).expect("fill values stand for what is lost");
+    assert_eq!((back.len, back.sha256), (repaired.original_len, repaired.sha256));
+}

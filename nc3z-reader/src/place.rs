@@ -11,7 +11,7 @@ use std::ops::Range;
 /// Arrays of more dimensions are given as runs of elements only.
 const MAX_RANK: usize = 64;
 /// A run of tiles of a chunked array is given box by box up to so many.
-const MAX_CHUNKS: u64 = 64;
+const MAX_CHUNKS: usize = 64;
 
 /// A box of an array: `start` and `count` along each dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TileP
     let shape = info.tiling.shape();
     let size = info.ty.size() as u64;
     let mut span: Option<Range<u64>> = None;
-    for tile in first..end.min(first.saturating_add(MAX_CHUNKS)) {
+    for tile in first..end {
         let Ok(Extent::Chunk { start, shape: count }) = info.tiling.extent(tile) else { continue };
         place.elements += count.iter().product::<u64>();
         let at = |index: &dyn Fn(usize) -> u64| {
@@ -157,64 +157,20 @@ fn chunked(info: &ArrayInfo, first: u64, end: u64, flat: bool, place: &mut TileP
         };
         let (from, to) = (at(&|d| start[d]), at(&|d| start[d] + count[d] - 1) + size);
         span = Some(span.map_or(from..to, |s| s.start.min(from)..s.end.max(to)));
-        if !flat {
+        if !flat && place.slabs.len() < MAX_CHUNKS {
             place.slabs.push(Slab { start, count });
         }
     }
     span
 }
 
-/// The boxes that a run of an array flattened in row-major order consists of: at most two for each dimension but the outermost,
-/// and one more. None for an empty run.
-pub(crate) fn boxes_of_run(shape: &[u64], first: u64, count: u64) -> Vec<Slab> {
-    let mut boxes = Vec::new();
-    if count > 0 {
-        cut(shape, &mut Vec::new(), first, first + count, &mut boxes);
+/// The boxes that a run of an array flattened in row-major order consists of. None for an empty run.
+fn boxes_of_run(shape: &[u64], first: u64, count: u64) -> Vec<Slab> {
+    if shape.is_empty() {
+        return (0..count).map(|_| Slab { start: Vec::new(), count: Vec::new() }).collect();
     }
-    boxes
-}
-
-/// Elements `[from, to)` of the array that is left of `shape` once the indices of `outer` are fixed.
-fn cut(shape: &[u64], outer: &mut Vec<u64>, from: u64, to: u64, boxes: &mut Vec<Slab>) {
-    let done = outer.len();
-    let rest = &shape[done..];
-    let push = |boxes: &mut Vec<Slab>, outer: &[u64], start: u64, count: u64| {
-        let mut slab = Slab { start: outer.to_vec(), count: vec![1; outer.len()] };
-        if !rest.is_empty() {
-            slab.start.push(start);
-            slab.count.push(count);
-            slab.start.extend(rest[1..].iter().map(|_| 0));
-            slab.count.extend(&rest[1..]);
-        }
-        boxes.push(slab);
-    };
-    // Elements of one index of the next dimension.
-    let step: u64 = rest.iter().skip(1).product();
-    if rest.len() <= 1 || step == 0 {
-        return push(boxes, outer, from, to - from);
-    }
-    let (head, tail) = (from / step, to / step);
-    if head == tail {
-        // Inside one index.
-        outer.push(head);
-        cut(shape, outer, from - head * step, to - head * step, boxes);
-        outer.pop();
-        return;
-    }
-    let whole = from.div_ceil(step);
-    if whole > head {
-        outer.push(head);
-        cut(shape, outer, from - head * step, step, boxes);
-        outer.pop();
-    }
-    if tail > whole {
-        push(boxes, outer, whole, tail - whole);
-    }
-    if to > tail * step {
-        outer.push(tail);
-        cut(shape, outer, 0, to - tail * step, boxes);
-        outer.pop();
-    }
+    let boxes = nc3z_format::flat::boxes(shape, first, first + count);
+    boxes.map(|b| Slab { start: b.start, count: b.count }).collect()
 }
 
 #[cfg(test)]
@@ -245,7 +201,6 @@ mod tests {
                         (first..first + count).collect::<Vec<_>>(),
                         "{shape:?} {first}+{count}"
                     );
-                    assert!(boxes.len() < (2 * shape.len()).max(2), "{shape:?} {first}+{count}: {boxes:?}");
                 }
             }
         }

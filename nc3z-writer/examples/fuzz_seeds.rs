@@ -59,7 +59,9 @@ fn files(root: &Path) -> Result {
         for (k, tile_len) in [2, 16, 1 << 20].into_iter().enumerate() {
             let options = WriterOptions::default().with_tile_len(tile_len).with_force(true);
             archive_file(&input, &output, &options, &())?;
-            put(root, "archive_open", i + 100 * k, &std::fs::read(&output)?)?;
+            let archive = std::fs::read(&output)?;
+            put(root, "archive_open", i + 100 * k, &archive)?;
+            put(root, "verify_repair", i + 100 * k, &[&[0; 4], &archive[..]].concat())?;
         }
     }
     Ok(())

@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 
-/// Archives whose blocks end before this need no second copy of the head: one read of the tail covers the first.
+/// Archives whose blocks end beyond this have a second copy of the head (`spec/archive.md`, section 6).
 const SECOND_HEAD_FROM: u64 = 64 << 10;
+/// So have smaller ones that are at least so many times as long as the head: the copy costs them 3% at most.
+const SECOND_HEAD_SHARE: u64 = 32;
 /// Constants lists are closed at this size.
 const CONSTANTS_LEN: usize = 1 << 20;
 /// So many containers are compressed as hard as zstd can; later ones at the preset's level.
@@ -303,13 +305,13 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
 
     fn write_head(&mut self, blocks_end: u64) -> Result<SectionEntry> {
         let mut offset = SUPERBLOCK_LEN as u64;
-        if blocks_end > SECOND_HEAD_FROM {
+        let len = self.head.bytes.len() as u64;
+        if blocks_end > SECOND_HEAD_FROM || len * SECOND_HEAD_SHARE <= blocks_end {
             self.out.align()?;
             offset = self.out.offset;
             self.out.write(&self.head.bytes)?;
         }
         let encoding = if self.head.compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
-        let len = self.head.bytes.len() as u64;
         Ok(SectionEntry { kind: SectionKind::Head, encoding, crc: self.head.crc, offset, len })
     }
 

@@ -244,7 +244,7 @@ class Producer:
                 inline += b"".join(entries)
         if len(self.out) > first:
             table += struct.pack("<HHIQQ", S_PAGES, 2, 0, first, len(self.out) - first)
-        if end > 65536:
+        if end > 65536 or 32 * len(stored) <= end:
             table += self.section(S_HEAD, head, stored is not head)
         else:
             table += struct.pack("<HHIQQ", S_HEAD, int(stored is not head), crc32(stored), HEAD_AT, len(stored))

@@ -331,7 +331,12 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
         (forever::REQUIRED_LOST, "holds lost tiles"),
     ] {
         if archive.trailer().required & bit != 0 {
-            fact("attention", words.to_owned());
+            let lost = metadata.extra.get("repair").and_then(|r| r.get("lost_tiles")).and_then(Value::as_u64);
+            let words = match lost.filter(|_| bit == forever::REQUIRED_LOST) {
+                Some(n) => format!("{n} tiles were lost before it was repaired; `nc3z verify` lists them"),
+                None => words.to_owned(),
+            };
+            fact("attention", words);
         }
     }
     if let Some(record) = LossRecord::find(&metadata.extra) {
@@ -387,6 +392,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     let record = LossRecord::find(&metadata.extra).map(|record| record.entry().1);
     json.field("quantization", &record.unwrap_or_default())?;
     json.field("lost_tiles", &(trailer.required & forever::REQUIRED_LOST != 0).into())?;
+    json.field("repair", metadata.extra.get("repair").unwrap_or(&Value::Null))?;
     json.field("torn_tail_bytes", &archive.torn_tail().into())?;
     Ok(())
 }

@@ -97,9 +97,9 @@ fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
             bail!(Error::from(FormatError::corrupt(
                 "archive",
                 None,
-                "tiles lost to damage before it was repaired",
-                "none",
-                "some (`nc3z verify` lists them; --fill-lost puts fill values in their place)",
+                "content",
+                "whole",
+                "partly lost to damage before it was repaired (`nc3z verify` lists what; --fill-lost puts fill values in its place)",
             )));
         }
         return Ok(archive);

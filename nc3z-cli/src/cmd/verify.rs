@@ -196,6 +196,10 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
     for place in &report.lost {
         lines.push(format!("{name}: lost before it was repaired: {}", place::words(place, archive)));
     }
+    if report.undecoded > 0 {
+        let words = "tiles are made with chains that this build does not know; their stored bytes are as they were written";
+        lines.push(format!("{name}: {} {words}", report.undecoded));
+    }
     if report.unchecked > 0 {
         lines.push(format!("{name}: {} bytes of sections could not be checked", report.unchecked));
     }
@@ -236,7 +240,7 @@ fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Value 
         "archive": name, "sound": report.is_sound(), "lossy": is_lossy(archive), "tiles": report.tiles, "blocks": report.blocks,
         "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
         "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
-        "more_findings": report.more, "lost": lost,
+        "more_findings": report.more, "lost": lost, "undecoded_tiles": report.undecoded,
     })
 }
 

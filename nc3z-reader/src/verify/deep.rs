@@ -4,10 +4,12 @@ use super::report::{Finding, Report, Structure};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::open::OpenOptions;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Tiles of one round of parallel work.
 const BATCH_TILES: u64 = 256;
@@ -15,6 +17,9 @@ const BATCH_TILES: u64 = 256;
 /// Decodes everything; what the quick check has named already is not named again.
 pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monitor) -> Result<()> {
     report.tiles = 0;
+    if !report.lost.is_empty() {
+        return check_with_lost_tiles(archive, report, monitor);
+    }
     // The rebuild decodes every tile once; only where it fails are tiles looked at one by one.
     match archive.check_original(monitor) {
         Ok(restored) => {
@@ -25,7 +30,7 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
         Err(e) => {
             let known = report.findings.len() + report.lost.len();
             check_tiles(archive, monitor, report)?;
-            if report.findings.len() + report.lost.len() == known && known == 0 {
+            if report.findings.len() + report.lost.len() == known && known == 0 && !e.is_unsupported() {
                 report.findings.push(Finding {
                     structure: Structure::Original,
                     bytes: 0..0,
@@ -34,6 +39,31 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
                 });
             }
         }
+    }
+    Ok(())
+}
+
+/// An archive that lost tiles before it was repaired: all others are decoded, and what a restore with fill values gives is
+/// compared with what the repair recorded of it.
+fn check_with_lost_tiles(archive: &Archive, report: &mut Report, monitor: &dyn Monitor) -> Result<()> {
+    check_tiles(archive, monitor, report)?;
+    let recorded = archive.metadata().extra.get("repair").and_then(|r| r.get("filled_sha256"));
+    let (Some(recorded), true) = (recorded.and_then(|d| d.as_str()), report.findings.is_empty()) else {
+        return Ok(());
+    };
+    let inner = &archive.inner;
+    let options = OpenOptions::default().with_limits(inner.limits.clone()).with_fill_lost(true);
+    let filling = Archive::from_source(Arc::clone(&inner.source), &options)?;
+    let found = crate::restore::hex(&filling.check_original(monitor)?.sha256);
+    if found != recorded {
+        report.findings.push(Finding {
+            structure: Structure::Original,
+            bytes: 0..0,
+            message: format!(
+                "the rebuilt file with fill values has SHA-256 {found}, the repair recorded {recorded}"
+            ),
+            places: Vec::new(),
+        });
     }
     Ok(())
 }
@@ -57,20 +87,23 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
                 return Err(Error::interrupted());
             }
             let end = (begin + BATCH_TILES).min(tiles);
-            let bad: Vec<Finding> = (begin..end)
+            let bad: Vec<(u64, Error)> = (begin..end)
                 .into_par_iter()
                 .filter(|&tile| !is_named(info.id, tile))
-                .filter_map(|tile| {
-                    let error = archive.read_tile(info.id, tile).err()?;
-                    Some(Finding {
-                        structure: Structure::Tile,
-                        bytes: stored_bytes(archive, info.id, tile),
-                        message: error.with_causes(),
-                        places: vec![archive.place(info.id, tile..tile + 1)],
-                    })
-                })
+                .filter_map(|tile| Some((tile, archive.read_tile(info.id, tile).err()?)))
                 .collect();
-            report.findings.extend(bad);
+            for (tile, error) in bad {
+                if error.is_unsupported() {
+                    report.undecoded += 1;
+                    continue;
+                }
+                report.findings.push(Finding {
+                    structure: Structure::Tile,
+                    bytes: stored_bytes(archive, info.id, tile),
+                    message: error.with_causes(),
+                    places: vec![archive.place(info.id, tile..tile + 1)],
+                });
+            }
             report.tiles += end - begin;
             begin = end;
         }

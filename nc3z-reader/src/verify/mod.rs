@@ -51,7 +51,20 @@ fn check(
 ) -> Result<(Report, Option<Archive>)> {
     let mut report = Report { stored_len: source.len(), ..Report::default() };
     let mut findings = Findings::default();
-    let walked = Walk::new(source, options, &mut report, &mut findings, monitor)?.run()?;
+    let walked = match Walk::new(source, options, &mut report, &mut findings, monitor) {
+        Ok(walk) => walk.run()?,
+        Err(e) if e.is_unsupported() => return Err(e),
+        Err(e) => {
+            // Neither end says anything: nothing that follows would make sense.
+            report.findings.push(Finding {
+                structure: Structure::Superblock,
+                bytes: 0..source.len(),
+                message: e.with_causes(),
+                places: Vec::new(),
+            });
+            return Ok((report, None));
+        }
+    };
     let strict = OpenOptions { fill_lost: false, ..options.clone() };
     let opened = Archive::from_source(Arc::clone(&walked), &strict);
     let mut lost = Vec::new();

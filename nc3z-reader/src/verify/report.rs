@@ -80,6 +80,9 @@ pub struct Report {
     pub tiles: u64,
     /// Bytes of sections that have checksums of a kind unknown to this build.
     pub unchecked: u64,
+    /// Tiles that a deep check could not decode since this build does not know their chains; their stored bytes are as they were
+    /// written.
+    pub undecoded: u64,
     /// What is wrong; empty for a sound archive.
     pub findings: Vec<Finding>,
     /// Findings beyond those listed.

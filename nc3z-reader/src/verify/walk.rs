@@ -138,10 +138,10 @@ impl<'a> Walk<'a> {
                 .anchors
                 .head
                 .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
-            let begin = if begin < self.source.len() { begin } else { HEAD_OFFSET };
-            let end = self.source.len().saturating_sub(TRAILER_LEN as u64).max(begin.min(self.source.len()));
+            // Of a cut archive the last block may reach to the very end.
+            let end = self.source.len();
+            let begin = if begin < end { begin } else { HEAD_OFFSET.min(end) };
             self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { generation: None } });
-            self.done(end..self.source.len());
         }
         while let Some((at, trailer)) = next {
             if u64::from(self.report.generations) >= self.options.limits.generations {
@@ -157,7 +157,9 @@ impl<'a> Walk<'a> {
 
     fn generation(&mut self, at: u64, trailer: &Trailer) {
         self.done(at..at + TRAILER_LEN as u64);
-        let blocks = trailer.blocks_begin..trailer.blocks_end;
+        // Of a file that lost its beginning, what is left.
+        let begin = trailer.blocks_begin.max(align8(self.anchors.missing)).min(trailer.blocks_end);
+        let blocks = begin..trailer.blocks_end;
         self.regions
             .push(Region { bytes: blocks, kind: Kind::Blocks { generation: Some(trailer.generation) } });
         let table = trailer.sections_offset..trailer.sections_offset + u64::from(trailer.sections_len);

@@ -13,6 +13,7 @@ mod dataset;
 mod faulty;
 mod generations;
 mod hostile;
+mod hostile_salvage;
 mod repair;
 mod replay;
 mod support;

@@ -399,3 +399,85 @@ fn a_repaired_archive_can_be_repaired_again() {
     assert_eq!(open(&good).metadata().extra["repair"]["original_sha256"], expected);
     assert!(quick(&source(&good), &OpenOptions::default(), &()).unwrap().is_sound());
 }
+
+#[test]
+fn the_filled_file_of_a_repaired_archive_is_checked_too() {
+    let (_, bytes) = large();
+    let at = usize::try_from(open(&bytes).stored_offset(ArrayId::variable(0), 2).unwrap()).unwrap();
+    let mut bad = bytes;
+    bad[at + 60] ^= 1;
+    let (_, mut good) = repair(&bad, &RepairOptions::default()).unwrap();
+    let archive = open(&good);
+    let entry = archive.sections().find(SectionKind::Metadata).unwrap().clone();
+    let range = usize::try_from(entry.offset).unwrap()..usize::try_from(entry.offset + entry.len).unwrap();
+    let decoded = entry.decode(&good[range.clone()], 1 << 20).unwrap();
+    let text = String::from_utf8(decoded).unwrap();
+    let digest = text.split("\"filled_sha256\":\"").nth(1).unwrap()[..64].to_owned();
+    // Digits turned about until the section has the same length, so that everything else stays in place.
+    let stored = (1..digest.len()).find_map(|n| {
+        let forged = text.replace(&digest, &[&digest[n..], &digest[..n]].concat());
+        let (encoding, stored) = nc3z_format::archive::encode_section(forged.as_bytes()).unwrap();
+        (encoding == entry.encoding && stored.len() == range.len()).then_some(stored)
+    });
+    let stored = stored.unwrap();
+    good[range].copy_from_slice(&stored);
+    let trailer = archive.trailer().clone();
+    let mut sections = archive.sections().entries().to_vec();
+    let forged = sections.iter_mut().find(|e| e.kind == SectionKind::Metadata).unwrap();
+    forged.crc = crc32fast::hash(&stored);
+    let table = nc3z_format::archive::SectionTable::new(sections).encode();
+    let salt = archive.superblock().salt;
+    let at = usize::try_from(trailer.sections_offset).unwrap();
+    good[at..at + table.len()].copy_from_slice(&table);
+    let sections_crc = salt.crc(trailer.sections_offset, &table);
+    let end = good.len() - 128;
+    let sealed = nc3z_format::archive::Trailer { sections_crc, ..trailer }.encode(&salt, end as u64);
+    good[end..].copy_from_slice(&sealed);
+    assert!(quick(&source(&good), &OpenOptions::default(), &()).unwrap().is_sound());
+    let report = deep(&source(&good), &OpenOptions::default(), &()).unwrap();
+    assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
+}
+
+#[test]
+fn chunks_are_saved_and_named_as_boxes() {
+    use nc3z_format::tile::Edge;
+    use nc3z_writer::{ChunkRequest, TileChoice};
+    let vars = vec![Var::fixed(NcType::Short, &[30, 70, 50])];
+    let original = Model { fill: 3, ..Model::new(Version::Cdf1, 0, vars) }.build().bytes;
+    let header =
+        nc3z_format::classic::parse(&original, original.len() as u64, &<_>::default()).unwrap().header;
+    let names: Vec<String> =
+        header.dimensions.iter().map(|d| String::from_utf8(d.name.clone()).unwrap()).collect();
+    let lengths = [13, 32, 20];
+    let of_variable = header.variables[0].dimensions.iter().map(|d| names[d.0 as usize].as_str());
+    let chunks: Vec<(&str, u64)> = of_variable.zip(lengths).collect();
+    for edge in [Edge::Clipped, Edge::Padded] {
+        let options = WriterOptions::default().with_layout(TileChoice::Chunked).with_edge(edge);
+        let bytes = archive_bytes(&original, &options.with_chunks(ChunkRequest::new(chunks.clone())));
+        let archive = open(&bytes);
+        let id = ArrayId::variable(0);
+        assert_eq!(archive.arrays().get(id).unwrap().tiling.tile_count(), 27);
+        let mut bad = bytes.clone();
+        // Whole chunks, which have blocks of their own.
+        for tile in [0, 1, 4, 13] {
+            let at = usize::try_from(archive.stored_offset(id, tile).unwrap()).unwrap();
+            bad[at + 50] ^= 1;
+        }
+        let (repaired, good) = repair(&bad, &RepairOptions::default()).unwrap();
+        assert_eq!(repaired.lost_tiles, 4);
+        let (found, _) = check_repaired(&repaired, &good);
+        let mut expected = original.clone();
+        let begin = original.len() - 30 * 70 * 50 * 2;
+        for slab in repaired.lost.iter().flat_map(|l| &l.place.slabs) {
+            let range = |d: usize| slab.start[d]..slab.start[d] + slab.count[d];
+            for (i, j, k) in
+                range(0).flat_map(|i| range(1).flat_map(move |j| range(2).map(move |k| (i, j, k))))
+            {
+                let at = begin + usize::try_from(((i * 70 + j) * 50 + k) * 2).unwrap();
+                expected[at..at + 2].copy_from_slice(NcType::Short.default_fill());
+            }
+        }
+        assert!(found == expected);
+        assert_eq!(repaired.lost[0].place.slabs[0].count, lengths);
+    }
+}

@@ -182,3 +182,38 @@ fn deep_checks_decode_and_rebuild_the_digest() {
     let report = deep(&source, &OpenOptions::default(), &()).unwrap();
     assert_eq!(report.findings[0].structure, Structure::Original);
 }
+
+#[test]
+fn a_file_without_its_beginning_is_still_walked() {
+    let vars = vec![Var::fixed(NcType::Char, &[400_000])];
+    let original = Model { fill: 3, ..Model::new(Version::Cdf1, 0, vars) }.build().bytes;
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_tile_len(40_000));
+    let blocks = check(bytes.clone()).blocks;
+    for cut in [1, 160, 60_003] {
+        let report = check(bytes[cut..].to_vec());
+        assert_eq!(report.findings[0].bytes, 0..cut as u64);
+        assert!(report.blocks + 2 >= blocks, "{cut}: {} of {blocks} blocks", report.blocks);
+        assert!(report.findings.len() <= 3, "{cut}: {:?}", report.findings);
+    }
+}
+
+#[test]
+fn no_prefix_and_no_tail_is_sound() {
+    for bytes in [small().1, paged().1, two_generations()] {
+        let first = bytes.len();
+        // The first generation of two is an archive of its own.
+        let whole = |len: usize| {
+            let source: SharedSource = Arc::new(MemorySource::new(bytes[..len].to_vec()));
+            nc3z_reader::Archive::from_source(source, &OpenOptions::default())
+                .is_ok_and(|a| a.torn_tail() == 0)
+        };
+        for len in 0..first {
+            let sound = check(bytes[..len].to_vec()).is_sound();
+            assert_eq!(sound, whole(len), "the first {len} bytes");
+        }
+        for tail in [1, 7, 8, 128, 1000] {
+            let report = check([&bytes[..], &vec![0; tail][..]].concat());
+            assert_eq!(report.findings[0].structure, Structure::Tail);
+        }
+    }
+}
