@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => cmd::explain::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
+        Command::Dump(args) => cmd::dump::run(args),
     };
     exit.unwrap_or_else(|e| {
         if is_closed_pipe(&e) {

@@ -1,6 +1,7 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
 mod archive;
+mod dump;
 mod encode;
 mod explain;
 mod hash;
@@ -14,6 +15,7 @@ mod selection;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use encode::EncodeArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
@@ -135,6 +137,17 @@ Writes a sound archive of every tile that is whole and lists the others in the v
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),
+    /// Print a file as CDL, as ncdump prints the original.
+    #[command(disable_help_flag = true)]
+    #[command(after_help = "Examples:
+  nc3z dump -h tas.nc.nc3z             dimensions, variables, attributes
+  nc3z dump -c tas.nc.nc3z             and the data of coordinate variables
+  nc3z dump -v tas,time tas.nc.nc3z    and the data of two variables
+  nc3z dump -p 9,17 tas.nc             enough digits to give every bit back
+  nc3z dump tas.nc.nc3z | ncgen -o tas.nc
+
+The text is that of ncdump 4.9.0 with the same letters, byte for byte; docs/dump.md lists the exceptions.")]
+    Dump(DumpArgs),
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

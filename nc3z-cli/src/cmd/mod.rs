@@ -1,6 +1,7 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+pub(crate) mod dump;
 pub(crate) mod explain;
 mod fixity;
 pub(crate) mod hash;
@@ -27,6 +28,12 @@ pub(crate) enum Input {
     Archive(Archive),
     /// A classic netCDF file.
     Classic(Box<ClassicFile>),
+}
+
+/// Names the file in an error that does not do so itself.
+pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
+    let name = format!("`{}`", path.display());
+    result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
 }
 
 /// Opens an archive or a classic file.

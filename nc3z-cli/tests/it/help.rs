@@ -10,6 +10,7 @@ fn help_is_as_recorded() {
     for command in
         ["archive", "restore", "recompress", "hash", "info", "layout", "verify", "repair", "read", "explain"]
     {
+    for command in ["archive", "restore", "info", "layout", "read", "explain", "verify", "repair", "dump"] {
         let ran = dir.nc3z(&[command, "--help"]).exits(0);
         assert_snapshot(&format!("help-{command}.txt"), &ran.text());
         assert_eq!(ran.err, "");
