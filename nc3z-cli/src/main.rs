@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
         Command::Dump(args) => cmd::dump::run(args),
+        Command::Subset(args) => cmd::subset::run(args),
     };
     exit.unwrap_or_else(|e| {
         if is_closed_pipe(&e) {

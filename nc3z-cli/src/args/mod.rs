@@ -12,6 +12,7 @@ mod repair;
 mod report;
 mod restore;
 mod selection;
+mod subset;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
@@ -25,6 +26,7 @@ pub(crate) use repair::RepairArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
+pub(crate) use subset::SubsetArgs;
 pub(crate) use verify::VerifyArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -148,6 +150,17 @@ was, 1 if nothing could be saved.")]
 
 The text is that of ncdump 4.9.0 with the same letters, byte for byte; docs/dump.md lists the exceptions.")]
     Dump(DumpArgs),
+    /// Write some variables, and a part of them, as a classic file of its own.
+    #[command(after_help = "Examples:
+  nc3z subset tas.nc.nc3z -v tas -d time,0,11 -o year.nc           the first twelve records
+  nc3z subset tas.nc -v tas -d lat,35.0,70.0 -d lon,350.0,40.0 -o europe.nc
+  nc3z subset tas.nc -d lat,,,2 -d lon,,,2 -o coarse.nc            all variables, every second point
+  nc3z subset big.nc3z -v tas,pr -C -o bare.nc                     without coordinates
+
+Coordinates, bounds, grid mappings, cell measures and ancillary variables come along (-C: not). The record
+dimension stays one. Attributes stay as they are, but for a line of `history`.
+With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
+    Subset(SubsetArgs),
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

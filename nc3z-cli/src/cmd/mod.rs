@@ -14,6 +14,7 @@ pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod repair;
 pub(crate) mod restore;
+pub(crate) mod subset;
 mod targets;
 pub(crate) mod verify;
 
