@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 packages=()
 command -v ncdump >/dev/null && command -v nccopy >/dev/null || packages+=(netcdf-bin)
 command -v ncvalidator >/dev/null || packages+=(pnetcdf-bin)
+command -v ncks >/dev/null || packages+=(nco)
 [ -d /usr/share/ferret-vis/data ] || packages+=(ferret-datasets)
 command -v file >/dev/null || packages+=(file)
 command -v cc >/dev/null || packages+=(build-essential)

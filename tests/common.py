@@ -65,6 +65,15 @@ def start(*args, **options):
     return subprocess.Popen([NC3Z, *map(str, args)], stderr=subprocess.PIPE, **options)
 
 
+def peak_memory(pid):
+    """Largest resident set of a running process so far, in bytes; 0 once it is gone. (What wait4 tells counts this process too.)"""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii") as f:
+            return next((int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM:")), 0)
+    except OSError:
+        return 0
+
+
 def finish(process, timeout=TIMEOUT):
     """Waits for a started process; gives exit code and standard error."""
     try:

@@ -5,6 +5,7 @@ mod cmd;
 mod exit;
 mod manifest;
 mod output;
+mod selection;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -23,8 +24,12 @@ fn main() -> ExitCode {
         Command::Estimate(args) => cmd::estimate::run(args),
         Command::Info(args) => cmd::info::run(args),
         Command::Layout(args) => cmd::layout::run(args),
+        Command::Read(args) => cmd::read::run(args),
+        Command::Explain(args) => cmd::explain::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
+        Command::Dump(args) => cmd::dump::run(args),
+        Command::Subset(args) => cmd::subset::run(args),
     };
     exit.unwrap_or_else(|e| {
         if is_closed_pipe(&e) {

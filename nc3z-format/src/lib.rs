@@ -10,6 +10,7 @@
 pub mod archive;
 pub mod arrays;
 pub mod bytes;
+pub mod cdl;
 pub mod classic;
 pub mod codec;
 pub mod digest;

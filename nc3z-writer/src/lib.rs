@@ -8,6 +8,7 @@
 mod archive;
 mod atomic;
 mod choose;
+mod classic;
 mod encode;
 mod error;
 mod estimate;
@@ -24,6 +25,7 @@ mod writer;
 
 pub use archive::{Archived, archive_file, archive_open_file};
 pub use atomic::{AtomicFile, is_same_file};
+pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
 pub use estimate::{DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate};
 pub use layout::{ChunkRequest, TileChoice};

@@ -1,24 +1,34 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
 mod archive;
+mod dump;
 mod encode;
 mod estimate;
+mod explain;
 mod hash;
 mod layout;
+mod read;
 mod recompress;
 mod repair;
 mod report;
 mod restore;
+mod selection;
+mod subset;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use encode::EncodeArgs;
 pub(crate) use estimate::EstimateArgs;
+pub(crate) use explain::ExplainArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
+pub(crate) use selection::SelectionArgs;
+pub(crate) use subset::SubsetArgs;
 pub(crate) use verify::VerifyArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -109,6 +119,24 @@ filters shuffle and deflate 1 or 5, without that format's own overhead. Times ar
     Info(ReportArgs),
     /// Tell where each byte lives.
     Layout(ReportArgs),
+    /// Print a variable, or a part of it.
+    #[command(after_help = "Examples:
+  nc3z read tas.nc3z tas -d time,0 -d lat,30.0,60.0       the first map, between 30 and 60 degrees
+  nc3z read tas.nc3z tas -d lat,52.5 -d lon,13.4 --format csv    the series of the nearest point
+  nc3z read tas.nc3z tas -d lon,350.0,10.0                across the meridian: the range wraps around
+  nc3z read tas.nc3z tas -d time,-12, -d lat,,,-1         the last twelve, latitudes backwards
+  nc3z read tas.nc tas --start 0,0,0 --count 1,90,180 --format npy -o map.npy
+
+With -d, integers are indices from 0 (negative: from the end) and numbers with a decimal point or an
+exponent are values of the coordinate variable; both ends are included. A single value takes the nearest
+coordinate. Nothing is clamped: what lies outside is an error.
+NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
+    Read(ReadArgs),
+    /// Tell how a read would be done: tiles touched, bytes to fetch and to decode, bytes wanted.
+    #[command(after_help = "Examples:
+  nc3z explain tas.nc3z tas -d lat,52.5 -d lon,13.4       what a time series costs
+  nc3z explain --json tas.nc3z tas -d time,0              what a map costs, for programs")]
+    Explain(ExplainArgs),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
     #[command(after_help = "Examples:
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
@@ -125,6 +153,28 @@ Writes a sound archive of every tile that is whole and lists the others in the v
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),
+    /// Print a file as CDL, as ncdump prints the original.
+    #[command(disable_help_flag = true)]
+    #[command(after_help = "Examples:
+  nc3z dump -h tas.nc.nc3z             dimensions, variables, attributes
+  nc3z dump -c tas.nc.nc3z             and the data of coordinate variables
+  nc3z dump -v tas,time tas.nc.nc3z    and the data of two variables
+  nc3z dump -p 9,17 tas.nc             enough digits to give every bit back
+  nc3z dump tas.nc.nc3z | ncgen -o tas.nc
+
+The text is that of ncdump 4.9.0 with the same letters, byte for byte; docs/dump.md lists the exceptions.")]
+    Dump(DumpArgs),
+    /// Write some variables, and a part of them, as a classic file of its own.
+    #[command(after_help = "Examples:
+  nc3z subset tas.nc.nc3z -v tas -d time,0,11 -o year.nc           the first twelve records
+  nc3z subset tas.nc -v tas -d lat,35.0,70.0 -d lon,350.0,40.0 -o europe.nc
+  nc3z subset tas.nc -d lat,,,2 -d lon,,,2 -o coarse.nc            all variables, every second point
+  nc3z subset big.nc3z -v tas,pr -C -o bare.nc                     without coordinates
+
+Coordinates, bounds, grid mappings, cell measures and ancillary variables come along (-C: not). The record
+dimension stays one. Attributes stay as they are, but for a line of `history`.
+With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
+    Subset(SubsetArgs),
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

@@ -2,12 +2,12 @@
 
 mod cost;
 
-use super::Input;
+use super::{Input, in_file};
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::output::json::JsonWriter;
 use crate::output::table::{Side, Table, count};
-use crate::output::{chain, text};
+use crate::output::text;
 use anyhow::Result;
 use cost::{Cost, Costs};
 use nc3z_format::archive::{SectionKind, forever};
@@ -18,7 +18,6 @@ use nc3z_reader::source;
 use nc3z_reader::{Archive, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 /// Bytes of the output buffer.
 const OUT_BUFFER: usize = 64 << 10;
@@ -53,12 +52,6 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
 /// Opens the file of a report; errors name it.
 pub(super) fn open(args: &ReportArgs) -> Result<Input> {
     in_file(&args.file, super::open_input(&args.file, !args.no_mmap))
-}
-
-/// Names the file in an error that does not do so itself.
-fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
-    let name = format!("`{}`", path.display());
-    result.map_err(|e| if chain(&e).contains(&name) { e } else { e.context(name) })
 }
 
 /// All there is to say.

@@ -1,7 +1,9 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+pub(crate) mod dump;
 pub(crate) mod estimate;
+pub(crate) mod explain;
 mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;
@@ -9,9 +11,11 @@ pub(crate) mod layout;
 mod manifests;
 mod many;
 mod place;
+pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod repair;
 pub(crate) mod restore;
+pub(crate) mod subset;
 mod targets;
 pub(crate) mod verify;
 
@@ -26,6 +30,12 @@ pub(crate) enum Input {
     Archive(Archive),
     /// A classic netCDF file.
     Classic(Box<ClassicFile>),
+}
+
+/// Names the file in an error that does not do so itself.
+pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
+    let name = format!("`{}`", path.display());
+    result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
 }
 
 /// Opens an archive or a classic file.

@@ -7,18 +7,22 @@
 //! [`parse()`] turns header bytes into a [`Header`]; [`Layout::new`] turns a header and a file length into the place
 //! of every byte of the file. Nothing here reads a file: callers bring bytes and lengths.
 
+pub mod arrange;
 pub mod encode;
 pub mod header;
 pub mod layout;
 pub mod parse;
 mod regions;
+mod related;
 mod sniff;
 mod warning;
 
+pub use arrange::{Arrangement, arrange};
 pub use encode::encode;
 pub use header::{Attribute, DimId, Dimension, Header, NumRecs, VarId, Variable, Version};
 pub use layout::{Layout, RecordPlace, Records, Run, Slot, VarLayout};
 pub use parse::{Parse, Parsed, parse, parse_prefix};
 pub use regions::{Gaps, Segment, SegmentKind};
+pub use related::with_related;
 pub use sniff::{Foreign, sniff};
 pub use warning::Warning;

@@ -1,0 +1,95 @@
+//! Arguments of `dump`: ncdump's letters, each with a long name beside it.
+
+use clap::{ArgAction, Args, ValueEnum};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Arguments of `dump`.
+#[derive(Debug, Args)]
+pub(crate) struct DumpArgs {
+    /// An nc3z archive or a classic netCDF file.
+    pub(crate) file: PathBuf,
+    /// Header only, no data.
+    #[arg(short = 'h', long)]
+    pub(crate) header: bool,
+    /// Data of coordinate variables only.
+    #[arg(short = 'c', long)]
+    pub(crate) coordinates: bool,
+    /// Data of these variables only, separated by commas.
+    #[arg(short = 'v', long, value_name = "NAME,...")]
+    pub(crate) variables: Vec<OsString>,
+    /// Name behind `netcdf`, instead of one made from the file's name.
+    #[arg(short = 'n', long, value_name = "NAME")]
+    pub(crate) name: Option<OsString>,
+    /// Significant digits of floats and of doubles, 1 to 20; a variable's C_format then does not count.
+    #[arg(short = 'p', long, value_name = "FLOAT[,DOUBLE]", value_parser = parse_digits)]
+    pub(crate) precision: Option<Digits>,
+    /// Comments with C or Fortran indices in front of each row.
+    #[arg(short = 'b', long, value_name = "LANGUAGE", ignore_case = true)]
+    pub(crate) brief: Option<Language>,
+    /// Comments with C or Fortran indices behind each value.
+    #[arg(short = 'f', long, value_name = "LANGUAGE", ignore_case = true)]
+    pub(crate) full: Option<Language>,
+    /// Longest line of values, at least 10.
+    #[arg(short = 'l', long, value_name = "BYTES", default_value_t = 80, value_parser = parse_line_len)]
+    pub(crate) line_length: usize,
+    /// Special attributes too: the kind of file, and what netCDF-4 files hide.
+    #[arg(short = 's', long)]
+    pub(crate) special: bool,
+    /// Only the kind of file: classic, 64-bit offset, or cdf5.
+    #[arg(short = 'k', long)]
+    pub(crate) kind: bool,
+    /// Read by position instead of through a map.
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+    /// Print help.
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// Whose indices comments show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Language {
+    /// From 0, slowest dimension first.
+    C,
+    /// From 1, fastest dimension first.
+    #[value(alias = "fortran")]
+    F,
+}
+
+/// Significant digits asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Digits {
+    pub(crate) float: Option<u32>,
+    pub(crate) double: Option<u32>,
+}
+
+/// Reads `9`, `9,17`, `,17`.
+fn parse_digits(text: &str) -> Result<Digits, String> {
+    let (float, double) = text.split_once(',').map_or((text, None), |(f, d)| (f, Some(d)));
+    let number = |text: &str| {
+        let number = text.parse().ok().filter(|n| (1..=20).contains(n));
+        number.ok_or_else(|| format!("`{text}` is no number from 1 to 20"))
+    };
+    let float = if float.is_empty() && double.is_some() { None } else { Some(number(float)?) };
+    Ok(Digits { float, double: double.map(number).transpose()? })
+}
+
+fn parse_line_len(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|n| *n >= 10).ok_or_else(|| format!("`{text}` is no number from 10 on"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits() {
+        assert_eq!(parse_digits("9"), Ok(Digits { float: Some(9), double: None }));
+        assert_eq!(parse_digits("9,17"), Ok(Digits { float: Some(9), double: Some(17) }));
+        assert_eq!(parse_digits(",17"), Ok(Digits { float: None, double: Some(17) }));
+        for text in ["", ",", "0", "21", "9,", "x", "9,17,1"] {
+            assert!(parse_digits(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `nc3z dump`: CDL, as ncdump prints it of the original.
+
+mod feed;
+
+use crate::args::{DumpArgs, Language};
+use crate::exit::Exit;
+use crate::output::progress::while_blocked;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use feed::Feed;
+use nc3z_format::cdl::{self, Cdl, Indices, Style};
+use nc3z_format::classic::{Header, VarId};
+use nc3z_reader::{Dataset, OpenOptions};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Text is written out in pieces of about this length.
+const TEXT_LEN: usize = 64 << 10;
+
+/// Dumps one file.
+pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
+    // Nothing is half-written on disk: a signal may end it anywhere.
+    super::in_file(&args.file, while_blocked(|| dump(args)))
+}
+
+fn dump(args: &DumpArgs) -> Result<Exit> {
+    let dataset = Dataset::open(&args.file, &OpenOptions::default().with_mmap(!args.no_mmap))?;
+    let header = dataset.header();
+    let mut out = Out::new();
+    if args.kind {
+        out.text.extend_from_slice(cdl::kind(header.version).as_bytes());
+        out.text.push(b'\n');
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
+    let named = named_variables(&args.variables, header)?;
+    let style = style(args);
+    let cdl = Cdl::new(header, dataset.records(), &style);
+    let name = match &args.name {
+        Some(name) => name.as_bytes(),
+        None => dataset_name(&args.file, dataset.archive().is_some()),
+    };
+    cdl.begin(name, &mut out.text);
+    if !args.header {
+        cdl.begin_data(&mut out.text);
+        for (id, _) in header.variables() {
+            let wanted = named.as_ref().is_none_or(|names| names.contains(&id));
+            if wanted && (!args.coordinates || cdl.is_coordinate(id)) {
+                variable(&dataset, &cdl, id, &mut out)?;
+            }
+        }
+    }
+    cdl.end(&mut out.text);
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The values of one variable, in pieces.
+fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Result<()> {
+    let Some(mut values) = cdl.values(id, &mut out.text) else { return Ok(()) };
+    let mut feed = Feed::new(dataset, id)?;
+    if feed.missing() > 0 {
+        let name = text::name(&dataset.header().variables[id.index()].name);
+        let (missing, all) = (feed.missing(), feed.len());
+        eprintln!(
+            "nc3z: warning: `{name}`: {missing} of {all} values lie beyond the end of the file; printed as zeros"
+        );
+    }
+    while let Some(piece) = feed.next_piece()? {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            rest = values.push(rest, &mut out.text);
+            out.write_if_long()?;
+        }
+    }
+    Ok(values.finish()?)
+}
+
+/// The variables that were asked for by name; `None` for all.
+pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Option<BTreeSet<VarId>>> {
+    if lists.is_empty() {
+        return Ok(None);
+    }
+    let mut found = BTreeSet::new();
+    for name in lists.iter().flat_map(|list| list.as_bytes().split(|&b| b == b',')) {
+        match header.variable(name) {
+            Some((id, _)) => found.insert(id),
+            None if name.is_empty() => continue,
+            None => bail!("no such variable `{}`; there are {}", text::name(name), list(header)),
+        };
+    }
+    Ok(Some(found))
+}
+
+/// Names of the first variables.
+fn list(header: &Header) -> String {
+    let names = header.variables.iter().take(20).map(|v| text::name(&v.name));
+    let more = header.variables.len().saturating_sub(20);
+    let tail = (more > 0).then(|| format!("{more} more"));
+    names.chain(tail).collect::<Vec<_>>().join(", ")
+}
+
+fn style(args: &DumpArgs) -> Style {
+    // As in ncdump, one language for both kinds of comments.
+    let fortran = [args.brief, args.full].contains(&Some(Language::F));
+    Style {
+        float_digits: args.precision.and_then(|p| p.float),
+        double_digits: args.precision.and_then(|p| p.double),
+        line_len: args.line_length,
+        brief: args.brief.is_some(),
+        full: args.full.is_some(),
+        indices: if fortran { Indices::Fortran } else { Indices::C },
+        special: args.special,
+    }
+}
+
+/// The name of a data set: its file's, without what follows the last dot; an archive's without `.nc3z` first.
+fn dataset_name(path: &Path, is_archive: bool) -> &[u8] {
+    let name = path.as_os_str().as_bytes();
+    let name = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
+    let name = name.strip_suffix(b".nc3z").filter(|_| is_archive).unwrap_or(name);
+    name.iter().rposition(|&b| b == b'.').map_or(name, |dot| &name[..dot])
+}
+
+/// Text on its way to standard output.
+struct Out {
+    text: Vec<u8>,
+    stdout: std::io::StdoutLock<'static>,
+}
+
+impl Out {
+    fn new() -> Self {
+        Out { text: Vec::with_capacity(2 * TEXT_LEN), stdout: std::io::stdout().lock() }
+    }
+
+    fn write_if_long(&mut self) -> Result<()> {
+        if self.text.len() >= TEXT_LEN { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> Result<()> {
+        self.stdout.write_all(&self.text).context("write to standard output")?;
+        self.text.clear();
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.write()?;
+        self.stdout.flush().context("write to standard output")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_sets_are_named_after_the_original() {
+        for (path, is_archive, name) in [
+            ("a/x.nc", false, "x"),
+            ("x.y.nc", false, "x.y"),
+            ("x", false, "x"),
+            ("x.nc.nc3z", true, "x"),
+            ("x.nc3z", true, "x"),
+            ("x.nc.nc3z", false, "x.nc"),
+            ("a.b/.nc", false, ""),
+        ] {
+            assert_eq!(dataset_name(Path::new(path), is_archive), name.as_bytes(), "{path}");
+        }
+    }
+}

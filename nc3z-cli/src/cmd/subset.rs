@@ -1,0 +1,120 @@
+//! `nc3z subset`: some variables, and a part of them, as a classic file of its own.
+
+mod contents;
+mod history;
+
+use crate::args::SubsetArgs;
+use crate::cmd::read::blocks;
+use crate::exit::Exit;
+use crate::output::progress::{Progress, interrupted};
+use crate::output::text;
+use crate::selection::Selection;
+use anyhow::{Context, Result, bail};
+use contents::Contents;
+use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
+use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+
+/// Bytes of the output buffer.
+const OUT_BUFFER: usize = 1 << 20;
+
+/// Writes one subset.
+pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
+    super::with_threads(args.threads, || super::in_file(&args.file, subset(args)))??;
+    Ok(Exit::Done)
+}
+
+fn subset(args: &SubsetArgs) -> Result<()> {
+    let dataset = Dataset::open(&args.file, &OpenOptions::default().with_mmap(!args.no_mmap))?;
+    let mut contents = Contents::of(&dataset, args)?;
+    contents.check_present()?;
+    if !args.no_history {
+        history::append(&mut contents.header)?;
+    }
+    let arrangement = arrangement(&contents, args.kind.map(Version::from))?;
+    let version = arrangement.header.version;
+    if args.kind.is_none() && version != dataset.header().version {
+        eprintln!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
+    }
+    write(args, &contents, &arrangement)?;
+    eprintln!(
+        "{} -> {}  {} variables, {}",
+        text::safe(&args.file.to_string_lossy()),
+        text::safe(&args.output.to_string_lossy()),
+        contents.header.variables.len(),
+        text::size(arrangement.layout.file_len)
+    );
+    Ok(())
+}
+
+/// The new file's header, of the kind asked for, or of the first kind from the original's on that it fits.
+fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
+    let fit = |version| {
+        let mut header = contents.header.clone();
+        header.version = version;
+        arrange(header, contents.records)
+    };
+    if let Some(version) = kind {
+        return fit(version).with_context(|| format!("the subset cannot be written as {version}"));
+    }
+    let kinds = [Version::Cdf1, Version::Cdf2, Version::Cdf5];
+    let from = kinds.iter().position(|v| *v == contents.header.version).unwrap_or(0);
+    let fitting = kinds[from..].iter().find_map(|version| fit(*version).ok());
+    match fitting {
+        Some(arrangement) => Ok(arrangement),
+        None => fit(Version::Cdf5).context("the subset is no classic file"),
+    }
+}
+
+fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
+    super::create_parent(&args.output)?;
+    let input = std::fs::metadata(&args.file).with_context(|| format!("open `{}`", args.file.display()))?;
+    if is_same_file(&input, &args.output) {
+        bail!("input and output are the same file `{}`", args.output.display());
+    }
+    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let progress = Progress::new(arrangement.layout.file_len, text::safe(&args.output.to_string_lossy()));
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, target.file());
+    let mut values = Values { contents, progress: &progress };
+    write_classic(arrangement, &mut values, &mut out).map_err(|e| in_writing(e, args))?;
+    out.flush().map_err(|e| in_writing(e.into(), args))?;
+    drop(out);
+    drop(progress);
+    if interrupted() {
+        return Err(nc3z_reader::Error::interrupted().into());
+    }
+    Ok(target.commit(None)?)
+}
+
+/// Names the output in errors of writing to it; those of reading name the input.
+fn in_writing(error: anyhow::Error, args: &SubsetArgs) -> anyhow::Error {
+    if error.downcast_ref::<std::io::Error>().is_none() {
+        return error;
+    }
+    error.context(format!("write `{}`", args.output.display()))
+}
+
+/// The selected values, read as the new file wants them.
+struct Values<'a> {
+    contents: &'a Contents,
+    progress: &'a Progress,
+}
+
+impl ClassicValues for Values<'_> {
+    type Error = anyhow::Error;
+
+    fn read(&mut self, var: VarId, rows: Range<u64>, sink: &mut Sink<'_, anyhow::Error>) -> Result<()> {
+        let (variable, selection) = &self.contents.variables[var.index()];
+        let rows: Option<Selection> =
+            self.contents.is_record(var).then(|| selection.part(0, rows.start, rows.end));
+        blocks::for_each(variable, rows.as_ref().unwrap_or(selection), &mut |bytes| {
+            if interrupted() {
+                return Err(nc3z_reader::Error::interrupted().into());
+            }
+            self.progress.advance(bytes.len() as u64);
+            sink(&bytes)
+        })
+    }
+}

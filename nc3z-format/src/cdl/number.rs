@@ -1,0 +1,204 @@
+//! Numbers as C's `printf` writes them: integers, `%g`.
+
+use super::decimal::{Decimal, MAX_DIGITS, digits};
+
+/// How `%g` is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct General {
+    /// Significant digits, at least 1.
+    pub(crate) digits: u32,
+    /// `#`: zeros at the end and the point stay.
+    pub(crate) keep_zeros: bool,
+}
+
+impl General {
+    pub(crate) const fn of(digits: u32) -> Self {
+        General { digits, keep_zeros: false }
+    }
+}
+
+/// Pairs of digits, `00` to `99`.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[b'0'; 2]; 100];
+    let mut n = 0_u8;
+    while n < 100 {
+        pairs[n as usize] = [b'0' + n / 10, b'0' + n % 10];
+        n += 1;
+    }
+    pairs
+};
+
+/// Writes the decimal digits of `n` at the end of `buf`; answers where they begin.
+#[inline]
+fn fill_backwards(mut n: u64, buf: &mut [u8]) -> usize {
+    let mut at = buf.len();
+    while n >= 100 {
+        at -= 2;
+        buf[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
+        n /= 100;
+    }
+    if n >= 10 {
+        at -= 2;
+        buf[at..at + 2].copy_from_slice(&PAIRS[(n % 100) as usize]);
+    } else {
+        at -= 1;
+        buf[at] = PAIRS[(n % 10) as usize][1];
+    }
+    at
+}
+
+/// Appends an unsigned integer.
+#[inline]
+pub(crate) fn unsigned(n: u64, out: &mut Vec<u8>) {
+    let mut buf = [0; 20];
+    let at = fill_backwards(n, &mut buf);
+    out.extend_from_slice(&buf[at..]);
+}
+
+/// Appends a signed integer.
+#[inline]
+pub(crate) fn signed(n: i64, out: &mut Vec<u8>) {
+    if n < 0 {
+        out.push(b'-');
+    }
+    unsigned(n.unsigned_abs(), out);
+}
+
+/// Appends a finite number by `%.{digits}g`.
+#[inline]
+pub(crate) fn general(x: f64, style: General, out: &mut Vec<u8>) {
+    if x.is_sign_negative() {
+        out.push(b'-');
+    }
+    if x == 0.0 {
+        out.push(b'0');
+        if style.keep_zeros {
+            out.push(b'.');
+            out.extend(std::iter::repeat_n(b'0', style.digits as usize - 1));
+        }
+        return;
+    }
+    if style.digits <= MAX_DIGITS {
+        let Decimal { digits, exponent } = digits(x.abs(), style.digits);
+        let mut buf = [0; 20];
+        let at = fill_backwards(digits, &mut buf);
+        place(&buf[at..], exponent, style, out);
+    } else {
+        let text = format!("{:.*e}", style.digits as usize - 1, x.abs());
+        let (mantissa, exponent) = text.split_once('e').expect("`e` formatting writes an exponent");
+        let digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+        place(&digits, exponent.parse().expect("an exponent is an integer"), style, out);
+    }
+}
+
+/// Sets point and exponent among the digits, of which there are `style.digits`.
+#[inline]
+fn place(digits: &[u8], exponent: i32, style: General, out: &mut Vec<u8>) {
+    let mut len = digits.len();
+    if !style.keep_zeros {
+        while digits[len - 1] == b'0' && len > 1 {
+            len -= 1;
+        }
+    }
+    let scientific = exponent < -4 || i64::from(exponent) >= i64::from(style.digits);
+    if !scientific && exponent < 0 {
+        out.extend_from_slice(&b"0.000"[..=exponent.unsigned_abs() as usize]);
+        out.extend_from_slice(&digits[..len]);
+        return;
+    }
+    let before = if scientific { 1 } else { exponent.unsigned_abs() as usize + 1 };
+    if len <= before {
+        // Zeros in front of the point are never trimmed.
+        out.extend_from_slice(&digits[..before]);
+        if style.keep_zeros {
+            out.push(b'.');
+        }
+    } else {
+        out.extend_from_slice(&digits[..before]);
+        out.push(b'.');
+        out.extend_from_slice(&digits[before..len]);
+    }
+    if scientific {
+        out.extend_from_slice(if exponent < 0 { b"e-" } else { b"e+" });
+        if exponent.unsigned_abs() < 10 {
+            out.push(b'0');
+        }
+        unsigned(exponent.unsigned_abs().into(), out);
+    }
+}
+
+/// Takes away zeros at the end of the fraction, not the point, of the number that `out` ends with from `begin` on.
+/// Whatever follows the digits (an exponent, a suffix) stays.
+pub(crate) fn trim_zeros(out: &mut Vec<u8>, begin: usize) {
+    let number = &out[begin..];
+    let sign = usize::from(number.first() == Some(&b'-'));
+    let end = number[sign..].iter().take_while(|b| b.is_ascii_digit() || **b == b'.').count() + sign;
+    let kept = number[..end].iter().rposition(|&b| b != b'0').map_or(0, |at| at + 1);
+    if kept > 0 && number[..end].contains(&b'.') {
+        out.drain(begin + kept..begin + end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(x: f64, digits: u32) -> String {
+        let mut out = Vec::new();
+        general(x, General::of(digits), &mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn as_printf_writes_them() {
+        for (x, digits, expected) in [
+            (0.0, 7, "0"),
+            (-0.0, 7, "-0"),
+            (1.0, 7, "1"),
+            (100.0, 7, "100"),
+            (1_234_567.0, 7, "1234567"),
+            (12_345_678.0, 7, "1.234568e+07"),
+            (0.0001, 7, "0.0001"),
+            (0.000_012_5, 7, "1.25e-05"),
+            (1e22, 15, "1e+22"),
+            (1e100, 15, "1e+100"),
+            (5e-324, 15, "4.94065645841247e-324"),
+            (0.1, 20, "0.10000000000000000555"),
+            (1.0 / 3.0, 1, "0.3"),
+            (25.0, 1, "2e+01"),
+            (9.999_999_99, 7, "10"),
+            (999_999.96, 7, "1000000"),
+            (9_999_999.6, 7, "1e+07"),
+        ] {
+            assert_eq!(text(x, digits), expected);
+        }
+    }
+
+    #[test]
+    fn attributes_keep_their_point() {
+        for (x, digits, expected) in [
+            (1.0, 7, "1.f"),
+            (0.0, 7, "0.f"),
+            (1e20, 7, "1.e+20f"),
+            (0.5, 7, "0.5f"),
+            (1_234_567.0, 7, "1234567.f"),
+        ] {
+            let mut out = b"-".to_vec();
+            general(x, General { digits, keep_zeros: true }, &mut out);
+            out.push(b'f');
+            trim_zeros(&mut out, 1);
+            assert_eq!(String::from_utf8(out).unwrap(), format!("-{expected}"));
+        }
+    }
+
+    #[test]
+    fn integers() {
+        let mut out = Vec::new();
+        for n in [0, 7, -10, 99, 100, i64::MIN, i64::MAX] {
+            signed(n, &mut out);
+            out.push(b' ');
+        }
+        let expected = "0 7 -10 99 100 -9223372036854775808 9223372036854775807 ";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}

@@ -1,0 +1,55 @@
+//! What may be chosen about the text.
+
+/// How to write CDL; the default is what `ncdump` does without options.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Style {
+    /// Significant digits of floats, 1 to 20; takes precedence over `C_format`. Else 7.
+    pub float_digits: Option<u32>,
+    /// Significant digits of doubles, likewise. Else 15.
+    pub double_digits: Option<u32>,
+    /// Longest line of values, in bytes, at least 10.
+    pub line_len: usize,
+    /// A comment with the indices in front of each row of an array of two dimensions or more.
+    pub brief: bool,
+    /// A comment with the indices behind each value (behind each row of text).
+    pub full: bool,
+    /// How comments write indices.
+    pub indices: Indices,
+    /// Attributes that the file does not hold: its kind, and, in CDF-5, that variables are contiguous.
+    pub special: bool,
+}
+
+/// How comments write indices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Indices {
+    /// From 0, slowest dimension first.
+    C,
+    /// From 1, fastest dimension first.
+    Fortran,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Style {
+            float_digits: None,
+            double_digits: None,
+            line_len: 80,
+            brief: false,
+            full: false,
+            indices: Indices::C,
+            special: false,
+        }
+    }
+}
+
+impl Style {
+    /// Digits of floats in force.
+    pub(crate) fn float(&self) -> u32 {
+        self.float_digits.unwrap_or(7)
+    }
+
+    /// Digits of doubles in force.
+    pub(crate) fn double(&self) -> u32 {
+        self.double_digits.unwrap_or(15)
+    }
+}
