@@ -1,6 +1,7 @@
 //! An open archive: immutable facts behind an `Arc`, and access to them.
 
 use crate::block::{Containers, Dictionaries, Pages};
+use crate::cache::{Share, TileCache};
 use crate::error::{Error, ErrorKind, Result};
 use crate::fill::Fills;
 use crate::open::{OpenOptions, Parts};
@@ -22,7 +23,7 @@ pub struct Archive {
     pub(crate) inner: Arc<Inner>,
 }
 
-/// What an open archive knows. Nothing here changes but the three caches, which hold only verified bytes.
+/// What an open archive knows. Nothing here changes but the caches, which hold only verified bytes.
 pub(crate) struct Inner {
     pub(crate) source: SharedSource,
     pub(crate) limits: Limits,
@@ -44,6 +45,8 @@ pub(crate) struct Inner {
     pub(crate) rebuilt: Option<Rebuilt>,
     /// Where fill values stand in for what is lost, if the caller allowed it.
     pub(crate) fills: Option<Fills>,
+    /// Decoded tiles, in a cache shared with other archives.
+    pub(crate) tiles: Share,
 }
 
 /// What is recorded of the original file's digest.
@@ -190,6 +193,16 @@ impl Archive {
     /// No such variable; the message lists what there is.
     pub fn variable_id(&self, name: &str) -> Result<VarId> {
         crate::array::find_variable(self.header(), name)
+    }
+
+    /// The cache that its decoded tiles are kept in.
+    pub fn cache(&self) -> &TileCache {
+        self.inner.tiles.cache()
+    }
+
+    /// Whether a tile is in the cache now.
+    pub fn is_cached(&self, array: ArrayId, tile: u64) -> bool {
+        self.inner.tiles.holds(array, tile)
     }
 
     /// The index entry of a tile.

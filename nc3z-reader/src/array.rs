@@ -1,7 +1,8 @@
-//! Whole variables and byte ranges of them: the seam on which hyperslabs stand.
+//! Whole variables and byte ranges of them, as big-endian bytes.
 
 use crate::archive::Archive;
 use crate::error::{Error, Result};
+use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, byte_run};
@@ -83,6 +84,13 @@ impl Archive {
         read_flat(self, self.inner.arrays.variable(var), first, out)
     }
 
+    /// A decoded tile by way of the cache; `wanted` bytes of it are to be copied.
+    pub(crate) fn cached_tile(&self, info: &ArrayInfo, tile: u64, wanted: u64, keep: bool) -> Result<Bytes> {
+        let len = info.tile_len(tile)?;
+        let decode = |out: &mut [u8]| self.inner.decode_tile(info.id, tile, out);
+        self.inner.tiles.get(info.id, tile, len, wanted, keep, decode)
+    }
+
     fn read_aliased(&self, var: VarId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
         while !out.is_empty() {
             let (offset, run) =
@@ -130,8 +138,7 @@ fn read_linear(archive: &Archive, info: &ArrayInfo, first: u64, out: &mut [u8]) 
         if out.len() == len {
             return archive.inner.decode_tile(info.id, tile, out);
         }
-        let mut whole = vec![0; len];
-        archive.inner.decode_tile(info.id, tile, &mut whole)?;
+        let whole = archive.cached_tile(info, tile, out.len() as u64, true)?;
         out.copy_from_slice(&whole[from..from + out.len()]);
         Ok(())
     };

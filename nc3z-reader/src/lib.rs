@@ -7,6 +7,7 @@ mod archive;
 mod array;
 mod block;
 mod byteview;
+pub mod cache;
 mod chunks;
 mod classic;
 pub mod convert;

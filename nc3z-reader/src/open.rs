@@ -2,6 +2,7 @@
 
 use crate::archive::Inner;
 use crate::block::{Containers, Dictionaries, Pages};
+use crate::cache::{Share, TileCache};
 use crate::error::{Error, Result};
 use crate::fill::Fills;
 use crate::source::soft::Soft;
@@ -26,11 +27,12 @@ pub struct OpenOptions {
     pub(crate) limits: Limits,
     pub(crate) mapped: bool,
     pub(crate) fill_lost: bool,
+    pub(crate) cache: Option<TileCache>,
 }
 
 impl Default for OpenOptions {
     fn default() -> Self {
-        OpenOptions { limits: Limits::default(), mapped: true, fill_lost: false }
+        OpenOptions { limits: Limits::default(), mapped: true, fill_lost: false, cache: None }
     }
 }
 
@@ -55,6 +57,13 @@ impl OpenOptions {
     #[must_use]
     pub fn with_fill_lost(mut self, fill: bool) -> Self {
         self.fill_lost = fill;
+        self
+    }
+
+    /// Keeps decoded tiles in this cache instead of the process's.
+    #[must_use]
+    pub fn with_cache(mut self, cache: TileCache) -> Self {
+        self.cache = Some(cache);
         self
     }
 }
@@ -209,6 +218,7 @@ impl Parts {
             pages: Pages::new(),
             rebuilt: None,
             fills: options.fill_lost.then(Fills::default),
+            tiles: Share::of(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
         })
     }
 }

@@ -1,20 +1,31 @@
 //! Classic files as array sources: nothing to decode, nothing to cache; a map is copied from directly.
 
-use super::pieces;
+use super::pieces::{self, FileBytes};
 use super::source::ArraySource;
 use crate::classic::ClassicFile;
 use crate::error::Result;
+use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
+use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
-use std::ops::Range;
 
 fn variable(file: &ClassicFile, var: VarId) -> Result<&VarLayout> {
     let known = file.layout().variables.len();
     let missing = || FormatError::invalid(format!("no variable {}, there are {known}", var.0)).into();
     file.layout().variable(var).ok_or_else(missing)
+}
+
+impl FileBytes for ClassicFile {
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()> {
+        self.source().read_into(offset, out)
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.source().read_at(offset, len)
+    }
 }
 
 impl ArraySource for ClassicFile {
@@ -30,29 +41,12 @@ impl ArraySource for ClassicFile {
         pieces::tiling(var, variable(self, var)?).map(Cow::Owned)
     }
 
-    fn read_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()> {
-        let v = variable(self, var)?;
-        let first = tile * pieces::piece_elements(v);
-        pieces::read_elements(v, first, out, &|at, out| self.source().read_into(at, out))
+    fn fill_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()> {
+        pieces::fill(variable(self, var)?, tile, out, self)
     }
 
-    fn view_tile(
-        &self,
-        var: VarId,
-        tile: u64,
-        span: Range<u64>,
-        sink: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let v = variable(self, var)?;
-        let first = tile * pieces::piece_elements(v) + span.start;
-        let count = span.end - span.start;
-        if let Some(run) = v.element_run(first).filter(|run| run.count >= count) {
-            let len = usize::try_from(count * v.element_size()).expect("a piece fits in memory");
-            return sink(span.start, &self.source().read_at(run.offset, len)?);
-        }
-        let mut bytes = pieces::buffer(v, &span)?;
-        pieces::read_elements(v, first, &mut bytes, &|at, out| self.source().read_into(at, out))?;
-        sink(span.start, &bytes)
+    fn tile(&self, var: VarId, tile: &TilePlan<'_>, _: bool) -> Result<(u64, Bytes)> {
+        pieces::view(variable(self, var)?, tile, self)
     }
 
     fn decode_cost(&self, _: VarId, _: u64) -> u64 {

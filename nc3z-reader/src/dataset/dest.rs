@@ -40,9 +40,9 @@ pub(super) struct Misfit {
 }
 
 /// Big-endian bytes of elements of `N` bytes.
-pub(super) struct Bytes<'o, const N: usize>(pub(super) &'o mut [[u8; N]]);
+pub(super) struct AsStored<'o, const N: usize>(pub(super) &'o mut [[u8; N]]);
 
-impl<const N: usize> Dest for Bytes<'_, N> {
+impl<const N: usize> Dest for AsStored<'_, N> {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -63,7 +63,7 @@ impl<const N: usize> Dest for Bytes<'_, N> {
 
     fn split<'a>(&'a mut self, lens: &[usize]) -> Vec<Box<dyn Dest + 'a>> {
         let parts = cut(self.0, lens);
-        parts.map(|part| Box::new(Bytes(part)) as Box<dyn Dest + 'a>).collect()
+        parts.map(|part| Box::new(AsStored(part)) as Box<dyn Dest + 'a>).collect()
     }
 }
 

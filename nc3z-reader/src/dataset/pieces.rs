@@ -2,17 +2,31 @@
 //! to others. They are cut into linear pieces that are read, not decoded, so a part of one costs no more than itself.
 
 use crate::error::{Error, Result};
+use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{VarId, VarLayout};
+use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::{TileLayout, Tiling};
-use std::ops::Range;
 
 /// Bytes of a piece: long enough that planning costs nothing beside reading, short enough for a buffer a thread.
 const PIECE_LEN: u64 = 256 << 10;
+/// Records no further apart than this are read many at a time, with what lies between.
+const NEAR: u64 = 4 << 10;
+
+/// The file's bytes: `read_into`, `read_at` of a byte source.
+pub(super) trait FileBytes {
+    fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()>;
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
+}
+
+/// Elements of a full piece.
+fn piece_elements(v: &VarLayout) -> u64 {
+    (PIECE_LEN / v.element_size()).max(1)
+}
 
 /// The pieces of a variable.
 pub(super) fn tiling(var: VarId, v: &VarLayout) -> Result<Tiling> {
-    let pieces = TileLayout::linear((PIECE_LEN / v.element_size()).max(1));
+    let pieces = TileLayout::linear(piece_elements(v));
     match pieces.bind(&v.shape, v.present) {
         Ok(tiling) => Ok(tiling),
         // Claimed beyond all bounds: what is present is a flat array, as in archives.
@@ -22,37 +36,94 @@ pub(super) fn tiling(var: VarId, v: &VarLayout) -> Result<Tiling> {
     }
 }
 
-/// Elements of a full piece.
-pub(super) fn piece_elements(v: &VarLayout) -> u64 {
-    (PIECE_LEN / v.element_size()).max(1)
+/// Fills `out` with a whole piece.
+pub(super) fn fill(v: &VarLayout, piece: u64, out: &mut [u8], file: &dyn FileBytes) -> Result<()> {
+    let first = piece.checked_mul(piece_elements(v));
+    let first =
+        first.ok_or_else(|| Error::from(FormatError::invalid(format!("there is no piece {piece}"))))?;
+    read_elements(v, first, out, file)
 }
 
-/// Fills `out` with elements from `first` on, run by run; `read` reads the file's bytes.
-pub(super) fn read_elements(
-    v: &VarLayout,
-    mut first: u64,
-    mut out: &mut [u8],
-    read: &dyn Fn(u64, &mut [u8]) -> Result<()>,
-) -> Result<()> {
+/// The elements of a piece that a plan asks for, and what lies between them.
+pub(super) fn view(v: &VarLayout, piece: &TilePlan<'_>, file: &dyn FileBytes) -> Result<(u64, Bytes)> {
+    let span = piece.span();
+    let first = piece.tile * piece_elements(v) + span.start;
+    let count = span.end - span.start;
+    let len = usize::try_from(count * v.element_size()).expect("a piece fits in memory");
+    if let Some(run) = v.element_run(first).filter(|run| run.count >= count) {
+        return Ok((span.start, file.read_at(run.offset, len)?));
+    }
+    let mut bytes = vec![0; len];
+    read_elements(v, first, &mut bytes, file)?;
+    Ok((span.start, bytes.into()))
+}
+
+/// Fills `out` with elements from `first` on, run by run; short runs near each other many at a time.
+fn read_elements(v: &VarLayout, mut first: u64, mut out: &mut [u8], file: &dyn FileBytes) -> Result<()> {
     let size = v.ty.size();
     while !out.is_empty() {
         let run = v.element_run(first).ok_or_else(|| {
             Error::from(FormatError::invalid(format!("element {first} is not in the file")))
         })?;
         let left = out.len() / size;
-        let n = usize::try_from(run.count).map_or(left, |n| n.min(left));
+        let n = match usize::try_from(run.count) {
+            Ok(n) if n < left && v.is_record && v.stride <= NEAR => {
+                let slots = read_slots(v, first, out, file)?;
+                if slots > 0 {
+                    let done = slots * n;
+                    first += done as u64;
+                    out = &mut out[done * size..];
+                    continue;
+                }
+                n
+            }
+            Ok(n) => n.min(left),
+            Err(_) => left,
+        };
         let (here, rest) = out.split_at_mut(n * size);
-        read(run.offset, here)?;
+        file.read_into(run.offset, here)?;
         first += n as u64;
         out = rest;
     }
     Ok(())
 }
 
-/// Room for some elements of a piece.
-pub(super) fn buffer(v: &VarLayout, span: &Range<u64>) -> Result<Vec<u8>> {
-    let len = (span.end - span.start) * v.element_size();
-    let len = usize::try_from(len)
-        .map_err(|_| Error::from(FormatError::limit("variable", None, "piece", PIECE_LEN, len)))?;
-    Ok(vec![0; len])
+/// Fills the beginning of `out` with whole slots from element `first` on, if it begins one; tells how many.
+fn read_slots(v: &VarLayout, first: u64, out: &mut [u8], file: &dyn FileBytes) -> Result<usize> {
+    let (slot, stride) = (v.slot_len, v.stride);
+    if !first.is_multiple_of(v.slot_elements()) {
+        return Ok(0);
+    }
+    let here = (v.present - first).min(out.len() as u64 / v.element_size()) / v.slot_elements();
+    let count = here.min(PIECE_LEN / stride);
+    if count < 2 {
+        return Ok(0);
+    }
+    // At most a piece, of a file that holds these elements.
+    let len = |n: u64| usize::try_from(n).expect("at most a piece");
+    let offset = v.begin + first / v.slot_elements() * stride;
+    let bytes = file.read_at(offset, len((count - 1) * stride + slot))?;
+    copy_slots(&bytes, len(stride), len(slot), &mut out[..len(count * slot)]);
+    Ok(len(count))
+}
+
+/// Gathers slots of `slot` bytes that lie `stride` bytes apart.
+fn copy_slots(bytes: &[u8], stride: usize, slot: usize, out: &mut [u8]) {
+    fn fixed<const N: usize>(bytes: &[u8], stride: usize, out: &mut [u8]) {
+        for (to, from) in out.as_chunks_mut::<N>().0.iter_mut().zip(bytes.chunks(stride)) {
+            to.copy_from_slice(&from[..N]);
+        }
+    }
+    match slot {
+        // Constant lengths compile to one move.
+        1 => fixed::<1>(bytes, stride, out),
+        2 => fixed::<2>(bytes, stride, out),
+        4 => fixed::<4>(bytes, stride, out),
+        8 => fixed::<8>(bytes, stride, out),
+        _ => {
+            for (to, from) in out.chunks_mut(slot).zip(bytes.chunks(stride)) {
+                to.copy_from_slice(&from[..slot]);
+            }
+        }
+    }
 }

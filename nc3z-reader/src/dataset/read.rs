@@ -1,11 +1,11 @@
 //! A request carried out: planned over the variable's tiles, each of which goes into the output as directly as it can.
 
-use super::dest::{Dest, Misfit};
+use super::dest::{AsStored, Dest, Misfit};
 use super::source::ArraySource;
 use crate::error::{Error, ErrorKind, Result};
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::VarId;
-use nc3z_format::plan::{Plan, TilePlan, split};
+use nc3z_format::plan::{Part, Plan, TilePlan, split};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
 use rayon::prelude::*;
@@ -20,6 +20,26 @@ const SHARES: usize = 4;
 /// Elements of a hyperslab, all of which lie in the variable and are present in the file.
 pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> Result<u64> {
     Ok(plan(source, var, &*source.tiling(var)?, slab)?.selected())
+}
+
+/// Reads a hyperslab's big-endian bytes.
+pub(crate) fn read_bytes(
+    source: &dyn ArraySource,
+    var: VarId,
+    slab: &Hyperslab,
+    out: &mut [u8],
+) -> Result<()> {
+    let size = source.layout().variables[var.index()].ty.size();
+    if !out.len().is_multiple_of(size) {
+        let len = out.len();
+        return Err(FormatError::invalid(format!("a buffer of {len} bytes for elements of {size}")).into());
+    }
+    match size {
+        1 => read(source, var, slab, &mut AsStored::<1>(out.as_chunks_mut().0)),
+        2 => read(source, var, slab, &mut AsStored::<2>(out.as_chunks_mut().0)),
+        4 => read(source, var, slab, &mut AsStored::<4>(out.as_chunks_mut().0)),
+        _ => read(source, var, slab, &mut AsStored::<8>(out.as_chunks_mut().0)),
+    }
 }
 
 /// Reads a hyperslab into an output with as many elements.
@@ -39,80 +59,144 @@ pub(super) fn read(
         ))
         .into());
     }
-    let threads = rayon::current_num_threads();
-    if threads > 1 && is_big(source, var, &plan) {
-        return read_shares(source, var, &tiling, slab, threads, dest);
+    let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
+    let size = source.layout().variables[var.index()].element_size();
+    if is_big(source, var, &plan, size) {
+        request.keep = request.decoded_len(&plan, size) <= source.cache_budget();
+        let threads = rayon::current_num_threads();
+        if threads > 1 {
+            return request.run_parallel(&plan, threads, dest);
+        }
     }
-    run(source, var, slab, &plan, dest)
-}
-
-/// Carries a plan out on this thread.
-fn run(
-    source: &dyn ArraySource,
-    var: VarId,
-    slab: &Hyperslab,
-    plan: &Plan,
-    dest: &mut dyn Dest,
-) -> Result<()> {
-    plan.tiles().try_for_each(|tile| read_tile(source, var, slab, &tile, dest))
+    request.run(&plan, dest)
 }
 
 /// Whether the work of a plan is worth other threads' time: looks at its first tiles only.
-fn is_big(source: &dyn ArraySource, var: VarId, plan: &Plan) -> bool {
-    let size = source.layout().variables[var.index()].element_size();
+fn is_big(source: &dyn ArraySource, var: VarId, plan: &Plan, size: u64) -> bool {
     let mut work = 0_u64;
-    for tile in plan.tiles().take(LOOK_AT) {
-        work += source.decode_cost(var, tile.tile).max(tile.elements * size);
+    for (n, tile) in plan.tiles().enumerate() {
+        work = work.saturating_add(source.decode_cost(var, tile.tile).max(tile.elements * size));
         if work >= PARALLEL_FROM {
             // A single tile is one thread's work.
             return tile.elements < plan.elements();
         }
-    }
-    work / LOOK_AT as u64 * plan.tile_count() >= PARALLEL_FROM
-}
-
-/// Splits a request into shares of neighbouring elements, each read by one thread into its own part of the output.
-fn read_shares(
-    source: &dyn ArraySource,
-    var: VarId,
-    tiling: &Tiling,
-    slab: &Hyperslab,
-    threads: usize,
-    dest: &mut dyn Dest,
-) -> Result<()> {
-    let parts = split(tiling, slab, threads * SHARES)?;
-    let at = |n: u64| usize::try_from(n).expect("the output is in memory, and was compared with the plan");
-    let lens: Vec<usize> = parts.iter().map(|p| at(p.dst.end - p.dst.start)).collect();
-    let shares: Vec<_> = parts.iter().zip(dest.split(&lens)).collect();
-    let done: Vec<Result<()>> = shares
-        .into_par_iter()
-        .map(|(part, mut dest)| run(source, var, &part.slab, &Plan::of(tiling, &part.slab)?, &mut *dest))
-        .collect();
-    // The first error in order of the output, whichever thread was first.
-    done.into_iter().collect()
-}
-
-/// One tile: straight into the output where it lands there whole, else copied from where it is shown.
-fn read_tile(
-    source: &dyn ArraySource,
-    var: VarId,
-    slab: &Hyperslab,
-    tile: &TilePlan<'_>,
-    dest: &mut dyn Dest,
-) -> Result<()> {
-    let at = |n: u64| usize::try_from(n).expect("the output is in memory, and was compared with the plan");
-    if let Some(first) = tile.whole {
-        let range = at(first)..at(first + tile.elements);
-        if let Some(room) = dest.room(range.clone()) {
-            source.read_tile(var, tile.tile, room)?;
-            dest.settle(range);
-            return Ok(());
+        if n == LOOK_AT {
+            return work / LOOK_AT as u64 * plan.tile_count() >= PARALLEL_FROM;
         }
     }
-    source.view_tile(var, tile.tile, tile.span(), &mut |first, bytes| match dest.put(tile, first, bytes)? {
-        None => Ok(()),
-        Some(misfit) => Err(unfit(source, var, slab, &misfit)),
-    })
+    false
+}
+
+/// One request, or a thread's share of one.
+struct Request<'r> {
+    source: &'r dyn ArraySource,
+    var: VarId,
+    tiling: &'r Tiling,
+    slab: &'r Hyperslab,
+    /// Whether tiles are worth keeping for the next request.
+    keep: bool,
+}
+
+impl Request<'_> {
+    /// Bytes of all tiles that a plan touches.
+    fn decoded_len(&self, plan: &Plan, size: u64) -> u64 {
+        let tile = self.tiling.tile_elements(0).unwrap_or(0);
+        plan.tile_count().saturating_mul(tile).saturating_mul(size)
+    }
+
+    /// Carries a plan out on this thread.
+    fn run(&self, plan: &Plan, dest: &mut dyn Dest) -> Result<()> {
+        plan.tiles().try_for_each(|tile| self.read_tile(&tile, dest))
+    }
+
+    /// One tile: straight into the output where it lands there whole, else copied.
+    fn read_tile(&self, tile: &TilePlan<'_>, dest: &mut dyn Dest) -> Result<()> {
+        if let Some(first) = tile.whole {
+            let range = in_memory(first)..in_memory(first + tile.elements);
+            if let Some(room) = dest.room(range.clone()) {
+                self.source.fill_tile(self.var, tile.tile, room)?;
+                dest.settle(range);
+                return Ok(());
+            }
+        }
+        let (first, bytes) = self.source.tile(self.var, tile, self.keep)?;
+        self.put(tile, first, &bytes, dest)
+    }
+
+    fn put(&self, tile: &TilePlan<'_>, first: u64, bytes: &[u8], dest: &mut dyn Dest) -> Result<()> {
+        match dest.put(tile, first, bytes)? {
+            None => Ok(()),
+            Some(misfit) => Err(unfit(self.source, self.var, self.slab, &misfit)),
+        }
+    }
+
+    /// Splits the request into shares of neighbouring elements, each read by one thread into its own part of the
+    /// output; where tiles lie across all of them, decodes in parallel and copies in turn.
+    fn run_parallel(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
+        let parts = shares(self.tiling, self.slab, threads * SHARES)?;
+        if parts.len() < threads {
+            return self.run_batches(plan, threads, dest);
+        }
+        let lens: Vec<usize> = parts.iter().map(|p| in_memory(p.dst.end - p.dst.start)).collect();
+        let shares: Vec<_> = parts.iter().zip(dest.split(&lens)).collect();
+        let done: Vec<Result<()>> = shares
+            .into_par_iter()
+            .map(|(part, mut dest)| {
+                let share = Request { slab: &part.slab, ..*self };
+                share.run(&Plan::of(self.tiling, &part.slab)?, &mut *dest)
+            })
+            .collect();
+        // The first error in order of the output, whichever thread was first.
+        done.into_iter().collect()
+    }
+
+    /// Decodes so many tiles at a time, while those before are copied.
+    fn run_batches(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
+        let mut tiles = plan.tiles();
+        let mut next = || -> Result<Vec<_>> {
+            let batch: Vec<_> = tiles.by_ref().take(threads).collect();
+            let decoded: Vec<_> =
+                batch.par_iter().map(|tile| self.source.tile(self.var, tile, self.keep)).collect();
+            batch.into_iter().zip(decoded).map(|(tile, decoded)| Ok((tile, decoded?))).collect()
+        };
+        let mut ready = next()?;
+        while !ready.is_empty() {
+            let copy =
+                || ready.iter().try_for_each(|(tile, (first, bytes))| self.put(tile, *first, bytes, dest));
+            let (copied, following) = rayon::join(copy, &mut next);
+            copied?;
+            ready = following?;
+        }
+        Ok(())
+    }
+}
+
+/// Shares of a request. Where its outermost dimension gives too few, those are split again, along the next one.
+fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>> {
+    let mut parts = split(tiling, slab, wanted)?;
+    for _ in 1..slab.rank() {
+        if parts.is_empty() || parts.len() >= wanted {
+            break;
+        }
+        let each = wanted.div_ceil(parts.len());
+        let mut finer = Vec::new();
+        for part in &parts {
+            for mut inner in split(tiling, &part.slab, each)? {
+                inner.dst = part.dst.start + inner.dst.start..part.dst.start + inner.dst.end;
+                finer.push(inner);
+            }
+        }
+        if finer.len() == parts.len() {
+            break;
+        }
+        parts = finer;
+    }
+    Ok(parts)
+}
+
+/// A position in the output, which is in memory and was compared with the plan.
+fn in_memory(n: u64) -> usize {
+    usize::try_from(n).expect("a position in the output")
 }
 
 /// Plans a request; errors name the variable, its dimensions, and what of it is missing.

@@ -3,10 +3,11 @@
 use crate::archive::Archive;
 use crate::classic::ClassicFile;
 use crate::error::Result;
+use bytes::Bytes;
 use nc3z_format::classic::{Header, Layout, VarId};
+use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// Arrays that are read by hyperslabs: an archive, a classic file, and whatever else presents itself as one.
 ///
@@ -29,23 +30,22 @@ pub trait ArraySource: Send + Sync {
     ///
     /// # Errors
     /// No such tile; damage; what the system refuses.
-    fn read_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()>;
+    fn fill_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()>;
 
-    /// Shows `sink` at least the elements `span` of a tile: their bytes, and the number of the first element shown.
-    /// Decoded tiles come from the cache, and go there.
+    /// At least the elements of a tile that a plan asks for: the number of the first one given, and their bytes.
+    /// Where tiles are cached, this one stays in the cache if `keep` is true.
     ///
     /// # Errors
-    /// As [`ArraySource::read_tile`]; what the sink says.
-    fn view_tile(
-        &self,
-        var: VarId,
-        tile: u64,
-        span: Range<u64>,
-        sink: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-    ) -> Result<()>;
+    /// As [`ArraySource::fill_tile`].
+    fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)>;
 
-    /// Bytes that must be decoded before the elements `span` of a tile can be copied; 0 where they lie ready.
+    /// Bytes that must be decoded before elements of a tile can be copied; 0 where they lie ready.
     fn decode_cost(&self, var: VarId, tile: u64) -> u64;
+
+    /// Bytes of tiles that one request should keep in the cache at most.
+    fn cache_budget(&self) -> u64 {
+        0
+    }
 
     /// Fills `out` with bytes `[first, first + out.len())` of a variable's flattened array.
     ///

@@ -45,7 +45,7 @@ impl<'v> TileIter<'v> {
                 let len = elements.saturating_mul(self.variable.ty().size() as u64);
                 // The opener has compared tile lengths with its limits.
                 let mut bytes = vec![0; usize::try_from(len).expect("a tile fits in memory")];
-                self.variable.source().read_tile(self.variable.id(), number, &mut bytes)?;
+                self.variable.source().fill_tile(self.variable.id(), number, &mut bytes)?;
                 bytes
             }
         };

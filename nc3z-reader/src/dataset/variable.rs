@@ -1,6 +1,6 @@
 //! One variable of a dataset.
 
-use super::dest::{Bytes, Dest, Typed};
+use super::dest::{Dest, Typed};
 use super::read;
 use super::source::ArraySource;
 use super::tiles::TileIter;
@@ -101,20 +101,7 @@ impl Variable {
     /// A hyperslab that does not lie in the variable, a buffer of another length than the hyperslab has bytes; elements
     /// that the file does not hold; damage.
     pub fn read_bytes_into(&self, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
-        let size = self.ty().size();
-        if !out.len().is_multiple_of(size) {
-            return Err(FormatError::invalid(format!(
-                "a buffer of {} bytes for elements of {size}",
-                out.len()
-            ))
-            .into());
-        }
-        match size {
-            1 => self.run(slab, &mut Bytes::<1>(out.as_chunks_mut().0)),
-            2 => self.run(slab, &mut Bytes::<2>(out.as_chunks_mut().0)),
-            4 => self.run(slab, &mut Bytes::<4>(out.as_chunks_mut().0)),
-            _ => self.run(slab, &mut Bytes::<8>(out.as_chunks_mut().0)),
-        }
+        read::read_bytes(&*self.source, self.id, slab, out)
     }
 
     /// The same into a new buffer.

@@ -8,6 +8,7 @@ mod classic;
 #[expect(unreachable_pub, reason = "the fuzz crate's library, where these are public")]
 mod targets;
 
+mod cache;
 mod damage;
 mod dataset;
 mod faulty;
