@@ -9,7 +9,6 @@ mod source;
 mod tiles;
 mod variable;
 
-pub(crate) use read::read_bytes;
 pub use source::ArraySource;
 pub use tiles::{Tile, TileIter};
 pub use variable::Variable;

@@ -23,7 +23,7 @@ pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> R
 }
 
 /// Reads a hyperslab's big-endian bytes.
-pub(crate) fn read_bytes(
+pub(super) fn read_bytes(
     source: &dyn ArraySource,
     var: VarId,
     slab: &Hyperslab,
@@ -81,7 +81,7 @@ fn is_big(source: &dyn ArraySource, var: VarId, plan: &Plan, size: u64) -> bool 
             return tile.elements < plan.elements();
         }
         if n == LOOK_AT {
-            return work / LOOK_AT as u64 * plan.tile_count() >= PARALLEL_FROM;
+            return (work / LOOK_AT as u64).saturating_mul(plan.tile_count()) >= PARALLEL_FROM;
         }
     }
     false
@@ -200,7 +200,7 @@ fn in_memory(n: u64) -> usize {
 }
 
 /// Plans a request; errors name the variable, its dimensions, and what of it is missing.
-fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: &Hyperslab) -> Result<Plan> {
+pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: &Hyperslab) -> Result<Plan> {
     let v = &source.layout().variables[var.index()];
     if tiling.shape() != v.shape {
         return Err(FormatError::invalid(format!(

@@ -7,6 +7,7 @@ use super::tiles::TileIter;
 use crate::convert::Element;
 use crate::error::Result;
 use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};
+use nc3z_format::plan::Plan;
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
 use nc3z_format::{Error as FormatError, NcType};
@@ -95,7 +96,25 @@ impl Variable {
         Hyperslab::all(self.shape())
     }
 
+    /// How a hyperslab would be read: the tiles it touches, and the copies out of each. Nothing is read yet.
+    ///
+    /// # Errors
+    /// A hyperslab that does not lie in the variable; elements that the file does not hold.
+    pub fn plan(&self, slab: &Hyperslab) -> Result<Plan> {
+        read::plan(&*self.source, self.id, &*self.tiling()?, slab)
+    }
+
     /// Reads a hyperslab's elements as they stand in the classic file: big-endian.
+    ///
+    /// ```
+    /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
+    /// use nc3z_format::Hyperslab;
+    /// let a = file.variable("a")?; // short a(time=40, x=5); row 1 is 21, 22, -32768, 24, 25
+    /// let mut out = [0; 6];
+    /// a.read_bytes_into(&Hyperslab::new([1, 4], [1, 3], [1, -2])?, &mut out)?;
+    /// assert_eq!(out, [0, 25, 0x80, 0, 0, 21]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// A hyperslab that does not lie in the variable, a buffer of another length than the hyperslab has bytes; elements
@@ -116,6 +135,19 @@ impl Variable {
 
     /// Reads a hyperslab's elements as numbers of `T`, converted where the variable is of another type: see
     /// [`crate::convert`].
+    ///
+    /// ```
+    /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
+    /// use nc3z_format::Hyperslab;
+    /// let a = file.variable("a")?; // short a(time=40, x=5); row 1 is 21, 22, -32768, 24, 25
+    /// let row = Hyperslab::new([1, 0], [1, 5], [1, 1])?;
+    /// let mut out = [0.0_f64; 5];
+    /// a.read_into(&row, &mut out)?;
+    /// assert_eq!(out, [21.0, 22.0, -32768.0, 24.0, 25.0]);
+    /// let error = a.read_into(&row, &mut [0_u8; 5]).unwrap_err();
+    /// assert_eq!(error.to_string(), "variable \"a\", element [1, 2]: -32768 does not fit u8");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Variable::read_bytes_into`]; a value that does not fit `T`, with its index; `char` as anything but `u8`.
@@ -146,12 +178,35 @@ impl Variable {
 
     /// The same into a new vector.
     ///
+    /// ```
+    /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;
+    /// use nc3z_format::{Hyperslab, select::Span};
+    /// let a = file.variable("a")?; // short a(time=40, x=5)
+    /// let column = Hyperslab::of_spans(a.shape(), &[Span::of(..3), Span::of(3)])?;
+    /// assert_eq!(a.read::<i32>(&column)?, [3, 24, 45]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Variable::read_into`]; more than memory holds.
     pub fn read<T: Element>(&self, slab: &Hyperslab) -> Result<Vec<T>> {
         let mut out = self.room(slab, 1, T::default())?;
         self.read_into(slab, &mut out)?;
         Ok(out)
+    }
+
+    /// Reads a hyperslab into an array of the `ndarray` crate, with a dimension for each of the variable's.
+    ///
+    /// # Errors
+    /// As [`Variable::read`].
+    #[cfg(feature = "ndarray")]
+    pub fn read_array<T: Element>(&self, slab: &Hyperslab) -> Result<ndarray::ArrayD<T>> {
+        let values = self.read(slab)?;
+        // Each count is at most the number of values read, unless some other count is 0.
+        let shape: Vec<usize> =
+            slab.count.iter().map(|n| usize::try_from(*n).unwrap_or(usize::MAX)).collect();
+        ndarray::ArrayD::from_shape_vec(shape, values)
+            .map_err(|e| FormatError::invalid(format!("selection {slab} as an array: {e}")).into())
     }
 
     /// The tiles in the order in which they are stored, each decoded when it is asked for; of a classic file, the

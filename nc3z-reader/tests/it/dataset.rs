@@ -3,18 +3,25 @@
 use crate::classic::{Model, Var};
 use crate::support::archive_bytes;
 use nc3z_format::classic::{NumRecs, VarId, Version};
+use nc3z_format::tile::{Edge, Extent};
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::cache::TileCache;
 use nc3z_reader::source::{FileSource, MemorySource};
-use nc3z_reader::{Dataset, ErrorKind, OpenOptions};
-use nc3z_writer::WriterOptions;
+use nc3z_reader::{Dataset, ErrorKind, OpenOptions, Tile};
+use nc3z_writer::{ChunkRequest, WriterOptions};
 use proptest::prelude::*;
 use std::sync::Arc;
 
 /// The same file as an archive, in memory, and read by position.
 fn every_kind(original: &[u8], tile_len: u64) -> Vec<Dataset> {
-    let options = OpenOptions::default();
+    with_options(original, &WriterOptions::default().with_tile_len(tile_len), 0)
+}
+
+/// The same, archived with these options and read through a cache of so many bytes.
+fn with_options(original: &[u8], options: &WriterOptions, cache: u64) -> Vec<Dataset> {
+    let archive = archive_bytes(original, options);
+    let options = OpenOptions::default().with_cache(TileCache::new(cache));
     let memory = |bytes: Vec<u8>| Dataset::from_source(Arc::new(MemorySource::new(bytes)), &options).unwrap();
-    let archive = archive_bytes(original, &WriterOptions::default().with_tile_len(tile_len));
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.nc");
     std::fs::write(&path, original).unwrap();
@@ -56,6 +63,26 @@ fn slab_in(shape: &[u64], dice: &[(u64, u64, u64, bool)]) -> Hyperslab {
     slab
 }
 
+/// Puts a tile where it belongs in the whole array.
+fn place(out: &mut [u8], size: usize, shape: &[u64], tile: &Tile) {
+    match &tile.extent {
+        Extent::Linear { first, count } => {
+            let [first, count] = [*first, *count].map(|n| usize::try_from(n).unwrap() * size);
+            out[first..first + count].copy_from_slice(&tile.bytes);
+        }
+        Extent::Chunk { start, shape: part } => {
+            let slab = Hyperslab::new(start.clone(), part.clone(), vec![1; shape.len()]).unwrap();
+            let places: Vec<u8> =
+                (0..out.len() / size).flat_map(|n| u32::try_from(n).unwrap().to_be_bytes()).collect();
+            let places = gather(&places, 4, shape, &slab);
+            for (at, element) in places.as_chunks::<4>().0.iter().zip(tile.bytes.chunks(size)) {
+                let at = usize::try_from(u32::from_be_bytes(*at)).unwrap() * size;
+                out[at..at + size].copy_from_slice(element);
+            }
+        }
+    }
+}
+
 fn vars() -> impl Strategy<Value = Vec<Var>> {
     let ty = prop::sample::select(NcType::ALL.to_vec());
     let shape = prop::collection::vec(1u64..7, 0..5);
@@ -72,10 +99,28 @@ proptest! {
         records in 0u64..9,
         fill in 2u8..5,
         tile_len in prop::sample::select(vec![8u64, 24, 64, 1000]),
+        chunks in prop::option::of(prop::collection::vec(1u64..6, 5)),
+        padded in any::<bool>(),
+        cache in prop::sample::select(vec![0u64, 300, 1 << 20]),
         dice in prop::collection::vec(prop::collection::vec((any::<u64>(), any::<u64>(), any::<u64>(), any::<bool>()), 5), 6),
     ) {
         let sample = Model { fill, ..Model::new(Version::Cdf5, records, vars.clone()) }.build();
-        for dataset in every_kind(&sample.bytes, tile_len) {
+        let mut options = WriterOptions::default().with_tile_len(tile_len);
+        if let Some(lens) = &chunks {
+            options = options.with_edge(if padded { Edge::Padded } else { Edge::Clipped });
+            let mut dim = 0;
+            for (v, var) in vars.iter().enumerate() {
+                let time = var.record.then(|| ("time".to_owned(), lens[0]));
+                // The last dimension is left whole.
+                let fixed = var.shape.iter().zip(lens).enumerate().map(|(d, (_, len))| (format!("d{}", dim + d + 1), *len));
+                let named: Vec<_> = time.into_iter().chain(fixed).take(var.shape.len().max(1)).collect();
+                dim += var.shape.len();
+                if !named.is_empty() {
+                    options = options.with_chunks(ChunkRequest::new(named).only(format!("v{v}")));
+                }
+            }
+        }
+        for dataset in with_options(&sample.bytes, &options, cache) {
             for (v, var) in vars.iter().enumerate() {
                 let array = sample.variable(v).unwrap();
                 let variable = dataset.variable_at(VarId(u32::try_from(v).unwrap())).unwrap();
@@ -86,8 +131,11 @@ proptest! {
                     let found = variable.read_bytes(&slab).unwrap();
                     prop_assert_eq!(found, expected, "{} {}", variable.name(), slab);
                 }
-                let tiles: Vec<u8> = variable.tiles().unwrap().flat_map(|t| t.unwrap().bytes).collect();
-                prop_assert_eq!(tiles, array, "linear tiles follow each other");
+                let mut tiles = vec![0; array.len()];
+                for tile in variable.tiles().unwrap() {
+                    place(&mut tiles, var.ty.size(), variable.shape(), &tile.unwrap());
+                }
+                prop_assert_eq!(tiles, array, "the tiles make up the whole");
             }
         }
     }
@@ -221,4 +269,51 @@ fn datasets_go_to_other_threads() {
     fn shared<T: Send + Sync + Clone + 'static>() {}
     shared::<Dataset>();
     shared::<nc3z_reader::Variable>();
+}
+
+#[test]
+fn big_requests_are_shared_among_threads() {
+    // 6 MB in tiles of 64 KiB, and in chunks that lie across the first dimension.
+    let sample = Model::new(Version::Cdf2, 0, vec![Var::fixed(NcType::Short, &[30, 200, 500])]).build();
+    let array = sample.variable(0).unwrap();
+    let chunks = ChunkRequest::new([("d1", 30), ("d2", 50), ("d3", 50)]);
+    let linear = WriterOptions::default().with_tile_len(64 << 10);
+    let slabs = [
+        Hyperslab::all(&[30, 200, 500]),
+        Hyperslab::new([29, 199, 499], [30, 200, 500], [-1, -1, -1]).unwrap(),
+        Hyperslab::new([1, 3, 0], [15, 190, 499], [2, 1, 1]).unwrap(),
+        Hyperslab::new([3, 0, 0], [1, 200, 500], [1, 1, 1]).unwrap(),
+        Hyperslab::new([0, 0, 7], [30, 200, 71], [1, 1, 7]).unwrap(),
+    ];
+    let expected = slabs.clone().map(|slab| gather(&array, 2, &[30, 200, 500], &slab));
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    for options in [linear.clone(), linear.with_chunks(chunks)] {
+        for dataset in
+            [0, 64 << 20].into_iter().flat_map(|cache| with_options(&sample.bytes, &options, cache))
+        {
+            let v = dataset.variable("v0").unwrap();
+            for (slab, expected) in slabs.iter().zip(&expected) {
+                let (bytes, wide) =
+                    pool.install(|| (v.read_bytes(slab).unwrap(), v.read::<i64>(slab).unwrap()));
+                assert!(bytes == *expected, "{slab}");
+                let expected = expected.as_chunks().0.iter().map(|b| i64::from(i16::from_be_bytes(*b)));
+                assert!(wide.into_iter().eq(expected), "{slab}");
+            }
+        }
+    }
+}
+
+#[cfg(feature = "ndarray")]
+#[test]
+fn arrays_have_the_shape_of_the_request() {
+    let sample = Model::new(Version::Cdf1, 3, vec![Var::record(NcType::Int, &[4])]).build();
+    for dataset in every_kind(&sample.bytes, 16) {
+        let v = dataset.variable("v0").unwrap();
+        let slab = Hyperslab::new([2, 1], [2, 3], [-1, 1]).unwrap();
+        let array = v.read_array::<i64>(&slab).unwrap();
+        assert_eq!(array.shape(), [2, 3]);
+        assert!(array.iter().copied().eq(v.read::<i64>(&slab).unwrap()));
+        let empty = Hyperslab::new([0, 0], [0, 4], [1, 1]).unwrap();
+        assert_eq!(v.read_array::<i64>(&empty).unwrap().shape(), [0, 4]);
+    }
 }
