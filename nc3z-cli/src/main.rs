@@ -5,6 +5,7 @@ mod cmd;
 mod exit;
 mod manifest;
 mod output;
+mod selection;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -22,6 +23,8 @@ fn main() -> ExitCode {
         Command::Hash(args) => cmd::hash::run(args),
         Command::Info(args) => cmd::info::run(args),
         Command::Layout(args) => cmd::layout::run(args),
+        Command::Read(args) => cmd::read::run(args),
+        Command::Explain(args) => cmd::explain::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
     };

@@ -2,21 +2,27 @@
 
 mod archive;
 mod encode;
+mod explain;
 mod hash;
 mod layout;
+mod read;
 mod recompress;
 mod repair;
 mod report;
 mod restore;
+mod selection;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use encode::EncodeArgs;
+pub(crate) use explain::ExplainArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
+pub(crate) use selection::SelectionArgs;
 pub(crate) use verify::VerifyArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -95,6 +101,24 @@ archive of it and for the restored file. Exit codes of --check: 0 all right, 1 n
     Info(ReportArgs),
     /// Tell where each byte lives.
     Layout(ReportArgs),
+    /// Print a variable, or a part of it.
+    #[command(after_help = "Examples:
+  nc3z read tas.nc3z tas -d time,0 -d lat,30.0,60.0       the first map, between 30 and 60 degrees
+  nc3z read tas.nc3z tas -d lat,52.5 -d lon,13.4 --format csv    the series of the nearest point
+  nc3z read tas.nc3z tas -d lon,350.0,10.0                across the meridian: the range wraps around
+  nc3z read tas.nc3z tas -d time,-12, -d lat,,,-1         the last twelve, latitudes backwards
+  nc3z read tas.nc tas --start 0,0,0 --count 1,90,180 --format npy -o map.npy
+
+With -d, integers are indices from 0 (negative: from the end) and numbers with a decimal point or an
+exponent are values of the coordinate variable; both ends are included. A single value takes the nearest
+coordinate. Nothing is clamped: what lies outside is an error.
+NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
+    Read(ReadArgs),
+    /// Tell how a read would be done: tiles touched, bytes to fetch and to decode, bytes wanted.
+    #[command(after_help = "Examples:
+  nc3z explain tas.nc3z tas -d lat,52.5 -d lon,13.4       what a time series costs
+  nc3z explain --json tas.nc3z tas -d time,0              what a map costs, for programs")]
+    Explain(ExplainArgs),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
     #[command(after_help = "Examples:
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk

@@ -1,6 +1,7 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+pub(crate) mod explain;
 mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;
@@ -8,6 +9,7 @@ pub(crate) mod layout;
 mod manifests;
 mod many;
 mod place;
+pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod repair;
 pub(crate) mod restore;

@@ -1,0 +1,25 @@
+//! Arguments of `explain`.
+
+use super::SelectionArgs;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// An archive or a classic netCDF file.
+    pub(crate) file: PathBuf,
+    /// Name of the variable.
+    pub(crate) variable: String,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// All tiles and copies, not only the first few.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Read by position instead of through a map.
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+}

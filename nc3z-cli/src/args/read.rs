@@ -1,0 +1,46 @@
+//! Arguments of `read`.
+
+use super::{SelectionArgs, parse_threads};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// How values are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// A line for each row of the last dimension, values separated by blanks.
+    Text,
+    /// A line for each value, its coordinates before it.
+    Csv,
+    /// One object, the values as nested arrays.
+    Json,
+    /// NumPy's file format: little-endian, in C order.
+    Npy,
+    /// The elements as they stand in the classic file: big-endian, nothing else.
+    Raw,
+}
+
+/// Arguments of `read`.
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    /// An archive or a classic netCDF file.
+    pub(crate) file: PathBuf,
+    /// Name of the variable.
+    pub(crate) variable: String,
+    #[command(flatten)]
+    pub(crate) selection: SelectionArgs,
+    /// How to write the values.
+    #[arg(long, value_enum, default_value_t = FormatArg::Text)]
+    pub(crate) format: FormatArg,
+    /// Output file; `-` is standard output, the default.
+    #[arg(short, long)]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite an existing output.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    /// Read by position instead of through a map.
+    #[arg(long)]
+    pub(crate) no_mmap: bool,
+}

@@ -1,0 +1,31 @@
+//! What of a variable is wanted.
+
+use crate::selection::arg::DimArg;
+use clap::Args;
+
+/// The heading of these options in help texts.
+const HEADING: &str = "Selection (default: everything)";
+
+/// Selections of `read` and `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct SelectionArgs {
+    /// First index along each dimension [default: 0, or the last where the stride is negative].
+    #[arg(long, value_name = "I,J,...", value_delimiter = ',', help_heading = HEADING)]
+    pub(crate) start: Option<Vec<u64>>,
+    /// Number of indices along each dimension [default: as many as there are].
+    #[arg(long, value_name = "I,J,...", value_delimiter = ',', help_heading = HEADING)]
+    pub(crate) count: Option<Vec<u64>>,
+    /// Distance between indices along each dimension; negative: backwards [default: 1].
+    #[arg(long, value_name = "I,J,...", value_delimiter = ',', allow_hyphen_values = true, help_heading = HEADING)]
+    pub(crate) stride: Option<Vec<i64>>,
+    /// One dimension's range, ends included: integers are indices (negative: from the end), numbers with a decimal
+    /// point are values of its coordinate variable. May be given for several dimensions.
+    #[arg(
+        short = 'd',
+        long = "dim",
+        value_name = "NAME,FIRST[,LAST[,STEP]]",
+        help_heading = HEADING,
+        conflicts_with_all = ["start", "count", "stride"]
+    )]
+    pub(crate) dims: Vec<DimArg>,
+}

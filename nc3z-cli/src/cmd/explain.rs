@@ -1,0 +1,244 @@
+//! `nc3z explain`: the plan of a read, and what it costs.
+
+use crate::args::ExplainArgs;
+use crate::exit::Exit;
+use crate::output::table::count;
+use crate::output::text;
+use crate::selection::Selection;
+use anyhow::Result;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry};
+use nc3z_format::plan::Plan;
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::{Archive, Dataset, Variable, source};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::{BufWriter, Write};
+
+/// Tiles that are described one by one unless all are asked for.
+const SHOWN: usize = 16;
+
+/// Plans a read and says what it takes.
+pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
+    let (dataset, variable, selection) =
+        super::read::select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+    let slabs = selection.slabs();
+    let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
+    let source = source::open(&args.file, !args.no_mmap)?;
+    let mut cost = Cost::default();
+    // Where a range wraps, its two hyperslabs may meet in a tile: it is decoded once.
+    let mut seen = HashSet::new();
+    for plan in &plans {
+        let mut first = |tile| plans.len() == 1 || seen.insert(tile);
+        cost.add(&dataset, &variable, plan, &source, &mut first)?;
+    }
+    let report =
+        Report { args, dataset: &dataset, variable: &variable, selection: &selection, plans: &plans, cost };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&report.json())?)?;
+    } else {
+        report.text(&mut out)?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// What reading takes: all of it in bytes or tiles.
+#[derive(Debug, Default)]
+struct Cost {
+    tiles: u64,
+    /// Tiles that land in the output as they are.
+    whole: u64,
+    /// Tiles without a block: all elements equal.
+    constant: u64,
+    cached: u64,
+    runs: u64,
+    /// Bytes of blocks, headers included; of a classic file, bytes of the spans that are read.
+    fetch: u64,
+    /// Bytes of tiles and containers that are decoded.
+    decode: u64,
+    /// Containers of small tiles, by offset: each is fetched and decoded once.
+    containers: HashSet<u64>,
+}
+
+impl Cost {
+    /// Adds a plan's; `first` tells whether a tile is seen for the first time.
+    fn add(
+        &mut self,
+        dataset: &Dataset,
+        variable: &Variable,
+        plan: &Plan,
+        source: &SharedSource,
+        first: &mut dyn FnMut(u64) -> bool,
+    ) -> Result<()> {
+        let size = variable.ty().size() as u64;
+        let archive = dataset.archive().filter(|_| variable.layout().owned);
+        for tile in plan.tiles() {
+            self.runs += tile.runs().run_count();
+            let Some(archive) = archive else {
+                let span = tile.span();
+                self.tiles += u64::from(first(tile.tile));
+                self.fetch += (span.end - span.start) * size;
+                continue;
+            };
+            self.whole += u64::from(tile.whole.is_some());
+            if !first(tile.tile) {
+                continue;
+            }
+            self.tiles += 1;
+            let array = ArrayId::variable(variable.id().0);
+            if archive.is_cached(array, tile.tile) {
+                self.cached += 1;
+                continue;
+            }
+            match archive.entry(array, tile.tile)? {
+                IndexEntry::Stored { len, .. } => {
+                    self.fetch += BLOCK_HEADER_LEN as u64 + u64::from(len);
+                    self.decode += tile.decoded * size;
+                }
+                IndexEntry::Packed { offset, .. } => {
+                    self.decode += tile.decoded * size;
+                    if self.containers.insert(offset) {
+                        let (stored, decoded) = container(archive, source, offset)?;
+                        self.fetch += stored;
+                        self.decode += decoded;
+                    }
+                }
+                IndexEntry::Constant { .. } => self.constant += 1,
+                // Reading says what is wrong with them.
+                IndexEntry::Absent | IndexEntry::Lost => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Stored bytes, header included, and decoded bytes of a container.
+fn container(archive: &Archive, source: &SharedSource, offset: u64) -> Result<(u64, u64)> {
+    let mut header = [0; BLOCK_HEADER_LEN];
+    source.read_into(offset, &mut header)?;
+    let (header, _) =
+        BlockHeader::decode(&header, &archive.superblock().salt, offset).map_err(nc3z_reader::Error::from)?;
+    Ok((BLOCK_HEADER_LEN as u64 + u64::from(header.stored_len), header.decoded_len.into()))
+}
+
+struct Report<'a> {
+    args: &'a ExplainArgs,
+    dataset: &'a Dataset,
+    variable: &'a Variable,
+    selection: &'a Selection,
+    plans: &'a [Plan],
+    cost: Cost,
+}
+
+impl Report<'_> {
+    fn wanted(&self) -> (u64, u64) {
+        let elements = self.plans.iter().map(Plan::selected).sum::<u64>();
+        (elements, elements.saturating_mul(self.variable.ty().size() as u64))
+    }
+
+    /// Tiles of the variable, and how it is cut.
+    fn tiles(&self) -> (u64, String) {
+        let tiling = self.variable.tiling();
+        tiling.map_or((0, String::new()), |t| (t.tile_count(), t.layout().to_string()))
+    }
+
+    fn is_archived(&self) -> bool {
+        self.dataset.archive().is_some() && self.variable.layout().owned
+    }
+
+    fn text(&self, out: &mut dyn Write) -> Result<()> {
+        let Report { variable, cost, .. } = self;
+        let dims: Vec<String> = variable
+            .dimensions()
+            .zip(variable.shape())
+            .map(|(d, n)| format!("{}={n}", text::name(&d.name)))
+            .collect();
+        writeln!(out, "variable   {} {}({})", variable.ty(), text::safe(&variable.name()), dims.join(", "))?;
+        let (elements, bytes) = self.wanted();
+        for (slab, _) in self.selection.slabs() {
+            writeln!(out, "selection  {slab}")?;
+        }
+        writeln!(out, "wanted     {}, {}", count(elements, "element"), size(bytes))?;
+        let (tiles, layout) = self.tiles();
+        if self.is_archived() {
+            let constant =
+                if cost.constant > 0 { format!(", {} constant", cost.constant) } else { String::new() };
+            writeln!(out, "tiles      {} of {tiles} ({layout}), {} whole{constant}", cost.tiles, cost.whole)?;
+        } else {
+            writeln!(out, "pieces     {} of {tiles} ({layout}), read where they lie", cost.tiles)?;
+        }
+        writeln!(out, "copies     {}", count(cost.runs, "run"))?;
+        writeln!(out, "fetch      {}", size(cost.fetch))?;
+        writeln!(out, "decode     {}", size(cost.decode))?;
+        if let Some(archive) = self.dataset.archive().filter(|_| self.is_archived()) {
+            let stats = archive.cache().stats();
+            writeln!(
+                out,
+                "cache      {} of {} there; budget {}, {} used",
+                cost.cached,
+                count(cost.tiles, "tile"),
+                text::size(stats.budget),
+                text::size(stats.used_bytes)
+            )?;
+        }
+        for plan in self.plans {
+            let plan = if self.args.all { format!("{plan:#}") } else { plan.to_string() };
+            write!(out, "\n{plan}")?;
+        }
+        Ok(())
+    }
+
+    fn json(&self) -> Value {
+        let Report { variable, cost, .. } = self;
+        let slabs: Vec<Value> = self
+            .selection
+            .slabs()
+            .iter()
+            .map(|(s, _)| json!({"start": s.start, "count": s.count, "stride": s.stride}))
+            .collect();
+        let dims: Vec<String> = variable.dimensions().map(|d| text::name(&d.name)).collect();
+        let (elements, bytes) = self.wanted();
+        let (tiles, layout) = self.tiles();
+        let shown = if self.args.all { usize::MAX } else { SHOWN };
+        let size = variable.ty().size() as u64;
+        let each =
+            self.plans.iter().enumerate().flat_map(|(n, plan)| plan.tiles().map(move |tile| (n, tile)));
+        let each: Vec<Value> = each
+            .take(shown)
+            .map(|(n, tile)| {
+                json!({
+                    "hyperslab": n, "tile": tile.tile, "bytes": tile.decoded * size, "bytes_wanted": tile.elements * size,
+                    "runs": tile.runs().run_count(), "whole": tile.whole.is_some(),
+                })
+            })
+            .collect();
+        let stats = self.dataset.archive().filter(|_| self.is_archived()).map(|a| a.cache().stats());
+        let cache =
+            stats.map(|s| json!({"tiles": cost.cached, "budget": s.budget, "used_bytes": s.used_bytes}));
+        json!({
+            "variable": text::safe(&variable.name()),
+            "type": variable.ty().name(),
+            "dimensions": dims,
+            "shape": variable.shape(),
+            "hyperslabs": slabs,
+            "elements_wanted": elements,
+            "bytes_wanted": bytes,
+            "archived": self.is_archived(),
+            "layout": layout,
+            "tiles": {
+                "total": tiles, "touched": cost.tiles, "whole": cost.whole, "constant": cost.constant,
+            },
+            "runs": cost.runs,
+            "bytes_to_fetch": cost.fetch,
+            "bytes_to_decode": cost.decode,
+            "cache": cache,
+            "first_tiles": each,
+        })
+    }
+}
+
+/// A size, and the exact number where it was rounded.
+fn size(bytes: u64) -> String {
+    if bytes < 1024 { text::size(bytes) } else { format!("{} ({bytes} bytes)", text::size(bytes)) }
+}

@@ -1,0 +1,119 @@
+//! `nc3z read`: a variable, or a part of it, as text or as bytes.
+
+mod blocks;
+mod csv;
+mod items;
+mod json;
+mod lines;
+mod npy;
+mod values;
+
+use crate::args::{FormatArg, ReadArgs, SelectionArgs};
+use crate::exit::Exit;
+use crate::output::chain;
+use crate::output::progress::{interrupted, while_blocked};
+use crate::selection::Selection;
+use anyhow::{Context, Result, anyhow, bail};
+use nc3z_reader::cache::budget_from_env;
+use nc3z_reader::{Dataset, OpenOptions, Variable};
+use nc3z_writer::{AtomicFile, is_same_file};
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::Path;
+
+/// Bytes of the output buffer.
+const OUT_BUFFER: usize = 256 << 10;
+
+/// Something that takes a selection's bytes, block after block, and writes them in some format.
+trait Sink {
+    /// The next bytes, big-endian, whole elements.
+    fn block(&mut self, bytes: Vec<u8>) -> Result<()>;
+
+    /// After the last block.
+    fn finish(&mut self) -> Result<()>;
+}
+
+/// Reads what is asked for and writes it.
+pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
+    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+    let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
+    super::with_threads(args.threads, || {
+        if let Some(output) = output {
+            return to_file(output, args, &dataset, &variable, &selection);
+        }
+        let stdout = std::io::stdout().lock();
+        if stdout.is_terminal() && matches!(args.format, FormatArg::Npy | FormatArg::Raw) {
+            bail!("this format is not for terminals; give --output, or send it through a pipe");
+        }
+        // Nothing is half-written on disk: a signal may end this at once.
+        while_blocked(|| write(stdout, args, &dataset, &variable, &selection))
+    })??;
+    Ok(Exit::Done)
+}
+
+fn to_file(
+    output: &Path,
+    args: &ReadArgs,
+    dataset: &Dataset,
+    variable: &Variable,
+    selection: &Selection,
+) -> Result<()> {
+    super::create_parent(output)?;
+    let input = std::fs::metadata(&args.file).with_context(|| format!("open `{}`", args.file.display()))?;
+    if is_same_file(&input, output) {
+        bail!("input and output are the same file `{}`", output.display());
+    }
+    let target = AtomicFile::create_with_mode(output, args.force, 0o666)?;
+    write(target.file(), args, dataset, variable, selection)
+        .with_context(|| format!("write `{}`", output.display()))?;
+    target.commit(None)?;
+    Ok(())
+}
+
+fn write(
+    out: impl Write,
+    args: &ReadArgs,
+    dataset: &Dataset,
+    variable: &Variable,
+    selection: &Selection,
+) -> Result<()> {
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, out);
+    let mut sink: Box<dyn Sink + '_> = match args.format {
+        FormatArg::Text => Box::new(lines::Lines::new(&mut out, variable, selection)?),
+        FormatArg::Csv => Box::new(csv::Csv::new(&mut out, dataset, variable, selection)?),
+        FormatArg::Json => Box::new(json::Json::new(&mut out, variable, selection)?),
+        FormatArg::Npy => Box::new(npy::Binary::npy(&mut out, variable.ty(), &selection.counts())?),
+        FormatArg::Raw => Box::new(npy::Binary::raw(&mut out)),
+    };
+    blocks::for_each(variable, selection, &mut |bytes| {
+        if interrupted() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        sink.block(bytes)
+    })?;
+    sink.finish()?;
+    drop(sink);
+    out.flush()?;
+    Ok(())
+}
+
+/// Opens a file of either kind, finds the variable, and what is selected of it: all of it is there.
+pub(super) fn select(
+    path: &Path,
+    name: &str,
+    args: &SelectionArgs,
+    mapped: bool,
+) -> Result<(Dataset, Variable, Selection)> {
+    // What the environment says of the cache must be a size: the library would pass over it.
+    budget_from_env().map_err(|e| anyhow!(e))?;
+    let found = || -> Result<_> {
+        let dataset = Dataset::open(path, &OpenOptions::default().with_mmap(mapped))?;
+        let variable = dataset.variable(name)?;
+        let selection = Selection::of(&dataset, &variable, args)?;
+        for (slab, _) in selection.slabs() {
+            variable.plan(&slab)?;
+        }
+        Ok((dataset, variable, selection))
+    };
+    let file = format!("`{}`", path.display());
+    found().map_err(|e| if chain(&e).contains(&file) { e } else { e.context(file) })
+}

@@ -1,0 +1,139 @@
+//! `csv`: a line for each value, before it a column for each dimension: its coordinate, or its index where it has none.
+
+use super::Sink;
+use super::items::{Items, show};
+use crate::output::text;
+use crate::selection::{Selection, coordinate_variable};
+use anyhow::{Context, Result};
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::{Dataset, Variable};
+use std::io::Write;
+
+/// The cells of one dimension.
+struct Column {
+    /// Coordinates of the selected indices as elements, big-endian; without a coordinate variable, none.
+    coordinates: Option<(NcType, Vec<u8>)>,
+    /// Which of the selected indices is current, and how it reads.
+    at: u64,
+    cell: String,
+}
+
+/// Writes lines as items come.
+pub(super) struct Csv<'o> {
+    out: &'o mut dyn Write,
+    items: Items,
+    counts: Vec<u64>,
+    selection: Selection,
+    columns: Vec<Column>,
+    line: String,
+}
+
+impl<'o> Csv<'o> {
+    pub(super) fn new(
+        out: &'o mut dyn Write,
+        dataset: &Dataset,
+        variable: &Variable,
+        selection: &Selection,
+    ) -> Result<Self> {
+        let (items, counts) = Items::of(variable, selection)?;
+        let mut columns = Vec::new();
+        let mut heads = Vec::new();
+        let dims = variable.dimensions().zip(&variable.header().dimensions);
+        for (d, (dim, id)) in dims.enumerate().take(counts.len()) {
+            heads.push(quoted(&text::name(&dim.name)));
+            let coordinates = match coordinate_variable(dataset, *id) {
+                Some(v) => {
+                    let values = selected(&v, selection, d)
+                        .with_context(|| format!("read the coordinates `{}`", text::name(&dim.name)))?;
+                    Some((v.ty(), values))
+                }
+                None => None,
+            };
+            columns.push(Column { coordinates, at: 0, cell: String::new() });
+        }
+        heads.push(quoted(&text::safe(&variable.name())));
+        writeln!(out, "{}", heads.join(","))?;
+        let mut csv = Csv { out, items, counts, selection: selection.clone(), columns, line: String::new() };
+        if csv.counts.iter().all(|n| *n > 0) {
+            (0..csv.columns.len()).for_each(|d| set(&mut csv.columns[d], &csv.selection, d, 0));
+        }
+        Ok(csv)
+    }
+}
+
+impl Sink for Csv<'_> {
+    fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
+        let Csv { out, items, counts, selection, columns, line } = self;
+        let ty = items.ty();
+        items.cut(&bytes, &mut |item| {
+            line.clear();
+            for column in columns.iter() {
+                line.push_str(&column.cell);
+                line.push(',');
+            }
+            let begin = line.len();
+            show(line, ty, item);
+            if ty == NcType::Char {
+                let cell = quoted(&line[begin..]);
+                line.replace_range(begin.., &cell);
+            }
+            line.push('\n');
+            out.write_all(line.as_bytes())?;
+            // The next item's place: the last dimension runs fastest.
+            for d in (0..columns.len()).rev() {
+                let next = (columns[d].at + 1) % counts[d];
+                set(&mut columns[d], selection, d, next);
+                if next > 0 {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Goes to the `n`-th selected index of a dimension.
+fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
+    column.at = n;
+    column.cell.clear();
+    match &column.coordinates {
+        Some((ty, values)) => {
+            let at = usize::try_from(n).expect("the coordinates are in memory") * ty.size();
+            show(&mut column.cell, *ty, &values[at..at + ty.size()]);
+        }
+        None => column.cell = selection.index(dim, n).to_string(),
+    }
+}
+
+/// The coordinates at the selected indices of a dimension.
+fn selected(coordinate: &Variable, selection: &Selection, dim: usize) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for s in selection.segments(dim) {
+        bytes.extend(coordinate.read_bytes(&Hyperslab::new([s.start], [s.count], [s.stride])?)?);
+    }
+    Ok(bytes)
+}
+
+/// In quotes where a comma, a quote or a blank end asks for them.
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"']) || cell.trim() != cell {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cells_are_quoted_where_they_must_be() {
+        assert_eq!(super::quoted("a b"), "a b");
+        assert_eq!(super::quoted("a,b"), "\"a,b\"");
+        assert_eq!(super::quoted("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(super::quoted(" x"), "\" x\"");
+    }
+}

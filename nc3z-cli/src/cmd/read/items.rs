@@ -1,0 +1,60 @@
+//! What one cell of the output is: a number, or, of text variables, a string from each row of the last dimension.
+
+use super::values;
+use crate::output::text;
+use crate::selection::Selection;
+use anyhow::{Context, Result};
+use nc3z_format::NcType;
+use nc3z_reader::Variable;
+
+/// Cuts a stream of bytes into items.
+pub(super) struct Items {
+    ty: NcType,
+    /// Bytes of an item.
+    len: usize,
+    /// Beginning of an item that the next block ends.
+    rest: Vec<u8>,
+}
+
+impl Items {
+    /// The items of a selection, and their number along each dimension.
+    pub(super) fn of(variable: &Variable, selection: &Selection) -> Result<(Self, Vec<u64>)> {
+        let ty = variable.ty();
+        let mut counts = selection.counts();
+        let row = if ty == NcType::Char { counts.pop() } else { None };
+        let len =
+            row.map_or(Ok(ty.size()), usize::try_from).context("a row of text does not fit in memory")?;
+        Ok((Items { ty, len, rest: Vec::new() }, counts))
+    }
+
+    /// Type of the variable.
+    pub(super) fn ty(&self) -> NcType {
+        self.ty
+    }
+
+    /// Calls `sink` with each item that the next block ends.
+    pub(super) fn cut(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        if !self.rest.is_empty() {
+            let missing = (self.len - self.rest.len()).min(bytes.len());
+            self.rest.extend(&bytes[..missing]);
+            bytes = &bytes[missing..];
+            if self.rest.len() < self.len {
+                return Ok(());
+            }
+            sink(&std::mem::take(&mut self.rest))?;
+        }
+        let mut items = bytes.chunks_exact(self.len.max(1));
+        items.by_ref().try_for_each(sink)?;
+        self.rest.extend(items.remainder());
+        Ok(())
+    }
+}
+
+/// Appends an item as plain text; control characters are escaped.
+pub(super) fn show(out: &mut String, ty: NcType, item: &[u8]) {
+    if ty == NcType::Char {
+        out.push_str(&text::safe(&values::string(item)));
+    } else {
+        values::number(out, ty, item);
+    }
+}

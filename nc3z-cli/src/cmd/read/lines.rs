@@ -1,0 +1,60 @@
+//! `text`: a line for each row of the last dimension, an empty line between planes.
+
+use super::Sink;
+use super::items::{Items, show};
+use crate::selection::{Selection, elements};
+use anyhow::Result;
+use nc3z_format::NcType;
+use nc3z_reader::Variable;
+use std::io::Write;
+
+/// Writes lines as items come.
+pub(super) struct Lines<'o> {
+    out: &'o mut dyn Write,
+    items: Items,
+    done: u64,
+    /// Items of a line, of a plane, of all.
+    row: u64,
+    plane: u64,
+    total: u64,
+    line: String,
+}
+
+impl<'o> Lines<'o> {
+    pub(super) fn new(out: &'o mut dyn Write, variable: &Variable, selection: &Selection) -> Result<Self> {
+        let (items, counts) = Items::of(variable, selection)?;
+        let mut inner = counts.iter().rev().copied();
+        // A string is a line of its own.
+        let row = if items.ty() == NcType::Char { 1 } else { inner.next().unwrap_or(1) };
+        // Where they do not fit, there are no items: some other dimension is empty.
+        let plane = row.saturating_mul(inner.next().unwrap_or(1));
+        Ok(Lines { out, items, done: 0, row, plane, total: elements(&counts), line: String::new() })
+    }
+}
+
+impl Sink for Lines<'_> {
+    fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
+        let Lines { out, items, done, row, plane, total, line } = self;
+        let ty = items.ty();
+        items.cut(&bytes, &mut |item| {
+            if !done.is_multiple_of(*row) {
+                line.push(' ');
+            }
+            show(line, ty, item);
+            *done += 1;
+            if done.is_multiple_of(*row) {
+                line.push('\n');
+                if done.is_multiple_of(*plane) && *done < *total {
+                    line.push('\n');
+                }
+                out.write_all(line.as_bytes())?;
+                line.clear();
+            }
+            Ok(())
+        })
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}

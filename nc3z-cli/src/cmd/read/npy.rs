@@ -1,0 +1,109 @@
+//! `npy`: NumPy's file format, little-endian, in C order; and `raw`, the bytes as they are.
+
+use super::Sink;
+use anyhow::Result;
+use nc3z_format::NcType;
+use std::io::Write;
+
+/// Writes elements as they come, turned to little-endian or not.
+pub(super) struct Binary<'o> {
+    out: &'o mut dyn Write,
+    /// Bytes of an element that is turned; 1 for none.
+    turned: usize,
+}
+
+impl<'o> Binary<'o> {
+    /// The elements as they are.
+    pub(super) fn raw(out: &'o mut dyn Write) -> Self {
+        Binary { out, turned: 1 }
+    }
+
+    /// Behind the header that NumPy expects.
+    pub(super) fn npy(out: &'o mut dyn Write, ty: NcType, counts: &[u64]) -> Result<Self> {
+        out.write_all(&header(ty, counts))?;
+        Ok(Binary { out, turned: ty.size() })
+    }
+}
+
+impl Sink for Binary<'_> {
+    fn block(&mut self, mut bytes: Vec<u8>) -> Result<()> {
+        fn turn<const N: usize>(bytes: &mut [u8]) {
+            bytes.as_chunks_mut::<N>().0.iter_mut().for_each(|b| b.reverse());
+        }
+        match self.turned {
+            2 => turn::<2>(&mut bytes),
+            4 => turn::<4>(&mut bytes),
+            8 => turn::<8>(&mut bytes),
+            _ => {}
+        }
+        self.out.write_all(&bytes)?;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// NumPy's name of a type.
+fn descr(ty: NcType) -> &'static str {
+    match ty {
+        NcType::Byte => "|i1",
+        NcType::UByte => "|u1",
+        NcType::Char => "|S1",
+        NcType::Short => "<i2",
+        NcType::UShort => "<u2",
+        NcType::Int => "<i4",
+        NcType::UInt => "<u4",
+        NcType::Int64 => "<i8",
+        NcType::UInt64 => "<u8",
+        NcType::Float => "<f4",
+        NcType::Double => "<f8",
+    }
+}
+
+/// Magic, version, length, a Python dictionary; in all a multiple of 64 bytes. (NEP 1)
+fn header(ty: NcType, counts: &[u64]) -> Vec<u8> {
+    let shape = counts.iter().fold(String::new(), |all, n| format!("{all}{n}, "));
+    // One dimension needs the comma, `(3,)`; several do not mind it.
+    let dict =
+        format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr(ty), shape.trim_end());
+    let fixed = |len_size: usize| 8 + len_size;
+    let padded = |len_size: usize| (fixed(len_size) + dict.len() + 1).next_multiple_of(64) - fixed(len_size);
+    let mut out = b"\x93NUMPY".to_vec();
+    let len = if let Ok(len) = u16::try_from(padded(2)) {
+        out.extend([1, 0]);
+        out.extend(len.to_le_bytes());
+        usize::from(len)
+    } else {
+        // Thousands of dimensions: version 2 has a longer length.
+        out.extend([2, 0]);
+        out.extend(u32::try_from(padded(4)).unwrap_or(u32::MAX).to_le_bytes());
+        padded(4)
+    };
+    let begin = out.len();
+    out.extend(dict.as_bytes());
+    out.resize(begin + len - 1, b' ');
+    out.push(b'\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_is_numpys_own() {
+        let h = header(NcType::Float, &[3, 4]);
+        assert_eq!(h.len() % 64, 0);
+        assert!(h.starts_with(
+            b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4,), }"
+        ));
+        assert!(h.ends_with(b" \n"));
+        let find = |h: &[u8], text: &str| h.windows(text.len()).any(|w| w == text.as_bytes());
+        assert!(find(&header(NcType::Char, &[]), "'|S1', 'fortran_order': False, 'shape': (), }"));
+        assert!(find(&header(NcType::Int, &[7]), "(7,)"));
+        let long = header(NcType::Int, &vec![1; 40_000]);
+        assert_eq!((long[6], long.len() % 64), (2, 0));
+    }
+}

@@ -1,0 +1,86 @@
+//! Values as text: the shortest digits that give the same number back.
+
+use nc3z_format::NcType;
+use std::fmt::Write as _;
+
+/// Appends one number, big-endian in `bytes`. Floats keep a point or an exponent, so that they are told from integers.
+pub(super) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
+    fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.first_chunk().copied().unwrap_or([0; N])
+    }
+    // Writing to a string does not fail.
+    let _ = match ty {
+        NcType::Byte => write!(out, "{}", i8::from_be_bytes(be(bytes))),
+        NcType::UByte | NcType::Char => write!(out, "{}", u8::from_be_bytes(be(bytes))),
+        NcType::Short => write!(out, "{}", i16::from_be_bytes(be(bytes))),
+        NcType::UShort => write!(out, "{}", u16::from_be_bytes(be(bytes))),
+        NcType::Int => write!(out, "{}", i32::from_be_bytes(be(bytes))),
+        NcType::UInt => write!(out, "{}", u32::from_be_bytes(be(bytes))),
+        NcType::Int64 => write!(out, "{}", i64::from_be_bytes(be(bytes))),
+        NcType::UInt64 => write!(out, "{}", u64::from_be_bytes(be(bytes))),
+        NcType::Float => write!(out, "{:?}", f32::from_be_bytes(be(bytes))),
+        NcType::Double => write!(out, "{:?}", f64::from_be_bytes(be(bytes))),
+    };
+}
+
+/// The same for JSON, which has no word for what is not finite: `"NaN"`, `"inf"`, `"-inf"` are strings.
+pub(super) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
+    let begin = out.len();
+    number(out, ty, bytes);
+    if out[begin..].ends_with(['N', 'f']) {
+        out.insert(begin, '"');
+        out.push('"');
+    }
+}
+
+/// Text without the zero bytes that fill it up; bytes that are not UTF-8 as `\xff`.
+pub(super) fn string(bytes: &[u8]) -> String {
+    let end = bytes.iter().rposition(|b| *b != 0).map_or(0, |n| n + 1);
+    let mut out = String::new();
+    for chunk in bytes[..end].utf8_chunks() {
+        out.push_str(chunk.valid());
+        for b in chunk.invalid() {
+            let _ = write!(out, "\\x{b:02x}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(ty: NcType, bytes: &[u8]) -> (String, String) {
+        let (mut plain, mut json) = (String::new(), String::new());
+        number(&mut plain, ty, bytes);
+        json_number(&mut json, ty, bytes);
+        (plain, json)
+    }
+
+    #[test]
+    fn floats_print_the_digits_that_give_them_back() {
+        for x in [0.1_f32, 1.0, -0.0, 1e38, f32::MIN_POSITIVE, 16_777_216.0, 9.969_21e36] {
+            let (plain, json) = text(NcType::Float, &x.to_be_bytes());
+            assert_eq!(plain.parse::<f32>().unwrap().to_bits(), x.to_bits());
+            assert_eq!(plain, json);
+        }
+        assert_eq!(text(NcType::Float, &0.1_f32.to_be_bytes()).0, "0.1");
+        assert_eq!(text(NcType::Double, &1e300_f64.to_be_bytes()).0, "1e300");
+        assert_eq!(text(NcType::Double, &f64::NAN.to_be_bytes()), ("NaN".into(), "\"NaN\"".into()));
+        assert_eq!(text(NcType::Float, &f32::NEG_INFINITY.to_be_bytes()), ("-inf".into(), "\"-inf\"".into()));
+    }
+
+    #[test]
+    fn integers_of_every_size() {
+        assert_eq!(text(NcType::UInt64, &[0xff; 8]).1, "18446744073709551615");
+        assert_eq!(text(NcType::Int64, &[0xff; 8]).0, "-1");
+        assert_eq!(text(NcType::Byte, &[0x80]).0, "-128");
+    }
+
+    #[test]
+    fn strings_lose_their_filling_only() {
+        assert_eq!(string(b"ab\0c\0\0"), "ab\0c");
+        assert_eq!(string(&[b'x', 0xff, 0]), "x\\xff");
+        assert_eq!(string(&[0, 0]), "");
+    }
+}
