@@ -274,8 +274,7 @@ fn datasets_go_to_other_threads() {
 #[test]
 fn big_requests_are_shared_among_threads() {
     // 6 MB in tiles of 64 KiB, and in chunks that lie across the first dimension.
-    let vars = vec![Var::fixed(NcType::Short, &[30, 200, 500])];
-    let sample = Model::new(Version::Cdf2, 0, vec![vars[0].clone()]).build();
+    let sample = Model::new(Version::Cdf2, 0, vec![Var::fixed(NcType::Short, &[30, 200, 500])]).build();
     let array = sample.variable(0).unwrap();
     let chunks = ChunkRequest::new([("d1", 30), ("d2", 50), ("d3", 50)]);
     let linear = WriterOptions::default().with_tile_len(64 << 10);
