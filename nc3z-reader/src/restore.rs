@@ -115,7 +115,7 @@ fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(4096).all(|c| c.iter().fold(0, |a, b| a | b) == 0)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut s, b| {
         let _ = write!(s, "{b:02x}");

@@ -13,6 +13,7 @@ mod error;
 mod gather;
 mod layout;
 mod options;
+pub mod parity;
 mod partition;
 mod pipeline;
 mod recompress;
