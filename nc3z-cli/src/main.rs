@@ -24,6 +24,7 @@ fn main() -> ExitCode {
         Command::Layout(args) => cmd::layout::run(args),
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
+        Command::Parity(command) => cmd::parity::run(command),
     };
     exit.unwrap_or_else(|e| {
         if is_closed_pipe(&e) {

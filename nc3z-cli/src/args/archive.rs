@@ -1,7 +1,9 @@
 //! Arguments of `archive`.
 
+use super::parity::parse_share;
 use super::{EncodeArgs, parse_threads};
 use clap::{Args, ValueEnum};
+use nc3z_writer::Share;
 use std::path::PathBuf;
 
 /// How hard to try.
@@ -47,6 +49,9 @@ pub(crate) struct ArchiveArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
+    /// Add redundancy that mends losses of this share of the archive's 4 KiB sectors, such as 5%; see `nc3z parity`.
+    #[arg(long, value_parser = parse_share, value_name = "SHARE")]
+    pub(crate) parity: Option<Share>,
     /// Go into directories, archiving every classic file in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,

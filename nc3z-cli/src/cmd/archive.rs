@@ -79,7 +79,11 @@ fn fail(path: &Path, error: &anyhow::Error) -> Exit {
 }
 
 fn options(args: &ArchiveArgs) -> WriterOptions {
-    encode_options(&args.encode).with_verify(!args.no_verify).with_force(args.force)
+    let options = encode_options(&args.encode).with_verify(!args.no_verify).with_force(args.force);
+    match args.parity {
+        Some(share) => options.with_parity(share),
+        None => options,
+    }
 }
 
 /// What all commands that write archives share.

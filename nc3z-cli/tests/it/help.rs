@@ -7,7 +7,9 @@ fn help_is_as_recorded() {
     let dir = Dir::new();
     let main = dir.nc3z(&["--help"]).exits(0);
     assert_snapshot("help.txt", &main.text());
-    for command in ["archive", "restore", "recompress", "hash", "info", "layout", "verify", "repair"] {
+    for command in
+        ["archive", "restore", "recompress", "hash", "info", "layout", "verify", "repair", "parity"]
+    {
         let ran = dir.nc3z(&[command, "--help"]).exits(0);
         assert_snapshot(&format!("help-{command}.txt"), &ran.text());
         assert_eq!(ran.err, "");
