@@ -1,16 +1,17 @@
 //! Inputs that once crashed a fuzz target, through the same code.
 
-use crate::targets::{archive_open, block_decode, classic_header, roundtrip};
+use crate::targets::{archive_open, block_decode, classic_header, parity, roundtrip};
 use std::path::Path;
 
 #[test]
 fn inputs_that_crashed_once_do_not_crash_again() {
     type Target = fn(&[u8]);
-    let targets: [(&str, Target); 4] = [
+    let targets: [(&str, Target); 5] = [
         ("classic_header", classic_header),
         ("archive_open", archive_open),
         ("block_decode", block_decode),
         ("roundtrip", roundtrip),
+        ("parity", parity),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/artifacts");
     for (name, target) in targets {
