@@ -2,7 +2,7 @@
 # Runs each fuzz target for its share of SECONDS (60 unless said otherwise). Needs a nightly toolchain and cargo-fuzz.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-targets=(classic_header archive_open block_decode roundtrip verify_repair)
+targets=(classic_header archive_open block_decode roundtrip verify_repair parity)
 share=$(( ${1:-60} / ${#targets[@]} ))
 (( share > 0 )) || share=1
 cargo run --quiet --package nc3z-writer --example fuzz_seeds

@@ -334,3 +334,52 @@ fn repair_and_check(bytes: &[u8]) {
         archive.restore_to_stream(&mut std::io::sink(), &()).expect("fill values stand for what is lost");
     assert_eq!((back.len, back.sha256), (repaired.original_len, repaired.sha256));
 }
+
+/// Damage by the input to an archive with parity: what can be mended comes back to the same bytes; what checksums would catch is
+/// tried once more with the packets' checksums put right.
+pub fn parity(data: &[u8]) {
+    const GOOD: &[u8] = include_bytes!("../../testdata/archives/v0_1_0/record_padding.default.parity.nc3z");
+    let mut bad = GOOD.to_vec();
+    // Three bytes each: a place, and what is put there; the highest bit of the first byte of all asks for whole runs.
+    let Some((mode, rest)) = data.split_first() else { return };
+    for change in rest.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % bad.len();
+        let run = if mode & 0x80 == 0 { 1 } else { usize::from(change[2]) * 4 + 1 };
+        bad.iter_mut().skip(at).take(run).for_each(|b| *b ^= change[2]);
+    }
+    if mode & 0x40 != 0 {
+        bad.truncate(bad.len() - usize::from(mode & 0x3F) * 64);
+    }
+    match mend_bytes(&bad) {
+        Some((report, Ok(out))) => assert_eq!(out[..GOOD.len()], *GOOD, "{report}"),
+        Some((report, Err(e))) => assert!(!report.is_mendable(), "{report}: {e}"),
+        None => {}
+    }
+    for at in (0..bad.len()).step_by(64) {
+        let Some(len) = nc3z_format::parity::Packet::len_of(&bad[at..]).filter(|&n| n >= 64) else {
+            continue;
+        };
+        let Some(packet) = bad.get(at..at + len) else { continue };
+        let salt = Salt(packet[8..].first_chunk().copied().expect("at least 64 bytes"));
+        let crc = salt.crc(at as u64, &packet[8..]);
+        put(&mut bad, at + 4, &crc.to_le_bytes());
+    }
+    // Anything may come of it but a panic, and nothing that is not what the packets' digest says.
+    let _ = mend_bytes(&bad);
+}
+
+/// Checks and, where it can, mends and proves.
+fn mend_bytes(bytes: &[u8]) -> Option<(nc3z_reader::parity::ParityReport, nc3z_reader::Result<Vec<u8>>)> {
+    use nc3z_reader::parity::{check, mend, prove};
+    let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
+    let report = check(&source, &()).ok()??;
+    let mut out = bytes.to_vec();
+    let done = mend(&*source, &report, &(), &mut |at, good| {
+        let at = usize::try_from(at).expect("inside the archive");
+        out.resize(out.len().max(at + good.len()), 0);
+        put(&mut out, at, good);
+        Ok(())
+    });
+    let proven = done.and_then(|_| prove(&MemorySource::new(out.clone()), &report, &()));
+    Some((report, proven.map(|()| out)))
+}

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Repair(args) => cmd::repair::run(args),
         Command::Dump(args) => cmd::dump::run(args),
         Command::Subset(args) => cmd::subset::run(args),
+        Command::Parity(command) => cmd::parity::run(command),
     };
     exit.unwrap_or_else(|e| {
         if is_closed_pipe(&e) {

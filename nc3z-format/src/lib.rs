@@ -18,6 +18,7 @@ pub mod error;
 pub mod flat;
 pub mod limits;
 pub mod num;
+pub mod parity;
 pub mod plan;
 pub mod quantize;
 pub mod select;

@@ -43,6 +43,7 @@ mod error;
 mod fill;
 mod monitor;
 mod open;
+pub mod parity;
 mod place;
 mod rebuild;
 mod restore;

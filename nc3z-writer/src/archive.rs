@@ -115,23 +115,30 @@ fn archive_opened(
         hash(&**classic.source(), monitor)?
     };
     check_unchanged(source.file(), &before, input)?;
-    let stored_len = unsealed.trailer.archive_len;
-    seal_and_commit(target, unsealed, Some(sha256), keep_attributes.then_some(&before), monitor)?;
+    let plain_len = unsealed.trailer.archive_len;
+    seal(&target, unsealed, Some(sha256))?;
+    let stored_len = add_parity(&target, options, monitor)?.unwrap_or(plain_len);
+    commit(target, keep_attributes.then_some(&before), monitor)?;
     let original_len = classic.source().len();
     Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
 }
 
-/// Writes the trailer, opens the archive as any reader would open it, and gives it its name.
-pub(crate) fn seal_and_commit(
-    target: AtomicFile,
-    unsealed: Unsealed,
-    digest: Option<[u8; 32]>,
-    like: Option<&FileMetadata>,
-    monitor: &dyn Monitor,
-) -> Result<()> {
-    (&mut target.file())
-        .write_all(&unsealed.seal(digest))
-        .map_err(|e| Error::io("write", target.target(), e))?;
+/// Writes the trailer.
+pub(crate) fn seal(target: &AtomicFile, unsealed: Unsealed, digest: Option<[u8; 32]>) -> Result<()> {
+    let trailer = unsealed.seal(digest);
+    (&mut target.file()).write_all(&trailer).map_err(|e| Error::io("write", target.target(), e))
+}
+
+/// Adds parity, where it is asked for; gives the new length.
+fn add_parity(target: &AtomicFile, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Option<u64>> {
+    let Some(share) = options.parity else { return Ok(None) };
+    let source = nc3z_reader::source::open(target.temporary_path(), false)?;
+    let archive = Archive::from_source(source, &OpenOptions::default())?;
+    crate::parity::append(&archive, target.file(), target.target(), share, options.memory, monitor).map(Some)
+}
+
+/// Opens the archive as any reader would open it, and gives it its name.
+pub(crate) fn commit(target: AtomicFile, like: Option<&FileMetadata>, monitor: &dyn Monitor) -> Result<()> {
     Archive::open(target.temporary_path())?;
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());

@@ -62,6 +62,14 @@ pub enum ErrorKind {
         /// Why it does not fit, and what would.
         why: String,
     },
+    /// The archive's parity does not allow what was asked for.
+    #[error("`{}`: {why}", path.display())]
+    Parity {
+        /// The archive.
+        path: PathBuf,
+        /// Why, and what to do.
+        why: String,
+    },
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,
@@ -87,6 +95,11 @@ impl Error {
             ErrorKind::Read(e) => e.is_interrupted(),
             _ => false,
         }
+    }
+
+    /// True where an archive that was read is damaged beyond what was asked for.
+    pub fn is_corrupt(&self) -> bool {
+        matches!(&*self.0, ErrorKind::Read(e) if e.is_corrupt())
     }
 
     /// An operation on the target that the system refused.

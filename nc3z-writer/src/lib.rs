@@ -15,6 +15,7 @@ mod estimate;
 mod gather;
 mod layout;
 mod options;
+pub mod parity;
 mod partition;
 mod pipeline;
 mod quantize;

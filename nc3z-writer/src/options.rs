@@ -3,6 +3,7 @@
 use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
 use crate::wanted::Wanted;
 use nc3z_format::codec::WantedChain;
+pub use nc3z_format::parity::Share;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use serde_json::Value;
@@ -54,6 +55,7 @@ pub struct WriterOptions {
     pub(crate) tile_len: Option<u64>,
     pub(crate) memory: u64,
     pub(crate) verify: bool,
+    pub(crate) parity: Option<Share>,
     pub(crate) force: bool,
     pub(crate) layouts: LayoutOptions,
     /// Keys of the metadata beside writer, options and chains.
@@ -69,6 +71,7 @@ impl Default for WriterOptions {
             tile_len: None,
             memory: DEFAULT_MEMORY,
             verify: true,
+            parity: None,
             force: false,
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
@@ -104,6 +107,13 @@ impl WriterOptions {
     #[must_use]
     pub fn with_verify(mut self, verify: bool) -> Self {
         self.verify = verify;
+        self
+    }
+
+    /// Parity that can mend this share of the archive ([`nc3z_format::parity`]); none unless asked for.
+    #[must_use]
+    pub fn with_parity(mut self, share: Share) -> Self {
+        self.parity = Some(share);
         self
     }
 

@@ -5,7 +5,7 @@
 //! ```
 //! Stored bytes are carried over as they are; nothing is encoded again. The input is never written.
 
-use crate::archive::seal_and_commit;
+use crate::archive::{commit, seal};
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::encode::{EncodedTile, Form};
 use crate::error::{ErrorKind, Result};
@@ -152,7 +152,8 @@ pub fn repair_file(
     }
     drop(proof);
     let stored_len = unsealed.trailer.archive_len;
-    seal_and_commit(target, unsealed, kept, Some(&like), monitor)?;
+    seal(&target, unsealed, kept)?;
+    commit(target, Some(&like), monitor)?;
     let mut notes = salvaged.notes;
     if salvaged.uncommitted > 0 {
         notes.push(format!(

@@ -1,9 +1,11 @@
 //! Arguments of `archive`.
 
 use super::encode::split_rule;
+use super::parity::parse_share;
 use super::{EncodeArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
+use nc3z_writer::Share;
 use std::path::PathBuf;
 
 /// How hard to try.
@@ -54,6 +56,9 @@ pub(crate) struct ArchiveArgs {
     #[arg(long = "quantize", value_parser = parse_quantize, value_name = "VAR=MODE")]
     #[arg(conflicts_with = "remove_source")]
     pub(crate) quantize: Vec<(String, Quantize)>,
+    /// Add redundancy that mends losses of this share of the archive's 4 KiB sectors, such as 5%; see `nc3z parity`.
+    #[arg(long, value_parser = parse_share, value_name = "SHARE")]
+    pub(crate) parity: Option<Share>,
     /// Go into directories, archiving every classic file in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,

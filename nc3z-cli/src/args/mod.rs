@@ -7,6 +7,7 @@ mod estimate;
 mod explain;
 mod hash;
 mod layout;
+mod parity;
 mod read;
 mod recompress;
 mod repair;
@@ -22,6 +23,7 @@ pub(crate) use encode::EncodeArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use repair::RepairArgs;
@@ -148,8 +150,10 @@ Damage is named by place in the archive, by variable, hyperslab and bytes of the
     /// Save what can be saved of a damaged archive.
     #[command(after_help = "Examples:
   nc3z repair bad.nc3z -o good.nc3z
+  nc3z repair --in-place bad.nc3z      by parity, or not at all
 
-Writes a sound archive of every tile that is whole and lists the others in the variables' coordinates. They are marked as lost
+Where the archive has parity (`nc3z parity`) and that suffices, the archive comes back as it was, byte for byte. Otherwise it
+writes a sound archive of every tile that is whole and lists the others in the variables' coordinates. They are marked as lost
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),
@@ -175,6 +179,9 @@ Coordinates, bounds, grid mappings, cell measures and ancillary variables come a
 dimension stays one. Attributes stay as they are, but for a line of `history`.
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
     Subset(SubsetArgs),
+    /// Add redundancy to archives, or take it away.
+    #[command(subcommand)]
+    Parity(ParityCommand),
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

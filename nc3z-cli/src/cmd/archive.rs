@@ -81,7 +81,12 @@ fn fail(path: &Path, error: &anyhow::Error) -> Exit {
 fn options(args: &ArchiveArgs) -> WriterOptions {
     let mut quantize = Wanted::default();
     args.quantize.iter().for_each(|(name, mode)| quantize.push(name, *mode));
-    encode_options(&args.encode).with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force)
+    let options = encode_options(&args.encode);
+    let options = options.with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force);
+    match args.parity {
+        Some(share) => options.with_parity(share),
+        None => options,
+    }
 }
 
 /// What all commands that write archives share.

@@ -10,6 +10,8 @@ pub(crate) mod info;
 pub(crate) mod layout;
 mod manifests;
 mod many;
+mod mend;
+pub(crate) mod parity;
 mod place;
 pub(crate) mod read;
 pub(crate) mod recompress;

@@ -1,6 +1,6 @@
 //! `nc3z repair`.
 
-use super::place;
+use super::{mend, place};
 use crate::args::RepairArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
@@ -10,19 +10,39 @@ use nc3z_reader::Monitor;
 use nc3z_writer::{RepairOptions, Repaired, RepairedDigest, repair_file};
 use serde_json::json;
 use std::io::Write;
+use std::path::Path;
 
 /// Runs of lost tiles that are listed for people; `--json` and the new archive's metadata have more.
 const LISTED: usize = 100;
 
 /// Salvages one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
-    super::create_parent(&args.output)?;
+    let Some(output) = &args.output else { return mend::in_place(args) };
+    super::create_parent(output)?;
+    let mut salvaged = None;
+    if !args.no_parity {
+        let mended = mend::to_file(args, output, &mut |mended| {
+            salvaged = Some(salvage(args, mended, output)?);
+            Ok(())
+        })?;
+        if let Some(exit) = mended {
+            return Ok(exit);
+        }
+    }
+    match salvaged {
+        Some(exit) => Ok(exit),
+        None => salvage(args, &args.archive, output),
+    }
+}
+
+/// Writes what is whole of `input`, the archive or what parity has mended of it.
+fn salvage(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     let options =
         RepairOptions { force: args.force, uncommitted: args.uncommitted, ..RepairOptions::default() };
-    let len = std::fs::metadata(&args.archive).map_or(0, |m| m.len());
+    let len = std::fs::metadata(input).map_or(0, |m| m.len());
     let done = super::with_threads(args.threads, || {
         let progress = Progress::new(len, text::safe(&args.archive.to_string_lossy()));
-        let done = repair_file(&args.archive, &args.output, &options, &progress);
+        let done = repair_file(input, output, &options, &progress);
         if done.is_err() && progress.is_cancelled() {
             return Err(nc3z_reader::Error::interrupted().into());
         }
@@ -36,14 +56,14 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
         }
     };
     if args.json {
-        to_json(args, &repaired)?;
+        to_json(args, output, &repaired)?;
     } else {
-        to_text(args, &repaired)?;
+        to_text(args, output, &repaired)?;
     }
     Ok(if repaired.is_complete() { Exit::Done } else { Exit::Corrupt })
 }
 
-fn to_text(args: &RepairArgs, repaired: &Repaired) -> Result<()> {
+fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {
     let mut out = std::io::stdout().lock();
     let name = text::safe(&args.archive.to_string_lossy());
     for note in &repaired.notes {
@@ -73,14 +93,14 @@ fn to_text(args: &RepairArgs, repaired: &Repaired) -> Result<()> {
     writeln!(
         out,
         "{name} -> {}: {} tiles saved, {} lost; {digest}",
-        text::safe(&args.output.to_string_lossy()),
+        text::safe(&output.to_string_lossy()),
         repaired.tiles,
         repaired.lost_tiles
     )?;
     Ok(())
 }
 
-fn to_json(args: &RepairArgs, repaired: &Repaired) -> Result<()> {
+fn to_json(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {
     let digest = match repaired.digest {
         RepairedDigest::Confirmed => "confirmed",
         RepairedDigest::Recomputed => "recomputed",
@@ -99,7 +119,7 @@ fn to_json(args: &RepairArgs, repaired: &Repaired) -> Result<()> {
         .collect();
     let notes: Vec<_> = repaired.notes.iter().map(|n| text::safe(n)).collect();
     let report = json!({
-        "archive": text::safe(&args.archive.to_string_lossy()), "output": text::safe(&args.output.to_string_lossy()),
+        "archive": text::safe(&args.archive.to_string_lossy()), "output": text::safe(&output.to_string_lossy()),
         "complete": repaired.is_complete(), "tiles": repaired.tiles, "lost_tiles": repaired.lost_tiles, "lost": lost,
         "notes": notes, "uncommitted_blocks": repaired.uncommitted, "digest": digest,
         "rebuilt_sha256": text::hex(&repaired.sha256), "original_bytes": repaired.original_len,

@@ -8,6 +8,7 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::forever::REQUIRED_LOSSY;
+use nc3z_reader::parity::ParityReport;
 use nc3z_reader::verify::{Finding, Report, deep, quick};
 use nc3z_reader::{Archive, Monitor, OpenOptions, source};
 use rayon::prelude::*;
@@ -104,8 +105,13 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
             Outcome { path: path.to_owned(), exit, lines, json, error: None }
         }
         Err(e) => {
-            let json = json!({"archive": name, "sound": false, "error": text::safe(&chain(&e))});
-            Outcome { path: path.to_owned(), exit: of_error(&e), lines: Vec::new(), json, error: Some(e) }
+            // An archive of which nothing makes sense may have parity that does.
+            let parity = mendable(path, progress);
+            let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
+            let json = json!({
+                "archive": name, "sound": false, "error": text::safe(&chain(&e)), "parity": parity.as_ref().map(parity_json),
+            });
+            Outcome { path: path.to_owned(), exit: of_error(&e), lines, json, error: Some(e) }
         }
     }
 }
@@ -125,6 +131,26 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
             .map_err(|e| if is_lossy(Some(archive)) { e.context(why) } else { e })?;
     }
     Ok((report, archive))
+}
+
+/// What parity says of an archive that cannot be checked otherwise.
+fn mendable(path: &Path, progress: &Progress) -> Option<ParityReport> {
+    let source = source::open(path, false).ok()?;
+    nc3z_reader::parity::check(&source, progress).ok()?
+}
+
+fn parity_json(report: &ParityReport) -> Value {
+    let state = match report {
+        p if p.is_intact() => "intact",
+        p if p.is_mendable() => "repairable",
+        _ => "beyond repair",
+    };
+    json!({
+        "state": state, "shards": report.layout.shard_count(), "lost_shards": report.lost_shards.len(),
+        "packets": report.layout.packet_count(), "lost_packets": report.lost_packets.len(),
+        "most_lost_in_a_group": report.worst, "may_be_lost_in_a_group": report.layout.shards.parity(),
+        "stale_bytes": report.uncovered,
+    })
 }
 
 /// Compares the rebuilt bytes with a file.
@@ -200,6 +226,9 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
         let words = "tiles are made with chains that this build does not know; their stored bytes are as they were written";
         lines.push(format!("{name}: {} {words}", report.undecoded));
     }
+    if let Some(parity) = &report.parity {
+        lines.push(format!("{name}: {parity}"));
+    }
     if report.unchecked > 0 {
         lines.push(format!("{name}: {} bytes of sections could not be checked", report.unchecked));
     }
@@ -241,6 +270,7 @@ fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Value 
         "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
         "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
         "more_findings": report.more, "lost": lost, "undecoded_tiles": report.undecoded,
+        "parity": report.parity.as_ref().map(parity_json),
     })
 }
 

@@ -18,6 +18,8 @@ fn help_is_as_recorded() {
         "explain",
         "verify",
         "repair",
+        "parity",
+        "estimate",
         "dump",
         "subset",
     ] {

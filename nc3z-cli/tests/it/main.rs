@@ -11,6 +11,8 @@ mod info;
 #[cfg(test)]
 mod layout;
 #[cfg(test)]
+mod parity;
+#[cfg(test)]
 mod read;
 #[cfg(test)]
 mod restore;

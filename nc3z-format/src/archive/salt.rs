@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 /// First 8 bytes of a SHA-256 over the classic header and the length of the original.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Salt(pub [u8; 8]);
 
 impl Salt {

@@ -16,6 +16,7 @@ use crate::archive::Archive;
 use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::open::OpenOptions;
+use crate::parity;
 use crate::source::SharedSource;
 use report::{Findings, Raw};
 use std::sync::Arc;
@@ -74,6 +75,13 @@ fn check(
         // Its bytes are as they were written, but make no sense.
         Err(e) if findings.is_empty() => findings.push(Structure::Index, 0..0, e.with_causes()),
         Err(_) => {}
+    }
+    if !findings.is_empty() {
+        // What can be mended is told by all shards, not by the parity's own alone.
+        report.parity = match parity::check(source, monitor) {
+            Err(e) if e.is_interrupted() => return Err(e),
+            found => found.ok().flatten(),
+        };
     }
     // Where it does not open, the head alone still says which variable a block is of.
     let words = opened.as_ref().ok().cloned().or_else(|| Archive::skeleton(source, &strict).ok());

@@ -1,5 +1,6 @@
 //! What a check found.
 
+use crate::parity::ParityReport;
 use crate::place::TilePlace;
 use crate::restore::Restored;
 use nc3z_format::archive::{ArrayId, SectionKind};
@@ -89,6 +90,9 @@ pub struct Report {
     pub more: u64,
     /// Tiles that were lost before the archive was repaired: recorded, so no finding.
     pub lost: Vec<TilePlace>,
+    /// Its parity, where it has one that can be used: what of it, and of the archive, is damaged, and whether that can be mended. For a
+    /// sound archive, only the parity itself was checked.
+    pub parity: Option<ParityReport>,
     /// The rebuilt original, for a deep check of an archive where every tile was sound.
     pub restored: Option<Restored>,
 }

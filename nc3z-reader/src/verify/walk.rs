@@ -6,6 +6,7 @@ use super::report::{Findings, Report, Structure};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::open::{OpenOptions, Tail, read_sections};
+use crate::parity::{ParityReport, check_region, locate_section};
 use crate::salvage::Anchors;
 use crate::source::{ByteSource, SharedSource};
 use nc3z_format::archive::forever::HEAD_OFFSET;
@@ -263,11 +264,42 @@ impl<'a> Walk<'a> {
                 self.crc_of(&bytes, entry.crc, Structure::Section(kind))
             }
             (SectionEncoding::SelfChecked, SectionKind::IndexPages) => self.pages(bytes),
+            (SectionEncoding::SelfChecked, SectionKind::Parity) => self.parity(entry),
             (SectionEncoding::SelfChecked, _) => {
                 self.report.unchecked += entry.len;
                 Ok(())
             }
         }
+    }
+
+    /// Checks packets and parity shards; the newest parity is reported.
+    fn parity(&mut self, entry: &SectionEntry) -> Result<()> {
+        let bytes = entry.offset..entry.offset + entry.len;
+        let quiet = Quiet(self.monitor);
+        let checked = locate_section(&*self.source, entry, self.anchors.salt)
+            .and_then(|layout| check_region(&*self.source, &layout, &quiet));
+        let report = match checked {
+            Ok(report) => report,
+            Err(e) if e.is_interrupted() => return Err(e),
+            Err(e) => {
+                self.findings.push(Structure::Section(SectionKind::Parity), bytes, e.with_causes());
+                return Ok(());
+            }
+        };
+        let (begin, end) = (report.layout.params.begin, report.layout.params.end);
+        if bytes != (begin..end) {
+            let words = format!("its packets say that it is bytes {begin} to {end}");
+            self.findings.push(Structure::Section(SectionKind::Parity), bytes, words);
+        }
+        for range in report.damage() {
+            let words = "parity shards or packets that fail their checksums";
+            self.findings.push(Structure::Section(SectionKind::Parity), range, words);
+        }
+        let generation = |r: &ParityReport| r.layout.params.generation;
+        if self.report.parity.as_ref().is_none_or(|known| generation(known) < generation(&report)) {
+            self.report.parity = Some(report);
+        }
+        Ok(())
     }
 
     /// Compares the CRC-32 of a range.
@@ -330,6 +362,15 @@ impl<'a> Walk<'a> {
         }
         self.monitor.advance(bytes.end - bytes.start);
         Ok(())
+    }
+}
+
+/// Hears nothing of progress, which is told for whole regions.
+struct Quiet<'a>(&'a dyn Monitor);
+
+impl Monitor for Quiet<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Inputs that once crashed a fuzz target, through the same code.
 
-use crate::targets::{archive_open, block_decode, classic_header, roundtrip, verify_repair};
+use crate::targets::{archive_open, block_decode, classic_header, parity, roundtrip, verify_repair};
 use std::path::Path;
 
 #[test]
@@ -12,6 +12,7 @@ fn inputs_that_crashed_once_do_not_crash_again() {
         ("block_decode", block_decode),
         ("roundtrip", roundtrip),
         ("verify_repair", verify_repair),
+        ("parity", parity),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/artifacts");
     for (name, target) in targets {

@@ -1,0 +1,110 @@
+//! `nc3z repair` by parity: the archive as it was, byte for byte.
+
+use crate::args::RepairArgs;
+use crate::exit::Exit;
+use crate::output::progress::Progress;
+use crate::output::{report_error, text};
+use anyhow::{Result, bail};
+use nc3z_reader::parity::{Mended, ParityReport};
+use nc3z_reader::verify::quick;
+use nc3z_reader::{OpenOptions, source};
+use nc3z_writer::Error;
+use nc3z_writer::parity::{mend_file, mend_in_place};
+use serde_json::json;
+use std::io::Write;
+use std::path::Path;
+
+/// Mends an archive in place, or leaves it as it is.
+pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
+    let done = super::with_threads(args.threads, || mend_in_place(&args.archive, &progress(args)))?;
+    match done {
+        Ok(Some((report, done))) => say(args, &args.archive, &report, &done).map(|()| Exit::Done),
+        Ok(None) => bail!(
+            "`{}` has no parity to mend it by; `nc3z repair -o` saves what is whole",
+            args.archive.display()
+        ),
+        Err(e) => {
+            let exit = if e.is_corrupt() { Exit::Corrupt } else { of_error_of(&e) };
+            report_error(Some(&args.archive), &e.into());
+            Ok(exit)
+        }
+    }
+}
+
+/// Mends to a new file and says so; none where there is no parity or not enough. Where the mended file is not sound all the same (its
+/// parity does not cover all of it, or was added to damage), `salvage` gets it before it is gone.
+pub(super) fn to_file(
+    args: &RepairArgs,
+    output: &Path,
+    salvage: &mut (dyn FnMut(&Path) -> Result<()> + Send),
+) -> Result<Option<Exit>> {
+    let mut failed = None;
+    let mut sound = false;
+    let done = super::with_threads(args.threads, || {
+        let progress = progress(args);
+        mend_file(&args.archive, output, args.force, &progress, &mut |mended| {
+            let source = source::open(mended, false)?;
+            sound = quick(&source, &OpenOptions::default(), &progress).is_ok_and(|report| report.is_sound());
+            if !sound {
+                failed = salvage(mended).err();
+            }
+            Ok(sound)
+        })
+    })?;
+    if let Some(e) = failed {
+        return Err(e);
+    }
+    match done {
+        Ok(Some((report, done))) if sound => {
+            say(args, output, &report, &done)?;
+            Ok(Some(Exit::Done))
+        }
+        Ok(_) => Ok(None),
+        Err(e) if e.is_corrupt() => {
+            let name = text::safe(&args.archive.to_string_lossy());
+            eprintln!("nc3z: {name}: {e}; what is whole is saved without parity");
+            Ok(None)
+        }
+        Err(e) => {
+            let exit = of_error_of(&e);
+            report_error(Some(&args.archive), &e.into());
+            Ok(Some(exit))
+        }
+    }
+}
+
+fn progress(args: &RepairArgs) -> Progress {
+    let len = std::fs::metadata(&args.archive).map_or(0, |m| m.len());
+    Progress::new(len.saturating_mul(3), text::safe(&args.archive.to_string_lossy()))
+}
+
+fn of_error_of(e: &Error) -> Exit {
+    if e.is_interrupted() { Exit::Interrupted } else { Exit::Failed }
+}
+
+fn say(args: &RepairArgs, output: &Path, report: &ParityReport, done: &Mended) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    let (name, output) = (text::safe(&args.archive.to_string_lossy()), text::safe(&output.to_string_lossy()));
+    if args.json {
+        let report = json!({
+            "archive": name, "output": output, "complete": true, "by": "parity", "mended_shards": done.shards,
+            "mended_packets": done.packets, "mended_bytes": done.bytes, "stale_bytes": report.uncovered,
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        return Ok(());
+    }
+    let (shards, packets) = (report.layout.shard_count(), report.layout.packet_count());
+    writeln!(
+        out,
+        "{name} -> {output}: mended by parity, {} of {shards} shards and {} of {packets} packets; it has the digest it had",
+        done.shards, done.packets
+    )?;
+    if report.uncovered > 0 {
+        writeln!(
+            out,
+            "{name}: the parity is stale: it does not cover the last {}",
+            text::size(report.uncovered)
+        )?;
+    }
+    Ok(())
+}

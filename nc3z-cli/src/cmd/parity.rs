@@ -1,0 +1,156 @@
+//! `nc3z parity`. Damage is found by `verify` and mended by `repair`.
+
+use crate::args::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::Progress;
+use crate::output::{chain, report_error, text};
+use anyhow::{Result, bail};
+use nc3z_format::parity::ParityLayout;
+use nc3z_reader::parity::locate;
+use nc3z_reader::source;
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Does one of the things that can be done with parity.
+pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
+    match command {
+        ParityCommand::Add(args) => super::with_threads(args.threads, || add(args)),
+        ParityCommand::Remove(args) => Ok(remove(args)),
+        ParityCommand::Info(args) => info(args),
+    }
+}
+
+fn add(args: &ParityAddArgs) -> Exit {
+    each(&args.archives, |path, out| {
+        let len = std::fs::metadata(path).map_or(0, |m| m.len());
+        // It is read once for the checksums, once for the parity.
+        let progress = Progress::new(len.saturating_mul(2), text::safe(&path.to_string_lossy()));
+        let (before, after) = nc3z_writer::parity::add(path, args.share, args.memory, &progress)?;
+        drop(progress);
+        let grown = text::size(after - before);
+        writeln!(out, "{}: parity of {} added, {grown}", text::safe(&path.to_string_lossy()), args.share)?;
+        Ok(())
+    })
+}
+
+fn remove(args: &ParityRemoveArgs) -> Exit {
+    each(&args.archives, |path, out| {
+        let (before, after) = nc3z_writer::parity::remove(path)?;
+        let shrunk = text::size(before - after);
+        writeln!(out, "{}: parity removed, {shrunk}", text::safe(&path.to_string_lossy()))?;
+        Ok(())
+    })
+}
+
+/// Does it to all; a failure in one does not stop the others.
+fn each(paths: &[PathBuf], mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Exit {
+    let mut out = std::io::stdout().lock();
+    let mut worst = Exit::Done;
+    for path in paths {
+        if let Err(e) = work(path, &mut out) {
+            report_error(Some(path), &e);
+            let corrupt = e.downcast_ref::<nc3z_writer::Error>().is_some_and(nc3z_writer::Error::is_corrupt);
+            worst = worst.max(if corrupt { Exit::Corrupt } else { of_error(&e) });
+        }
+    }
+    worst
+}
+
+fn info(args: &ParityInfoArgs) -> Result<Exit> {
+    let mut reports = Vec::new();
+    let exit = each(&args.archives, |path, out| {
+        let name = text::safe(&path.to_string_lossy());
+        let described = describe(path);
+        if args.json {
+            let mut json = described.as_ref().map_or_else(|e| json!({"error": chain(e)}), Clone::clone);
+            json["archive"] = json!(name);
+            reports.push(json);
+        }
+        let json = described?;
+        if !args.json {
+            write_text(out, &name, &json)?;
+        }
+        Ok(())
+    });
+    if args.json {
+        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&reports)?)?;
+    }
+    Ok(exit)
+}
+
+fn describe(path: &Path) -> Result<serde_json::Value> {
+    let source = source::open(path, true)?;
+    let Some(located) = locate(&source)? else {
+        let mut magic = [0; 8];
+        if source.len() < 8
+            || source.read_into(0, &mut magic).is_err()
+            || magic != nc3z_format::archive::forever::MAGIC
+        {
+            bail!("no nc3z archive, and no parity of one in it");
+        }
+        return Ok(json!({"parity": false}));
+    };
+    let layout = &located.layout;
+    let ParityLayout { params, shards, packets, .. } = layout;
+    let region = params.end - params.begin;
+    Ok(json!({
+        "parity": true,
+        "generation": params.generation,
+        "covers": params.archive_len,
+        "stale_bytes": (source.len() + located.missing).saturating_sub(params.archive_len),
+        "missing_bytes": params.archive_len.saturating_sub(source.len()),
+        "region_offset": params.begin,
+        "region_bytes": region,
+        "shard_bytes": params.shard_len,
+        "data_shards": shards.items(),
+        "parity_shards": shards.parity_items(),
+        "groups": shards.groups(),
+        "parity_shards_per_group": shards.parity(),
+        "packet_bytes": params.packet_len,
+        "packets": layout.packet_count(),
+        "packets_needed": packets.items(),
+    }))
+}
+
+fn write_text(out: &mut dyn Write, name: &str, json: &serde_json::Value) -> Result<()> {
+    if json["parity"] == json!(false) {
+        writeln!(out, "{name}: no parity")?;
+        return Ok(());
+    }
+    let n = |key: &str| json[key].as_u64().unwrap_or(0);
+    let covered = n("covers") - n("region_bytes");
+    #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
+    let share = |part: u64, whole: u64| 100.0 * part as f64 / whole.max(1) as f64;
+    writeln!(out, "{name}: parity of generation {}", n("generation"))?;
+    writeln!(out, "  covers       {} and itself", text::size(covered))?;
+    writeln!(
+        out,
+        "  costs        {} ({:.2}%)",
+        text::size(n("region_bytes")),
+        share(n("region_bytes"), covered)
+    )?;
+    writeln!(
+        out,
+        "  shards       {} of data, {} of parity, {} bytes each, in {} groups",
+        n("data_shards"),
+        n("parity_shards"),
+        n("shard_bytes"),
+        n("groups")
+    )?;
+    writeln!(out, "  can lose     {} shards of each group", n("parity_shards_per_group"))?;
+    writeln!(
+        out,
+        "  packets      {} of {} bytes, {} needed",
+        n("packets"),
+        n("packet_bytes"),
+        n("packets_needed")
+    )?;
+    if n("stale_bytes") > 0 {
+        writeln!(out, "  stale        it does not cover the last {}", text::size(n("stale_bytes")))?;
+    }
+    if n("missing_bytes") > 0 {
+        writeln!(out, "  missing      {} of what it covers", text::size(n("missing_bytes")))?;
+    }
+    Ok(())
+}

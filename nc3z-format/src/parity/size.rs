@@ -1,0 +1,278 @@
+//! How much parity a share asks for. Readers need none of this: packets say what was chosen.
+//!
+//! The promise (`docs/design/0006-parity.md`): of the whole file, parity and packets included, half the share of its sectors
+//! may be lost at random and half the share in one burst, both at once.
+
+use super::UNIT;
+use super::interleave::{Interleave, MOST_POSITIONS};
+use super::layout::{Params, catalogue_packets};
+use super::odds::unlucky;
+use super::packet::PACKET_HEADER_LEN;
+use crate::archive::Salt;
+use crate::error::{Error, Result};
+
+/// What disks and file systems lose at a time.
+const SECTOR: u64 = 4096;
+/// Archives below this have shorter shards.
+const SMALL: u64 = 64 << 10;
+/// Archives with shorter shards than this are of a sector or four: they do not outlive the loss of many sectors anyhow.
+const SHORT: u64 = 1024;
+/// Shards in a row of one group: 64 KiB, so that reading one group is not reading single sectors.
+const RUN: u16 = 16;
+/// The longest span: the encoder holds two spans of shards, 64 MiB.
+const MOST_SPAN: u64 = 8192;
+/// Packets are full sectors from this length of the catalogue on.
+const LARGE_CATALOGUE: u64 = 16 << 10;
+/// Data packets of one group, so that their parity stays within [`MOST_SPAN`].
+const PACKET_GROUP: u64 = 3500;
+/// Probability, for one group, of more damage than is provided for.
+const ODDS: f64 = 1e-10;
+
+/// The share of an archive that may be lost, in parts per million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(u32);
+
+impl Share {
+    /// From 0.1% (1,000) to 30% (300,000).
+    ///
+    /// # Errors
+    /// Another number.
+    pub fn from_ppm(ppm: u32) -> Result<Self> {
+        if (1_000..=300_000).contains(&ppm) {
+            return Ok(Share(ppm));
+        }
+        Err(Error::invalid(format!("a parity share of {ppm} parts per million; it may be 0.1% to 30%")))
+    }
+
+    /// Reads `5%`, `5` or `0.5%`.
+    ///
+    /// # Errors
+    /// No percentage, or one out of range.
+    pub fn parse(text: &str) -> Result<Self> {
+        let wrong = || Error::invalid(format!("`{text}` is no share such as 5% or 0.5%"));
+        let number = text.strip_suffix('%').unwrap_or(text);
+        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+        let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
+        if whole.is_empty() || whole.len() > 3 || part.len() > 4 || !digits(whole) || !digits(part) {
+            return Err(wrong());
+        }
+        let ppm: u32 = format!("{whole}{part:0<4}").parse().map_err(|_| wrong())?;
+        Share::from_ppm(ppm)
+    }
+
+    /// Parts per million.
+    pub fn ppm(self) -> u32 {
+        self.0
+    }
+
+    /// Half the share of so many sectors, at least one.
+    fn half_of(self, sectors: u64) -> u64 {
+        let hit = u128::from(sectors) * u128::from(self.0);
+        u64::try_from(hit.div_ceil(2_000_000)).expect("less than the sectors").max(1)
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = format!("{}.{:04}", self.0 / 10_000, self.0 % 10_000);
+        write!(f, "{}%", text.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
+
+/// Packets: length, groups, parity of a group, and how many in all.
+struct Packets {
+    len: u64,
+    groups: u64,
+    parity: u64,
+    count: u64,
+}
+
+/// What is fixed while sizes are worked out.
+struct Sizes {
+    share: Share,
+    shard_len: u64,
+    /// Data shards.
+    items: u64,
+    /// Bytes of the archive but for the region.
+    covered: u64,
+}
+
+impl Params {
+    /// Parity for an archive of `len` bytes, to be followed by a section table and trailer of `tail` bytes.
+    ///
+    /// # Errors
+    /// The archive is too large for the format: many exabytes.
+    pub fn choose(salt: Salt, generation: u32, len: u64, tail: u64, share: Share) -> Result<Params> {
+        let shard_len = shard_len(len);
+        let begin = len.max(1).next_multiple_of(shard_len);
+        let items = begin / shard_len + tail.div_ceil(shard_len);
+        let sizes = Sizes { share, shard_len, items, covered: begin + tail };
+        // The fewest groups that the code can hold: large groups need little for bad luck.
+        let mut groups = (items / MOST_POSITIONS).max(1);
+        let (parity, packets) = loop {
+            let fit = sizes.of(groups).filter(|(parity, _)| {
+                parity.next_power_of_two() <= MOST_SPAN
+                    && Interleave::new(items, groups, RUN.into(), *parity).is_ok()
+            });
+            match fit {
+                Some(fit) => break fit,
+                None if groups > items => {
+                    return Err(Error::invalid(format!("no parity of {share} for {len} bytes")));
+                }
+                None => groups += 1 + groups / 64,
+            }
+        };
+        let size =
+            |n: u64| u32::try_from(n).map_err(|_| Error::invalid(format!("no parity for {len} bytes")));
+        let narrow = |n: u64| u16::try_from(n).expect("at most MOST_SPAN");
+        Ok(Params {
+            salt,
+            generation,
+            begin,
+            end: begin + groups * parity * shard_len + packets.count * packets.len,
+            archive_len: begin + groups * parity * shard_len + packets.count * packets.len + tail,
+            shard_len,
+            packet_len: packets.len,
+            groups: size(groups)?,
+            run: RUN,
+            parity: narrow(parity),
+            packet_groups: size(packets.groups)?,
+            packet_parity: narrow(packets.parity),
+        })
+    }
+}
+
+/// A sector, or, in small archives, about a sixteenth of the archive.
+fn shard_len(len: u64) -> u64 {
+    if len >= SMALL {
+        return SECTOR;
+    }
+    let sixteenth = (len / 16).max(UNIT);
+    if sixteenth.is_power_of_two() { sixteenth } else { sixteenth.next_power_of_two() / 2 }
+}
+
+impl Sizes {
+    /// Parity shards of each of `groups` groups, and the packets; none where the code cannot hold so many.
+    fn of(&self, groups: u64) -> Option<(u64, Packets)> {
+        let mut parity = 1;
+        loop {
+            let packets = self.packets(groups * parity)?;
+            let sectors = (self.covered + groups * parity * self.shard_len + packets.count * packets.len)
+                .div_ceil(SECTOR);
+            let needed = self.parity(groups, parity, sectors, &packets);
+            if needed <= parity {
+                return Some((parity, packets));
+            }
+            if needed > MOST_SPAN {
+                return None;
+            }
+            parity = needed;
+        }
+    }
+
+    /// What a group must be able to lose, were there `parity` shards for it.
+    fn parity(&self, groups: u64, parity: u64, sectors: u64, packets: &Packets) -> u64 {
+        let random = self.share.half_of(sectors);
+        // A burst need not begin where a sector does.
+        let burst = self.share.half_of(sectors) + 1;
+        if self.shard_len < SECTOR {
+            // A sector touches this many shards. More parity than data is of no use.
+            let each = SECTOR / self.shard_len + 1;
+            return ((random + burst) * each).min(self.items);
+        }
+        if groups == 1 {
+            // Among short packets, parity shards do not lie on sectors: each sector lost there takes two.
+            let askew = if packets.len == SECTOR {
+                0
+            } else {
+                unlucky(random, parity + packets.count, sectors, ODDS) + 1
+            };
+            return random + burst + askew;
+        }
+        let run = u64::from(RUN);
+        let members = self.items.div_ceil(groups) + run + parity;
+        unlucky(members, random, sectors, ODDS) + burst / (groups * run) * run + run + 2
+    }
+
+    /// Packets beside so many parity shards; none where the code cannot hold so many.
+    fn packets(&self, parity_shards: u64) -> Option<Packets> {
+        let shards = self.items + parity_shards;
+        let catalogue = catalogue_packets(shards, PACKET_HEADER_LEN as u64 + 1);
+        let len = if catalogue >= LARGE_CATALOGUE {
+            SECTOR
+        } else {
+            catalogue.div_ceil(8).next_multiple_of(UNIT) + PACKET_HEADER_LEN as u64
+        };
+        let data = catalogue_packets(shards, len);
+        let groups = data.div_ceil(PACKET_GROUP);
+        // Beyond this, the region is so small that one sector is most of it.
+        let most = match data.div_ceil(groups) {
+            few if self.shard_len < SHORT => few + 4,
+            n => 3 * n + 8,
+        };
+        let mut parity = 2;
+        loop {
+            let count = data + groups * parity;
+            let region = parity_shards * self.shard_len + count * len;
+            let needed = self.lost_packets(count, len, groups, region);
+            if needed <= parity || parity == most {
+                let packets = Packets { len, groups, parity, count };
+                return (parity.next_power_of_two() <= MOST_SPAN).then_some(packets);
+            }
+            parity = needed.min(most);
+        }
+    }
+
+    /// What one group of packets must be able to lose.
+    fn lost_packets(&self, count: u64, len: u64, groups: u64, region: u64) -> u64 {
+        let sectors = (self.covered + region).div_ceil(SECTOR);
+        let random = self.share.half_of(sectors);
+        let burst = self.share.half_of(sectors) + 1;
+        // Packets in so many neighbouring sectors, at most.
+        let within = |n: u64| {
+            let hit = u128::from(n * SECTOR + len) * u128::from(count) / u128::from(region);
+            u64::try_from(hit).map_or(count, |hit| hit + 1).min(count)
+        };
+        let in_burst = within(burst).div_ceil(groups) + u64::from(groups > 1);
+        let members = count.div_ceil(groups) + 1;
+        let at_random = if within(1) > 1 {
+            // Packets stand so close that they are lost in bunches.
+            (unlucky(random, region.div_ceil(SECTOR) + 1, sectors, ODDS) * within(1)).div_ceil(groups)
+        } else if len == SECTOR {
+            unlucky(members, random, sectors, ODDS)
+        } else {
+            unlucky(members, random * (SECTOR + len), sectors * SECTOR, ODDS)
+        };
+        in_burst + at_random
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_read_as_they_are_written() {
+        for (text, ppm, shown) in [
+            ("5%", 50_000, "5%"),
+            ("0.5", 5_000, "0.5%"),
+            ("12.25%", 122_500, "12.25%"),
+            ("30", 300_000, "30%"),
+        ] {
+            let share = Share::parse(text).unwrap();
+            assert_eq!((share.ppm(), share.to_string()), (ppm, shown.to_owned()));
+        }
+        for bad in ["", "%", "-1", "5%%", "31", "0.09", "0", "1e1", "1.00001", ".5", "0000000005", "5 %"] {
+            assert!(Share::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn shards_are_sectors_but_in_small_archives() {
+        for (len, expected) in
+            [(0, 64), (700, 64), (2047, 64), (2048, 128), (40_000, 2048), (65_535, 2048), (65_536, 4096)]
+        {
+            assert_eq!(shard_len(len), expected, "{len}");
+        }
+    }
+}

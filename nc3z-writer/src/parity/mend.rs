@@ -1,0 +1,87 @@
+//! Mending a file: to a new one, or in place.
+
+use crate::atomic::{AtomicFile, is_same_file};
+use crate::error::{Error, ErrorKind, Result};
+use nc3z_reader::Monitor;
+use nc3z_reader::parity::{Mended, ParityReport, check, copy, mend, prove};
+use nc3z_reader::source::{FileSource, SharedSource};
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes to `output` the archive at `input` as it was when its parity was made, and proves it by checksums and digest. `None` where
+/// the archive has no parity; an archive without damage is copied. The input is never written.
+///
+/// Before it gets its name, `accept` looks at the mended file; where it says no, there is no output.
+///
+/// # Errors
+/// More damage than the parity can mend; the system refuses. There is then no output that was not there before.
+pub fn mend_file(
+    input: &Path,
+    output: &Path,
+    force: bool,
+    monitor: &dyn Monitor,
+    accept: &mut dyn FnMut(&Path) -> Result<bool>,
+) -> Result<Option<(ParityReport, Mended)>> {
+    let source = Arc::new(FileSource::open(input)?);
+    let like = source.file().metadata().map_err(|e| Error::io("look at", input, e))?;
+    if is_same_file(&like, output) {
+        return Err(ErrorKind::SameFile(input.to_owned()).into());
+    }
+    let shared: SharedSource = source.clone();
+    let Some(report) = check(&shared, monitor)? else { return Ok(None) };
+    let shared = report.view(&shared);
+    let target = AtomicFile::create(output, force)?;
+    let mut file = target.file();
+    copy(&*shared, &mut |bytes| file.write_all(bytes).map_err(|e| refused("write", output, e)))?;
+    let done = apply(&shared, &report, target.file(), output, monitor)?;
+    let written = FileSource::open(target.temporary_path())?;
+    prove(&written, &report, monitor)?;
+    if accept(target.temporary_path())? {
+        target.commit(Some(&like))?;
+    }
+    Ok(Some((report, done)))
+}
+
+/// Mends the archive at `path` in place, and proves it by checksums and digest. `None` where the archive has no parity.
+///
+/// Only shards that are lost anyway are written over, each with bytes that have its recorded checksum. So at no moment is more lost than
+/// at the beginning, whenever the work is cut short, and it can be begun again.
+///
+/// # Errors
+/// More damage than the parity can mend, before anything is written; the system refuses.
+pub fn mend_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, Mended)>> {
+    let shared: SharedSource = Arc::new(FileSource::open(path)?);
+    let Some(report) = check(&shared, monitor)? else { return Ok(None) };
+    if report.missing > 0 {
+        let why =
+            format!("its first {} bytes are gone, and with them its place; write a new file", report.missing);
+        return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
+    }
+    if report.is_intact() {
+        return Ok(Some((report, Mended { shards: 0, packets: 0, bytes: 0 })));
+    }
+    let file = File::options().write(true).open(path).map_err(|e| Error::io("open for writing", path, e))?;
+    let done = apply(&shared, &report, &file, path, monitor)?;
+    file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+    prove(&FileSource::open(path)?, &report, monitor)?;
+    Ok(Some((report, done)))
+}
+
+fn apply(
+    source: &SharedSource,
+    report: &ParityReport,
+    file: &File,
+    path: &Path,
+    monitor: &dyn Monitor,
+) -> Result<Mended> {
+    let mut write =
+        |offset, bytes: &[u8]| file.write_all_at(bytes, offset).map_err(|e| refused("write", path, e));
+    Ok(mend(&**source, report, monitor, &mut write)?)
+}
+
+fn refused(what: &'static str, path: &Path, e: std::io::Error) -> nc3z_reader::Error {
+    nc3z_reader::Error::io(what, Some(path), e)
+}

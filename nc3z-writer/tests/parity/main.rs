@@ -1,0 +1,10 @@
+//! Parity: what the share promises is mended to the same bytes; what it cannot mend is said, and nothing is changed.
+
+#[cfg(test)]
+mod damage;
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod in_place;
+#[cfg(test)]
+mod made;

@@ -1,0 +1,248 @@
+"""Parity: the program against the reference mender, real damage, and kills in the middle of the work."""
+
+import hashlib
+import math
+import os
+import random
+import signal
+import sys
+import time
+import unittest
+
+from common import CLASSIC, ROOT, Case, finish, nc3z, start, synthetic
+
+REFERENCE = ROOT / "spec" / "reference"
+GOLDEN = sorted((ROOT / "testdata" / "archives").glob("*/*.parity.nc3z"))
+SECTOR = 4096
+SEED = 20_261_121
+
+sys.path.insert(0, str(REFERENCE))
+import nc3z_parity  # noqa: E402
+
+
+def spoil(data, share, pick):
+    """Half the share of sectors at random and half in one burst that begins anywhere."""
+    bad = bytearray(data)
+    sectors = -(-len(data) // SECTOR)
+    hit = math.ceil(sectors * share / 200)
+    for sector in pick.sample(range(sectors), hit):
+        end = min(len(data), (sector + 1) * SECTOR)
+        bad[sector * SECTOR:end] = pick.randbytes(end - sector * SECTOR)
+    begin = pick.randrange(len(data) - hit * SECTOR)
+    bad[begin:begin + hit * SECTOR] = bytes(hit * SECTOR)
+    return bytes(bad)
+
+
+def flip(data, *places):
+    bad = bytearray(data)
+    for at in places:
+        bad[at] ^= 0x11
+    return bytes(bad)
+
+
+class Reference(unittest.TestCase):
+    """The mender that was written from the text alone."""
+
+    def damages(self, data, pick):
+        yield "first bytes", bytes(600) + data[600:]
+        yield "last bytes", data[:-300]
+        burst = max(1, len(data) // 20)
+        begin = pick.randrange(len(data) - burst)
+        yield f"{burst} bytes at {begin}", data[:begin] + bytes(burst) + data[begin + burst:]
+        yield "flips", flip(data, *pick.sample(range(len(data)), 3))
+
+    def check(self, data, pick):
+        self.assertEqual(nc3z_parity.Checked(data).lost_shards, [])
+        for what, bad in self.damages(data, pick):
+            with self.subTest(what):
+                self.assertTrue(nc3z_parity.Checked(bad).mend() == data, what)
+
+    def test_golden_archives_are_mended(self):
+        self.assertTrue(GOLDEN)
+        pick = random.Random(SEED)
+        for path in GOLDEN:
+            with self.subTest(path.name):
+                self.check(path.read_bytes(), pick)
+
+    def test_words_of_the_text(self):
+        """The examples of spec/parity.md."""
+        one = (b"\x01" + bytes(63))
+        word = nc3z_parity.recover({2: one}, [0, 1], 2)
+        self.assertEqual((word[0][0], word[1][0]), (3, 2))
+        shards = [random.Random(i).randbytes(64) for i in range(3)]
+        xor = bytes(a ^ b ^ c for a, b, c in zip(*shards))
+        self.assertEqual(nc3z_parity.recover({1 + i: s for i, s in enumerate(shards)}, [0], 1)[0], xor)
+
+
+class Program(Case):
+    def archive(self, source=CLASSIC / "numeric.nc", share="5%"):
+        out = self.dir / "a.nc3z"
+        self.ok(nc3z("archive", "--force", "--parity", share, source, "-o", out))
+        return out
+
+    def test_program_and_reference_make_the_same_of_damage(self):
+        pick = random.Random(SEED)
+        archive = self.archive()
+        data = archive.read_bytes()
+        for what, bad in Reference().damages(data, pick):
+            with self.subTest(what):
+                archive.write_bytes(bad)
+                self.assertTrue(nc3z_parity.Checked(bad).mend() == data)
+                good = self.dir / "good.nc3z"
+                self.ok(nc3z("repair", "--force", archive, "-o", good))
+                self.assertTrue(good.read_bytes() == data)
+
+    def test_added_later_is_the_same_and_removed_is_as_before(self):
+        for name in ("numeric.nc", "etopo120.cdf", "empty_cdf1.nc", "record_padding.nc"):
+            with self.subTest(name):
+                with_parity = self.archive(CLASSIC / name).read_bytes()
+                plain = self.dir / "plain.nc3z"
+                self.ok(nc3z("archive", "--force", CLASSIC / name, "-o", plain))
+                before = plain.read_bytes()
+                self.ok(nc3z("parity", "add", plain))
+                self.assertTrue(plain.read_bytes() == with_parity)
+                self.ok(nc3z("verify", plain, "--against", CLASSIC / name))
+                self.ok(nc3z("parity", "remove", plain))
+                self.assertTrue(plain.read_bytes() == before)
+
+    def test_same_bytes_for_any_threads_and_memory(self):
+        source = synthetic(self.dir / "s.nc", 6)
+        digests = set()
+        for threads, memory in ((1, "256MiB"), (2, "256MiB"), (2, "1MiB"), (7, "32MiB")):
+            out = self.dir / "t.nc3z"
+            self.ok(nc3z("archive", "--force", "--parity", "3%", "--threads", threads, "--memory", memory, source, "-o", out))
+            digests.add(hashlib.sha256(out.read_bytes()).hexdigest())
+        self.assertEqual(len(digests), 1)
+
+    def test_verify_says_repairable_and_repair_mends(self):
+        archive = self.archive(synthetic(self.dir / "s.nc", 6))
+        data = archive.read_bytes()
+        bad = spoil(data, 5, random.Random(SEED))
+        archive.write_bytes(bad)
+        done = nc3z("verify", archive)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(b"repairable by parity", done.stdout)
+        good = self.dir / "good.nc3z"
+        self.ok(nc3z("repair", archive, "-o", good))
+        self.assertTrue(good.read_bytes() == data)
+        self.assertTrue(archive.read_bytes() == bad)
+        self.ok(nc3z("repair", "--in-place", archive))
+        self.assertTrue(archive.read_bytes() == data)
+        self.ok(nc3z("verify", archive))
+
+    def test_beyond_its_parity_nothing_is_changed_in_place(self):
+        archive = self.archive(synthetic(self.dir / "s.nc", 2), "1%")
+        data = archive.read_bytes()
+        bad = data[:50_000] + bytes(len(data) // 4) + data[50_000 + len(data) // 4:]
+        archive.write_bytes(bad)
+        self.fails(nc3z("repair", "--in-place", archive), 3, "beyond its parity")
+        self.assertTrue(archive.read_bytes() == bad)
+
+    def test_usage(self):
+        plain = self.dir / "p.nc3z"
+        self.ok(nc3z("archive", CLASSIC / "record_padding.nc", "-o", plain))
+        before = plain.read_bytes()
+        self.fails(nc3z("parity", "remove", plain), 1, "no parity")
+        for share in ("0", "99%", "5%%", "x"):
+            self.assertEqual(nc3z("parity", "add", "--share", share, plain).returncode, 2)
+        self.assertTrue(plain.read_bytes() == before)
+        self.assertIn(b"no parity", self.ok(nc3z("parity", "info", plain)).stdout)
+        self.ok(nc3z("parity", "add", plain))
+        self.fails(nc3z("parity", "add", plain), 1, "already")
+        self.assertIn(b"can lose", self.ok(nc3z("parity", "info", plain)).stdout)
+
+
+class Killed(Case):
+    """SIGKILL at random moments: an archive is never worse than it was."""
+
+    KILLS = 40
+
+    def runs(self, *args):
+        begin = time.monotonic()
+        self.ok(nc3z(*args))
+        return time.monotonic() - begin
+
+    def kill(self, seconds, pick, *args):
+        process = start(*args)
+        time.sleep(pick.uniform(0, 1.1) * seconds)
+        process.kill()
+        return finish(process)[0] == -signal.SIGKILL
+
+    def kill_once_it_writes(self, path, pick, *args):
+        """Killed within a few milliseconds of the first write to the file, if that can be caught."""
+        before = path.stat().st_mtime_ns
+        process = start(*args)
+        while process.poll() is None and path.stat().st_mtime_ns == before:
+            pass
+        time.sleep(pick.uniform(0, 0.004))
+        process.kill()
+        return finish(process)[0] == -signal.SIGKILL
+
+    def test_kills_while_mending_in_place(self):
+        pick = random.Random(SEED)
+        archive = self.dir / "a.nc3z"
+        self.ok(nc3z("archive", "--parity", "5%", synthetic(self.dir / "s.nc", 24), "-o", archive))
+        data = archive.read_bytes()
+        bad = spoil(data, 5, pick)
+        archive.write_bytes(bad)
+        seconds = self.runs("repair", "--in-place", archive)
+        killed = partly = 0
+        for trial in range(self.KILLS):
+            archive.write_bytes(bad)
+            os.utime(archive, (1, 1))
+            if trial % 2:
+                killed += self.kill_once_it_writes(archive, pick, "repair", "--in-place", archive)
+            else:
+                killed += self.kill(seconds, pick, "repair", "--in-place", archive)
+            now = archive.read_bytes()
+            partly += now not in (bad, data)
+            with self.subTest(trial=trial):
+                self.ok(nc3z("repair", "--in-place", archive))
+                self.assertTrue(archive.read_bytes() == data)
+        self.assertGreater(killed, self.KILLS // 4, "the test killed too late")
+        print(f"\nkilled {killed} of {self.KILLS}, {partly} with part of the shards written", file=sys.stderr)
+
+    def test_kills_while_adding(self):
+        pick = random.Random(SEED)
+        source = synthetic(self.dir / "s.nc", 24)
+        archive, goal = self.dir / "a.nc3z", self.dir / "b.nc3z"
+        self.ok(nc3z("archive", source, "-o", archive))
+        plain = archive.read_bytes()
+        seconds = self.runs("parity", "add", archive)
+        goal = archive.read_bytes()
+        killed = 0
+        for trial in range(self.KILLS // 2):
+            archive.write_bytes(plain)
+            killed += self.kill(seconds, pick, "parity", "add", archive)
+            now = archive.read_bytes()
+            with self.subTest(trial=trial):
+                self.assertTrue(now[:len(plain)] == plain)
+                if now != goal:
+                    # What there was is there; the rest is a torn tail, and done again it is whole.
+                    self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "r.nc"))
+                    self.ok(nc3z("parity", "add", archive))
+                    self.assertTrue(archive.read_bytes() == goal)
+        self.assertGreater(killed, self.KILLS // 8, "the test killed too late")
+
+
+class Trials(Case):
+    """100 of 100. NC3Z_PARITY_TRIALS and NC3Z_PARITY_MIB for other numbers; the Rust tests do the same in memory."""
+
+    def test_damage_within_the_share_is_mended(self):
+        trials = int(os.environ.get("NC3Z_PARITY_TRIALS", "10"))
+        mib = int(os.environ.get("NC3Z_PARITY_MIB", "24"))
+        pick = random.Random(SEED)
+        source = synthetic(self.dir / "s.nc", mib)
+        for share in (1, 5):
+            archive = self.dir / f"{share}.nc3z"
+            self.ok(nc3z("archive", "--preset", "fast", "--parity", f"{share}%", source, "-o", archive))
+            data = archive.read_bytes()
+            for trial in range(trials):
+                with self.subTest(share=share, trial=trial):
+                    archive.write_bytes(spoil(data, share, pick))
+                    self.ok(nc3z("repair", "--in-place", archive))
+                    self.assertTrue(archive.read_bytes() == data)
+
+
+if __name__ == "__main__":
+    unittest.main()
