@@ -1,6 +1,6 @@
 //! `nc3z read`: a variable, or a part of it, as text or as bytes.
 
-mod blocks;
+pub(crate) mod blocks;
 mod csv;
 mod items;
 mod json;

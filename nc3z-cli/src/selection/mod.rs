@@ -23,6 +23,11 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
+    /// The cross product of some segments along each dimension.
+    pub(crate) fn new(dims: Vec<Vec<Segment>>) -> Self {
+        Selection { dims }
+    }
+
     /// Resolves what was asked for in one variable. Nothing is read but coordinate variables.
     pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -> Result<Self> {
         let shape = variable.shape();

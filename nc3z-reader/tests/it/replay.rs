@@ -6,7 +6,7 @@ use std::path::Path;
 #[test]
 fn inputs_that_crashed_once_do_not_crash_again() {
     type Target = fn(&[u8]);
-    let targets: [(&str, Target); 5] = [
+    let targets: [(&str, Target); 6] = [
         ("classic_header", classic_header),
         ("archive_open", archive_open),
         ("block_decode", block_decode),

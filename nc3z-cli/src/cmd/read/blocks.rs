@@ -9,7 +9,7 @@ use nc3z_reader::Variable;
 const BLOCK_LEN: u64 = 64 << 20;
 
 /// Calls `sink` with the selection's big-endian bytes, block after block.
-pub(super) fn for_each(
+pub(crate) fn for_each(
     variable: &Variable,
     selection: &Selection,
     sink: &mut dyn FnMut(Vec<u8>) -> Result<()>,
