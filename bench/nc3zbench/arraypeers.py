@@ -168,18 +168,15 @@ def zstd_long():
 BYTES = {"gzip 6": gzip(6), "zstd 19 --long=27": zstd_long(), "xz 9e": xz()}
 
 PEERS = {
-    "hdf5 shuffle+deflate 5": h5_deflate(5),
-    "hdf5 shuffle+deflate 9": h5_deflate(9),
-    "hdf5 shuffle+zstd 9": h5_zstd(9),
-    "hdf5 shuffle+zstd 19": h5_zstd(19),
-    "blosc2 shuffle+zstd 9": blosc2("shuffle"),
-    "blosc2 bitshuffle+zstd 9": blosc2("bitshuffle"),
-    "blosc2 bytedelta+zstd 9": blosc2("bytedelta"),
-    "zarr3 shuffle+zstd 9": zarr("shuffle"),
-    "zarr3 bitshuffle+zstd 9": zarr("bitshuffle"),
-    "pcodec 8": pcodec(8),
-    "pcodec 12": pcodec(12),
     "fpzip": fpzip(),
+    "pcodec 8": pcodec(8),
+    "hdf5 shuffle+deflate 5": h5_deflate(5),
+    "hdf5 shuffle+zstd 9": h5_zstd(9),
+    "pcodec 12": pcodec(12),
+    "hdf5 shuffle+zstd 19": h5_zstd(19),
+    "blosc2 bytedelta+zstd 9": blosc2("bytedelta"),
+    "blosc2 bitshuffle+zstd 9": blosc2("bitshuffle"),
+    "zarr3 shuffle+zstd 9": zarr("shuffle"),
 }
 
 

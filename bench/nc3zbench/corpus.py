@@ -16,7 +16,7 @@ def kind(path):
 
 
 def classic_files(paths, least, most):
-    """Classic files of `least` to `most` bytes in files and folders, each content once, largest first."""
+    """Classic files of `least` to `most` bytes in files and folders, each content once, smallest first."""
     found = []
     for path in paths:
         if os.path.isdir(path):
@@ -32,7 +32,7 @@ def classic_files(paths, least, most):
         if digest not in seen:
             seen.add(digest)
             kept.append((path, digest))
-    return sorted(kept, key=lambda p: -os.path.getsize(p[0]))
+    return sorted(kept, key=lambda p: os.path.getsize(p[0]))
 
 
 def sha256(path):
