@@ -22,9 +22,9 @@ class Store:
 
 
     def missing(self, files, method, again):
-        """Those (path, digest) whose row for this method is not there yet, or is to be made anew."""
+        """Those (path, digest) without a row for this method, or with an error in it, or all if it is to be made anew."""
         anew = again and again.search(method)
-        return [f for f in files if anew or (f[1], method) not in self.rows]
+        return [f for f in files if anew or "error" in self.rows.get((f[1], method), {"error": "none yet"})]
 
     def note(self, path, digest, method, action):
         """Adds the row that `action` gives; a peer that cannot do a file is a row too, not the end of the run."""

@@ -3,7 +3,7 @@
 //! `num_bench [--effort fast|default|max] [--tile BYTES] [--json] FILE:TYPE:DIMS ...`, as in `tas.bin:float:120,64,128`.
 //!
 //! A time is the sum over tiles of the least time of each, passes over all tiles taken in turn: what other work on the machine
-//! interrupts is not counted. Beside it: a copy of the elements, and zstd's own decoder on the same tiles, packed at level 3.
+//! interrupts is not counted, the more so as the clock is the thread's own where the system has one. Beside it: a copy of the elements, and zstd's own decoder on the same tiles, packed at level 3.
 
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -12,7 +12,9 @@ use nc3z_format::num::{
     DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose_with, decode, encode,
 };
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(not(unix))]
+use std::time::Instant;
 
 struct Options {
     effort: Effort,
@@ -64,10 +66,10 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
         picks.pop();
     }
     let samples: Vec<&[W]> = picks.iter().map(|&i| tiles[i]).collect();
-    let start = Instant::now();
+    let start = thread_time();
     let mut found =
         choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, None).expect("a plan");
-    let first = start.elapsed();
+    let first = thread_time() - start;
     if found.scan_dictionary && std::env::var_os("NO_DICT").is_none() {
         let mut builder = DictionaryBuilder::default();
         if tiles.iter().all(|t| builder.add(t, found.mask))
@@ -79,7 +81,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
                     .expect("a plan");
         }
     }
-    let choosing = start.elapsed();
+    let choosing = thread_time() - start;
     let plan = &found.plans[0];
     if options.verbose {
         println!("    choose {first:?}, with dictionary {choosing:?}");
@@ -166,14 +168,28 @@ fn zstd_beside<W: Word>(tiles: &[&[W]]) -> (usize, Duration) {
 /// Passes over all tiles for what is quick.
 const REPEATS: usize = 7;
 
+/// Time that this thread has run, by a clock that begins anywhere.
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(now.tv_nsec).expect("less than a second");
+    Duration::new(u64::try_from(now.tv_sec).expect("threads are young"), nanos)
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    static BEGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed()
+}
+
 /// Calls `f` for each tile in turn, `times` times over; the sum of each tile's least time.
 fn least<S, T>(times: usize, mut states: Vec<S>, tiles: &[T], mut f: impl FnMut(&mut S, &T)) -> Duration {
     let mut best = vec![Duration::MAX; tiles.len()];
     for _ in 0..times {
         for ((best, state), tile) in best.iter_mut().zip(&mut states).zip(tiles) {
-            let start = Instant::now();
+            let start = thread_time();
             f(state, tile);
-            *best = start.elapsed().min(*best);
+            *best = (thread_time() - start).min(*best);
         }
     }
     best.iter().sum()
