@@ -1,6 +1,9 @@
 //! Ratio and speed of `nc3z.num` on raw files of native-endian elements, each tile verified.
 //!
-//! `num_bench [--effort fast|default|max] [--tile BYTES] [--fill HEX] FILE:TYPE:DIMS ...`, as in `tas.bin:float:120,64,128`.
+//! `num_bench [--effort fast|default|max] [--tile BYTES] [--json] FILE:TYPE:DIMS ...`, as in `tas.bin:float:120,64,128`.
+//!
+//! A time is the sum over tiles of the least time of each, passes over all tiles taken in turn: what other work on the machine
+//! interrupts is not counted, the more so as the clock is the thread's own where the system has one. Beside it: a copy of the elements, and zstd's own decoder on the same tiles, packed at level 3.
 
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -9,12 +12,15 @@ use nc3z_format::num::{
     DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose_with, decode, encode,
 };
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+#[cfg(not(unix))]
+use std::time::Instant;
 
 struct Options {
     effort: Effort,
     tile: usize,
     verbose: bool,
+    json: bool,
 }
 
 struct Report {
@@ -24,6 +30,8 @@ struct Report {
     encoding: Duration,
     decoding: Duration,
     copying: Duration,
+    /// zstd level 3 on the plain tiles: its bytes, and its decoder's time.
+    zstd: (usize, Duration),
     plan: String,
 }
 
@@ -58,10 +66,10 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
         picks.pop();
     }
     let samples: Vec<&[W]> = picks.iter().map(|&i| tiles[i]).collect();
-    let start = Instant::now();
+    let start = thread_time();
     let mut found =
         choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, None).expect("a plan");
-    let first = start.elapsed();
+    let first = thread_time() - start;
     if found.scan_dictionary && std::env::var_os("NO_DICT").is_none() {
         let mut builder = DictionaryBuilder::default();
         if tiles.iter().all(|t| builder.add(t, found.mask))
@@ -73,7 +81,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
                     .expect("a plan");
         }
     }
-    let choosing = start.elapsed();
+    let choosing = thread_time() - start;
     let plan = &found.plans[0];
     if options.verbose {
         println!("    choose {first:?}, with dictionary {choosing:?}");
@@ -82,7 +90,9 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
     let definition = plan.dictionary().map_or(0, |d| d.encode_definition(ty).expect("a definition").len());
     let decoding = decode_all(&tiles, &payloads, ty, &geom, plan);
     let mut copy = elements.clone();
-    let copying = best(5, || copy.copy_from_slice(std::hint::black_box(&elements)));
+    let parts: Vec<&mut [W]> = copy.chunks_mut(tile_len::<W>(&geom, options)).collect();
+    let copying = least(REPEATS, parts, &tiles, |to, from| to.copy_from_slice(std::hint::black_box(from)));
+    let zstd = zstd_beside(&tiles);
     let domain = match &plan.domain {
         nc3z_format::num::DomainPlan::Rank(d) => format!("Rank({})", d.len()),
         other => format!("{other:?}"),
@@ -94,6 +104,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
         encoding,
         decoding,
         copying,
+        zstd,
         plan: format!("{domain} {:?} {:?} mask {:x?}", plan.strides, plan.coder, plan.mask),
     }
 }
@@ -104,17 +115,11 @@ fn encode_all<W: Word>(
     geom: &Geometry,
     plan: &EncodePlan,
 ) -> (Vec<Vec<u8>>, Duration) {
-    let mut payloads = Vec::new();
+    let mut payloads = vec![Vec::new(); tiles.len()];
     let mut scratch = Scratch::new();
-    let time = best(2, || {
-        payloads = tiles
-            .iter()
-            .map(|t| {
-                let mut out = Vec::new();
-                encode(t, ty, geom, plan, &mut scratch, &mut out).expect("a payload");
-                out
-            })
-            .collect();
+    let time = least(3, payloads.iter_mut().collect(), tiles, |out, tile| {
+        out.clear();
+        encode(tile, ty, geom, plan, &mut scratch, out).expect("a payload");
     });
     (payloads, time)
 }
@@ -137,30 +142,63 @@ fn decode_all<W: Word>(
         assert!(out == *tile, "a tile came back changed");
     }
     out.resize(tiles[0].len(), W::default());
-    best(std::env::var("NUM_BENCH_REPEAT").ok().and_then(|r| r.parse().ok()).unwrap_or(7), || {
-        for (tile, payload) in tiles.iter().zip(payloads) {
-            decode(payload, ty, geom, &params, dict, &mut scratch, &mut out[..tile.len()]).expect("elements");
-        }
+    let tiles: Vec<_> = payloads.iter().zip(tiles).collect();
+    least(REPEATS, vec![(); tiles.len()], &tiles, |(), (payload, tile)| {
+        decode(payload, ty, geom, &params, dict, &mut scratch, &mut out[..tile.len()]).expect("elements");
     })
 }
 
-fn best(times: usize, mut f: impl FnMut()) -> Duration {
-    let once = |_| {
-        let start = Instant::now();
-        f();
-        start.elapsed()
+/// Bytes and decoding time of zstd level 3 on the elements as they are.
+fn zstd_beside<W: Word>(tiles: &[&[W]]) -> (usize, Duration) {
+    let plain = |tile: &[W]| {
+        let mut bytes = Vec::with_capacity(tile.len() * W::BYTES);
+        W::put_le(tile, &mut bytes);
+        bytes
     };
-    (0..times).map(once).min().unwrap_or_default()
+    let packed: Vec<_> =
+        tiles.iter().map(|t| zstd::bulk::compress(&plain(t), 3).expect("zstd packs anything")).collect();
+    let mut out = plain(tiles[0]);
+    let mut decoder = zstd::bulk::Decompressor::new().expect("a decoder");
+    let time = least(REPEATS, vec![(); packed.len()], &packed, |(), from| {
+        decoder.decompress_to_buffer(from, &mut out).expect("it was packed above");
+    });
+    (packed.iter().map(Vec::len).sum(), time)
+}
+
+/// Passes over all tiles for what is quick.
+const REPEATS: usize = 7;
+
+/// Time that this thread has run, by a clock that begins anywhere.
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    let nanos = u32::try_from(now.tv_nsec).expect("less than a second");
+    Duration::new(u64::try_from(now.tv_sec).expect("threads are young"), nanos)
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    static BEGIN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed()
+}
+
+/// Calls `f` for each tile in turn, `times` times over; the sum of each tile's least time.
+fn least<S, T>(times: usize, mut states: Vec<S>, tiles: &[T], mut f: impl FnMut(&mut S, &T)) -> Duration {
+    let mut best = vec![Duration::MAX; tiles.len()];
+    for _ in 0..times {
+        for ((best, state), tile) in best.iter_mut().zip(&mut states).zip(tiles) {
+            let start = thread_time();
+            f(state, tile);
+            *best = (thread_time() - start).min(*best);
+        }
+    }
+    best.iter().sum()
 }
 
 fn main() {
-    let mut options = Options { effort: Effort::Default, tile: 1 << 20, verbose: false };
+    let mut options = Options { effort: Effort::Default, tile: 1 << 20, verbose: false, json: false };
     let mut args = std::env::args().skip(1);
     let mut logs = (0.0, 0.0, 0.0, 0usize);
-    println!(
-        "{:24} {:>9} {:>8} {:>8} {:>7} {:>7} {:>7}  plan",
-        "file", "bytes", "ratio", "choose", "enc", "dec", "memcpy"
-    );
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--effort" => {
@@ -172,6 +210,7 @@ fn main() {
             }
             "--tile" => options.tile = args.next().and_then(|t| t.parse().ok()).unwrap_or(1 << 20),
             "-v" => options.verbose = true,
+            "--json" => options.json = true,
             spec => {
                 let fields: Vec<&str> = spec.rsplitn(3, ':').collect();
                 let [dims, ty, file] = fields[..] else { panic!("FILE:TYPE:DIMS, not {spec}") };
@@ -184,9 +223,16 @@ fn main() {
                     4 => run::<u32>(&bytes, ty, &dims, &options),
                     _ => run::<u64>(&bytes, ty, &dims, &options),
                 };
-                print(file, &report, &mut logs);
+                if options.json {
+                    print_json(file, &report);
+                } else {
+                    print(file, &report, &mut logs);
+                }
             }
         }
+    }
+    if options.json {
+        return;
     }
     let n = logs.3.max(1) as f64;
     println!(
@@ -198,10 +244,31 @@ fn main() {
     );
 }
 
+fn print_json(file: &str, r: &Report) {
+    let line = serde_json::json!({
+        "file": file,
+        "raw": r.raw,
+        "stored": r.stored,
+        "choose_s": r.choosing.as_secs_f64(),
+        "encode_s": r.encoding.as_secs_f64(),
+        "decode_s": r.decoding.as_secs_f64(),
+        "memcpy_s": r.copying.as_secs_f64(),
+        "zstd3": {"stored": r.zstd.0, "decode_s": r.zstd.1.as_secs_f64()},
+        "plan": r.plan,
+    });
+    println!("{line}");
+}
+
 fn print(file: &str, r: &Report, logs: &mut (f64, f64, f64, usize)) {
     let speed = |t: Duration| r.raw as f64 / 1e6 / t.as_secs_f64().max(1e-9);
     let ratio = r.raw as f64 / r.stored as f64;
     let name = file.rsplit('/').next().unwrap_or(file);
+    if logs.3 == 0 {
+        println!(
+            "{:24} {:>9} {:>8} {:>8} {:>7} {:>7} {:>7}  plan",
+            "file", "bytes", "ratio", "choose", "enc", "dec", "memcpy"
+        );
+    }
     println!(
         "{name:24} {:>9} {ratio:>8.3} {:>6.1}ms {:>7.0} {:>7.0} {:>7.0}  {}",
         r.raw,

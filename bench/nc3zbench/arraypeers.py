@@ -1,0 +1,205 @@
+"""Peers that store arrays, not files. Each writes a folder of arrays and reads it back whole.
+
+Arrays of fewer than 64 elements, the header and the attributes cost them nothing, and what they give back is arrays, not the
+file: both in their favour.
+"""
+import os
+import re
+
+TILE = 1 << 20   # bytes of an HDF5 chunk: nc3z's default tile
+LARGE = 4 << 20  # bytes of a Zarr or Blosc2 chunk, which does them good
+
+
+def chunks(shape, itemsize, target):
+    """Whole trailing dimensions, the leading ones halved until a chunk has at most `target` bytes."""
+    shape = list(shape)
+    size = lambda: itemsize * __import__("math").prod(shape)
+    for d in range(len(shape)):
+        while size() > target and shape[d] > 1:
+            shape[d] = (shape[d] + 1) // 2
+    return tuple(max(1, n) for n in shape)
+
+
+def h5(options):
+    """HDF5 through h5py: (write, read)."""
+    def write(arrays, folder):
+        import h5py
+        with h5py.File(folder + "/x.h5", "w", libver="latest") as f:
+            for name, a in arrays.items():
+                f.create_dataset(name, data=a, chunks=chunks(a.shape, a.itemsize, TILE), **options())
+    def read(folder):
+        import h5py
+        import hdf5plugin  # noqa: F401  (registers zstd)
+        with h5py.File(folder + "/x.h5") as f:
+            return {name: f[name][...] for name in f}
+    return write, read
+
+
+def h5_deflate(level):
+    return h5(lambda: dict(shuffle=True, compression="gzip", compression_opts=level))
+
+
+def h5_zstd(level):
+    def options():
+        import hdf5plugin
+        return dict(shuffle=True, **hdf5plugin.Zstd(clevel=level))
+    return h5(options)
+
+
+def blosc2(filters):
+    """Blosc2 NDArrays, zstd 9: (write, read)."""
+    def write(arrays, folder):
+        import blosc2 as b2
+        for name, a in arrays.items():
+            named = {"shuffle": [b2.Filter.SHUFFLE], "bitshuffle": [b2.Filter.BITSHUFFLE],
+                     "bytedelta": [b2.Filter.SHUFFLE, b2.Filter.BYTEDELTA]}[filters]
+            meta = [0] * (len(named) - 1) + [a.itemsize if filters == "bytedelta" else 0]
+            params = b2.CParams(codec=b2.Codec.ZSTD, clevel=9, typesize=a.itemsize, filters=named, filters_meta=meta,
+                                nthreads=1)
+            b2.asarray(a, urlpath=f"{folder}/{name}.b2nd", mode="w", cparams=params,
+                       chunks=chunks(a.shape, a.itemsize, LARGE))
+    def read(folder):
+        import blosc2 as b2
+        b2.set_nthreads(1)
+        return {f[:-5]: b2.open(f"{folder}/{f}", mode="r")[...] for f in os.listdir(folder)}
+    return write, read
+
+
+def zarr(shuffle):
+    """Zarr 3 with Blosc zstd 9: (write, read)."""
+    def write(arrays, folder):
+        import zarr as z
+        group = z.open_group(folder + "/x.zarr", mode="w")
+        for name, a in arrays.items():
+            codec = z.codecs.BloscCodec(cname="zstd", clevel=9, shuffle=shuffle)
+            array = group.create_array(name, shape=a.shape, dtype=a.dtype, compressors=[codec],
+                                       chunks=chunks(a.shape, a.itemsize, LARGE))
+            array[...] = a
+    def read(folder):
+        import zarr as z
+        group = z.open_group(folder + "/x.zarr", mode="r")
+        return {name: group[name][...] for name in group.array_keys()}
+    return write, read
+
+
+def each(extension, encode, decode):
+    """One file an array, from functions of bytes; shapes and types are kept for free. What they refuse goes to zstd 19."""
+    def write(arrays, folder):
+        for name, a in arrays.items():
+            blob = encode(a)
+            tail = extension if blob is not None else ".zst"
+            with open(f"{folder}/{name}{tail}", "wb") as f:
+                f.write(zstd_bytes(a) if blob is None else blob)
+    def read(folder):
+        out = {}
+        for f in os.listdir(folder):
+            with open(f"{folder}/{f}", "rb") as file:
+                blob = file.read()
+            out[os.path.splitext(f)[0]] = decode(blob) if f.endswith(extension) else unzstd_bytes(blob)
+        return out
+    return write, read
+
+
+def zstd_bytes(a):
+    import zstandard
+    return zstandard.ZstdCompressor(level=19).compress(a.tobytes())
+
+
+def unzstd_bytes(blob):
+    import numpy as np
+    import zstandard
+    return np.frombuffer(zstandard.ZstdDecompressor().decompress(blob), "u1")
+
+
+def pcodec(level):
+    def encode(a):
+        from pcodec import ChunkConfig, standalone
+        if a.itemsize == 1:
+            return None
+        return standalone.simple_compress(a.reshape(-1), ChunkConfig(compression_level=level))
+    def decode(blob):
+        from pcodec import standalone
+        return standalone.simple_decompress(blob)
+    return each(".pco", encode, decode)
+
+
+def fpzip():
+    def encode(a):
+        import fpzip as fp
+        if a.dtype.kind != "f":
+            return None
+        best = None
+        # The 4-D call, and the leading dimensions folded: whichever is smaller.
+        while a.ndim > 4:
+            a = a.reshape(-1, *a.shape[2:])
+        shapes = [a.shape] + ([(-1, *a.shape[-2:])] if a.ndim == 4 else [])
+        for shape in shapes:
+            blob = fp.compress(a.reshape(shape), precision=0, order="C")
+            best = blob if best is None or len(blob) < len(best) else best
+        return best
+    def decode(blob):
+        import fpzip as fp
+        return fp.decompress(blob, order="C")
+    return each(".fpz", encode, decode)
+
+
+def xz():
+    import lzma
+    return each(".xz", lambda a: lzma.compress(a.tobytes(), preset=9 | lzma.PRESET_EXTREME), lzma.decompress)
+
+
+def gzip(level):
+    import zlib
+    return each(".z", lambda a: zlib.compress(a.tobytes(), level), zlib.decompress)
+
+
+def zstd_long():
+    def encode(a):
+        import zstandard
+        params = zstandard.ZstdCompressionParameters.from_level(19, window_log=27, enable_ldm=True)
+        return zstandard.ZstdCompressor(compression_params=params).compress(a.tobytes())
+    def decode(blob):
+        import zstandard
+        return zstandard.ZstdDecompressor(max_window_size=1 << 27).decompress(blob)
+    return each(".zst", encode, decode)
+
+
+# Byte compressors: on whole files they run as commands, on variables here.
+BYTES = {"gzip 6": gzip(6), "zstd 19 --long=27": zstd_long(), "xz 9e": xz()}
+
+PEERS = {
+    "fpzip": fpzip(),
+    "pcodec 8": pcodec(8),
+    "hdf5 shuffle+deflate 5": h5_deflate(5),
+    "hdf5 shuffle+zstd 9": h5_zstd(9),
+    "pcodec 12": pcodec(12),
+    "hdf5 shuffle+zstd 19": h5_zstd(19),
+    "blosc2 bytedelta+zstd 9": blosc2("bytedelta"),
+    "blosc2 bitshuffle+zstd 9": blosc2("bitshuffle"),
+    "zarr3 shuffle+zstd 9": zarr("shuffle"),
+}
+
+
+ALL = {**PEERS, **BYTES}
+
+
+def payload_of(folder):
+    """Stored bytes of the arrays alone: without HDF5's structure and Zarr's JSON."""
+    if os.path.exists(folder + "/x.h5"):
+        import h5py
+        with h5py.File(folder + "/x.h5") as f:
+            return sum(f[name].id.get_storage_size() for name in f)
+    return sum(os.path.getsize(os.path.join(d, f))
+               for d, _, files in os.walk(folder) for f in files if f != "zarr.json")
+
+
+def size_of(path):
+    """Bytes of a file or of all files in a folder."""
+    if not os.path.isdir(path):
+        return os.path.getsize(path)
+    return sum(os.path.getsize(os.path.join(d, f)) for d, _, files in os.walk(path) for f in files)
+
+
+def plain(name):
+    """A variable's name as a file's name."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".") or "_"
