@@ -11,14 +11,14 @@ step() {
     if "$@"; then passed=$((passed + 1)); verdict=passed; else failed=$((failed + 1)); verdict=FAILED; fi
     printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
 }
-lint() { cargo clippy --workspace --all-targets --quiet -- -D warnings; }
+lint() { cargo clippy --workspace --all-targets --features nc3z-reader/ndarray --quiet -- -D warnings; }
 docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet; }
 acceptance() { NC3Z=target/release/nc3z .venv/bin/python -m unittest discover -s tests; }
 magic() { scripts/check-magic.sh; }
 
 step "format" cargo fmt --all -- --check
 step "lint" lint
-step "tests, debug" cargo test --workspace --quiet
+step "tests, debug" cargo test --workspace --features nc3z-reader/ndarray --quiet
 step "build, release" cargo build --release --workspace --quiet
 step "numeric codec, release" cargo test --release -p nc3z-format --quiet
 step "documentation" docs
