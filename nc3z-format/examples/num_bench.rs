@@ -69,7 +69,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
     let start = thread_time();
     let mut found =
         choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, None).expect("a plan");
-    let first = thread_time() - start;
+    let first = thread_time().saturating_sub(start);
     if found.scan_dictionary && std::env::var_os("NO_DICT").is_none() {
         let mut builder = DictionaryBuilder::default();
         if tiles.iter().all(|t| builder.add(t, found.mask))
@@ -81,7 +81,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
                     .expect("a plan");
         }
     }
-    let choosing = thread_time() - start;
+    let choosing = thread_time().saturating_sub(start);
     let plan = &found.plans[0];
     if options.verbose {
         println!("    choose {first:?}, with dictionary {choosing:?}");
@@ -189,7 +189,7 @@ fn least<S, T>(times: usize, mut states: Vec<S>, tiles: &[T], mut f: impl FnMut(
         for ((best, state), tile) in best.iter_mut().zip(&mut states).zip(tiles) {
             let start = thread_time();
             f(state, tile);
-            *best = (thread_time() - start).min(*best);
+            *best = thread_time().saturating_sub(start).min(*best);
         }
     }
     best.iter().sum()
