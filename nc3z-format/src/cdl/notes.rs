@@ -11,10 +11,7 @@ pub(crate) fn value(name: &[u8], indices: Indices, outer: &[u64], column: u64, o
     out.push(b'(');
     match indices {
         Indices::C => {
-            for &i in outer {
-                unsigned(i, out);
-                out.push(b',');
-            }
+            outer_c(outer, out);
             unsigned(column, out);
         }
         Indices::Fortran => {
@@ -32,10 +29,7 @@ pub(crate) fn row(name: &[u8], indices: Indices, outer: &[u64], columns: u64, ou
     out.push(b'(');
     match indices {
         Indices::C => {
-            for &i in outer {
-                unsigned(i, out);
-                out.push(b',');
-            }
+            outer_c(outer, out);
             if columns == 1 {
                 out.push(b'0');
             } else {
@@ -55,6 +49,14 @@ pub(crate) fn row(name: &[u8], indices: Indices, outer: &[u64], columns: u64, ou
         }
     }
     out.extend_from_slice(b")\n    ");
+}
+
+/// The outer indices, each with a comma behind it.
+fn outer_c(outer: &[u64], out: &mut Vec<u8>) {
+    for &i in outer {
+        unsigned(i, out);
+        out.push(b',');
+    }
 }
 
 fn outer_fortran(outer: &[u64], out: &mut Vec<u8>) {

@@ -2,7 +2,7 @@
 //! Sizes only, integers where they decide; no clocks.
 
 use super::Shape;
-use super::ctx::{log2_q16, raw_bits, token_cost, tokens_of};
+use super::ctx::{count, log2_q16, raw_bits, token_cost, tokens_of};
 use super::dict::Dictionary;
 use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage, zigzag_all};
 use super::lattice;
@@ -147,14 +147,8 @@ fn estimate<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u64
     }
     tokens.resize(words.len(), 0);
     tokens_of(words, tokens);
-    // Two counters a token: a run of one token need not wait for its own sums.
     let mut counts = [[0u32; 2]; 256];
-    let (pairs, rest) = tokens.as_chunks::<2>();
-    for pair in pairs {
-        counts[usize::from(pair[0])][0] += 1;
-        counts[usize::from(pair[1])][1] += 1;
-    }
-    rest.iter().for_each(|&t| counts[usize::from(t)][0] += 1);
+    count(tokens, &mut counts);
     let histogram: [u32; 256] = counts.map(|[a, b]| a + b);
     let raw: u64 = (0..=255u8).zip(&histogram).map(|(t, &c)| u64::from(c) * u64::from(raw_bits(t))).sum();
     token_cost(&histogram) + (raw << 16)

@@ -15,7 +15,7 @@ pub(super) use decode::decode;
 pub(super) use encode::encode;
 pub(super) use model::cost as token_cost;
 pub(super) use model::log2_q16;
-pub(super) use symbols::tokens_of;
+pub(super) use symbols::{count, tokens_of};
 pub(super) use token::raw_bits;
 
 /// What a decoder accepts.

@@ -86,19 +86,24 @@ pub(super) fn symbols(
     }
 }
 
+/// How often each of the numbers below `N` occurs in `items`; `counts` holds `N` pairs of zeros.
+pub(in crate::num) fn count<T: Copy + Into<usize>, const N: usize>(items: &[T], counts: &mut [[u32; 2]; N]) {
+    // Two counters a number, so that a run of one number need not wait for its own sums.
+    let (pairs, rest) = items.as_chunks::<2>();
+    for pair in pairs {
+        counts[pair[0].into() % N][0] += 1;
+        counts[pair[1].into() % N][1] += 1;
+    }
+    for &item in rest {
+        counts[item.into() % N][0] += 1;
+    }
+}
+
 /// How often each token occurs in each of `contexts` contexts.
 pub(super) fn histograms(symbols: &[u16], contexts: usize) -> Vec<Histogram> {
-    // Two counters a symbol, so that a run of one symbol need not wait for its own sums.
     let mut counts = vec![[0u32; 2]; SYMBOLS];
     let counts: &mut [[u32; 2]; SYMBOLS] = counts.first_chunk_mut().expect("made with this length");
-    let (pairs, rest) = symbols.as_chunks::<2>();
-    for pair in pairs {
-        counts[usize::from(pair[0]) % SYMBOLS][0] += 1;
-        counts[usize::from(pair[1]) % SYMBOLS][1] += 1;
-    }
-    for &s in rest {
-        counts[usize::from(s) % SYMBOLS][0] += 1;
-    }
+    count(symbols, counts);
     let of = |context: usize, token: usize| counts[context << 8 | token].iter().sum();
     (0..contexts).map(|c| std::array::from_fn::<u32, TOKENS, _>(|t| of(c, t))).collect()
 }
