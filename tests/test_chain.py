@@ -12,9 +12,10 @@ import nc3z_ref  # noqa: E402
 
 import numpy as np  # noqa: E402
 
+LZMA = {"check": -1, "filters": [{"dict_size": 65536, "id": 33, "lc": 2, "lp": 2, "pb": 2}], "format": 3, "id": "lzma", "preset": None}
 FILTERS = [[], [{"id": "shuffle"}], [{"id": "bitshuffle"}], [{"id": "bitshuffle", "blocksize": 64}]]
 CODECS = [[], [{"id": "zstd", "level": 3}], [{"id": "zlib", "level": 6}], [{"id": "gzip", "level": 6}],
-          [{"id": "lz4", "acceleration": 1}]]
+          [{"id": "lz4", "acceleration": 1}], [LZMA]]
 CHAINS = [f + c for f in FILTERS for c in CODECS] + [[{"id": "nc3z.num"}]]
 
 
@@ -83,7 +84,7 @@ class Chains(Case):
         from make_test_archive import encode  # noqa: F401  (the producer's codecs are our own; NumCodecs' come below)
         import make_test_archive
         path, _ = self.field(60, 70)
-        for chain in ([{"id": "lz4", "acceleration": 1}], [{"id": "gzip", "level": 5}], [{"id": "zlib", "level": 5}],
+        for chain in ([{"id": "lz4", "acceleration": 1}], [LZMA], [{"id": "gzip", "level": 5}], [{"id": "zlib", "level": 5}],
                       [{"elementsize": 4, "id": "shuffle"}, {"id": "lz4", "acceleration": 3}]):
             with self.subTest(chain=chain):
                 def by_numcodecs(data, steps, kind=None, geometry=None):
@@ -166,7 +167,7 @@ class Chains(Case):
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(words, done.stderr)
             self.assertFalse((self.dir / "no.nc3z").exists())
-        refused('v=[{"id":"blosc"}]', "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, nc3z.num")
+        refused('v=[{"id":"blosc"}]', "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, nc3z.num")
         refused('v=[{"id":"zstd"}]', '{"id":"zstd","level":9}')
         refused('v=zstd', "is no JSON")
         refused('[{"id":"zstd","level":1}]', "VAR=JSON")

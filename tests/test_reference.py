@@ -106,7 +106,8 @@ class ReferenceWrites(Case):
 
     CHAINS = ["--chain", '[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]', "--chain", '[{"id":"zlib","level":6}]']
     OTHERS = ["--chain", '[{"id":"bitshuffle","elementsize":4,"blocksize":0},{"id":"lz4","acceleration":1}]',
-              "--chain", '[{"id":"bitshuffle","elementsize":3,"blocksize":16},{"id":"gzip","level":6}]']
+              "--chain", '[{"id":"bitshuffle","elementsize":3,"blocksize":16},{"id":"gzip","level":6}]',
+              "--chain", '[{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":33,"dict_size":4096,"lc":0,"lp":3,"pb":3}]}]']
     NUM = ["--chain", '[{"id":"nc3z.num"}]']
 
     def test_plain(self):

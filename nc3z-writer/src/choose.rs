@@ -26,6 +26,8 @@ pub(crate) struct ArrayPlan {
     pub(crate) num: Option<EncodePlan>,
     /// Chain (filters only) of tiles that go into containers, where a codec follows.
     pub(crate) packed: u16,
+    /// The chain of the containers that its tiles go into as they are, where that is smaller than each on its own.
+    pub(crate) packer: Option<u16>,
 }
 
 impl ArrayPlan {
@@ -92,22 +94,22 @@ pub(crate) fn choose(
     let filter = if size > 1 { ChainSpec(vec![shuffled]) } else { ChainSpec::default() };
     let packed = table.number(&filter);
     if info.total_bytes() <= PACK_LEN {
-        return Ok(ArrayPlan { chain: 0, num: None, packed });
+        return Ok(ArrayPlan { chain: 0, num: None, packed, ..ArrayPlan::default() });
     }
     let bytes = ChainSpec(vec![codec(preset)]);
     if info.ty == NcType::Char || subject.samples.is_empty() {
-        return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed });
+        return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed, ..ArrayPlan::default() });
     }
     let plan = numeric_plan(subject, preset)?;
     if size == 1 {
         // Flags and packed bytes are as often text-like as numbers.
         let as_bytes = total(TileCoder::Bytes(&bytes), subject, scratch)?;
         if as_bytes <= total(TileCoder::Num(&plan), subject, scratch)? {
-            return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed });
+            return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed, ..ArrayPlan::default() });
         }
     }
     let chain = table.number(&numeric_chain(&plan));
-    Ok(ArrayPlan { chain, num: Some(plan), packed })
+    Ok(ArrayPlan { chain, num: Some(plan), packed, ..ArrayPlan::default() })
 }
 
 /// The plan where the chain was asked for: nothing is tried. Small tiles are encoded by it too, and then packed.
@@ -119,14 +121,14 @@ pub(crate) fn forced(
 ) -> Result<ArrayPlan> {
     if chain.numeric().is_none() {
         let chain = table.number(chain);
-        return Ok(ArrayPlan { chain, num: None, packed: chain });
+        return Ok(ArrayPlan { chain, num: None, packed: chain, ..ArrayPlan::default() });
     }
     let plan = numeric_plan(subject, preset)?;
     let chain = table.number(&numeric_chain(&plan));
-    Ok(ArrayPlan { chain, num: Some(plan), packed: chain })
+    Ok(ArrayPlan { chain, num: Some(plan), packed: chain, ..ArrayPlan::default() })
 }
 
-fn numeric_chain(plan: &EncodePlan) -> ChainSpec {
+pub(crate) fn numeric_chain(plan: &EncodePlan) -> ChainSpec {
     let mut parameters = serde_json::Map::new();
     if plan.dictionary().is_some() {
         parameters.insert("dict".into(), 0.into());
@@ -144,7 +146,7 @@ fn total(coder: TileCoder<'_>, subject: &Subject<'_>, scratch: &mut Scratch) -> 
     Ok(out.len())
 }
 
-fn numeric_plan(subject: &Subject<'_>, preset: Preset) -> Result<EncodePlan> {
+pub(crate) fn numeric_plan(subject: &Subject<'_>, preset: Preset) -> Result<EncodePlan> {
     match subject.info.ty.size() {
         1 => plan_words::<u8>(subject, preset),
         2 => plan_words::<u16>(subject, preset),

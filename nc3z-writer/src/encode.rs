@@ -25,8 +25,8 @@ pub(crate) struct EncodedTile {
 pub(crate) enum Form {
     /// All elements have the same bits: only the index says so. The value's bytes, then zeros.
     Constant { value: [u8; 8], size: u8 },
-    /// A member of a container.
-    Packed { chain: u16, bytes: Vec<u8> },
+    /// A member of a container; of one that this chain packs, or else zstd.
+    Packed { chain: u16, bytes: Vec<u8>, packer: Option<u16> },
     /// A block of its own.
     Block { chain: u16, payload: Vec<u8> },
 }
@@ -47,17 +47,20 @@ pub(crate) fn encode_tile(
         return Ok(encoded(0, Form::Constant { value, size: u8::try_from(size).expect("at most 8") }));
     }
     let decoded_crc = crc32fast::hash(&bytes);
+    if plan.packer.is_some() {
+        return Ok(encoded(decoded_crc, Form::Packed { chain: 0, bytes, packer: plan.packer }));
+    }
     let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
     if let (Some(num), true) = (&plan.num, u64::from(decoded_len) <= PACK_LEN) {
         // A small tile of a larger array: its numbers are known better than the container's codec could guess.
         let mut stored = Vec::new();
         encode_payload(TileCoder::Num(num), &bytes, &shape, scratch, &mut stored)?;
-        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.chain, bytes: stored }));
+        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.chain, bytes: stored, packer: None }));
     }
     if u64::from(decoded_len) <= PACK_LEN {
         let mut stored = Vec::new();
         encode_bytes(&chains[usize::from(plan.packed)], &bytes, scratch, &mut stored)?;
-        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.packed, bytes: stored }));
+        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.packed, bytes: stored, packer: None }));
     }
     let mut payload = Vec::new();
     let mut chain = plan.chain;

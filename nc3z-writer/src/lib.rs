@@ -21,6 +21,7 @@ mod pipeline;
 mod quantize;
 mod recompress;
 mod repair;
+mod together;
 mod wanted;
 mod writer;
 

@@ -22,6 +22,17 @@ pub const DEFAULT_MEMORY: u64 = 256 << 20;
 pub const PACK_LEN: u64 = 8 << 10;
 /// A container is closed once its members' stored bytes reach this.
 pub const CONTAINER_LEN: usize = 64 << 10;
+/// Arrays of at most this many bytes may share a container with others of their kind, their tiles as they are.
+pub const TOGETHER_ARRAY_LEN: u64 = 1 << 20;
+
+/// A container of such arrays is closed once it holds so many bytes: who reads one element decodes all of it.
+pub(crate) const fn together_len(preset: Preset) -> usize {
+    match preset {
+        Preset::Max => 2 << 20,
+        Preset::Fast | Preset::Default => 512 << 10,
+    }
+}
+
 /// The largest tile that may be chosen: 1 GiB.
 pub const MAX_TILE_LEN: u64 = 1 << 30;
 

@@ -5,6 +5,7 @@ use crate::encode::encode_tile;
 use crate::error::{ErrorKind, Result};
 use crate::gather::{RawTile, chunk_samples, gather, scan_pieces};
 use crate::options::{PACK_LEN, RECORD_TILES_LEN, WriterOptions};
+use crate::together;
 use crate::writer::ArchiveWriter;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
@@ -51,12 +52,13 @@ impl Plans {
             };
             by_array.insert(info.id, plan);
         }
+        together::choose(classic, arrays, &mut by_array, &mut table, &mut scratch, options)?;
         Ok(Plans { table, by_array })
     }
 }
 
 /// The chain that was asked for a variable, bound to its type.
-fn wanted_chain(
+pub(crate) fn wanted_chain(
     classic: &ClassicFile,
     info: &ArrayInfo,
     options: &WriterOptions,

@@ -34,7 +34,7 @@ const BATCH_TILES: usize = 256;
 const LISTED: usize = 10_000;
 /// So many tiles may be missing from the file whatever its length; beyond that, one for every eight of its bytes. A head copy of a few
 /// bytes can claim any number.
-const TILES: u64 = 1 << 22;
+const TILES: u64 = 1 << 18;
 
 /// How to repair.
 #[derive(Debug, Clone, Default)]
@@ -313,7 +313,9 @@ fn carry_over(
 fn stored(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Result<EncodedTile> {
     let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
         StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
-        StoredTile::Packed { chain, bytes, decoded_crc } => (0, decoded_crc, Form::Packed { chain, bytes }),
+        StoredTile::Packed { chain, bytes, decoded_crc } => {
+            (0, decoded_crc, Form::Packed { chain, bytes, packer: None })
+        }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
             (decoded_len, decoded_crc, Form::Block { chain, payload: payload.to_vec() })
         }

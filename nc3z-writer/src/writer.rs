@@ -2,13 +2,13 @@
 
 use crate::encode::{EncodedTile, Form};
 use crate::error::{Error, Result};
-use crate::options::{CONTAINER_LEN, Preset};
+use crate::options::{CONTAINER_LEN, Preset, together_len};
 use nc3z_format::archive::{
     ArrayId, BlockHeader, BlockKind, ConstantsBuilder, ContainerBuilder, DigestState, Head, INLINE_MAX,
     IndexEntry, Metadata, PageTreeBuilder, Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry,
     SectionKind, SectionTable, Superblock, Trailer, VariableTable, align8, encode_section,
 };
-use nc3z_format::codec::{ChainSpec, Scratch, encode_bytes};
+use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, encode_bytes};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -31,9 +31,8 @@ pub(crate) struct ArchiveWriter<'a, W> {
     chains: Vec<ChainSpec>,
     head: StoredHead,
     index: BTreeMap<ArrayId, Vec<IndexEntry>>,
-    container: ContainerBuilder,
-    /// Tiles whose bytes are in the open container: array, tile, chain, CRC, stored length.
-    members: Vec<(ArrayId, u64, u16, u32, u32)>,
+    /// The open containers, by what will pack them.
+    open: BTreeMap<Option<u16>, OpenContainer>,
     containers: u64,
     constants: ConstantsBuilder,
     constants_lists: u64,
@@ -41,6 +40,14 @@ pub(crate) struct ArchiveWriter<'a, W> {
     /// Required features.
     required: u32,
     scratch: Scratch,
+}
+
+/// A container that is being filled.
+#[derive(Default)]
+struct OpenContainer {
+    builder: ContainerBuilder,
+    /// Array, tile, chain, CRC and stored length of each member.
+    members: Vec<(ArrayId, u64, u16, u32, u32)>,
 }
 
 /// The head copy as stored, kept for the second copy.
@@ -91,8 +98,7 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
             chains: head.chains.clone(),
             head: StoredHead { bytes, compressed, crc },
             index: BTreeMap::new(),
-            container: ContainerBuilder::default(),
-            members: Vec::new(),
+            open: BTreeMap::new(),
             containers: 0,
             constants: ConstantsBuilder::default(),
             constants_lists: 0,
@@ -133,12 +139,15 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
                     self.flush_constants()?;
                 }
             }
-            Form::Packed { chain, bytes } => {
+            Form::Packed { chain, bytes, packer } => {
                 let len = u32::try_from(bytes.len()).expect("a packed tile is small");
-                self.container.push(array, tile, chain, &bytes);
-                self.members.push((array, tile, chain, decoded_crc, len));
-                if self.container.len() >= CONTAINER_LEN {
-                    self.flush_container()?;
+                let open = self.open.entry(packer).or_default();
+                open.builder.push(array, tile, chain, &bytes);
+                open.members.push((array, tile, chain, decoded_crc, len));
+                let most = if packer.is_some() { together_len(self.preset) } else { CONTAINER_LEN };
+                if open.builder.len() >= most {
+                    let full = std::mem::take(open);
+                    self.write_container(packer, full)?;
                 }
             }
             Form::Block { chain, payload } => {
@@ -173,23 +182,45 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         Ok((offset, BlockHeader::header_crc(&encoded)))
     }
 
-    /// Writes a block of bytes of our own making, compressed where that is smaller.
-    fn bytes_block(&mut self, kind: BlockKind, array: ArrayId, number: u64, decoded: &[u8]) -> Result<u64> {
+    /// Writes a block of bytes of our own making, compressed by zstd or by the chain that is said, where that is smaller.
+    fn bytes_block(
+        &mut self,
+        kind: BlockKind,
+        array: ArrayId,
+        number: u64,
+        packer: Option<u16>,
+        decoded: &[u8],
+    ) -> Result<u64> {
         let level = match self.preset {
             Preset::Fast => 3,
             _ if number < HARD_CONTAINERS => 19,
             Preset::Default => 9,
             Preset::Max => 19,
         };
-        let wanted = nc3z_format::codec::StageSpec::Zstd { level };
-        // The decoder needs no level: any chain that is just zstd serves.
-        let chain =
-            self.chains.iter().position(|c| matches!(c.0[..], [nc3z_format::codec::StageSpec::Zstd { .. }]));
+        let wanted;
+        let (chain, by) = if let Some(n) = packer {
+            (Some(n), &self.chains[usize::from(n)])
+        } else {
+            // The decoder needs no level: any chain that is just zstd serves.
+            let zstd = self.chains.iter().position(|c| matches!(c.0[..], [StageSpec::Zstd { .. }]));
+            wanted = ChainSpec(vec![StageSpec::Zstd { level }]);
+            (zstd.map(|at| u16::try_from(at).expect("chain numbers are 16 bits")), &wanted)
+        };
         let mut payload = Vec::new();
         let mut number_of = 0;
         if let Some(at) = chain {
-            encode_bytes(&ChainSpec(vec![wanted]), decoded, &mut self.scratch, &mut payload)?;
-            number_of = u16::try_from(at).expect("chain numbers are 16 bits");
+            encode_bytes(by, decoded, &mut self.scratch, &mut payload)?;
+            if let [StageSpec::Lzma(lzma)] = by.0[..] {
+                for rival in lzma.rivals() {
+                    let mut other = Vec::new();
+                    let chain = ChainSpec(vec![StageSpec::Lzma(rival)]);
+                    encode_bytes(&chain, decoded, &mut self.scratch, &mut other)?;
+                    if other.len() < payload.len() {
+                        payload = other;
+                    }
+                }
+            }
+            number_of = at;
         }
         if chain.is_none() || payload.len() >= decoded.len() {
             (payload, number_of) = (decoded.to_vec(), 0);
@@ -200,17 +231,15 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         Ok(self.block(&header, &payload)?.0)
     }
 
-    fn flush_container(&mut self) -> Result<()> {
-        if self.members.is_empty() {
+    fn write_container(&mut self, packer: Option<u16>, open: OpenContainer) -> Result<()> {
+        if open.members.is_empty() {
             return Ok(());
         }
-        let (decoded, starts) = std::mem::take(&mut self.container).finish();
-        let offset =
-            self.bytes_block(BlockKind::Container, ArrayId::CONTAINERS, self.containers, &decoded)?;
+        let (decoded, starts) = open.builder.finish();
+        let number = self.containers;
+        let offset = self.bytes_block(BlockKind::Container, ArrayId::CONTAINERS, number, packer, &decoded)?;
         self.containers += 1;
-        for ((array, tile, chain, check, len), start) in
-            std::mem::take(&mut self.members).into_iter().zip(starts)
-        {
+        for ((array, tile, chain, check, len), start) in open.members.into_iter().zip(starts) {
             self.set(array, tile, IndexEntry::Packed { offset, start, len, chain, check });
         }
         Ok(())
@@ -221,7 +250,8 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         if decoded.is_empty() {
             return Ok(());
         }
-        self.bytes_block(BlockKind::Constants, ArrayId::CONSTANTS, self.constants_lists, &decoded)?;
+        let number = self.constants_lists;
+        self.bytes_block(BlockKind::Constants, ArrayId::CONSTANTS, number, None, &decoded)?;
         self.constants_lists += 1;
         Ok(())
     }
@@ -237,7 +267,9 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
 
     /// Writes what is open, index, sections and section table.
     pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
-        self.flush_container()?;
+        for (packer, open) in std::mem::take(&mut self.open) {
+            self.write_container(packer, open)?;
+        }
         self.flush_constants()?;
         self.out.align()?;
         let blocks_end = self.out.offset;

@@ -11,6 +11,7 @@ import argparse
 import gzip
 import hashlib
 import json
+import lzma
 import struct
 import sys
 import zlib
@@ -73,6 +74,8 @@ def encode(data, chain, kind=None, geometry=None):
             data = gzip.compress(data, step["level"], mtime=0)
         elif step["id"] == "lz4":
             data = lz4(data)
+        elif step["id"] == "lzma":
+            data = lzma.compress(data, lzma.FORMAT_RAW, filters=step["filters"])
         elif step["id"] == "bitshuffle":
             data = bitshuffle(data, step["elementsize"], step["blocksize"])
         elif step == {"id": "nc3z.num"} and kind:

@@ -15,6 +15,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 the archive is corrupt.
 import argparse
 import hashlib
 import json
+import lzma
 import mmap
 import os
 import struct
@@ -129,6 +130,34 @@ def frame_size(data, what):
         return zstandard.get_frame_parameters(data).content_size
     except zstandard.ZstdError as error:
         raise Corrupt(f"{what}: {error}") from error
+
+
+def lzma_filters(step):
+    """The filters of an lzma object for Python's module; None where it has other keys than the one form that is known."""
+    try:
+        (one,) = step["filters"]
+        numbers = [one[key] for key in ("dict_size", "lc", "lp", "pb")]
+        if any(type(n) is not int or n < 0 for n in numbers):
+            return None
+        dict_size, lc, lp, pb = numbers
+    except (KeyError, TypeError, ValueError):
+        return None
+    known = {"dict_size": dict_size, "id": 33, "lc": lc, "lp": lp, "pb": pb}
+    whole = {"check": -1, "filters": [known], "format": 3, "id": "lzma", "preset": None}
+    right = step == whole and 4096 <= dict_size <= 64 << 20 and lc + lp <= 4 and pb <= 4
+    return [known] if right else None
+
+
+def unlzma(data, filters, length, what):
+    # The dictionary need not be larger than the data, nor be the one that the encoder had.
+    reach = [dict(filters[0], dict_size=max(length, 4096))]
+    stream = lzma.LZMADecompressor(format=lzma.FORMAT_RAW, filters=reach)
+    try:
+        out = stream.decompress(data, length + 1)
+    except lzma.LZMAError as error:
+        raise Corrupt(f"{what}: {error}") from error
+    need(stream.eof and not stream.unused_data, f"{what}: a cut LZMA2 stream, or bytes after it")
+    return out
 
 
 def unzlib(data, length, what, window=zlib.MAX_WBITS):
@@ -800,6 +829,11 @@ class Archive:
             elif name == "gzip":
                 self.known(step, "level", 0, 9, what)
                 data = unzlib(data, length, what, zlib.MAX_WBITS | 16)
+            elif name == "lzma":
+                filters = lzma_filters(step)
+                if filters is None:
+                    raise Refused(f"{what}: unknown codec {json.dumps(step)}")
+                data = unlzma(data, filters, length, what)
             elif name == "nc3z.num":
                 need(len(steps) == 1, f"{what}: nc3z.num is not alone in its chain")
                 data = self.decode_num(data, step, length, variable, tile)

@@ -1,6 +1,7 @@
 //! Chains as they are stored: JSON, with NumCodecs' ids and keys.
 
 use super::bitshuffle;
+use super::lzma::Lzma;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use serde_json::{Map, Value};
@@ -41,6 +42,8 @@ pub enum StageSpec {
         /// The writer's level; decoders need it not.
         level: u32,
     },
+    /// One raw LZMA2 stream.
+    Lzma(Lzma),
     /// The numeric codec, with its parameters.
     Num(Map<String, Value>),
     /// One that this build does not know, or knows with other keys; kept as it is.
@@ -57,6 +60,7 @@ impl StageSpec {
             StageSpec::Zstd { .. } => "zstd",
             StageSpec::Zlib { .. } => "zlib",
             StageSpec::Gzip { .. } => "gzip",
+            StageSpec::Lzma(_) => "lzma",
             StageSpec::Num(_) => NUM_ID,
             StageSpec::Other(map) => map.get("id").and_then(Value::as_str).unwrap_or("without id"),
         }
@@ -65,6 +69,7 @@ impl StageSpec {
     fn to_value(&self) -> Value {
         let mut map = match self {
             StageSpec::Num(map) | StageSpec::Other(map) => map.clone(),
+            StageSpec::Lzma(lzma) => lzma.to_map(),
             _ => Map::new(),
         };
         match self {
@@ -78,7 +83,7 @@ impl StageSpec {
                 map.insert("blocksize".into(), (*blocksize).into());
                 map.insert("elementsize".into(), (*elementsize).into())
             }
-            StageSpec::Num(_) | StageSpec::Other(_) => None,
+            StageSpec::Num(_) | StageSpec::Lzma(_) | StageSpec::Other(_) => None,
         };
         if !matches!(self, StageSpec::Other(_)) {
             map.insert("id".into(), self.id().into());
@@ -122,6 +127,7 @@ impl StageSpec {
                 let zlib = id == "zlib";
                 level.map(|level| if zlib { StageSpec::Zlib { level } } else { StageSpec::Gzip { level } })
             }
+            "lzma" => Lzma::from_map(map).map(StageSpec::Lzma),
             NUM_ID => {
                 let mut map = map.clone();
                 map.remove("id");
@@ -251,6 +257,7 @@ mod tests {
             r#"{"id":"zlib","level":-1}"#,
             r#"{"id":"gzip","level":10}"#,
             r#"{"id":"lz4"}"#,
+            r#"{"check":-1,"filters":null,"format":1,"id":"lzma","preset":6}"#,
             r#"{"acceleration":4294967296,"id":"lz4"}"#,
             r#"{"elementsize":4,"id":"bitshuffle"}"#,
             r#"{"blocksize":12,"elementsize":4,"id":"bitshuffle"}"#,

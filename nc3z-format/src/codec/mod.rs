@@ -6,6 +6,7 @@
 mod bitshuffle;
 mod chain;
 mod lz4;
+mod lzma;
 mod registry;
 mod shuffle;
 mod tile;
@@ -14,6 +15,7 @@ mod zlib;
 mod zstd;
 
 pub use chain::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
+pub use lzma::{Lzma, lzma_shares};
 pub use registry::{ByteStage, decode_bytes, encode_bytes};
 pub use shuffle::{shuffle, unshuffle};
 pub use tile::{TileCoder, TileShape, decode_tile, dictionary_number, encode_tile, words_of};

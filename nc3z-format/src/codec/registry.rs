@@ -38,6 +38,7 @@ fn stage(spec: &StageSpec) -> Result<Box<dyn ByteStage>> {
         StageSpec::Zlib { level } => Box::new(zlib::Deflate::zlib(*level)),
         StageSpec::Gzip { level } => Box::new(zlib::Deflate::gzip(*level)),
         StageSpec::Lz4 { .. } => Box::new(lz4::Lz4),
+        StageSpec::Lzma(lzma) => Box::new(*lzma),
         StageSpec::Bitshuffle { elementsize, blocksize } => {
             Box::new(bitshuffle::Bitshuffle { elementsize: *elementsize, blocksize: *blocksize })
         }
@@ -126,6 +127,7 @@ pub fn decode_bytes(chain: &ChainSpec, payload: &[u8], scratch: &mut Scratch, ou
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::lzma::Lzma;
     use proptest::prelude::*;
 
     fn chains() -> Vec<ChainSpec> {
@@ -135,6 +137,7 @@ mod tests {
             StageSpec::Zlib { level: 6 },
             StageSpec::Gzip { level: 6 },
             StageSpec::Lz4 { acceleration: 1 },
+            StageSpec::Lzma(Lzma::for_elements(4, Lzma::LEAST_DICT)),
         ];
         for codec in codecs {
             all.push(ChainSpec(vec![codec.clone()]));
@@ -249,7 +252,8 @@ mod tests {
         let bytes: Vec<u8> = (0..400_u32).flat_map(|i| (i * i / 7).to_be_bytes()).collect();
         let mut scratch = Scratch::default();
         let mut out = vec![0; bytes.len()];
-        for codec in [StageSpec::Lz4 { acceleration: 1 }, StageSpec::Gzip { level: 6 }] {
+        let lzma = StageSpec::Lzma(Lzma::for_elements(1, 1 << 16));
+        for codec in [StageSpec::Lz4 { acceleration: 1 }, StageSpec::Gzip { level: 6 }, lzma] {
             let bits = StageSpec::Bitshuffle { elementsize: 4, blocksize: 0 };
             let chain = ChainSpec(vec![bits, codec]);
             let mut payload = Vec::new();

@@ -8,13 +8,17 @@ use serde_json::Value;
 use std::fmt;
 
 /// What there is, for messages: the id, and an object as it should be.
-const KNOWN: [(&str, &str); 7] = [
+const KNOWN: [(&str, &str); 8] = [
     ("shuffle", r#"{"id":"shuffle","elementsize":4}"#),
     ("bitshuffle", r#"{"id":"bitshuffle","elementsize":4,"blocksize":0}"#),
     ("zstd", r#"{"id":"zstd","level":9}"#),
     ("zlib", r#"{"id":"zlib","level":6}"#),
     ("gzip", r#"{"id":"gzip","level":6}"#),
     ("lz4", r#"{"id":"lz4","acceleration":1}"#),
+    (
+        "lzma",
+        r#"{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":33,"dict_size":1048576,"lc":2,"lp":2,"pb":2}]}"#,
+    ),
     ("nc3z.num", r#"{"id":"nc3z.num"}"#),
 ];
 
@@ -134,7 +138,7 @@ mod tests {
         for (text, words) in [
             ("zstd", "is no JSON"),
             (r#"{"id":"zstd","level":9}"#, "a chain is an array"),
-            (r#"[{"id":"blosc"}]"#, "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, nc3z.num"),
+            (r#"[{"id":"blosc"}]"#, "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, nc3z.num"),
             (r#"[{"level":3}]"#, "no filter or codec"),
             (r#"[{"id":"zstd"}]"#, r#"an example is [{"id":"zstd","level":9}]"#),
             (r#"[{"id":"zlib","level":10}]"#, "out of range"),

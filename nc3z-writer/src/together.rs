@@ -1,0 +1,206 @@
+//! Arrays that are smaller in one text than each on its own.
+//!
+//! Stations, meshes and bookkeeping come as many short variables whose values recur, in themselves and from one to the next.
+//! The numeric chains code variable by variable and see none of that; an LZ codec over all of them does. It decodes at a tenth
+//! of their speed, so it is kept to arrays and containers of a size that does not matter.
+
+use crate::choose::{ArrayPlan, ChainTable, Subject, numeric_chain, numeric_plan};
+use crate::encode::{Form, encode_tile};
+use crate::error::Result;
+use crate::gather::{RawTile, gather, scan_pieces};
+use crate::options::{PACK_LEN, Preset, TOGETHER_ARRAY_LEN, WriterOptions, together_len};
+use crate::pipeline::{fill_values, wanted_chain};
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN};
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::codec::{ChainSpec, Lzma, Scratch, StageSpec, encode_bytes, lzma_shares};
+use nc3z_reader::ClassicFile;
+use std::collections::BTreeMap;
+
+/// Sources whose arrays are tried: so many bytes of arrays in all.
+const SOURCE_LEN: u64 = 4 << 20;
+/// More arrays than this are not tried: each costs some work, however short.
+const MOST_ARRAYS: usize = 2048;
+/// Arrays are tried in order until so many bytes of them were packed for comparison.
+const fn trial_len(preset: Preset) -> u64 {
+    match preset {
+        Preset::Max => SOURCE_LEN,
+        Preset::Fast | Preset::Default => 1 << 20,
+    }
+}
+/// What a flush of the stream costs, which shares contain and the container will not; less what its directory needs.
+const FLUSH_LEN: u64 = 6;
+/// Kinds of elements with less than this are packed with the kind that has most.
+const LEAST_POOL: u64 = 4 << 10;
+
+/// An array that may go with others.
+struct Member<'a> {
+    info: &'a ArrayInfo,
+    /// Its tiles that are not constant, one after another.
+    bytes: Vec<u8>,
+    /// What they take by the array's own plan.
+    alone: u64,
+}
+
+/// Looks for arrays that are smaller together, and gives those plans that say so. Short arrays whose numbers a numeric chain
+/// describes better than a container's codec get that.
+pub(crate) fn choose(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+    plans: &mut BTreeMap<ArrayId, ArrayPlan>,
+    table: &mut ChainTable,
+    scratch: &mut Scratch,
+    options: &WriterOptions,
+) -> Result<()> {
+    let total = arrays.iter().fold(0u64, |sum, a| sum.saturating_add(a.total_bytes()));
+    if options.preset == Preset::Fast || total > SOURCE_LEN || plans.len() > MOST_ARRAYS {
+        return Ok(());
+    }
+    let mut tiles: BTreeMap<ArrayId, Vec<RawTile>> = BTreeMap::new();
+    gather(classic, arrays, options.memory, &mut |raw| {
+        tiles.entry(raw.array).or_default().push(raw);
+        Ok(())
+    })?;
+    let mut members = Vec::new();
+    for (id, tiles) in tiles {
+        let info = arrays.get(id).expect("tiles come from known arrays");
+        let plan = plans.get_mut(&id).expect("every array with tiles has a plan");
+        // One tile: who asked for small blocks gets them.
+        if tiles.len() != 1 || info.total_bytes() > TOGETHER_ARRAY_LEN || wanted_chain(classic, info, options)?.is_some() {
+            continue;
+        }
+        if info.total_bytes() <= PACK_LEN && info.ty != NcType::Char {
+            as_numbers(classic, info, &tiles[0], plan, options, table, scratch)?;
+        }
+        let mut member = Member { info, bytes: Vec::new(), alone: 0 };
+        if let Some(dictionary) = plan.dictionary() {
+            member.alone = (dictionary.encode_definition(info.ty)?.len() + BLOCK_HEADER_LEN) as u64;
+        }
+        for raw in tiles {
+            let bytes = raw.bytes.clone();
+            let stored = match encode_tile(raw, info, plan, table.chains(), scratch)?.form {
+                Form::Constant { .. } => continue,
+                Form::Packed { bytes, .. } if plan.num.is_some() => bytes.len(),
+                Form::Packed { bytes, .. } => packed_len(&bytes, scratch)?,
+                Form::Block { payload, .. } => payload.len() + BLOCK_HEADER_LEN,
+            };
+            member.alone += stored as u64;
+            member.bytes.extend(bytes);
+        }
+        if !member.bytes.is_empty() && may_win(&member, scratch)? {
+            members.push(member);
+        }
+    }
+    for pool in pools(members, trial_len(options.preset)) {
+        let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
+        let dict = u32::try_from(together_len(options.preset)).expect("a MiB or two") * 2;
+        let lzma = Lzma::for_elements(size, dict);
+        let chosen = smaller_together(pool, lzma)?;
+        if chosen.is_empty() {
+            continue;
+        }
+        let chain = table.number(&ChainSpec(vec![StageSpec::Lzma(lzma)]));
+        for id in chosen {
+            plans.insert(id, ArrayPlan { packer: Some(chain), ..ArrayPlan::default() });
+        }
+    }
+    Ok(())
+}
+
+/// Gives a short array the numeric chain where that is smaller than what the codec of containers makes of it.
+fn as_numbers(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    raw: &RawTile,
+    plan: &mut ArrayPlan,
+    options: &WriterOptions,
+    table: &mut ChainTable,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(classic, info, sink);
+    let subject =
+        Subject { info, samples: vec![raw.bytes.clone()], fills: fill_values(classic, info), scan: &scan };
+    let num = numeric_plan(&subject, options.preset)?;
+    if num.dictionary().is_some() {
+        return Ok(());
+    }
+    let other = ArrayPlan { chain: table.number(&numeric_chain(&num)), num: Some(num), ..plan.clone() };
+    let len = |plan: &ArrayPlan, table: &ChainTable, scratch: &mut Scratch| -> Result<Option<Vec<u8>>> {
+        let raw = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
+        Ok(match encode_tile(raw, info, plan, table.chains(), scratch)?.form {
+            Form::Packed { bytes, .. } => Some(bytes),
+            Form::Constant { .. } | Form::Block { .. } => None,
+        })
+    };
+    let (Some(numbers), Some(bytes)) = (len(&other, table, scratch)?, len(plan, table, scratch)?) else {
+        return Ok(());
+    };
+    if numbers.len() < packed_len(&bytes, scratch)? {
+        *plan = other;
+    }
+    Ok(())
+}
+
+/// What a container's codec makes of a member, about.
+fn packed_len(bytes: &[u8], scratch: &mut Scratch) -> Result<usize> {
+    /// What a frame has besides its content.
+    const FRAME: usize = 12;
+    let mut out = Vec::new();
+    encode_bytes(&ChainSpec(vec![StageSpec::Zstd { level: 19 }]), bytes, scratch, &mut out)?;
+    Ok(out.len().saturating_sub(FRAME).clamp(1, bytes.len()))
+}
+
+/// A quick look: where zstd is far behind the array's plan, LZMA does not catch up.
+fn may_win(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
+    let mut out = Vec::new();
+    encode_bytes(&ChainSpec(vec![StageSpec::Zstd { level: 3 }]), &member.bytes, scratch, &mut out)?;
+    Ok((out.len() as u64) < member.alone * 7 / 4 + 64)
+}
+
+/// Members by the size of their elements, as far as `most` bytes go.
+fn pools(members: Vec<Member<'_>>, most: u64) -> Vec<Vec<Member<'_>>> {
+    let mut by_size: BTreeMap<usize, Vec<Member<'_>>> = BTreeMap::new();
+    let mut left = most;
+    for member in members {
+        let len = member.bytes.len() as u64;
+        if len <= left {
+            left -= len;
+            by_size.entry(member.info.ty.size()).or_default().push(member);
+        }
+    }
+    let len = |pool: &[Member<'_>]| pool.iter().map(|m| m.bytes.len() as u64).sum::<u64>();
+    let (small, mut large): (Vec<_>, Vec<_>) = by_size.into_values().partition(|p| len(p) < LEAST_POOL);
+    large.sort_by_key(|pool| std::cmp::Reverse(len(pool)));
+    match large.first_mut() {
+        Some(largest) => largest.extend(small.into_iter().flatten()),
+        None => large.push(small.into_iter().flatten().collect()),
+    }
+    large
+}
+
+/// Who adds more to a stream of all than so many percent of what it takes alone leaves, in rounds. Noise, which gains a header at most,
+/// stays alone.
+const LEAVES_ABOVE: [u64; 2] = [150, 97];
+
+/// Those members that are best packed together; nothing where they do not save a container's worth.
+fn smaller_together(mut pool: Vec<Member<'_>>, lzma: Lzma) -> Result<Vec<ArrayId>> {
+    let (mut best, mut best_saved) = (Vec::new(), BLOCK_HEADER_LEN as u64 + 32);
+    // Who leaves takes with it what others referred to, so each round is measured, and the best of them serves.
+    for percent in LEAVES_ABOVE.into_iter().map(Some).chain([None]) {
+        let shares = lzma_shares(lzma, pool.iter().map(|m| &m.bytes[..]))?;
+        let own: Vec<u64> = shares.into_iter().map(|share| share.saturating_sub(FLUSH_LEN)).collect();
+        let alone: u64 = pool.iter().map(|m| m.alone).sum();
+        let saved = alone.saturating_sub(own.iter().sum());
+        if saved > best_saved {
+            (best, best_saved) = (pool.iter().map(|m| m.info.id).collect(), saved);
+        }
+        let Some(percent) = percent else { break };
+        let before = pool.len();
+        let mut shares = own.iter();
+        pool.retain(|m| shares.next().expect("one for each member") * 100 < m.alone * percent);
+        if pool.is_empty() || (pool.len() == before && percent < 100) {
+            break;
+        }
+    }
+    Ok(best)
+}
