@@ -186,6 +186,10 @@ pub(crate) fn write_to<W: Write>(
         gap_tile_len: partition.gap,
     };
     let mut writer = ArchiveWriter::start(out, path, &head, classic.source().len(), options.preset)?;
+    writer.require(options.required);
+    if lossy.is_some() {
+        writer.require(REQUIRED_LOSSY);
+    }
     write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
     let metadata = Metadata {
         writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -193,9 +197,6 @@ pub(crate) fn write_to<W: Write>(
         extra: options.extra.clone().into_iter().chain(lossy.map(LossRecord::entry)).collect(),
         ..Metadata::default()
     };
-    if lossy.is_some() {
-        writer.require(REQUIRED_LOSSY);
-    }
     writer.finish(&metadata)
 }
 

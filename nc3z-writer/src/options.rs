@@ -60,6 +60,8 @@ pub struct WriterOptions {
     pub(crate) layouts: LayoutOptions,
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) extra: BTreeMap<String, Value>,
+    /// Required features that the content has from where it came.
+    pub(crate) required: u32,
     pub(crate) chains: Wanted<WantedChain>,
     pub(crate) quantize: Wanted<Quantize>,
 }
@@ -75,6 +77,7 @@ impl Default for WriterOptions {
             force: false,
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
+            required: 0,
             chains: Wanted::default(),
             quantize: Wanted::default(),
         }
@@ -157,6 +160,12 @@ impl WriterOptions {
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) fn with_extra(mut self, extra: BTreeMap<String, Value>) -> Self {
         self.extra = extra;
+        self
+    }
+
+    /// Required features that the content has from where it came.
+    pub(crate) fn with_required(mut self, features: u32) -> Self {
+        self.required = features;
         self
     }
 

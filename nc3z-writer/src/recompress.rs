@@ -88,7 +88,7 @@ pub fn recompress_file(
         let what = "an archive that holds lost tiles; its original cannot be rebuilt";
         return Err(FormatError::unsupported("trailer", archive.trailer_offset(), what).into());
     }
-    let options = options.clone().with_extra(extra(&archive, &source, monitor)?);
+    let options = options.clone().with_extra(extra(&archive, &source, monitor)?).with_required(required);
     // Through links: it is the file that is replaced, not a link to it.
     let resolved = input.canonicalize().map_err(|e| read("find", e))?;
     let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
@@ -96,8 +96,7 @@ pub fn recompress_file(
     let classic = ClassicFile::from_source(original, &Limits::default())?;
     let partition = Partition::new(classic.header(), classic.layout(), &options)?;
     let warnings = partition.warnings.clone();
-    let mut unsealed = write_unsealed(&classic, partition, &target, &options, None, monitor)?;
-    unsealed.trailer.required |= required;
+    let unsealed = write_unsealed(&classic, partition, &target, &options, None, monitor)?;
     let sha256 = prove(&classic, &target, &unsealed, input, monitor)?;
     archive.check_recorded(&sha256)?;
     check_unchanged(source.file(), &before, input)?;

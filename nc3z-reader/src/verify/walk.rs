@@ -1,7 +1,7 @@
 //! The walk over the file: superblock, head copy, then generation by generation blocks, sections, section table, trailer; and
 //! the bytes between them, which are zero.
 
-use super::blocks;
+use super::blocks::{self, Expected};
 use super::report::{Findings, Report, Structure};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -9,7 +9,7 @@ use crate::open::{OpenOptions, Tail, read_sections};
 use crate::parity::{ParityReport, check_region, locate_section};
 use crate::salvage::Anchors;
 use crate::source::{ByteSource, SharedSource};
-use nc3z_format::archive::forever::HEAD_OFFSET;
+use nc3z_format::archive::forever::{HEAD_OFFSET, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     PAGE_LEN, Page, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, TRAILER_LEN, Trailer,
     align8,
@@ -35,7 +35,7 @@ enum Kind {
         crc: u32,
     },
     Blocks {
-        generation: Option<u32>,
+        expected: Option<Expected>,
     },
     Section(SectionEntry),
 }
@@ -142,7 +142,7 @@ impl<'a> Walk<'a> {
             // Of a cut archive the last block may reach to the very end.
             let end = self.source.len();
             let begin = if begin < end { begin } else { HEAD_OFFSET.min(end) };
-            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { generation: None } });
+            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { expected: None } });
         }
         while let Some((at, trailer)) = next {
             if u64::from(self.report.generations) >= self.options.limits.generations {
@@ -161,8 +161,9 @@ impl<'a> Walk<'a> {
         // Of a file that lost its beginning, what is left.
         let begin = trailer.blocks_begin.max(align8(self.anchors.missing)).min(trailer.blocks_end);
         let blocks = begin..trailer.blocks_end;
-        self.regions
-            .push(Region { bytes: blocks, kind: Kind::Blocks { generation: Some(trailer.generation) } });
+        let lossy = trailer.required & REQUIRED_LOSSY != 0;
+        let expected = Some(Expected { generation: trailer.generation, lossy });
+        self.regions.push(Region { bytes: blocks, kind: Kind::Blocks { expected } });
         let table = trailer.sections_offset..trailer.sections_offset + u64::from(trailer.sections_len);
         let tail = Tail::lenient(&*self.source);
         match read_sections(&tail, trailer, at, &self.options.limits) {
@@ -217,7 +218,7 @@ impl<'a> Walk<'a> {
                     .head
                     .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
                 if begin < at {
-                    self.regions.push(Region { bytes: begin..at, kind: Kind::Blocks { generation: None } });
+                    self.regions.push(Region { bytes: begin..at, kind: Kind::Blocks { expected: None } });
                 }
                 None
             }
@@ -245,8 +246,8 @@ impl<'a> Walk<'a> {
         match &region.kind {
             Kind::Done => {}
             Kind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
-            Kind::Blocks { generation } => {
-                let walked = blocks::walk(&self.source, self.anchors.salt, bytes, *generation, self.monitor)?;
+            Kind::Blocks { expected } => {
+                let walked = blocks::walk(&self.source, self.anchors.salt, bytes, *expected, self.monitor)?;
                 self.report.blocks += walked.blocks;
                 walked.findings.into_iter().for_each(|raw| self.findings.add(raw));
                 return Ok(());

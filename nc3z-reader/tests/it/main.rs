@@ -15,6 +15,7 @@ mod faulty;
 mod generations;
 mod hostile;
 mod hostile_salvage;
+mod lossy;
 mod repair;
 mod replay;
 mod support;
