@@ -25,6 +25,29 @@ pub const CONTAINER_LEN: usize = 64 << 10;
 /// The largest tile that may be chosen: 1 GiB.
 pub const MAX_TILE_LEN: u64 = 1 << 30;
 
+/// What parity an archive gets that is made of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParityChoice {
+    /// Of the share that the other had; none where it had none.
+    #[default]
+    Keep,
+    /// None.
+    Without,
+    /// Of this share.
+    Share(Share),
+}
+
+impl ParityChoice {
+    /// The share for an archive made of one that had `before`.
+    pub fn share(self, before: Option<Share>) -> Option<Share> {
+        match self {
+            ParityChoice::Keep => before,
+            ParityChoice::Without => None,
+            ParityChoice::Share(share) => Some(share),
+        }
+    }
+}
+
 /// How size is traded against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preset {
