@@ -18,5 +18,6 @@ mod hostile_salvage;
 mod lossy;
 mod repair;
 mod replay;
+mod source_faults;
 mod support;
 mod verify;
