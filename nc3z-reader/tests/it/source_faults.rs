@@ -80,7 +80,7 @@ fn a_fault_at_any_read_is_an_error_and_never_other_values() {
         let sound = Failing::new(&bytes, u64::MAX, Fault::Once);
         assert!(restored(Arc::clone(&sound)).unwrap() == original);
         let reads = sound.reads.load(Ordering::Relaxed);
-        assert!(reads > 5, "{reads}");
+        assert!(reads > 1, "{reads}");
         for from in 1..=reads {
             for fault in [Fault::Once, Fault::On, Fault::Changed, Fault::Cut] {
                 match restored(Failing::new(&bytes, from, fault)) {
@@ -114,7 +114,10 @@ fn checks_end_and_do_not_call_what_they_could_not_read_sound() {
                 let report = quick(&shared, &OpenOptions::default(), &());
                 let said = report.as_ref().map_or(true, |r| !r.is_sound());
                 // The last reads are of what was read before: the index, the head.
-                assert!(said || from + 8 > reads || fault != Fault::On, "{fault:?} at read {from} of {reads}: {report:?}");
+                assert!(
+                    said || from + 8 > reads || fault != Fault::On,
+                    "{fault:?} at read {from} of {reads}: {report:?}"
+                );
             }
         }
     }
