@@ -100,6 +100,16 @@ def need_program(test, name):
     return path
 
 
+def kills(usual):
+    """How often a command is killed at a random moment: NC3Z_KILLS, or the number usual for it."""
+    return int(os.environ.get("NC3Z_KILLS", usual))
+
+
+def tell_kills(command, killed, runs, more=""):
+    """Says how many of the runs were killed before they had ended."""
+    print(f"\n{command}: killed {killed} of {runs}{more}", file=sys.stderr, flush=True)
+
+
 class Case(unittest.TestCase):
     """A test with a directory of its own."""
 

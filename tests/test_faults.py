@@ -12,9 +12,9 @@ import time
 import unittest
 from pathlib import Path
 
-from common import NC3Z, Case, finish, interrupt, mostly_zero, nc3z, sha256, start, synthetic, tmpfs, wait_for
+from common import NC3Z, Case, finish, interrupt, kills, mostly_zero, nc3z, sha256, start, synthetic, tell_kills, tmpfs, wait_for
 
-KILLS = 30
+KILLS = kills(30)
 INTERRUPTS = 10
 SEED = 20_240_501
 
@@ -56,7 +56,10 @@ class Killed(Case):
                     self.assertNotEqual(code, 0)
                 for name in self.names():
                     self.assertTrue(name == "big.nc" or (name.startswith(".") and name.endswith(".nc3z-tmp")), name)
+                    if name != "big.nc":
+                        (self.dir / name).unlink()
         self.assertGreater(killed, KILLS // 3, "the test killed too late")
+        tell_kills("archive", killed, KILLS)
         # Whatever a killed run leaves is in nobody's way.
         self.ok(nc3z("archive", source))
         self.ok(nc3z("verify", archive, "--against", source))
@@ -68,15 +71,22 @@ class Killed(Case):
         self.ok(nc3z("restore", BIG_ARCHIVE, "-o", back))
         seconds = time.monotonic() - begin
         back.unlink()
-        for trial in range(10):
+        killed, runs = 0, kills(10)
+        for trial in range(runs):
             process = start("restore", BIG_ARCHIVE, "-o", back)
             time.sleep(pick.uniform(0, 1.1) * seconds)
             process.kill()
-            finish(process)
+            killed += finish(process)[0] == -signal.SIGKILL
             with self.subTest(trial=trial):
+                for name in self.names():
+                    self.assertTrue(name == "back.nc" or (name.startswith(".") and name.endswith(".nc3z-tmp")), name)
+                    if name != "back.nc":
+                        (self.dir / name).unlink()
                 if back.exists():
                     self.assertEqual(sha256(back), BIG_SHA)
                     back.unlink()
+        self.assertGreater(killed, runs // 4, "the test killed too late")
+        tell_kills("restore", killed, runs)
 
 
 class Interrupted(Case):

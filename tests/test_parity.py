@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, finish, nc3z, start, synthetic
+from common import CLASSIC, ROOT, Case, finish, kills, nc3z, start, synthetic, tell_kills
 
 REFERENCE = ROOT / "spec" / "reference"
 GOLDEN = sorted((ROOT / "testdata" / "archives").glob("*/*.parity.nc3z"))
@@ -155,7 +155,7 @@ class Program(Case):
 class Killed(Case):
     """SIGKILL at random moments: an archive is never worse than it was."""
 
-    KILLS = 40
+    KILLS = kills(40)
 
     def runs(self, *args):
         begin = time.monotonic()
@@ -200,7 +200,7 @@ class Killed(Case):
                 self.ok(nc3z("repair", "--in-place", archive))
                 self.assertTrue(archive.read_bytes() == data)
         self.assertGreater(killed, self.KILLS // 4, "the test killed too late")
-        print(f"\nkilled {killed} of {self.KILLS}, {partly} with part of the shards written", file=sys.stderr)
+        tell_kills("repair --in-place", killed, self.KILLS, f", {partly} with part of the shards written")
 
     def test_kills_while_adding(self):
         pick = random.Random(SEED)
@@ -211,7 +211,7 @@ class Killed(Case):
         seconds = self.runs("parity", "add", archive)
         goal = archive.read_bytes()
         killed = 0
-        for trial in range(self.KILLS // 2):
+        for trial in range(kills(20)):
             archive.write_bytes(plain)
             killed += self.kill(seconds, pick, "parity", "add", archive)
             now = archive.read_bytes()
@@ -222,7 +222,8 @@ class Killed(Case):
                     self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "r.nc"))
                     self.ok(nc3z("parity", "add", archive))
                     self.assertTrue(archive.read_bytes() == goal)
-        self.assertGreater(killed, self.KILLS // 8, "the test killed too late")
+        self.assertGreater(killed, kills(20) // 4, "the test killed too late")
+        tell_kills("parity add", killed, kills(20))
 
 
 class Trials(Case):

@@ -4,13 +4,14 @@ import json
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, finish, good_files, interrupt, nc3z, sha256, start, synthetic, wait_for
+from common import CLASSIC, ROOT, Case, finish, good_files, interrupt, kills, nc3z, sha256, start, synthetic, tell_kills, wait_for
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
 import nc3z_ref  # noqa: E402
@@ -64,6 +65,92 @@ class Exact(Case):
                     self.assertEqual(json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"], content)
                     self.ok(nc3z("verify", "--deep", archive, "--against", CLASSIC / name))
         self.fails(nc3z("recompress", "--chunk", "nosuch=3", archive), 1, "nosuch")
+
+    def test_lossy_archives_stay_lossy(self):
+        """The rounded file is what must come back; that it is one, and what was done to it, is kept by every step."""
+        archive, back = self.dir / "a.nc3z", self.dir / "back"
+        for name, rules in (("numeric.nc", ("tenths=bitround:9", "noise=granularbr:3")), ("coads_climatology.cdf", ("SST=bitgroom:4",))):
+            with self.subTest(name):
+                flags = [f for rule in rules for f in ("--quantize", rule)]
+                self.ok(nc3z("archive", "--force", *flags, CLASSIC / name, "-o", archive))
+                self.ok(nc3z("restore", "--force", archive, "-o", back))
+                rounded, loss = sha256(back), info(archive)["quantization"]
+                self.assertNotEqual(rounded, sha256(CLASSIC / name))
+                self.assertEqual(loss["source_sha256"], sha256(CLASSIC / name))
+                for step in (("--preset", "fast"), ("--layout", "chunked", "--parity", "1%"), ("--chain", '*=[{"id":"shuffle"},{"id":"zstd","level":3}]', "--parity", "0"), ()):
+                    self.ok(nc3z("recompress", *step, archive))
+                    row = info(archive)
+                    self.assertEqual((row["lossy"], row["quantization"], row["sha256"]), (True, loss, rounded))
+                    self.assertIn("LOSSY", self.ok(nc3z("verify", "--deep", archive)).stdout.decode())
+                    done = self.ok(nc3z("restore", "--force", archive, "-o", back))
+                    self.assertIn("LOSSY", done.stderr)
+                    self.assertEqual(sha256(back), rounded)
+                    # Each block says so too: without trailer and metadata, a repair still knows.
+                    raw = archive.read_bytes()
+                    (self.dir / "cut.nc3z").write_bytes(raw[:nc3z_ref.Archive(raw).trailer.blocks_end])
+                    self.assertIn(nc3z("repair", "--force", self.dir / "cut.nc3z", "-o", self.dir / "mended.nc3z").returncode, (0, 3))
+                    self.assertTrue(info(self.dir / "mended.nc3z")["lossy"])
+
+    def test_chains(self):
+        """The chain asked for makes every tile that is no constant; the bytes stay the same."""
+        archive = self.dir / "a.nc3z"
+        for name in ("numeric.nc", "record_padding.nc", "etopo120.cdf"):
+            with self.subTest(name):
+                self.ok(nc3z("archive", "--force", CLASSIC / name, "-o", archive))
+                for filters, codec in ((["shuffle"], {"id": "zlib", "level": 6}), (["bitshuffle"], {"id": "lz4", "acceleration": 1}),
+                                       ([], {"id": "zstd", "level": 19}), (["shuffle"], {"id": "gzip", "level": 9})):
+                    chain = [*({"id": f} for f in filters), codec]
+                    self.ok(nc3z("recompress", "--chain", f"*={json.dumps(chain)}", archive))
+                    self.ok(nc3z("verify", "--deep", archive, "--against", CLASSIC / name))
+                    row = info(archive)
+                    self.assertEqual(json.loads(row["options"]["chain *"]), chain)
+                    self.assertNotIn("chain *", row["lineage"][0]["options"])
+                    # Small pieces may be stored as they are.
+                    used = [[s["id"] for s in c["stages"]] for v in row["variables"] for c in v["chains"]]
+                    self.assertTrue(all(u in ([], [*filters, codec["id"]]) for u in used), used)
+                    reference = nc3z_ref.Archive(archive.read_bytes())
+                    made = bytearray(reference.length)
+                    reference.restore(made)
+                    self.assertTrue(made == (CLASSIC / name).read_bytes())
+                # And back to chosen ones.
+                self.ok(nc3z("recompress", archive))
+                self.assertNotIn("chain *", info(archive)["options"])
+        before = archive.read_bytes()
+        for bad in ('*=[{"id":"nosuch"}]', 'nosuch=[{"id":"zstd","level":3}]', '*=[{"id":"zstd","level":3},{"id":"shuffle"}]'):
+            self.assertIn(nc3z("recompress", "--chain", bad, archive).returncode, (1, 2))
+            self.assertTrue(archive.read_bytes() == before)
+
+    def test_parity_is_carried_over_and_said(self):
+        source = synthetic(self.dir / "s.nc", 4)
+        archive = self.dir / "a.nc3z"
+        self.ok(nc3z("archive", "--parity", "2%", source, "-o", archive))
+        steps = (((), "parity of 2% as before", True), (("--parity", "5%"), r"parity of 5% \(it had 2%\)", True),
+                 (("--parity", "0"), "without the parity of 5%", False), ((), "SHA-256 as recorded$", False),
+                 (("--parity", "1"), "parity of 1% added", True))
+        for options, words, has in steps:
+            with self.subTest(options):
+                done = self.ok(nc3z("recompress", "--preset", "fast", *options, archive))
+                self.assertRegex(done.stderr.strip(), words)
+                self.assertEqual(json.loads(nc3z("parity", "info", "--json", archive).stdout)[0]["parity"], has)
+                self.ok(nc3z("verify", archive, "--against", source))
+        # The same of a repair that loses tiles, and of one by parity.
+        raw = bytearray(archive.read_bytes())
+        raw[300_000:800_000] = bytes(500_000)
+        (self.dir / "bad.nc3z").write_bytes(raw)
+        for options, words, has in (((), "parity of 1% as before", True), (("--parity", "0"), "without the parity of 1%", False)):
+            done = nc3z("repair", "--force", *options, self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z")
+            self.assertEqual(done.returncode, 3)
+            self.assertRegex(done.stdout.decode(), words)
+            self.assertEqual(json.loads(nc3z("parity", "info", "--json", self.dir / "good.nc3z").stdout)[0]["parity"], has)
+            self.ok(nc3z("verify", self.dir / "good.nc3z"))
+        raw = bytearray(archive.read_bytes())
+        raw[5000] ^= 1
+        (self.dir / "bad.nc3z").write_bytes(raw)
+        for options, words, has in (((), "and its parity", True), (("--parity", "0"), "taken away", False), (("--parity", "3%"), "now of 3%", True)):
+            done = self.ok(nc3z("repair", "--force", *options, self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z"))
+            self.assertIn(words, done.stdout.decode())
+            self.assertEqual(json.loads(nc3z("parity", "info", "--json", self.dir / "good.nc3z").stdout)[0]["parity"], has)
+            self.ok(nc3z("verify", self.dir / "good.nc3z", "--against", source))
 
     def test_threads_and_memory_do_not_matter(self):
         source = synthetic(self.dir / "s.nc", 8)
@@ -248,15 +335,29 @@ class Faults(Case):
 
     def test_killed(self):
         pick = random.Random(SEED + 1)
-        for _ in range(12):
+        begin = time.monotonic()
+        self.ok(nc3z("recompress", "--preset", "default", self.archive))
+        seconds = time.monotonic() - begin
+        goal = self.archive.read_bytes()
+        killed, runs = 0, kills(12)
+        for trial in range(runs):
+            self.archive.write_bytes(self.before)
             process = start("recompress", "--preset", "default", self.archive)
-            time.sleep(pick.uniform(0.01, 0.6))
+            time.sleep(pick.uniform(0, 1.1) * seconds)
             process.kill()
-            finish(process)
+            code, _ = finish(process)
+            killed += code == -signal.SIGKILL
+            with self.subTest(trial=trial, code=code):
+                now = self.archive.read_bytes()
+                self.assertTrue(now in (self.before, goal), "neither the old archive nor the new one")
+                if code == 0:
+                    self.assertTrue(now == goal)
             for name in self.names():
                 if name != "s.nc.nc3z":
                     self.assertTrue(name.startswith(".") and name.endswith(".nc3z-tmp"), name)
                     (self.dir / name).unlink()
+        self.assertGreater(killed, runs // 4, "the test killed too late")
+        tell_kills("recompress", killed, runs)
         self.ok(nc3z("restore", self.archive, "-o", self.dir / "back"))
         self.assertEqual(sha256(self.dir / "back"), self.digest)
 

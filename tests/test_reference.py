@@ -146,7 +146,10 @@ class Golden(Case):
                 digest, name = archive.with_name(archive.name + ".sha256").read_text().split()
                 restored = reference_restore(archive)
                 self.assertEqual(hashlib.sha256(restored).hexdigest(), digest)
-                self.assertEqual(hashlib.sha256((CLASSIC / name).read_bytes()).hexdigest(), digest)
+                # Where values were rounded, the metadata tell of the file before.
+                lossy = nc3z_ref.Archive(archive.read_bytes()).metadata.get("lossy")
+                source = lossy["source_sha256"] if lossy else digest
+                self.assertEqual(hashlib.sha256((CLASSIC / name).read_bytes()).hexdigest(), source)
                 self.assertProgramRestores(archive, restored, archive.name)
 
 

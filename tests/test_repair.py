@@ -12,9 +12,9 @@ import time
 import unittest
 from pathlib import Path
 
-from common import NC3Z, Case, ferret_files, finish, missing, nc3z, sha256, start, tmpfs
+from common import NC3Z, Case, ferret_files, finish, kills, missing, nc3z, sha256, start, tell_kills, tmpfs
 
-KILLS = 100
+KILLS = kills(100)
 SEED = 20_240_502
 LOSS = 64 << 10
 
@@ -272,8 +272,11 @@ class Faults(Case):
                     good.unlink()
                 for name in self.names():
                     self.assertTrue(name == "bad.nc3z" or (name.startswith(".") and name.endswith(".nc3z-tmp")), name)
+                    if name != "bad.nc3z":
+                        (self.dir / name).unlink()
         self.assertEqual(sha256(self.bad), before)
         self.assertGreater(killed, KILLS // 4, "the test killed too late")
+        tell_kills("repair", killed, KILLS)
 
     def test_interrupted(self):
         good = self.dir / "good.nc3z"

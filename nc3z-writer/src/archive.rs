@@ -2,7 +2,7 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::WriterOptions;
+use crate::options::{Share, WriterOptions};
 use crate::partition::Partition;
 use crate::pipeline::{Plans, write_tiles};
 use crate::quantize::quantize;
@@ -117,7 +117,7 @@ fn archive_opened(
     check_unchanged(source.file(), &before, input)?;
     let plain_len = unsealed.trailer.archive_len;
     seal(&target, unsealed, Some(sha256))?;
-    let stored_len = add_parity(&target, options, monitor)?.unwrap_or(plain_len);
+    let stored_len = add_parity(&target, options.parity, options.memory, monitor)?.unwrap_or(plain_len);
     commit(target, keep_attributes.then_some(&before), monitor)?;
     let original_len = classic.source().len();
     Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
@@ -130,11 +130,16 @@ pub(crate) fn seal(target: &AtomicFile, unsealed: Unsealed, digest: Option<[u8; 
 }
 
 /// Adds parity, where it is asked for; gives the new length.
-fn add_parity(target: &AtomicFile, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Option<u64>> {
-    let Some(share) = options.parity else { return Ok(None) };
+pub(crate) fn add_parity(
+    target: &AtomicFile,
+    share: Option<Share>,
+    memory: u64,
+    monitor: &dyn Monitor,
+) -> Result<Option<u64>> {
+    let Some(share) = share else { return Ok(None) };
     let source = nc3z_reader::source::open(target.temporary_path(), false)?;
     let archive = Archive::from_source(source, &OpenOptions::default())?;
-    crate::parity::append(&archive, target.file(), target.target(), share, options.memory, monitor).map(Some)
+    crate::parity::append(&archive, target.file(), target.target(), share, memory, monitor).map(Some)
 }
 
 /// Opens the archive as any reader would open it, and gives it its name.
@@ -186,6 +191,10 @@ pub(crate) fn write_to<W: Write>(
         gap_tile_len: partition.gap,
     };
     let mut writer = ArchiveWriter::start(out, path, &head, classic.source().len(), options.preset)?;
+    writer.require(options.required);
+    if lossy.is_some() {
+        writer.require(REQUIRED_LOSSY);
+    }
     write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
     let metadata = Metadata {
         writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -193,9 +202,6 @@ pub(crate) fn write_to<W: Write>(
         extra: options.extra.clone().into_iter().chain(lossy.map(LossRecord::entry)).collect(),
         ..Metadata::default()
     };
-    if lossy.is_some() {
-        writer.require(REQUIRED_LOSSY);
-    }
     writer.finish(&metadata)
 }
 

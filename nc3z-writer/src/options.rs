@@ -36,6 +36,29 @@ pub(crate) const fn together_len(preset: Preset) -> usize {
 /// The largest tile that may be chosen: 1 GiB.
 pub const MAX_TILE_LEN: u64 = 1 << 30;
 
+/// What parity an archive gets that is made of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ParityChoice {
+    /// Of the share that the other had; none where it had none.
+    #[default]
+    Keep,
+    /// None.
+    Without,
+    /// Of this share.
+    Share(Share),
+}
+
+impl ParityChoice {
+    /// The share for an archive made of one that had `before`.
+    pub fn share(self, before: Option<Share>) -> Option<Share> {
+        match self {
+            ParityChoice::Keep => before,
+            ParityChoice::Without => None,
+            ParityChoice::Share(share) => Some(share),
+        }
+    }
+}
+
 /// How size is traded against time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Preset {
@@ -71,6 +94,8 @@ pub struct WriterOptions {
     pub(crate) layouts: LayoutOptions,
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) extra: BTreeMap<String, Value>,
+    /// Required features that the content has from where it came.
+    pub(crate) required: u32,
     pub(crate) chains: Wanted<WantedChain>,
     pub(crate) quantize: Wanted<Quantize>,
 }
@@ -86,6 +111,7 @@ impl Default for WriterOptions {
             force: false,
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
+            required: 0,
             chains: Wanted::default(),
             quantize: Wanted::default(),
         }
@@ -168,6 +194,12 @@ impl WriterOptions {
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) fn with_extra(mut self, extra: BTreeMap<String, Value>) -> Self {
         self.extra = extra;
+        self
+    }
+
+    /// Required features that the content has from where it came.
+    pub(crate) fn with_required(mut self, features: u32) -> Self {
+        self.required = features;
         self
     }
 

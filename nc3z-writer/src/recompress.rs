@@ -2,10 +2,10 @@
 //!
 //! The old archive is the byte source ([`OriginalSource`]): nothing is restored to disk on the way.
 
-use crate::archive::{check_unchanged, prove, write_unsealed};
+use crate::archive::{add_parity, check_unchanged, prove, seal, write_unsealed};
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::WriterOptions;
+use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::partition::Partition;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
@@ -15,7 +15,6 @@ use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,6 +30,8 @@ pub struct Terms {
     pub dry_run: bool,
     /// Though the old archive has earlier generations, or bytes behind its last trailer, that the new one does not keep.
     pub drop_history: bool,
+    /// What parity the new archive has.
+    pub parity: ParityChoice,
 }
 
 /// What was done.
@@ -48,6 +49,10 @@ pub struct Recompressed {
     pub recorded: Digest,
     /// True where the new archive is in place; false where the terms kept it away.
     pub written: bool,
+    /// The share that the old archive's parity was for, if it had any.
+    pub parity_before: Option<Share>,
+    /// That of the new one.
+    pub parity: Option<Share>,
     /// What the new archive does not keep of the old one.
     pub dropped: Vec<String>,
     /// What of the options could not be done.
@@ -79,7 +84,7 @@ pub fn recompress_file(
     let source = Arc::new(FileSource::from_file(file, input)?);
     let shared: SharedSource = source.clone();
     let archive = Archive::from_source(shared, &OpenOptions::default())?;
-    let mut dropped = history(&archive);
+    let mut dropped = history(&archive, source.file(), input);
     if output.is_none() && !dropped.is_empty() && !terms.drop_history {
         return Err(ErrorKind::History { path: input.to_owned(), what: dropped.join(", and ") }.into());
     }
@@ -88,7 +93,9 @@ pub fn recompress_file(
         let what = "an archive that holds lost tiles; its original cannot be rebuilt";
         return Err(FormatError::unsupported("trailer", archive.trailer_offset(), what).into());
     }
-    let options = options.clone().with_extra(extra(&archive, &source, monitor)?);
+    let parity_before = crate::parity::share_of(&archive);
+    let parity = terms.parity.share(parity_before);
+    let options = options.clone().with_extra(extra(&archive, &source, monitor)?).with_required(required);
     // Through links: it is the file that is replaced, not a link to it.
     let resolved = input.canonicalize().map_err(|e| read("find", e))?;
     let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
@@ -96,15 +103,13 @@ pub fn recompress_file(
     let classic = ClassicFile::from_source(original, &Limits::default())?;
     let partition = Partition::new(classic.header(), classic.layout(), &options)?;
     let warnings = partition.warnings.clone();
-    let mut unsealed = write_unsealed(&classic, partition, &target, &options, None, monitor)?;
-    unsealed.trailer.required |= required;
+    let unsealed = write_unsealed(&classic, partition, &target, &options, None, monitor)?;
     let sha256 = prove(&classic, &target, &unsealed, input, monitor)?;
     archive.check_recorded(&sha256)?;
     check_unchanged(source.file(), &before, input)?;
-    let stored_len = unsealed.trailer.archive_len;
-    (&mut target.file())
-        .write_all(&unsealed.seal(Some(sha256)))
-        .map_err(|e| Error::io("write", target.target(), e))?;
+    let plain_len = unsealed.trailer.archive_len;
+    seal(&target, unsealed, Some(sha256))?;
+    let stored_len = add_parity(&target, parity, options.memory, monitor)?.unwrap_or(plain_len);
     Archive::open(target.temporary_path())?;
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());
@@ -131,15 +136,19 @@ pub fn recompress_file(
         sha256,
         recorded,
         written,
+        parity_before,
+        parity,
         dropped,
         warnings,
     })
 }
 
 /// What of the old archive a new one does not keep.
-fn history(archive: &Archive) -> Vec<String> {
+fn history(archive: &Archive, file: &File, path: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let earlier = archive.trailer().generation.saturating_sub(1);
+    // Parity is a generation too, but no history: it is made anew.
+    let parity = u32::from(crate::parity::is_last(archive, file, path));
+    let earlier = archive.trailer().generation.saturating_sub(1 + parity);
     if earlier > 0 {
         found.push(format!("{earlier} earlier generation{}", if earlier == 1 { "" } else { "s" }));
     }

@@ -5,11 +5,11 @@
 //! ```
 //! Stored bytes are carried over as they are; nothing is encoded again. The input is never written.
 
-use crate::archive::{commit, seal};
+use crate::archive::{add_parity, commit, seal};
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::encode::{EncodedTile, Form};
 use crate::error::{ErrorKind, Result};
-use crate::options::Preset;
+use crate::options::{DEFAULT_MEMORY, ParityChoice, Preset, Share};
 use crate::writer::{ArchiveWriter, Unsealed};
 use nc3z_format::archive::{ArrayId, Head, Metadata};
 use nc3z_format::{Error as FormatError, Limits};
@@ -43,6 +43,8 @@ pub struct RepairOptions {
     pub force: bool,
     /// Also take blocks of a commit that has no trailer.
     pub uncommitted: bool,
+    /// What parity the new archive has.
+    pub parity: ParityChoice,
     /// Caps on what the file may ask for.
     pub limits: Limits,
 }
@@ -84,6 +86,10 @@ pub struct Repaired {
     pub lost: Vec<LostTiles>,
     /// Blocks left out since no trailer commits them.
     pub uncommitted: u64,
+    /// The share that the old archive's parity was for, if it had any that could be found.
+    pub parity_before: Option<Share>,
+    /// That of the new one.
+    pub parity: Option<Share>,
     /// Bytes of the original.
     pub original_len: u64,
     /// Bytes of the new archive.
@@ -151,8 +157,11 @@ pub fn repair_file(
         return Err(ErrorKind::Proof { path: input.to_owned(), offset: 0 }.into());
     }
     drop(proof);
-    let stored_len = unsealed.trailer.archive_len;
+    let plain_len = unsealed.trailer.archive_len;
     seal(&target, unsealed, kept)?;
+    let parity_before = crate::parity::share_of(&archive).or_else(|| crate::parity::share_in(&source));
+    let parity = options.parity.share(parity_before);
+    let stored_len = add_parity(&target, parity, DEFAULT_MEMORY, monitor)?.unwrap_or(plain_len);
     commit(target, Some(&like), monitor)?;
     let mut notes = salvaged.notes;
     if salvaged.uncommitted > 0 {
@@ -167,6 +176,8 @@ pub fn repair_file(
         lost_tiles,
         lost: runs,
         uncommitted: salvaged.uncommitted,
+        parity_before,
+        parity,
         original_len: archive.original_len(),
         stored_len,
         sha256,

@@ -66,7 +66,10 @@ pub(crate) fn choose(
         let info = arrays.get(id).expect("tiles come from known arrays");
         let plan = plans.get_mut(&id).expect("every array with tiles has a plan");
         // One tile: who asked for small blocks gets them.
-        if tiles.len() != 1 || info.total_bytes() > TOGETHER_ARRAY_LEN || wanted_chain(classic, info, options)?.is_some() {
+        if tiles.len() != 1
+            || info.total_bytes() > TOGETHER_ARRAY_LEN
+            || wanted_chain(classic, info, options)?.is_some()
+        {
             continue;
         }
         if info.total_bytes() <= PACK_LEN && info.ty != NcType::Char {

@@ -3,6 +3,7 @@
 use crate::encode::{EncodedTile, Form};
 use crate::error::{Error, Result};
 use crate::options::{CONTAINER_LEN, Preset, together_len};
+use nc3z_format::archive::forever::REQUIRED_LOSSY;
 use nc3z_format::archive::{
     ArrayId, BlockHeader, BlockKind, ConstantsBuilder, ContainerBuilder, DigestState, Head, INLINE_MAX,
     IndexEntry, Metadata, PageTreeBuilder, Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry,
@@ -123,7 +124,7 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
         }
     }
 
-    /// Sets required features.
+    /// Sets required features, before the first block: blocks say that they are lossy.
     pub(crate) fn require(&mut self, features: u32) {
         self.required |= features;
     }
@@ -176,7 +177,8 @@ impl<'a, W: Write> ArchiveWriter<'a, W> {
     fn block(&mut self, header: &BlockHeader, payload: &[u8]) -> Result<(u64, u32)> {
         self.out.align()?;
         let offset = self.out.offset;
-        let encoded = header.encode(&self.salt, offset);
+        let lossy = self.required & REQUIRED_LOSSY != 0;
+        let encoded = BlockHeader { lossy, ..header.clone() }.encode(&self.salt, offset);
         self.out.write(&encoded)?;
         self.out.write(payload)?;
         Ok((offset, BlockHeader::header_crc(&encoded)))
@@ -369,6 +371,8 @@ fn block_header(
         generation: 1,
         array,
         kind,
+        // What is true of the archive is put in where it is written.
+        lossy: false,
         chain,
         tile,
         decoded_len,

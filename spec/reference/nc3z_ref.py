@@ -762,11 +762,11 @@ class Archive:
         raw = self.data[offset:offset + 44]
         if len(raw) < 44 or raw[:4] != BLOCK_MARKER:
             return None
-        generation, variable, kind, reserved, chain, tile, decoded, stored, payload_crc, decoded_crc, crc = \
+        generation, variable, kind, flags, chain, tile, decoded, stored, payload_crc, decoded_crc, crc = \
             struct.unpack_from("<IIBBHQIIIII", raw, 4)
         if crc != salted_crc(self.salt, offset, raw[:40]):
             return None
-        need(reserved == 0, f"block at {offset}: reserved byte is not zero")
+        need(flags <= 1, f"block at {offset}: flags {flags}")
         need(kind <= 5, f"block at {offset}: kind {kind}")
         need(generation >= 1, f"block at {offset}: generation 0")
         need(decoded <= MAX_DECODED and stored <= MAX_STORED, f"block at {offset}: too long")

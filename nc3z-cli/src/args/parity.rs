@@ -2,7 +2,7 @@
 
 use super::{parse_size, parse_threads};
 use clap::{Args, Subcommand};
-use nc3z_writer::Share;
+use nc3z_writer::{ParityChoice, Share};
 use std::path::PathBuf;
 
 /// What to do with parity.
@@ -58,4 +58,13 @@ pub(crate) struct ParityInfoArgs {
 /// Reads `5%`.
 pub(super) fn parse_share(text: &str) -> Result<Share, String> {
     Share::parse(text).map_err(|e| e.to_string())
+}
+
+/// Reads `5%`, or 0 for none; nothing for what there was.
+pub(super) fn parse_choice(text: &str) -> Result<ParityChoice, String> {
+    match text {
+        "" => Ok(ParityChoice::Keep),
+        "0" | "0%" => Ok(ParityChoice::Without),
+        _ => parse_share(text).map(ParityChoice::Share),
+    }
 }

@@ -1,7 +1,9 @@
 //! Arguments of `recompress`.
 
+use super::parity::parse_choice;
 use super::{EncodeArgs, parse_threads};
 use clap::Args;
+use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
 
 /// Arguments of `recompress`.
@@ -24,6 +26,9 @@ pub(crate) struct RecompressArgs {
     /// Replace an archive though it has earlier generations or a torn tail, which the new one does not keep.
     #[arg(long)]
     pub(crate) drop_history: bool,
+    /// Parity of the new archive: a share such as 5%, or 0 for none. Default: of the share that the old one has.
+    #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
+    pub(crate) parity: ParityChoice,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

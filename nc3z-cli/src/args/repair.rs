@@ -1,7 +1,9 @@
 //! Arguments of `repair`.
 
+use super::parity::parse_choice;
 use super::parse_threads;
 use clap::Args;
+use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
 
 /// Arguments of `repair`.
@@ -13,11 +15,14 @@ pub(crate) struct RepairArgs {
     #[arg(short, long, required_unless_present = "in_place")]
     pub(crate) output: Option<PathBuf>,
     /// Mend the archive itself by its parity: only what is lost is written over, and nothing where not all can be mended.
-    #[arg(long, conflicts_with_all = ["output", "force", "uncommitted", "no_parity"])]
+    #[arg(long, conflicts_with_all = ["output", "force", "uncommitted", "no_parity", "parity"])]
     pub(crate) in_place: bool,
     /// Do not use parity; save what is whole without it.
     #[arg(long)]
     pub(crate) no_parity: bool,
+    /// Parity of the new archive: a share such as 5%, or 0 for none. Default: of the share that the old one had.
+    #[arg(long, value_parser = parse_choice, default_value = "", hide_default_value = true, value_name = "SHARE")]
+    pub(crate) parity: ParityChoice,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,

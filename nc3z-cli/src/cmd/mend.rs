@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 use nc3z_reader::parity::{Mended, ParityReport};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{OpenOptions, source};
-use nc3z_writer::Error;
-use nc3z_writer::parity::{mend_file, mend_in_place};
+use nc3z_writer::parity::{add, mend_file, mend_in_place, remove};
+use nc3z_writer::{DEFAULT_MEMORY, Error, ParityChoice};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -45,7 +45,9 @@ pub(super) fn to_file(
         mend_file(&args.archive, output, args.force, &progress, &mut |mended| {
             let source = source::open(mended, false)?;
             sound = quick(&source, &OpenOptions::default(), &progress).is_ok_and(|report| report.is_sound());
-            if !sound {
+            if sound {
+                change_parity(args, mended, &progress)?;
+            } else {
                 failed = salvage(mended).err();
             }
             Ok(sound)
@@ -73,6 +75,18 @@ pub(super) fn to_file(
     }
 }
 
+/// The mended archive has the parity it had; where another is asked for, it gets that before it gets its name.
+fn change_parity(args: &RepairArgs, mended: &Path, progress: &Progress) -> nc3z_writer::Result<()> {
+    if args.parity == ParityChoice::Keep {
+        return Ok(());
+    }
+    remove(mended, progress)?;
+    if let Some(share) = args.parity.share(None) {
+        add(mended, share, DEFAULT_MEMORY, progress)?;
+    }
+    Ok(())
+}
+
 fn progress(args: &RepairArgs) -> Progress {
     let len = std::fs::metadata(&args.archive).map_or(0, |m| m.len());
     Progress::new(len.saturating_mul(3), text::safe(&args.archive.to_string_lossy()))
@@ -93,10 +107,15 @@ fn say(args: &RepairArgs, output: &Path, report: &ParityReport, done: &Mended) -
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         return Ok(());
     }
+    let parity = match args.parity {
+        ParityChoice::Keep => ", and its parity".to_owned(),
+        ParityChoice::Without => "; its parity was taken away".to_owned(),
+        ParityChoice::Share(share) => format!("; its parity is now of {share}"),
+    };
     let (shards, packets) = (report.layout.shard_count(), report.layout.packet_count());
     writeln!(
         out,
-        "{name} -> {output}: mended by parity, {} of {shards} shards and {} of {packets} packets; it has the digest it had",
+        "{name} -> {output}: mended by parity, {} of {shards} shards and {} of {packets} packets; it has the digest it had{parity}",
         done.shards, done.packets
     )?;
     if report.uncovered > 0 {

@@ -8,6 +8,7 @@ use anyhow::{Result, bail};
 use nc3z_format::parity::ParityLayout;
 use nc3z_reader::parity::locate;
 use nc3z_reader::source;
+use nc3z_writer::Share;
 use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -36,9 +37,20 @@ fn add(args: &ParityAddArgs) -> Exit {
 
 fn remove(args: &ParityRemoveArgs) -> Exit {
     each(&args.archives, |path, out| {
-        let (before, after) = nc3z_writer::parity::remove(path)?;
-        let shrunk = text::size(before - after);
-        writeln!(out, "{}: parity removed, {shrunk}", text::safe(&path.to_string_lossy()))?;
+        let len = std::fs::metadata(path).map_or(0, |m| m.len());
+        let progress = Progress::new(len, text::safe(&path.to_string_lossy()));
+        let done = nc3z_writer::parity::remove(path, &progress)?;
+        drop(progress);
+        let name = text::safe(&path.to_string_lossy());
+        if done.left == 0 {
+            writeln!(out, "{name}: parity removed, {}", text::size(done.before - done.after))?;
+        } else {
+            writeln!(
+                out,
+                "{name}: parity removed; its {} stay in the file as history, since other generations follow it (`nc3z recompress --drop-history` drops them)",
+                text::size(done.left)
+            )?;
+        }
         Ok(())
     })
 }
@@ -111,6 +123,17 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
         "packets": layout.packet_count(),
         "packets_needed": packets.items(),
     }))
+}
+
+/// What became of parity where an archive was made of another; none where neither has any.
+pub(super) fn carried(before: Option<Share>, now: Option<Share>) -> Option<String> {
+    match (before, now) {
+        (None, None) => None,
+        (Some(before), Some(now)) if before == now => Some(format!("parity of {now} as before")),
+        (Some(before), Some(now)) => Some(format!("parity of {now} (it had {before})")),
+        (None, Some(now)) => Some(format!("parity of {now} added")),
+        (Some(before), None) => Some(format!("without the parity of {before} that it had")),
+    }
 }
 
 fn write_text(out: &mut dyn Write, name: &str, json: &serde_json::Value) -> Result<()> {

@@ -72,7 +72,8 @@ fn run_one(
     // Written once, proven once.
     progress.extend(super::open_archive(&job.input, false)?.original_len().saturating_mul(2));
     let drop_history = args.drop_history || args.output.is_some();
-    let terms = Terms { if_smaller: args.if_smaller, dry_run: args.dry_run, drop_history };
+    let terms =
+        Terms { if_smaller: args.if_smaller, dry_run: args.dry_run, drop_history, parity: args.parity };
     Ok(recompress_file(&job.input, output, options, terms, progress)?)
 }
 
@@ -92,9 +93,11 @@ fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
         (false, true) => "; nothing was written (--dry-run)",
         (false, false) => "; the old one is kept (--if-smaller)",
     };
+    let parity = super::parity::carried(done.parity_before, done.parity);
+    let parity = parity.map_or_else(String::new, |words| format!(", {words}"));
     let to = if args.output.is_some() { format!(" -> {}", name(&job.output)) } else { String::new() };
     eprintln!(
-        "{}{to}  {} -> {} of {} ({}x), {digest}{what}",
+        "{}{to}  {} -> {} of {} ({}x), {digest}{parity}{what}",
         name(&job.input),
         text::size(done.old_len),
         text::size(done.stored_len),

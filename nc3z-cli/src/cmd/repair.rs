@@ -37,8 +37,12 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
 
 /// Writes what is whole of `input`, the archive or what parity has mended of it.
 fn salvage(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
-    let options =
-        RepairOptions { force: args.force, uncommitted: args.uncommitted, ..RepairOptions::default() };
+    let options = RepairOptions {
+        force: args.force,
+        uncommitted: args.uncommitted,
+        parity: args.parity,
+        ..RepairOptions::default()
+    };
     let len = std::fs::metadata(input).map_or(0, |m| m.len());
     let done = super::with_threads(args.threads, || {
         let progress = Progress::new(len, text::safe(&args.archive.to_string_lossy()));
@@ -90,9 +94,11 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
             "what is lost is marked as lost; `nc3z restore --fill-lost` puts fill values in its place"
         }
     };
+    let parity = super::parity::carried(repaired.parity_before, repaired.parity);
+    let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
     writeln!(
         out,
-        "{name} -> {}: {} tiles saved, {} lost; {digest}",
+        "{name} -> {}: {} tiles saved, {} lost; {digest}{parity}",
         text::safe(&output.to_string_lossy()),
         repaired.tiles,
         repaired.lost_tiles
@@ -123,7 +129,8 @@ fn to_json(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
         "complete": repaired.is_complete(), "tiles": repaired.tiles, "lost_tiles": repaired.lost_tiles, "lost": lost,
         "notes": notes, "uncommitted_blocks": repaired.uncommitted, "digest": digest,
         "rebuilt_sha256": text::hex(&repaired.sha256), "original_bytes": repaired.original_len,
-        "stored_bytes": repaired.stored_len,
+        "stored_bytes": repaired.stored_len, "parity_before": repaired.parity_before.map(|s| s.to_string()),
+        "parity": repaired.parity.map(|s| s.to_string()),
     });
     writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&report)?)?;
     Ok(())

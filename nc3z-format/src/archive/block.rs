@@ -44,6 +44,8 @@ pub struct BlockHeader {
     pub array: ArrayId,
     /// What it holds.
     pub kind: BlockKind,
+    /// True in an archive of rounded values. Each block says so, since the trailer that does may be lost.
+    pub lossy: bool,
     /// The chain that made the payload.
     pub chain: u16,
     /// Which tile.
@@ -60,6 +62,8 @@ pub struct BlockHeader {
 
 const SECTION: &str = "block header";
 const CRC_AT: usize = 40;
+/// Flag: the archive's values were rounded.
+const FLAG_LOSSY: u8 = 1;
 
 impl BlockHeader {
     /// The 44 bytes, for a block at `offset`.
@@ -69,6 +73,7 @@ impl BlockHeader {
         out[4..8].copy_from_slice(&self.generation.to_le_bytes());
         out[8..12].copy_from_slice(&self.array.0.to_le_bytes());
         out[12] = self.kind as u8;
+        out[13] = if self.lossy { FLAG_LOSSY } else { 0 };
         out[14..16].copy_from_slice(&self.chain.to_le_bytes());
         out[16..24].copy_from_slice(&self.tile.to_le_bytes());
         out[24..28].copy_from_slice(&self.decoded_len.to_le_bytes());
@@ -108,7 +113,10 @@ impl BlockHeader {
         let kind = c.u8("kind")?;
         let kind = BlockKind::ALL.into_iter().find(|k| *k as u8 == kind);
         let kind = kind.ok_or_else(|| Error::unsupported(SECTION, offset + 12, "unknown kind of block"))?;
-        c.reserved(1)?;
+        let flags = c.u8("flags")?;
+        if flags & !FLAG_LOSSY != 0 {
+            return Err(Error::corrupt(SECTION, offset + 13, "flags", "0 or 1", flags));
+        }
         let (chain, tile) = (c.u16("chain")?, c.u64("tile")?);
         let mut capped = |what, most: u32| {
             let at = c.offset();
@@ -126,6 +134,7 @@ impl BlockHeader {
             generation,
             array,
             kind,
+            lossy: flags & FLAG_LOSSY != 0,
             chain,
             tile,
             decoded_len,
@@ -166,6 +175,7 @@ mod tests {
             generation: 1,
             array: ArrayId::variable(3),
             kind: BlockKind::Tile,
+            lossy: false,
             chain: 2,
             tile: 17,
             decoded_len: 100,
@@ -184,6 +194,26 @@ mod tests {
             let mut b = bytes;
             b[bit / 8] ^= 1 << (bit % 8);
             assert!(BlockHeader::decode(&b, &salt, 160).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn flags_other_than_lossy_are_refused() {
+        let salt = Salt([7; 8]);
+        for flags in 0..=255u8 {
+            let mut bytes = sample().encode(&salt, 160);
+            bytes[13] = flags;
+            let crc = salt.crc(160, &bytes[..CRC_AT]);
+            bytes[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+            let decoded = BlockHeader::decode(&bytes, &salt, 160).map(|(h, _)| h);
+            match flags {
+                0 | 1 => {
+                    let decoded = decoded.unwrap();
+                    assert_eq!(decoded, BlockHeader { lossy: flags == 1, ..sample() });
+                    assert_eq!(decoded.encode(&salt, 160), bytes);
+                }
+                _ => assert!(decoded.unwrap_err().to_string().contains("flags"), "{flags}"),
+            }
         }
     }
 

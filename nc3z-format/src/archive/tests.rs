@@ -218,6 +218,7 @@ fn block_headers_have_a_generation() {
         generation: 0,
         array: ArrayId::GAP,
         kind: BlockKind::Tile,
+        lossy: false,
         chain: 0,
         tile: 0,
         decoded_len: 1,

@@ -13,6 +13,7 @@ mod interleave;
 mod layout;
 mod odds;
 mod packet;
+mod share;
 mod size;
 #[cfg(test)]
 mod trials;
@@ -21,7 +22,7 @@ pub use code::{Encoder, Erasures};
 pub use interleave::Interleave;
 pub use layout::{DIGEST_LEN, Params, ParityLayout};
 pub use packet::{PACKET_HEADER_LEN, PACKET_MARKER, Packet};
-pub use size::Share;
+pub use share::Share;
 
 /// Packets, shards and the region begin on multiples of this, and their lengths are multiples of it.
 pub const UNIT: u64 = 64;

@@ -8,6 +8,7 @@ use super::interleave::{Interleave, MOST_POSITIONS};
 use super::layout::{Params, catalogue_packets};
 use super::odds::unlucky;
 use super::packet::PACKET_HEADER_LEN;
+use super::share::Share;
 use crate::archive::Salt;
 use crate::error::{Error, Result};
 
@@ -27,57 +28,6 @@ const LARGE_CATALOGUE: u64 = 16 << 10;
 const PACKET_GROUP: u64 = 3500;
 /// Probability, for one group, of more damage than is provided for.
 const ODDS: f64 = 1e-10;
-
-/// The share of an archive that may be lost, in parts per million.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share(u32);
-
-impl Share {
-    /// From 0.1% (1,000) to 30% (300,000).
-    ///
-    /// # Errors
-    /// Another number.
-    pub fn from_ppm(ppm: u32) -> Result<Self> {
-        if (1_000..=300_000).contains(&ppm) {
-            return Ok(Share(ppm));
-        }
-        Err(Error::invalid(format!("a parity share of {ppm} parts per million; it may be 0.1% to 30%")))
-    }
-
-    /// Reads `5%`, `5` or `0.5%`.
-    ///
-    /// # Errors
-    /// No percentage, or one out of range.
-    pub fn parse(text: &str) -> Result<Self> {
-        let wrong = || Error::invalid(format!("`{text}` is no share such as 5% or 0.5%"));
-        let number = text.strip_suffix('%').unwrap_or(text);
-        let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-        let digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-        if whole.is_empty() || whole.len() > 3 || part.len() > 4 || !digits(whole) || !digits(part) {
-            return Err(wrong());
-        }
-        let ppm: u32 = format!("{whole}{part:0<4}").parse().map_err(|_| wrong())?;
-        Share::from_ppm(ppm)
-    }
-
-    /// Parts per million.
-    pub fn ppm(self) -> u32 {
-        self.0
-    }
-
-    /// Half the share of so many sectors, at least one.
-    fn half_of(self, sectors: u64) -> u64 {
-        let hit = u128::from(sectors) * u128::from(self.0);
-        u64::try_from(hit.div_ceil(2_000_000)).expect("less than the sectors").max(1)
-    }
-}
-
-impl std::fmt::Display for Share {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let text = format!("{}.{:04}", self.0 / 10_000, self.0 % 10_000);
-        write!(f, "{}%", text.trim_end_matches('0').trim_end_matches('.'))
-    }
-}
 
 /// Packets: length, groups, parity of a group, and how many in all.
 struct Packets {
@@ -250,22 +200,6 @@ impl Sizes {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn shares_are_read_as_they_are_written() {
-        for (text, ppm, shown) in [
-            ("5%", 50_000, "5%"),
-            ("0.5", 5_000, "0.5%"),
-            ("12.25%", 122_500, "12.25%"),
-            ("30", 300_000, "30%"),
-        ] {
-            let share = Share::parse(text).unwrap();
-            assert_eq!((share.ppm(), share.to_string()), (ppm, shown.to_owned()));
-        }
-        for bad in ["", "%", "-1", "5%%", "31", "0.09", "0", "1e1", "1.00001", ".5", "0000000005", "5 %"] {
-            assert!(Share::parse(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn shards_are_sectors_but_in_small_archives() {

@@ -10,7 +10,7 @@ mod record;
 mod rounding;
 mod spec;
 
-pub use record::{LossRecord, VariableLoss};
+pub use record::{LOSSY_KEY, LossRecord, VariableLoss};
 pub use rounding::{Loss, Quantizer};
 pub use spec::Quantize;
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// The key in the metadata.
-const KEY: &str = "lossy";
+pub const LOSSY_KEY: &str = "lossy";
 
 /// Where the values came from, and what became of them.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,12 +40,12 @@ impl LossRecord {
         let value = json!({
             "source_length": number(self.source_len), "source_sha256": self.source_sha256, "variables": variables,
         });
-        (KEY.to_owned(), value)
+        (LOSSY_KEY.to_owned(), value)
     }
 
     /// The record among the other keys of the metadata, if it is there and well formed.
     pub fn find<'a>(extra: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Option<Self> {
-        let (_, value) = extra.into_iter().find(|(key, _)| *key == KEY)?;
+        let (_, value) = extra.into_iter().find(|(key, _)| *key == LOSSY_KEY)?;
         let map = value.as_object()?;
         let variables = map.get("variables")?.as_array()?;
         Some(LossRecord {
@@ -111,7 +111,8 @@ mod tests {
         assert_eq!(LossRecord::find(&extra).unwrap(), record);
         assert!(LossRecord::find(&BTreeMap::new()).is_none());
         for bad in ["3", "{}", r#"{"source_length":1,"source_sha256":"x","variables":[{}]}"#] {
-            let extra: BTreeMap<String, Value> = [(KEY.into(), serde_json::from_str(bad).unwrap())].into();
+            let extra: BTreeMap<String, Value> =
+                [(LOSSY_KEY.into(), serde_json::from_str(bad).unwrap())].into();
             assert!(LossRecord::find(&extra).is_none(), "{bad}");
         }
     }

@@ -22,12 +22,13 @@ use crate::monitor::Monitor;
 use crate::open::{OpenOptions, Parts, Tail, check_table, read_section, read_sections};
 use crate::source::SharedSource;
 use nc3z_format::Limits;
-use nc3z_format::archive::forever::HEAD_OFFSET;
+use nc3z_format::archive::forever::{HEAD_OFFSET, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     BlockKind, DigestState, Metadata, Role, SectionKind, SectionTable, Superblock, Trailer, VariableTable,
     parse_constants, parse_directory,
 };
 use nc3z_format::codec::ChainSpec;
+use nc3z_format::quantize::LOSSY_KEY;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -130,11 +131,15 @@ fn skeleton(source: &SharedSource, options: &OpenOptions, report: &mut Salvaged)
         table: table.unwrap_or_default(),
         metadata: metadata.unwrap_or_default(),
     };
+    let lossy = parts.metadata.extra.contains_key(LOSSY_KEY);
     let mut inner = parts.bind_to_header(Arc::clone(&anchors.source), options)?;
     if let Some(e) = check_table(&inner.table, &inner.arrays).err().filter(|_| !inner.table.rows().is_empty())
     {
         report.notes.push(e.with_causes());
         inner.table = VariableTable::default();
+    }
+    if lossy {
+        inner.trailer.required |= REQUIRED_LOSSY;
     }
     Ok((inner, anchors))
 }
@@ -211,6 +216,10 @@ fn probe(
             inner.trailer.digest_state = DigestState::Stale;
             inner.trailer.sha256 = [0; 32];
         }
+        if block.header.lossy {
+            // The trailer or the metadata that say so may be lost; every block says so too.
+            inner.trailer.required |= REQUIRED_LOSSY;
+        }
         if block.header.kind == BlockKind::Chain {
             chains.insert(block.header.tile, block);
         } else if block.header.kind != BlockKind::Parity {
@@ -218,6 +227,10 @@ fn probe(
         }
     }
     monitor.advance(source.len().saturating_sub(at));
+    if inner.trailer.required & REQUIRED_LOSSY != 0 && !inner.metadata.extra.contains_key(LOSSY_KEY) {
+        let words = "values were rounded when the archive was made; what was done to which is lost with the metadata, but for what the header's attributes say";
+        report.notes.push(words.to_owned());
+    }
     read_chains(inner, chains, report);
     for range in soft.unreadable() {
         report.notes.push(format!("bytes {} to {} cannot be read", range.start, range.end));

@@ -28,12 +28,19 @@ pub(super) struct Walked {
     pub(super) findings: Vec<Raw>,
 }
 
+/// What the trailer of a generation says of its blocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expected {
+    pub(super) generation: u32,
+    pub(super) lossy: bool,
+}
+
 /// Checks the blocks of a range: of a generation, where they follow each other without a gap, or of none that is known.
 pub(super) fn walk(
     source: &SharedSource,
     salt: Salt,
     range: Range<u64>,
-    generation: Option<u32>,
+    generation: Option<Expected>,
     monitor: &dyn Monitor,
 ) -> Result<Walked> {
     let soft = Soft::new(&**source);
@@ -50,8 +57,9 @@ pub(super) fn walk(
             monitor.advance(next - at);
         }
         let Some(found) = found else { break };
-        if generation.is_some_and(|g| g != found.header.generation) {
-            walked.findings.push(foreign(&found, generation));
+        if let Some(message) = generation.and_then(|expected| expected.contradicts(&found)) {
+            let bytes = found.offset..found.end();
+            walked.findings.push(Raw { structure: Structure::Block, bytes, message, tiles: Vec::new() });
         }
         // The next block begins at a multiple of 8.
         at = align8(found.end()).min(range.end);
@@ -68,7 +76,7 @@ pub(super) fn walk(
 }
 
 /// A stretch without a whole header where there should be one.
-fn no_block(source: &dyn ByteSource, salt: Salt, bytes: Range<u64>, generation: Option<u32>) -> Raw {
+fn no_block(source: &dyn ByteSource, salt: Salt, bytes: Range<u64>, generation: Option<Expected>) -> Raw {
     let mut header = [0; BLOCK_HEADER_LEN];
     let read = source.read_into(bytes.start, &mut header);
     let read = read.and_then(|()| Ok(BlockHeader::decode(&header, &salt, bytes.start)?));
@@ -84,13 +92,23 @@ fn no_block(source: &dyn ByteSource, salt: Salt, bytes: Range<u64>, generation: 
     Raw { structure, bytes, message: words, tiles: Vec::new() }
 }
 
-fn foreign(found: &Found, generation: Option<u32>) -> Raw {
-    let message = format!(
-        "block of generation {} among those of generation {}",
-        found.header.generation,
-        generation.unwrap_or(0)
-    );
-    Raw { structure: Structure::Block, bytes: found.offset..found.end(), message, tiles: Vec::new() }
+impl Expected {
+    /// What is wrong with a whole header, if it is none of such a generation.
+    fn contradicts(self, found: &Found) -> Option<String> {
+        let h = &found.header;
+        if h.generation != self.generation {
+            return Some(format!(
+                "block of generation {} among those of generation {}",
+                h.generation, self.generation
+            ));
+        }
+        let words = match (h.lossy, self.lossy) {
+            (true, false) => "says that values were rounded, the trailer of its generation does not",
+            (false, true) => "does not say that values were rounded, the trailer of its generation does",
+            _ => return None,
+        };
+        Some(format!("{}, number {}: the block {words}", h.array, h.tile))
+    }
 }
 
 /// Checks the payloads of a batch, in parallel; `next` of each is where the next block may begin.

@@ -1,7 +1,7 @@
 //! The walk over the file: superblock, head copy, then generation by generation blocks, sections, section table, trailer; and
 //! the bytes between them, which are zero.
 
-use super::blocks;
+use super::blocks::{self, Expected};
 use super::report::{Findings, Report, Structure};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -9,10 +9,10 @@ use crate::open::{OpenOptions, Tail, read_sections};
 use crate::parity::{ParityReport, check_region, locate_section};
 use crate::salvage::Anchors;
 use crate::source::{ByteSource, SharedSource};
-use nc3z_format::archive::forever::HEAD_OFFSET;
+use nc3z_format::archive::forever::{HEAD_OFFSET, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    PAGE_LEN, Page, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, TRAILER_LEN, Trailer,
-    align8,
+    BLOCK_HEADER_LEN, PAGE_LEN, Page, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind,
+    TRAILER_LEN, Trailer, align8,
 };
 use rayon::prelude::*;
 use std::collections::HashSet;
@@ -35,7 +35,7 @@ enum Kind {
         crc: u32,
     },
     Blocks {
-        generation: Option<u32>,
+        expected: Option<Expected>,
     },
     Section(SectionEntry),
 }
@@ -51,6 +51,8 @@ pub(super) struct Walk<'a> {
     regions: Vec<Region>,
     /// Ranges of sections, which tables of several generations may name.
     named: HashSet<(u64, u64)>,
+    /// The parity that the last generation has.
+    parity: Option<u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -64,7 +66,7 @@ impl<'a> Walk<'a> {
         let anchors = Anchors::find(source)?;
         let source = Arc::clone(&anchors.source);
         let (regions, named) = (Vec::new(), HashSet::new());
-        Ok(Walk { source, anchors, options, report, findings, monitor, regions, named })
+        Ok(Walk { source, anchors, options, report, findings, monitor, regions, named, parity: None })
     }
 
     /// Walks the file; gives the source with the offsets that the archive had.
@@ -142,7 +144,7 @@ impl<'a> Walk<'a> {
             // Of a cut archive the last block may reach to the very end.
             let end = self.source.len();
             let begin = if begin < end { begin } else { HEAD_OFFSET.min(end) };
-            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { generation: None } });
+            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { expected: None } });
         }
         while let Some((at, trailer)) = next {
             if u64::from(self.report.generations) >= self.options.limits.generations {
@@ -161,12 +163,16 @@ impl<'a> Walk<'a> {
         // Of a file that lost its beginning, what is left.
         let begin = trailer.blocks_begin.max(align8(self.anchors.missing)).min(trailer.blocks_end);
         let blocks = begin..trailer.blocks_end;
-        self.regions
-            .push(Region { bytes: blocks, kind: Kind::Blocks { generation: Some(trailer.generation) } });
+        let lossy = trailer.required & REQUIRED_LOSSY != 0;
+        let expected = Some(Expected { generation: trailer.generation, lossy });
+        self.regions.push(Region { bytes: blocks, kind: Kind::Blocks { expected } });
         let table = trailer.sections_offset..trailer.sections_offset + u64::from(trailer.sections_len);
         let tail = Tail::lenient(&*self.source);
         match read_sections(&tail, trailer, at, &self.options.limits) {
             Ok(sections) => {
+                if self.report.generations == 1 {
+                    self.parity = sections.find(SectionKind::Parity).ok().map(|e| e.offset);
+                }
                 for entry in sections.entries() {
                     let bytes = entry.offset..entry.offset + entry.len;
                     if !self.named.insert((bytes.start, bytes.end)) {
@@ -216,11 +222,27 @@ impl<'a> Walk<'a> {
                     .anchors
                     .head
                     .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
-                if begin < at {
-                    self.regions.push(Region { bytes: begin..at, kind: Kind::Blocks { generation: None } });
-                }
+                self.unknown(begin..at);
                 None
             }
+        }
+    }
+
+    /// Looks for blocks in what no structure claims of a range, as far as it is known.
+    fn unknown(&mut self, bytes: Range<u64>) {
+        let inside = |r: &Region| bytes.start < r.bytes.end && r.bytes.start < bytes.end;
+        let mut known: Vec<Range<u64>> =
+            self.regions.iter().filter(|r| inside(r)).map(|r| r.bytes.clone()).collect();
+        known.sort_by_key(|r| r.start);
+        known.push(bytes.end..bytes.end);
+        let mut from = bytes.start;
+        for range in known {
+            // Less than a block between two structures is padding.
+            if range.start >= from.saturating_add(BLOCK_HEADER_LEN as u64) {
+                let bytes = from..range.start;
+                self.regions.push(Region { bytes, kind: Kind::Blocks { expected: None } });
+            }
+            from = from.max(range.end);
         }
     }
 
@@ -245,8 +267,8 @@ impl<'a> Walk<'a> {
         match &region.kind {
             Kind::Done => {}
             Kind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
-            Kind::Blocks { generation } => {
-                let walked = blocks::walk(&self.source, self.anchors.salt, bytes, *generation, self.monitor)?;
+            Kind::Blocks { expected } => {
+                let walked = blocks::walk(&self.source, self.anchors.salt, bytes, *expected, self.monitor)?;
                 self.report.blocks += walked.blocks;
                 walked.findings.into_iter().for_each(|raw| self.findings.add(raw));
                 return Ok(());
@@ -296,7 +318,9 @@ impl<'a> Walk<'a> {
             self.findings.push(Structure::Section(SectionKind::Parity), range, words);
         }
         let generation = |r: &ParityReport| r.layout.params.generation;
-        if self.report.parity.as_ref().is_none_or(|known| generation(known) < generation(&report)) {
+        // One that a later generation has no more is history.
+        let counts = self.parity == Some(entry.offset);
+        if counts && self.report.parity.as_ref().is_none_or(|known| generation(known) < generation(&report)) {
             self.report.parity = Some(report);
         }
         Ok(())

@@ -35,6 +35,7 @@ fn block(
         generation: 2,
         array,
         kind,
+        lossy: false,
         chain: 0,
         tile,
         decoded_len: len,

@@ -76,6 +76,7 @@ fn header(kind: BlockKind, array: ArrayId, tile: u64, payload: &[u8]) -> BlockHe
         generation: 1,
         array,
         kind,
+        lossy: false,
         chain: 0,
         tile,
         decoded_len: len,

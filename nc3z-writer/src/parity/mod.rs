@@ -6,14 +6,17 @@
 //! ```text
 //! add:     region, sync, section table and trailer, sync       a crash leaves the archive as it was, and a torn tail
 //! remove:  cut behind the previous trailer, sync               done or not done
+//!          where others follow: a generation without it, sync  a crash leaves the archive as it was, and a torn tail
 //! mend:    lost shards alone are written over                  a crash leaves no more damage than there was
 //! ```
 
 mod encode;
 mod mend;
 mod region;
+mod remove;
 
 pub use mend::{mend_file, mend_in_place};
+pub use remove::{Removed, remove};
 
 use crate::error::{Error, ErrorKind, Result};
 use nc3z_format::archive::{SectionEncoding, SectionEntry, SectionKind, SectionTable, TRAILER_LEN, Trailer};
@@ -59,26 +62,31 @@ pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Res
     }
 }
 
-/// Takes away the parity of the archive at `path`, in place. Gives its length before and after.
-///
-/// # Errors
-/// It is no archive, or has none, or other generations follow its parity; the system refuses.
-pub fn remove(path: &Path) -> Result<(u64, u64)> {
-    let file = open_for_writing(path)?;
-    let archive = open_archive(&file, path)?;
-    let refuse = |why: &str| Err(ErrorKind::Parity { path: path.to_owned(), why: why.to_owned() }.into());
-    if archive.sections().find(SectionKind::Parity).is_err() {
-        return refuse("it has no parity");
+/// The share that the archive's parity was made for, if it has any.
+pub(crate) fn share_of(archive: &Archive) -> Option<Share> {
+    let section = archive.sections().find(SectionKind::Parity).ok()?;
+    if let Ok(Some(layout)) = nc3z_reader::parity::locate_in(archive) {
+        return Some(share_of_layout(&layout));
     }
-    let previous = previous_trailer(&archive, &file, path)?;
-    let Some(previous) = previous.filter(|(trailer, _)| is_parity_of(&archive, trailer)) else {
-        return refuse("later generations follow its parity; archive the restored file anew to be rid of it");
-    };
-    let before = archive.trailer_offset() + archive.torn_tail() + TRAILER_LEN as u64;
-    let after = previous.1 + TRAILER_LEN as u64;
-    cut(&file, after, path)?;
-    file.sync_all().map_err(|e| Error::io("sync", path, e))?;
-    Ok((before, after))
+    // All packets are damaged: the section is as long as it was.
+    let tail = u64::from(archive.trailer().sections_len) + TRAILER_LEN as u64;
+    Some(Share::of_region(section.offset, tail, section.len))
+}
+
+/// The same for what does not open as an archive does.
+pub(crate) fn share_in(source: &SharedSource) -> Option<Share> {
+    nc3z_reader::parity::locate(source).ok().flatten().map(|located| share_of_layout(&located.layout))
+}
+
+fn share_of_layout(layout: &ParityLayout) -> Share {
+    let p = &layout.params;
+    Share::of_region(p.begin, p.archive_len - p.end, p.end - p.begin)
+}
+
+/// True where the archive's last generation is its parity and nothing else.
+pub(crate) fn is_last(archive: &Archive, file: &File, path: &Path) -> bool {
+    let previous = previous_trailer(archive, file, path).ok().flatten();
+    previous.is_some_and(|(trailer, _)| is_parity_of(archive, &trailer))
 }
 
 /// The parity that covers all of the archive, if it has one.

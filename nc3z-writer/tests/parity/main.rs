@@ -1,6 +1,8 @@
 //! Parity: what the share promises is mended to the same bytes; what it cannot mend is said, and nothing is changed.
 
 #[cfg(test)]
+mod carried;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod hostile;

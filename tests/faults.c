@@ -1,0 +1,93 @@
+/* Loaded before the C library (LD_PRELOAD): files under NC3Z_FAULT_DIR fail as disks do. NC3Z_FAULT is "OP N WHAT":
+ *   OP    read, write, sync or cut (ftruncate)
+ *   N     the call that fails, from 1; 0 for every call
+ *   WHAT  an error number: that call alone; an error number with a minus: that call and all after it;
+ *         "short": transfers half of what was asked for; "eintr": every other call is interrupted first.
+ * At the end the numbers of calls go to NC3Z_FAULT_LOG. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+enum { READ, WRITE, SYNC, CUT, OPS };
+static const char *const NAMES[OPS] = {"read", "write", "sync", "cut"};
+static atomic_long counts[OPS];
+static int op = -1, number, shortened, interrupted, onwards;
+static long nth;
+static const char *directory;
+
+__attribute__((constructor)) static void begin(void) {
+    const char *fault = getenv("NC3Z_FAULT");
+    char name[16], what[16];
+    directory = getenv("NC3Z_FAULT_DIR");
+    if (!fault || sscanf(fault, "%15s %ld %15s", name, &nth, what) != 3)
+        return;
+    for (int i = 0; i < OPS; i++)
+        if (!strcmp(name, NAMES[i]))
+            op = i;
+    shortened = !strcmp(what, "short");
+    interrupted = !strcmp(what, "eintr");
+    onwards = what[0] == '-';
+    number = abs(atoi(what));
+}
+
+__attribute__((destructor)) static void end(void) {
+    const char *log = getenv("NC3Z_FAULT_LOG");
+    FILE *f = log ? fopen(log, "w") : NULL;
+    if (!f)
+        return;
+    for (int i = 0; i < OPS; i++)
+        fprintf(f, "%s %ld\n", NAMES[i], (long)counts[i]);
+    fclose(f);
+}
+
+static int ours(int fd) {
+    char link[64], path[4096];
+    struct stat meta;
+    if (!directory || fstat(fd, &meta) || !(S_ISREG(meta.st_mode) || S_ISDIR(meta.st_mode)))
+        return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n < 0)
+        return 0;
+    path[n] = 0;
+    return !strncmp(path, directory, strlen(directory));
+}
+
+/* -1 with errno set where this call is to fail; else how much of `len` it may do. */
+static ssize_t allow(int what, int fd, size_t len) {
+    if (!ours(fd))
+        return (ssize_t)len;
+    long n = ++counts[what];
+    if (what != op || !(nth == 0 || n == nth || (onwards && n > nth)))
+        return (ssize_t)len;
+    if (shortened)
+        return (ssize_t)(len > 1 ? len / 2 : len);
+    if (interrupted) {
+        if (n % 2 == 0)
+            return (ssize_t)len;
+        number = EINTR;
+    }
+    errno = number;
+    return -1;
+}
+
+#define GUARD(what, fd, len)                     \
+    ssize_t most = allow(what, fd, len);         \
+    if (most < 0)                                \
+        return -1
+
+ssize_t read(int fd, void *buf, size_t n) { GUARD(READ, fd, n); return syscall(SYS_read, fd, buf, most); }
+ssize_t pread64(int fd, void *buf, size_t n, off64_t at) { GUARD(READ, fd, n); return syscall(SYS_pread64, fd, buf, most, at); }
+ssize_t write(int fd, const void *buf, size_t n) { GUARD(WRITE, fd, n); return syscall(SYS_write, fd, buf, most); }
+ssize_t pwrite64(int fd, const void *buf, size_t n, off64_t at) { GUARD(WRITE, fd, n); return syscall(SYS_pwrite64, fd, buf, most, at); }
+int fsync(int fd) { GUARD(SYNC, fd, 0); return (int)syscall(SYS_fsync, fd); }
+int fdatasync(int fd) { GUARD(SYNC, fd, 0); return (int)syscall(SYS_fdatasync, fd); }
+int ftruncate64(int fd, off64_t len) { GUARD(CUT, fd, 0); return (int)syscall(SYS_ftruncate, fd, len); }
