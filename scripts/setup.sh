@@ -8,6 +8,7 @@ command -v ncdump >/dev/null && command -v nccopy >/dev/null || packages+=(netcd
 command -v ncvalidator >/dev/null || packages+=(pnetcdf-bin)
 command -v ncks >/dev/null || packages+=(nco)
 [ -d /usr/share/ferret-vis/data ] || packages+=(ferret-datasets)
+command -v strace >/dev/null || packages+=(strace)
 command -v file >/dev/null || packages+=(file)
 command -v cc >/dev/null || packages+=(build-essential)
 command -v python3 >/dev/null || packages+=(python3)

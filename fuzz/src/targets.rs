@@ -4,7 +4,8 @@
 use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
-    ChainSpec, Scratch, StageSpec, TileCoder, TileShape, decode_bytes, decode_tile, encode_bytes, encode_tile,
+    ChainSpec, Lzma, Scratch, StageSpec, TileCoder, TileShape, decode_bytes, decode_tile, encode_bytes,
+    encode_tile,
 };
 use nc3z_format::num::{Coder, Dictionary, DomainPlan, EncodePlan, Strides};
 use nc3z_format::tile::Geometry;
@@ -193,7 +194,7 @@ pub fn block_decode(data: &[u8]) {
     let (zstd, zlib) = (StageSpec::Zstd { level: 1 }, StageSpec::Zlib { level: 1 });
     let (lz4, gzip) = (StageSpec::Lz4 { acceleration: 1 }, StageSpec::Gzip { level: 1 });
     let bits = StageSpec::Bitshuffle { elementsize: size, blocksize: usize::from(row_byte & 3) * 8 };
-    let chain = ChainSpec(match which % 12 {
+    let chain = ChainSpec(match which % 13 {
         0 | 1 => vec![num],
         2 => vec![],
         3 => vec![zstd],
@@ -204,6 +205,7 @@ pub fn block_decode(data: &[u8]) {
         9 => vec![bits, lz4],
         10 => vec![gzip],
         11 => vec![bits, odd],
+        12 => vec![StageSpec::Lzma(Lzma::for_elements(size, 1 << 16))],
         _ => vec![shuffle, odd],
     });
     let mut scratch = Scratch::default();

@@ -10,7 +10,7 @@ mod classic;
 use classic::{Model, Var, content};
 use nc3z_format::NcType;
 use nc3z_format::classic::{NumRecs, Version};
-use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
+use nc3z_format::codec::{ChainSpec, Lzma, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
 use nc3z_format::num::{Coder, EncodePlan, Strides};
 use nc3z_format::tile::Geometry;
 use nc3z_writer::{WriterOptions, archive_file};
@@ -75,6 +75,7 @@ fn blocks(root: &Path) -> Result {
         let shuffle = StageSpec::Shuffle { elementsize: ty.size() };
         let zstd = ChainSpec(vec![shuffle, StageSpec::Zstd { level: 1 }]);
         let zlib = ChainSpec(vec![StageSpec::Zlib { level: 1 }]);
+        let lzma = ChainSpec(vec![StageSpec::Lzma(Lzma::for_elements(ty.size(), 1 << 16))]);
         for (fill, coder) in (0u8..).zip([Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx]) {
             let plan = EncodePlan { coder, strides: Strides::L2, ..EncodePlan::default() };
             let masked = EncodePlan { mask: Some(0), ..plan.clone() };
@@ -83,8 +84,9 @@ fn blocks(root: &Path) -> Result {
                 TileCoder::Num(&masked),
                 TileCoder::Bytes(&zstd),
                 TileCoder::Bytes(&zlib),
+                TileCoder::Bytes(&lzma),
             ];
-            for (which, coder) in [0u8, 1, 5, 4].into_iter().zip(coders) {
+            for (which, coder) in [0u8, 1, 5, 4, 12].into_iter().zip(coders) {
                 let elements = 400u16;
                 let mut bytes = vec![which, ty_code];
                 bytes.extend(elements.to_le_bytes());
