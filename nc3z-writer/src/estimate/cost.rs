@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Files of at most this length are archived to nowhere instead: overhead weighs there.
-pub(super) const WRITTEN_LEN: u64 = 1 << 20;
+pub(super) const WRITTEN_LEN: u64 = 4 << 20;
 /// Bytes of an index entry in a page, and of one in the compressed table of small arrays (about).
 const PAGED_ENTRY_LEN: f64 = 24.3;
 const INLINE_ENTRY_LEN: f64 = 14.0;
