@@ -6,12 +6,13 @@ use super::ctx::{count, log2_q16, raw_bits, token_cost, tokens_of};
 use super::dict::Dictionary;
 use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage, zigzag_all};
 use super::lattice;
-use super::mask::pattern_of;
+use super::mask::{Runs, pattern_of};
 use super::params::{Geometry, Strides};
 use super::scratch::Scratch;
 use super::word::{Pool, Word};
 use crate::error::{Error, Result};
 use crate::types::NcType;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// How much time a variable is worth.
@@ -51,12 +52,23 @@ const MASK_SAMPLE: usize = 2 << 10;
 const BEHIND: u64 = 115;
 const SLACK: u64 = 256;
 
+/// The least rows of a plane in a crop, and how many first ones are not judged where the sample has more: what differences
+/// of rows leave there stands once in a plane, but often in crops.
+const ROWS: usize = 16;
+const BORDER: usize = 3;
+/// A set of strides is tried with repeats if it needs at most so many hundredths of the best set.
+const CLIMBS: u64 = 130;
+/// A repeat must save one part in so many.
+const GAIN: u64 = 256;
+
 /// A small grid cut out of a sample: some columns of some rows of some planes of some volumes.
 struct Crop<W> {
     words: Vec<W>,
     geom: Geometry,
     /// One plane of the sample has so many times the elements of one of the crop.
     shrink: usize,
+    /// Elements of a plane, and how many first ones of each are not judged.
+    border: (usize, usize),
 }
 
 /// Cuts about `len` elements out of a sample, `part` eighths away from its beginning.
@@ -66,7 +78,8 @@ fn crop<W: Word>(sample: &[W], geom: &Geometry, len: usize, part: usize) -> Crop
     let Some(row) = Geometry::usable(geom.row, n).filter(|&r| n / r >= 2 && n > len) else {
         let taken = n.min(len);
         let from = place(n, taken);
-        return Crop { words: sample[from..from + taken].to_vec(), geom: *geom, shrink: 1 };
+        let words = sample[from..from + taken].to_vec();
+        return Crop { words, geom: *geom, shrink: 1, border: (taken.max(1), 0) };
     };
     let multiple = |s: u64, of: usize| Geometry::usable(s, n).filter(|s| s.is_multiple_of(of) && *s > of);
     let plane = multiple(geom.plane, row);
@@ -74,8 +87,8 @@ fn crop<W: Word>(sample: &[W], geom: &Geometry, len: usize, part: usize) -> Crop
     let volumes = volume.map_or(1, |v| (n / v).clamp(1, 2));
     let planes =
         plane.map_or(1, |p| (volume.unwrap_or(n) / p).min(n / p).clamp(1, if volumes > 1 { 2 } else { 4 }));
-    let columns = row.min(1 << 10);
     let all_rows = plane.unwrap_or(n) / row;
+    let columns = row.min((len / (volumes * planes * ROWS.min(all_rows))).clamp(64, 1 << 10));
     let rows = (len / (volumes * planes * columns)).max(2).min(all_rows);
     let first_volume = volume.map_or(0, |v| place(n / v.max(1), volumes.min(n / v.max(1))) * v);
     let first_plane = plane.map_or(0, |p| {
@@ -99,7 +112,8 @@ fn crop<W: Word>(sample: &[W], geom: &Geometry, len: usize, part: usize) -> Crop
         volume: used(volume.is_some(), planes * rows * columns),
     };
     let shrink = plane.map_or(1, |p| p / (rows * columns).max(1)).max(1);
-    Crop { words, geom, shrink }
+    let judged = if rows < all_rows && rows > 2 * BORDER { BORDER * columns } else { 0 };
+    Crop { words, geom, shrink, border: (rows * columns, judged) }
 }
 
 /// Crops of all samples: one of each, or three of a lone one.
@@ -166,17 +180,18 @@ fn domains<W: Word>(
         let valid = |p: &[W]| -> Vec<W> {
             p.iter().copied().filter(|&e| Some(e) != mask && e.float_value().is_finite()).collect()
         };
-        let mut constant = None;
-        for p in pieces {
-            let found = lattice::detect(&valid(&p.words), constant, 58);
-            constant = constant.or(found);
+        // Of all crops together, so that none of them shows only a part of the lattice; else of one.
+        let all: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
+        let mut constant = lattice::detect(&all.concat(), None, 58, true);
+        for words in &all {
+            constant = constant.or_else(|| lattice::detect(words, None, 58, false));
         }
         if let Some(l) = constant {
             out.push(DomainPlan::Lattice(l));
         }
         let plane = |p: &Crop<W>| Geometry::usable(p.geom.plane, p.words.len()).map(|n| valid(&p.words[..n]));
         let planes: Vec<Vec<W>> = pieces.iter().filter_map(plane).filter(|p| p.len() > 8).collect();
-        let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43).is_some()).count();
+        let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43, false).is_some()).count();
         if fit > 0 && fit * 2 >= planes.len() {
             out.push(DomainPlan::LatticePerPlane);
         }
@@ -218,8 +233,9 @@ impl<W: Word> Chooser<W> {
         if plan.dictionary().is_some() { self.dict_len * len / self.elements.max(len).max(1) } else { 0 }
     }
 
-    /// Adds the estimated bits / 65536 of plans that share a domain map, on some of the crops.
-    fn score(&mut self, plans: &mut [(u64, EncodePlan)], crops: &[usize]) -> Result<()> {
+    /// Adds the estimated bits / 65536 of plans that share a domain map, on some of the crops. `climb`: differences
+    /// are repeated as long as that helps, and what was tried is added to the plans.
+    fn score(&mut self, plans: &mut Vec<(u64, EncodePlan)>, crops: &[usize], climb: bool) -> Result<()> {
         for crop in crops.iter().filter_map(|&c| self.crops.get(c)) {
             let Some((_, plan)) = plans.first() else { break };
             let (n, scratch) = (crop.words.len(), &mut self.scratch);
@@ -231,12 +247,41 @@ impl<W: Word> Chooser<W> {
             }
             let mut grid = std::mem::take(W::pool(&mut self.grid));
             grid.clone_from(W::pool(&mut scratch.mapped));
-            for (sum, plan) in &mut *plans {
+            let judged = judged(&scratch.runs, crop.border);
+            let tokens = &mut self.tokens;
+            let mut measure = |plan: &EncodePlan| {
                 W::pool(&mut scratch.mapped).clone_from(&grid);
                 predict::<W>(&mut staged, n, &crop.geom, plan.strides, scratch);
-                *sum += (side(&staged, plan, crop) + shared) << 19;
+                let words = W::pool(&mut scratch.mapped);
+                compact(words, &judged);
                 let signed = staged.is_signed();
-                *sum += estimate(W::pool(&mut scratch.mapped), signed, &mut self.tokens);
+                ((side(&staged, plan, crop) + shared) << 19) + estimate(words, signed, tokens)
+            };
+            for (sum, plan) in &mut *plans {
+                *sum += measure(plan);
+            }
+            let least = plans.iter().map(|s| s.0).min().unwrap_or(0);
+            for at in 0..if climb { plans.len() } else { 0 } {
+                let mut best = plans[at].clone();
+                if best.0 > least / 100 * CLIMBS || best.1.strides == Strides::NONE {
+                    continue;
+                }
+                loop {
+                    let strides = best.1.strides;
+                    let (neighbours, rows) = strides.repeats();
+                    let further = [strides.again(neighbours + 1, rows), strides.again(neighbours, rows + 1)];
+                    let tried: Vec<(u64, EncodePlan)> = further
+                        .into_iter()
+                        .filter(|&s| s != strides)
+                        .map(|strides| EncodePlan { strides, ..best.1.clone() })
+                        .map(|plan| (measure(&plan), plan))
+                        .collect();
+                    let enough = best.0 - best.0 / GAIN;
+                    let next = tried.into_iter().min_by_key(|s| s.0).filter(|s| s.0 < enough);
+                    let Some(next) = next else { break };
+                    best = next;
+                    plans.push(best.clone());
+                }
             }
             *W::pool(&mut self.grid) = grid;
         }
@@ -253,12 +298,12 @@ impl<W: Word> Chooser<W> {
         let middle = self.crops.len() / 2;
         let others: Vec<usize> = (0..self.crops.len()).filter(|&c| c != middle).collect();
         for plans in &mut scored {
-            self.score(plans, &[middle])?;
+            self.score(plans, &[middle], true)?;
         }
         let least = scored.iter().flatten().map(|s| s.0).min().unwrap_or(0);
         for plans in &mut scored {
             plans.retain(|s| s.0 <= least / 100 * BEHIND + (SLACK << 19));
-            self.score(plans, &others)?;
+            self.score(plans, &others, false)?;
         }
         let mut scored: Vec<_> = scored.into_iter().flatten().collect();
         scored.sort_by_key(|s| s.0);
@@ -345,6 +390,35 @@ impl<W: Word> Chooser<W> {
         let rank_pays = may_pay || sized.first().is_some_and(|s| s.1.dictionary().is_some());
         Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
     }
+}
+
+/// Which of the valid elements are judged, as ranges: not those at the beginning of a plane.
+fn judged(runs: &Runs, (plane, border): (usize, usize)) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut before = 0;
+    for run in &runs.list {
+        let mut at = run.start;
+        while at < run.end {
+            let start = at / plane * plane;
+            let (from, to) = (at.max(start + border), run.end.min(start + plane));
+            if from < to {
+                ranges.push(before + from - run.start..before + to - run.start);
+            }
+            at = start + plane;
+        }
+        before += run.len();
+    }
+    ranges
+}
+
+/// Keeps these ranges.
+fn compact<W: Word>(words: &mut Vec<W>, ranges: &[Range<usize>]) {
+    let mut kept = 0;
+    for range in ranges {
+        words.copy_within(range.clone(), kept);
+        kept += range.len();
+    }
+    words.truncate(kept);
 }
 
 /// Bytes besides residuals, as they would be with the planes of the sample.
