@@ -43,12 +43,18 @@ pub(in crate::num) fn detect<W: Word>(
     }
     let (lo, hi) = (values[0], values[values.len() - 1]);
     let ulp = ulp::<W>(lo.abs().max(hi.abs()));
-    let fractions = || if fractions { fraction(&sample, ulp) } else { None };
-    decimal(&sample, ulp)
-        .or_else(|| binary(&values, ulp))
-        .or_else(fractions)
-        .or_else(|| fitted(&sample, &values, ulp))
-        .filter(|l| l.is_sound() && enough(l))
+    let round = [decimal(&sample, ulp), binary(&values, ulp)];
+    // The coarser of two that fit: sixteenths are multiples of 0.0025 as well.
+    let mut found: Option<Lattice> = None;
+    for l in round.into_iter().flatten().filter(|l| l.is_sound() && enough(l)) {
+        if found.is_none_or(|f| l.frequency() * 1.5 < f.frequency()) {
+            found = Some(l);
+        }
+    }
+    if fractions && let Some(l) = fraction(&sample, ulp, found.map_or(f64::INFINITY, Lattice::frequency)) {
+        found = Some(l);
+    }
+    found.or_else(|| fitted(&sample, &values, ulp).filter(|l| l.is_sound() && enough(l)))
 }
 
 /// Distance of neighbouring floats at `x`.
@@ -102,12 +108,12 @@ fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<Lattice> {
     second
 }
 
-/// Fractions of a small divisor; the smallest that fits.
-fn fraction<W: Word>(sample: &[W], ulp: f64) -> Option<Lattice> {
+/// Fractions of a small divisor; the smallest that fits, if it is much smaller than `below`.
+fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<Lattice> {
     let few = few_of(sample);
     (3..=DIVISORS)
         .map(f64::from)
-        .take_while(|d| 1.0 > 8.0 * ulp * d)
+        .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
         .map(|d| Lattice { off: 0.0, step: -d })
         .find(|&l| hits(&few, l) * 16 >= few.len() * 15 && hits(sample, l) * 100 > sample.len() * 97)
 }
