@@ -6,7 +6,7 @@ use super::crop::{Border, Crop, compact, crop, crops};
 use super::ctx::{count, log2_q16, raw_bits, token_cost, tokens_of};
 use super::dict::Dictionary;
 use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage, zigzag_all};
-use super::lattice;
+use super::lattice::{self, Lattice};
 use super::mask::pattern_of;
 use super::params::{Geometry, Strides};
 use super::scratch::Scratch;
@@ -131,15 +131,20 @@ fn domains<W: Word>(
         let valid = |p: &[W]| -> Vec<W> {
             p.iter().copied().filter(|&e| Some(e) != mask && e.float_value().is_finite()).collect()
         };
-        // Of all crops together, so that none of them shows only a part of the lattice; else of one.
-        let all: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
-        let mut constant = lattice::detect(&all.concat(), None, 58, true);
-        for words in &all {
-            constant = constant.or_else(|| lattice::detect(words, None, 58, false));
-        }
-        if let Some(l) = constant {
-            out.push(DomainPlan::Lattice(l));
-        }
+        // Of all crops together, so that none of them shows only a part of the lattice; and the finest that a crop
+        // shows, where the others are coarser.
+        let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
+        let together = each.concat();
+        let constant = lattice::detect(&together, None, 58, true);
+        let fits = |l: &Lattice| lattice::detect(&together, Some(*l), 58, false) == Some(*l);
+        let finest = each
+            .iter()
+            .filter_map(|words| lattice::detect(words, None, 58, false))
+            .filter(|l| constant.is_none() || fits(l))
+            .max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
+        let finer = finest.filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
+        out.extend(constant.into_iter().chain(finer).map(DomainPlan::Lattice));
+        let constant = constant.or(finest);
         let plane = |p: &Crop<W>| Geometry::usable(p.geom.plane, p.words.len()).map(|n| valid(&p.words[..n]));
         let planes: Vec<Vec<W>> = pieces.iter().filter_map(plane).filter(|p| p.len() > 8).collect();
         let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43, false).is_some()).count();
@@ -149,6 +154,14 @@ fn domains<W: Word>(
     }
     out.extend(dict.map(|d| DomainPlan::Rank(Arc::clone(d))));
     out
+}
+
+/// A domain map, and the step of a lattice.
+type DomainKind = (std::mem::Discriminant<DomainPlan>, u64);
+
+fn domain_kind(domain: &DomainPlan) -> DomainKind {
+    let step = if let DomainPlan::Lattice(l) = domain { l.step.to_bits() } else { 0 };
+    (std::mem::discriminant(domain), step)
 }
 
 struct Chooser<W> {
@@ -323,12 +336,12 @@ impl<W: Word> Chooser<W> {
             (Effort::Max, true) => (12, 150),
         };
         let best = scored.first().map_or(0, |s| s.0);
-        let mut alike: Vec<(std::mem::Discriminant<DomainPlan>, Strides)> = Vec::new();
+        let mut alike: Vec<(DomainKind, Strides)> = Vec::new();
         let mut near: Vec<EncodePlan> = Vec::new();
         for (score, plan) in scored {
             // Steps of one climb score nearly the same: two of them tell enough.
             let (neighbours, rows) = plan.strides.repeats();
-            let kind = (std::mem::discriminant(&plan.domain), plan.strides.again(0, 0));
+            let kind = (domain_kind(&plan.domain), plan.strides.again(0, 0));
             let before = alike.iter().filter(|&&k| k == kind).count();
             let plain = neighbours == 0 && rows == 0;
             let again = alike.iter().zip(&near).any(|(k, p)| *k == kind && p.strides == plan.strides);

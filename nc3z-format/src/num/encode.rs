@@ -144,7 +144,10 @@ fn segments<W: Word>(
     };
     match plan {
         DomainPlan::Lattice(l) => {
-            let found = lattice::detect(&valid(0..n), Some(*l), 43, false)?;
+            // Another that fits better goes before one with many exceptions.
+            let values = valid(0..n);
+            let found = lattice::detect(&values, Some(*l), 58, false)
+                .or_else(|| lattice::detect(&values, Some(*l), 43, false))?;
             Some(Segments { len: n, list: vec![found] })
         }
         DomainPlan::LatticePerPlane => {

@@ -31,7 +31,7 @@ impl Lattice {
     }
 
     /// What to multiply distances from `off` by for `k`, nearly.
-    fn frequency(self) -> f64 {
+    pub(super) fn frequency(self) -> f64 {
         if self.step < 0.0 { -self.step } else { 1.0 / self.step }
     }
 }
