@@ -162,8 +162,28 @@ def numeric():
     return data[:len(data) - size] + b"".join(struct.pack(f">{n}{pack[kind]}", *numbers) for _, kind, numbers in content)
 
 
+def smooth():
+    """Fields smooth to their last digit, and numbers that are quotients: what repeated differences and divisors are for."""
+    draw = Numbers(5)
+    t, y, x = 3, 30, 44
+    grid, n = [0, 1, 2], t * y * x
+    places = [(i // (x * y), i // x % y, i % x) for i in range(n)]
+    content = [
+        (b"curved", DOUBLE, [40 + r / 11 + c * (c - r * 3) / 7e3 + k * r * c / 9e5 for k, r, c in places]),
+        (b"masked", FLOAT, [1e20 if (r * 5 + c * c // 30) % 37 > 29 else 250 + c / 3 - c * c * r / 2e3 for k, r, c in places]),
+        (b"cubic", INT, [c**3 - 4 * r * r * c + 90 * k * r + draw.below(2) for k, r, c in places]),
+        (b"parsed", DOUBLE, [k / 100 for k in draw.walk(n, 30)]),
+        (b"means", FLOAT, [k / 144 for k in draw.walk(n, 300)]),
+    ]
+    pack = {INT: "i", FLOAT: "f", DOUBLE: "d"}
+    file = File(2, [(b"t", t), (b"y", y), (b"x", x)], [(name, grid, kind) for name, kind, _ in content])
+    data = file.build()
+    size = sum(len(numbers) * SIZES[kind] for _, kind, numbers in content)
+    return data[:len(data) - size] + b"".join(struct.pack(f">{n}{pack[kind]}", *numbers) for _, kind, numbers in content)
+
+
 def files():
-    made = {"numeric": numeric()}
+    made = {"numeric": numeric(), "smooth": smooth()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]

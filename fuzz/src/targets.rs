@@ -245,7 +245,7 @@ fn plan_of(which: u8, whole: &[u8], size: usize) -> EncodePlan {
     EncodePlan {
         mask: (which & 1 == 1).then_some(first),
         domain: if which & 0x80 == 0 { DomainPlan::Ord } else { DomainPlan::LatticePerPlane },
-        strides: strides[usize::from(which >> 3 & 3)],
+        strides: strides[usize::from(which >> 3 & 3)].again(which >> 1 & 3, which >> 2 & 1),
         coder: coders[usize::from(which >> 5 & 3)],
         level: 1,
         ..EncodePlan::default()

@@ -9,7 +9,8 @@
 
 use nc3z_format::NcType;
 use nc3z_format::num::{
-    DictionaryBuilder, Effort, EncodePlan, Geometry, Params, Scratch, Word, choose_with, decode, encode,
+    DictionaryBuilder, Effort, EncodePlan, Extent, Geometry, Params, Scratch, Word, choose_with, decode,
+    encode,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -66,9 +67,9 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
         picks.pop();
     }
     let samples: Vec<&[W]> = picks.iter().map(|&i| tiles[i]).collect();
+    let extent = Extent { elements: elements.len() as u64, ..Extent::default() };
     let start = thread_time();
-    let mut found =
-        choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, None).expect("a plan");
+    let mut found = choose_with(&samples, ty, &geom, options.effort, &[], extent, None).expect("a plan");
     let first = thread_time().saturating_sub(start);
     if found.scan_dictionary && std::env::var_os("NO_DICT").is_none() {
         let mut builder = DictionaryBuilder::default();
@@ -77,8 +78,7 @@ fn run<W: Word>(bytes: &[u8], ty: NcType, dims: &[u64], options: &Options) -> Re
         {
             let known = Arc::new(dict);
             found =
-                choose_with(&samples, ty, &geom, options.effort, &[], elements.len() as u64, Some(&known))
-                    .expect("a plan");
+                choose_with(&samples, ty, &geom, options.effort, &[], extent, Some(&known)).expect("a plan");
         }
     }
     let choosing = thread_time().saturating_sub(start);

@@ -6,10 +6,22 @@
 use crate::error::Result;
 use crate::options::{PACK_LEN, Preset};
 use nc3z_format::NcType;
-use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, TileCoder, TileShape, encode_tile, words_of};
 use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Word};
 use std::sync::Arc;
+
+/// Variables up to the first are tried whole in files whose data are at most the second, else up to the third: that
+/// takes long, which only small files can bear.
+const WHOLE_LEN: usize = 512 << 10;
+const SMALL_FILE: u64 = 4 << 20;
+const WHOLE_LEN_LARGE: usize = 32 << 10;
+
+/// The largest variable that is tried whole, in bytes.
+pub(crate) fn whole_len(arrays: &Arrays) -> usize {
+    let total = arrays.iter().fold(0, |sum: u64, a| sum.saturating_add(a.total_bytes()));
+    if total <= SMALL_FILE { WHOLE_LEN } else { WHOLE_LEN_LARGE }
+}
 
 /// Samples of each array, and the most bytes of each.
 pub(crate) const SAMPLES: u64 = 3;
@@ -67,6 +79,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) samples: Vec<Vec<u8>>,
     /// Big-endian values of `_FillValue` and `missing_value`.
     pub(crate) fills: Vec<Vec<u8>>,
+    /// See [`num::Extent::whole_len`].
+    pub(crate) whole_len: usize,
     /// Calls the sink with the whole array, piece after piece, until the sink says false.
     pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
 }
@@ -172,16 +186,15 @@ fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePl
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
-    let elements = info.tiling.present();
-    let mut found: Candidates =
-        num::choose_with(&samples, info.ty, &geometry, effort, &fills, elements, None)?;
+    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len };
+    let mut found: Candidates = num::choose_with(&samples, info.ty, &geometry, effort, &fills, extent, None)?;
     if found.scan_dictionary && info.total_bytes() <= SCAN_LEN {
         let mut builder = DictionaryBuilder::<W>::default();
         (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
         if let Some(dictionary) = builder.finish(info.ty) {
             let dictionary = Arc::new(dictionary);
             found =
-                num::choose_with(&samples, info.ty, &geometry, effort, &fills, elements, Some(&dictionary))?;
+                num::choose_with(&samples, info.ty, &geometry, effort, &fills, extent, Some(&dictionary))?;
         }
     }
     Ok(found.plans.into_iter().next().unwrap_or_default())
@@ -208,5 +221,6 @@ pub(crate) fn sample_ranges(info: &ArrayInfo) -> Vec<(u64, usize)> {
 pub(crate) fn sample_len(info: &ArrayInfo) -> u64 {
     let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0);
     let plane = plane.saturating_mul(info.ty.size() as u64);
-    SAMPLE_LEN.max(plane.saturating_mul(2)).min(8 * SAMPLE_LEN)
+    let least = if info.total_bytes() <= WHOLE_LEN as u64 { WHOLE_LEN as u64 } else { SAMPLE_LEN };
+    least.max(plane.saturating_mul(2)).min(8 * SAMPLE_LEN)
 }

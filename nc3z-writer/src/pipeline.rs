@@ -1,6 +1,8 @@
 //! Gather, encode in parallel, emit in order; batches bound the memory.
 
-use crate::choose::{ArrayPlan, ChainTable, SAMPLES, Subject, choose, forced, sample_len, sample_ranges};
+use crate::choose::{
+    ArrayPlan, ChainTable, SAMPLES, Subject, choose, forced, sample_len, sample_ranges, whole_len,
+};
 use crate::encode::encode_tile;
 use crate::error::{ErrorKind, Result};
 use crate::gather::{RawTile, chunk_samples, gather, scan_pieces};
@@ -38,6 +40,7 @@ impl Plans {
         let mut by_array = BTreeMap::new();
         let mut scratch = Scratch::default();
         let mut records = record_samples(classic, arrays)?;
+        let whole_len = whole_len(arrays);
         for info in arrays.iter().filter(|a| a.tiling.tile_count() > 0) {
             let samples = match records.remove(&info.id) {
                 Some(samples) => samples,
@@ -45,7 +48,8 @@ impl Plans {
                 None => read_samples(classic, arrays, info)?,
             };
             let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(classic, info, sink);
-            let subject = Subject { info, samples, fills: fill_values(classic, info), scan: &scan };
+            let subject =
+                Subject { info, samples, fills: fill_values(classic, info), whole_len, scan: &scan };
             let plan = match wanted_chain(classic, info, options)? {
                 Some(chain) => forced(&subject, &chain, options.preset, &mut table)?,
                 None => choose(&subject, options.preset, &mut table, &mut scratch)?,

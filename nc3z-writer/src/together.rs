@@ -121,8 +121,13 @@ fn as_numbers(
     scratch: &mut Scratch,
 ) -> Result<()> {
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(classic, info, sink);
-    let subject =
-        Subject { info, samples: vec![raw.bytes.clone()], fills: fill_values(classic, info), scan: &scan };
+    let subject = Subject {
+        info,
+        samples: vec![raw.bytes.clone()],
+        fills: fill_values(classic, info),
+        whole_len: raw.bytes.len(),
+        scan: &scan,
+    };
     let num = numeric_plan(&subject, options.preset)?;
     if num.dictionary().is_some() {
         return Ok(());

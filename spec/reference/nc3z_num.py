@@ -180,14 +180,17 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None):
         raise Unsupported(f"payload of version {version}")
     flags, more = body.u8(), body.u8()
     mask, domain, exceptions = flags & 3, flags >> 2 & 7, flags >> 5 & 1
-    need(mask <= 2 and domain <= 3 and flags < 64, f"payload: flags {flags:#04x}")
+    need(mask <= 2 and domain <= 3, f"payload: flags {flags:#04x}")
     strides, coder = more & 15, more >> 4 & 3
-    need(more < 64, f"payload: flags {more:#04x}")
+    again, rows_again = flags >> 6, more >> 6
+    need(strides or not again, "payload: no neighbours to repeat")
+    need(strides & 2 or not rows_again, "payload: no rows to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
     need(domain != 2 or kind.float, "payload: a lattice of integers")
     need(strides == 0 or strides & 1, "payload: strides without neighbours")
     named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
     need(all(1 < s < n for s in named), "payload: a stride that does not exist")
+    longer = named[:0:-1] + named[:1] * (1 + rows_again) if strides & 2 else named[::-1]
     if mask == 2 or n == 0:
         need(flags == mask and more == 0, "payload: bits that mean nothing here")
         need(n > 0 or mask == 0, "payload: a mask of no elements")
@@ -209,7 +212,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None):
     words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0)
     if strides:
         need(len(parts["base"]) == kind.size, "base: length")
-        words = integrate(words, kind.pattern(parts["base"]), n, where, valid, named[::-1], kind)
+        words = integrate(words, kind.pattern(parts["base"]), n, where, valid, longer + [1] * again, kind)
     patterns = from_domain(words, domain, parts.get("domain"), n, where, kind, dictionary)
     if exceptions:
         apply_exceptions(patterns, parts["exceptions"], n, where, valid, kind)
@@ -289,7 +292,7 @@ def lattice(words, part, n, where, kind):
     need(len(part.data) - part.pos == 16 * -(-n // seg), "lattice: length")
     pairs = list(struct.iter_unpack("<dd", part.rest()))
     need(all(off == 0 or normal(off) for off, _ in pairs), "lattice: an offset is not a normal number")
-    need(all(normal(step) and step > 0 for _, step in pairs), "lattice: a step is not a normal number above zero")
+    need(all(normal(step) for _, step in pairs), "lattice: a step is not a normal number")
     top, modulus = kind.top, kind.all + 1
     values = [f - modulus if f & top else f for f in words]
     if kind.size == 8:
@@ -297,9 +300,10 @@ def lattice(words, part, n, where, kind):
     # Python's floats are binary64, each operation rounded once, to nearest, without exceptions here
     if len(pairs) == 1:
         off, step = pairs[0]
-        values = [off + k * step for k in values]
+        values = [off + k * step for k in values] if step > 0 else [off + k / -step for k in values]
     else:
-        values = [pairs[i // seg][0] + k * pairs[i // seg][1] for i, k in zip(where, values)]
+        segments = ((pairs[i // seg], k) for i, k in zip(where, values))
+        values = [off + (k * step if step > 0 else k / -step) for (off, step), k in segments]
     # `array` converts to binary32 as C does: to nearest, infinity beyond
     patterns = array(CODES[kind.size], array("f" if kind.size == 4 else "d", values).tobytes()).tolist()
     least, low = (0x00800000 if kind.size == 4 else 0x0010000000000000), kind.all >> 1
@@ -329,7 +333,7 @@ def apply_exceptions(patterns, part, n, where, valid, kind):
 
 
 def integrate(words, base, n, where, valid, strides, kind):
-    """Inverse deltas. `strides` are those named besides the neighbours, in the order Q, P, C."""
+    """Inverse deltas. `strides` are those besides the last neighbours, in the order Q, P, C, 1, repeated as named."""
     need(words[0] == 0, "residuals: the first is not zero")
     mask = kind.all
     if strides:
@@ -340,7 +344,13 @@ def integrate(words, base, n, where, valid, strides, kind):
                 grid[i] = r
             both = [0] + [a & b for a, b in zip(valid, valid[1:])]      # `V`
         for s in strides:
-            for i in range(s, n, s):                # a row of s positions only needs the row before it
+            if s == 1 and valid is None:
+                grid = list(accumulate(grid))
+            elif s == 1:
+                for i in range(1, n):
+                    if both[i - 1]:
+                        grid[i] += grid[i - 1]
+            for i in range(s, n if s > 1 else 0, s):    # a row of s positions only needs the row before it
                 if valid is None:
                     grid[i:i + s] = map(add, grid[i:i + s], grid[i - s:i])
                 else:
@@ -567,6 +577,11 @@ VECTORS = [
     ("lattice: 01 28 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
      "07 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 F3 FF FF FF 0F 00 00 00",
      FLOAT, (0, 0, 0), floats(1, 1.1, 1.2, 1.3, 0.007, 1.5)),
+    ("again: 01 40 43 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",
+     USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
+    ("divided: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 07 00 00 00 00 00 00 00 0E 00 00 00 00 "
+     "00 00 00 1C 00 00 00 00 00 00 00 AC 0A 00 00 00 00 00 00",
+     DOUBLE, (0, 0, 0), [struct.unpack("<Q", struct.pack("<d", x))[0] for x in (0.07, 0.14, 0.28, 27.32)]),
 ]
 
 

@@ -2,10 +2,11 @@
 //! Sizes only, integers where they decide; no clocks.
 
 use super::Shape;
+use super::crop::{Border, Crop, compact, crop, crops};
 use super::ctx::{count, log2_q16, raw_bits, token_cost, tokens_of};
 use super::dict::Dictionary;
 use super::encode::{Coder, DomainPlan, EncodePlan, finish, predict, stage, zigzag_all};
-use super::lattice;
+use super::lattice::{self, Lattice};
 use super::mask::pattern_of;
 use super::params::{Geometry, Strides};
 use super::scratch::Scratch;
@@ -24,6 +25,22 @@ pub enum Effort {
     Default,
     /// Finer contexts, zstd level 19.
     Max,
+}
+
+/// What is known of the variable besides its samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Elements of the variable; at least those of the samples are assumed.
+    pub elements: u64,
+    /// A variable of at most so many bytes, all of which is in the samples, is encoded as it is by each promising plan.
+    /// That takes some ten times as long as encoding it once.
+    pub whole_len: usize,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { elements: 0, whole_len: 512 << 10 }
+    }
 }
 
 /// Plans for a variable, the one expected to be smallest first.
@@ -51,64 +68,12 @@ const MASK_SAMPLE: usize = 2 << 10;
 const BEHIND: u64 = 115;
 const SLACK: u64 = 256;
 
-/// A small grid cut out of a sample: some columns of some rows of some planes of some volumes.
-struct Crop<W> {
-    words: Vec<W>,
-    geom: Geometry,
-    /// One plane of the sample has so many times the elements of one of the crop.
-    shrink: usize,
-}
-
-/// Cuts about `len` elements out of a sample, `part` eighths away from its beginning.
-fn crop<W: Word>(sample: &[W], geom: &Geometry, len: usize, part: usize) -> Crop<W> {
-    let n = sample.len();
-    let place = |all: usize, taken: usize| (all - taken) * part / 8;
-    let Some(row) = Geometry::usable(geom.row, n).filter(|&r| n / r >= 2 && n > len) else {
-        let taken = n.min(len);
-        let from = place(n, taken);
-        return Crop { words: sample[from..from + taken].to_vec(), geom: *geom, shrink: 1 };
-    };
-    let multiple = |s: u64, of: usize| Geometry::usable(s, n).filter(|s| s.is_multiple_of(of) && *s > of);
-    let plane = multiple(geom.plane, row);
-    let volume = plane.and_then(|p| multiple(geom.volume, p));
-    let volumes = volume.map_or(1, |v| (n / v).clamp(1, 2));
-    let planes =
-        plane.map_or(1, |p| (volume.unwrap_or(n) / p).min(n / p).clamp(1, if volumes > 1 { 2 } else { 4 }));
-    let columns = row.min(1 << 10);
-    let all_rows = plane.unwrap_or(n) / row;
-    let rows = (len / (volumes * planes * columns)).max(2).min(all_rows);
-    let first_volume = volume.map_or(0, |v| place(n / v.max(1), volumes.min(n / v.max(1))) * v);
-    let first_plane = plane.map_or(0, |p| {
-        let all = volume.map_or(n / p, |v| v / p);
-        place(all, planes.min(all)) * p
-    });
-    let first = first_volume + first_plane + place(all_rows, rows) * row + place(row, columns);
-    let mut words = Vec::with_capacity(volumes * planes * rows * columns);
-    for v in 0..volumes {
-        for p in 0..planes {
-            for r in 0..rows {
-                let at = first + v * volume.unwrap_or(0) + p * plane.unwrap_or(0) + r * row;
-                words.extend_from_slice(sample.get(at..at + columns).unwrap_or_default());
-            }
-        }
-    }
-    let used = |on: bool, s: usize| if on { s as u64 } else { 0 };
-    let geom = Geometry {
-        row: columns as u64,
-        plane: used(plane.is_some(), rows * columns),
-        volume: used(volume.is_some(), planes * rows * columns),
-    };
-    let shrink = plane.map_or(1, |p| p / (rows * columns).max(1)).max(1);
-    Crop { words, geom, shrink }
-}
-
-/// Crops of all samples: one of each, or three of a lone one.
-fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize) -> Vec<Crop<W>> {
-    match samples {
-        [sample] if sample.len() > len => [1, 4, 7].map(|part| crop(sample, geom, len, part)).into(),
-        _ => (1..).step_by(3).zip(samples).map(|(part, s)| crop(s, geom, len, part.min(7))).collect(),
-    }
-}
+/// A set of strides is tried with repeats if it needs at most so many hundredths of the best set.
+const CLIMBS: u64 = 130;
+/// At most so many plans are.
+const STARTS: usize = 5;
+/// A repeat must save one part in so many.
+const GAIN: u64 = 256;
 
 /// The most frequent pattern, if it is worth a mask.
 fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<W> {
@@ -125,8 +90,8 @@ fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<W> {
 }
 
 /// Distinct valid patterns of a part of the samples and of the crops, and how many valid elements there are.
-fn distinct<W: Word>(samples: &[&[W]], crops: &[Crop<W>], mask: Option<W>) -> (Vec<W>, usize) {
-    let share = COUNTED / samples.len().max(1);
+fn distinct<W: Word>(samples: &[&[W]], crops: &[Crop<W>], mask: Option<W>, whole: bool) -> (Vec<W>, usize) {
+    let share = if whole { usize::MAX } else { COUNTED / samples.len().max(1) };
     let mut seen = super::DictionaryBuilder::default();
     let mut valid = 0;
     let parts = samples.iter().map(|s| {
@@ -166,17 +131,23 @@ fn domains<W: Word>(
         let valid = |p: &[W]| -> Vec<W> {
             p.iter().copied().filter(|&e| Some(e) != mask && e.float_value().is_finite()).collect()
         };
-        let mut constant = None;
-        for p in pieces {
-            let found = lattice::detect(&valid(&p.words), constant, 58);
-            constant = constant.or(found);
-        }
-        if let Some(l) = constant {
-            out.push(DomainPlan::Lattice(l));
-        }
+        // Of all crops together, so that none of them shows only a part of the lattice; and the finest that a crop
+        // shows, where the others are coarser.
+        let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
+        let together = each.concat();
+        let constant = lattice::detect(&together, None, 58, true);
+        let fits = |l: &Lattice| lattice::detect(&together, Some(*l), 58, false) == Some(*l);
+        let finest = each
+            .iter()
+            .filter_map(|words| lattice::detect(words, None, 58, false))
+            .filter(|l| constant.is_none() || fits(l))
+            .max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
+        let finer = finest.filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
+        out.extend(constant.into_iter().chain(finer).map(DomainPlan::Lattice));
+        let constant = constant.or(finest);
         let plane = |p: &Crop<W>| Geometry::usable(p.geom.plane, p.words.len()).map(|n| valid(&p.words[..n]));
         let planes: Vec<Vec<W>> = pieces.iter().filter_map(plane).filter(|p| p.len() > 8).collect();
-        let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43).is_some()).count();
+        let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43, false).is_some()).count();
         if fit > 0 && fit * 2 >= planes.len() {
             out.push(DomainPlan::LatticePerPlane);
         }
@@ -185,9 +156,20 @@ fn domains<W: Word>(
     out
 }
 
+/// A domain map, and the step of a lattice.
+type DomainKind = (std::mem::Discriminant<DomainPlan>, u64);
+
+fn domain_kind(domain: &DomainPlan) -> DomainKind {
+    let step = if let DomainPlan::Lattice(l) = domain { l.step.to_bits() } else { 0 };
+    (std::mem::discriminant(domain), step)
+}
+
 struct Chooser<W> {
     crops: Vec<Crop<W>>,
-    trial: Crop<W>,
+    /// What is encoded for real.
+    trials: Vec<Crop<W>>,
+    /// Whether that is the whole variable.
+    whole: bool,
     ty: NcType,
     mask: Option<u64>,
     effort: Effort,
@@ -203,7 +185,7 @@ struct Chooser<W> {
 
 impl<W: Word> Chooser<W> {
     fn plan(&self, domain: DomainPlan, strides: Strides, coder: Coder) -> EncodePlan {
-        let level = if self.effort == Effort::Fast { 1 } else { 3 };
+        let level = if self.whole { self.level() } else { i32::from(self.effort != Effort::Fast) * 2 + 1 };
         let shape = if self.effort == Effort::Max {
             Shape { log: 11, north: 8, west: 4 }
         } else {
@@ -231,12 +213,18 @@ impl<W: Word> Chooser<W> {
             }
             let mut grid = std::mem::take(W::pool(&mut self.grid));
             grid.clone_from(W::pool(&mut scratch.mapped));
-            for (sum, plan) in &mut *plans {
+            let judged = crop.border.judged(&scratch.runs);
+            let tokens = &mut self.tokens;
+            let mut measure = |plan: &EncodePlan| {
                 W::pool(&mut scratch.mapped).clone_from(&grid);
                 predict::<W>(&mut staged, n, &crop.geom, plan.strides, scratch);
-                *sum += (side(&staged, plan, crop) + shared) << 19;
+                let words = W::pool(&mut scratch.mapped);
+                compact(words, &judged);
                 let signed = staged.is_signed();
-                *sum += estimate(W::pool(&mut scratch.mapped), signed, &mut self.tokens);
+                ((side(&staged, plan, crop) + shared) << 19) + estimate(words, signed, tokens)
+            };
+            for (sum, plan) in &mut *plans {
+                *sum += measure(plan);
             }
             *W::pool(&mut self.grid) = grid;
         }
@@ -254,6 +242,8 @@ impl<W: Word> Chooser<W> {
         let others: Vec<usize> = (0..self.crops.len()).filter(|&c| c != middle).collect();
         for plans in &mut scored {
             self.score(plans, &[middle])?;
+            // Before any is left out: repeated differences may be worth more than a better domain map.
+            self.climb(plans, &[middle], 2, u64::MAX)?;
         }
         let least = scored.iter().flatten().map(|s| s.0).min().unwrap_or(0);
         for plans in &mut scored {
@@ -262,17 +252,59 @@ impl<W: Word> Chooser<W> {
         }
         let mut scored: Vec<_> = scored.into_iter().flatten().collect();
         scored.sort_by_key(|s| s.0);
+        let all: Vec<usize> = (0..self.crops.len()).collect();
+        self.climb(&mut scored, &all, STARTS, CLIMBS)?;
+        scored.sort_by_key(|s| s.0);
         Ok(scored)
     }
 
-    /// Real bytes of a plan on the trial crop (and the others, where that decides about ranks), with what the plan costs besides, in hundredths.
+    /// Repeats the differences of the best plans, at most `starts` and `margin` hundredths of the best, as long as that
+    /// saves enough; adds the steps to the plans.
+    fn climb(
+        &mut self,
+        scored: &mut Vec<(u64, EncodePlan)>,
+        crops: &[usize],
+        starts: usize,
+        margin: u64,
+    ) -> Result<()> {
+        let least = scored.iter().map(|s| s.0).min().unwrap_or(0);
+        let most = (least / 100).saturating_mul(margin).saturating_add(SLACK << 19);
+        let mut from: Vec<_> =
+            scored.iter().filter(|s| s.0 <= most && s.1.strides != Strides::NONE).cloned().collect();
+        from.sort_by_key(|s| s.0);
+        from.truncate(starts);
+        for mut best in from {
+            loop {
+                let strides = best.1.strides;
+                let (neighbours, rows) = strides.repeats();
+                let further = [strides.again(neighbours + 1, rows), strides.again(neighbours, rows + 1)];
+                let mut tried: Vec<(u64, EncodePlan)> = further
+                    .into_iter()
+                    .filter(|&s| s != strides)
+                    .map(|strides| (0, EncodePlan { strides, ..best.1.clone() }))
+                    .collect();
+                self.score(&mut tried, crops)?;
+                let enough = best.0 - best.0 / GAIN;
+                let Some(next) = tried.into_iter().min_by_key(|s| s.0).filter(|s| s.0 < enough) else {
+                    break;
+                };
+                best = next;
+                scored.push(best.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Real bytes of a plan on the trial crops (and the others, where that decides about ranks), with what the plan costs besides, in hundredths.
     fn size(&mut self, plan: &EncodePlan) -> Result<u64> {
         let (mut out, mut less, mut share) = (Vec::new(), 0, 0);
         let others = if self.wide { &self.crops[..] } else { &[] };
-        for crop in std::iter::once(&self.trial).chain(others) {
+        for crop in self.trials.iter().chain(others) {
             let Crop { words, geom, .. } = crop;
-            let mut staged = stage(words, self.ty, geom, plan, &mut self.scratch, false)?;
-            less += staged.side_len() as u64 - side(&staged, plan, crop);
+            let mut staged = stage(words, self.ty, geom, plan, &mut self.scratch, self.whole)?;
+            if !self.whole {
+                less += staged.side_len() as u64 - side(&staged, plan, crop);
+            }
             finish::<W>(&mut staged, words.len(), geom, plan, &mut self.scratch, &mut out)?;
             share += self.share(plan, words.len());
         }
@@ -281,7 +313,9 @@ impl<W: Word> Chooser<W> {
         let bytes = (out.len() as u64).saturating_sub(less) + share;
         // Ranks are looked up value by value, both ways: worth 2 in 100 as well.
         let looked_up = plan.dictionary().is_some();
-        Ok(bytes * (100 + 2 * u64::from(slow) + 2 * u64::from(looked_up)))
+        // A lattice for each plane is sought for each, at risk of a worse one: worth 1 in 100.
+        let sought = matches!(plan.domain, DomainPlan::LatticePerPlane);
+        Ok(bytes * (100 + 2 * u64::from(slow) + 2 * u64::from(looked_up) + u64::from(sought)))
     }
 
     /// All predictors that the longest crop can show.
@@ -289,6 +323,46 @@ impl<W: Word> Chooser<W> {
         let Some(longest) = self.crops.iter().max_by_key(|p| p.words.len()) else { return Vec::new() };
         let all = [Strides::W, Strides::L2, Strides::WT, Strides::L3, Strides::WQ, Strides::L3Q];
         all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
+    }
+
+    /// The plans worth real encodes: the best, and the best of other domain maps and other sets of strides, but no
+    /// more than `keep`, none much worse than the best.
+    fn near(&self, scored: &[(u64, EncodePlan)]) -> Vec<EncodePlan> {
+        let (keep, margin) = match (self.effort, self.whole) {
+            (Effort::Fast, _) => (2, 110),
+            (Effort::Default, false) => (3, 106),
+            (Effort::Default, true) => (6, 125),
+            (Effort::Max, false) => (6, 150),
+            (Effort::Max, true) => (12, 150),
+        };
+        let best = scored.first().map_or(0, |s| s.0);
+        let mut alike: Vec<(DomainKind, Strides)> = Vec::new();
+        let mut near: Vec<EncodePlan> = Vec::new();
+        for (score, plan) in scored {
+            // Steps of one climb score nearly the same: two of them tell enough.
+            let (neighbours, rows) = plan.strides.repeats();
+            let kind = (domain_kind(&plan.domain), plan.strides.again(0, 0));
+            let before = alike.iter().filter(|&&k| k == kind).count();
+            let plain = neighbours == 0 && rows == 0;
+            let again = alike.iter().zip(&near).any(|(k, p)| *k == kind && p.strides == plan.strides);
+            // Each domain map is tried once on a variable that is tried whole: tokens do not tell what zstd finds.
+            let first = self.whole && alike.iter().all(|k| k.0 != kind.0);
+            let behind = *score > best / 100 * margin + (SLACK << 15) || near.len() >= keep;
+            if again || (behind && !first) || (before >= 2 && !plain) {
+                continue;
+            }
+            alike.push(kind);
+            near.push(plan.clone());
+        }
+        near
+    }
+
+    /// Adds the real sizes of plans.
+    fn try_all(&mut self, plans: Vec<EncodePlan>, sized: &mut Vec<(u64, EncodePlan)>) -> Result<()> {
+        for plan in plans {
+            sized.push((self.size(&plan)?, plan));
+        }
+        Ok(())
     }
 
     /// Plans in the order of their sizes, and whether ranks are worth a dictionary of the whole variable.
@@ -301,49 +375,66 @@ impl<W: Word> Chooser<W> {
         let slack = if self.elements > LARGE { 108 } else { 100 };
         let mut ranks = scored.iter().filter(|s| s.1.dictionary().is_some());
         let may_pay = !lattice && ranks.any(|s| s.0 <= least / 100 * slack);
-        let (keep, margin) = match self.effort {
-            Effort::Fast => (2, 110),
-            Effort::Default => (3, 106),
-            Effort::Max => (5, 150),
-        };
-        let best = scored.first().map_or(0, |s| s.0);
-        let near: Vec<EncodePlan> =
-            scored.into_iter().take(keep).filter(|s| s.0 <= best / 100 * margin).map(|s| s.1).collect();
+        let near = self.near(&scored);
         let mut sized = Vec::new();
-        for plan in &near {
-            sized.push((self.size(plan)?, plan.clone()));
-        }
+        self.try_all(near.clone(), &mut sized)?;
         let good = sized.iter().map(|s| s.0).min().unwrap_or(u64::MAX);
         let planes = |p: &EncodePlan| EncodePlan { coder: Coder::Planes, ..p.clone() };
         let zstd = self.plan(DomainPlan::Ord, Strides::NONE, Coder::Zstd);
-        let first: Vec<EncodePlan> = near.first().map(planes).into_iter().chain([zstd]).collect();
-        let mut close = self.effort != Effort::Default;
-        for plan in first {
-            let size = self.size(&plan)?;
-            close |= size <= good.saturating_mul(5) / 4;
-            sized.push((size, plan));
-        }
+        let before = sized.len();
+        self.try_all(near.first().map(planes).into_iter().chain([zstd]).collect(), &mut sized)?;
+        let close = self.effort != Effort::Default
+            || self.whole
+            || sized[before..].iter().any(|s| s.0 <= good.saturating_mul(5) / 4);
         // The other ways of zstd only where zstd is not far behind.
         if close {
-            let mut others: Vec<EncodePlan> = near.iter().skip(1).take(1).map(planes).collect();
+            let most = if self.whole { near.len() } else { 1 };
+            let mut others: Vec<EncodePlan> = near.iter().skip(1).take(most).map(planes).collect();
             others.push(self.plan(DomainPlan::Ord, Strides::NONE, Coder::Planes));
             others.push(self.plan(DomainPlan::Ord, Strides::W, Coder::Zstd));
+            if self.whole {
+                others.push(self.plan(DomainPlan::Ord, Strides::W, Coder::Planes));
+            }
             if let Some(rank) = domains.iter().find(|d| matches!(d, DomainPlan::Rank(_))) {
                 others.push(self.plan(rank.clone(), Strides::NONE, Coder::Planes));
             }
-            for plan in others {
-                sized.push((self.size(&plan)?, plan));
-            }
+            self.try_all(others, &mut sized)?;
         }
         sized.sort_by_key(|s| s.0);
+        if self.whole {
+            self.refine(&mut sized)?;
+        }
         sized.truncate(4);
-        let level = match self.effort {
+        let level = self.level();
+        let rank_pays = may_pay || sized.first().is_some_and(|s| s.1.dictionary().is_some());
+        Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
+    }
+
+    /// Other tables and no mask for the best plan of a variable that is tried whole.
+    fn refine(&mut self, sized: &mut Vec<(u64, EncodePlan)>) -> Result<()> {
+        let Some((_, best)) = sized.first().cloned() else { return Ok(()) };
+        let mut others = Vec::new();
+        if best.coder == Coder::Ctx {
+            let shapes = [(11, 8, 4), (10, 4, 4), (9, 4, 4), (9, 2, 2), (8, 1, 4), (8, 1, 1)];
+            let shapes = shapes.map(|(log, north, west)| Shape { log, north, west });
+            let shapes = shapes.into_iter().filter(|&s| s != best.shape);
+            others.extend(shapes.map(|shape| EncodePlan { shape, ..best.clone() }));
+        }
+        if best.mask.is_some() && best.dictionary().is_none() {
+            others.push(EncodePlan { mask: None, ..best });
+        }
+        self.try_all(others, sized)?;
+        sized.sort_by_key(|s| s.0);
+        Ok(())
+    }
+
+    /// The zstd level of tiles.
+    fn level(&self) -> i32 {
+        match self.effort {
             Effort::Fast => 1,
             Effort::Default if W::BITS > 8 => 9,
             Effort::Default | Effort::Max => 19,
-        };
-        let rank_pays = may_pay || sized.first().is_some_and(|s| s.1.dictionary().is_some());
-        Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
+        }
     }
 }
 
@@ -365,10 +456,10 @@ pub fn choose<W: Word>(
     effort: Effort,
     fill_values: &[W],
 ) -> Result<Candidates> {
-    choose_with(samples, ty, geom, effort, fill_values, 0, None)
+    choose_with(samples, ty, geom, effort, fill_values, Extent::default(), None)
 }
 
-/// As [`choose`], with the number of elements of the variable, and a dictionary of all of them.
+/// As [`choose`], with the extent of the variable, and a dictionary of all its values.
 ///
 /// # Errors
 /// If the words do not have the size of the type.
@@ -378,7 +469,7 @@ pub fn choose_with<W: Word>(
     geom: &Geometry,
     effort: Effort,
     fill_values: &[W],
-    elements: u64,
+    extent: Extent,
     dict: Option<&Arc<Dictionary>>,
 ) -> Result<Candidates> {
     if ty.size() != W::BYTES {
@@ -388,36 +479,48 @@ pub fn choose_with<W: Word>(
     let Some(&middle) = samples.get(samples.len() / 2) else {
         return Ok(Candidates { plans: vec![EncodePlan::default()], ..Candidates::default() });
     };
-    let elements = elements.max(samples.iter().map(|s| s.len() as u64).sum());
+    let elements = extent.elements.max(samples.iter().map(|s| s.len() as u64).sum());
     let scale = if effort == Effort::Max { 4 } else { 1 };
     let crops = crops(&samples, geom, scale * CROP);
     let mask = find_mask(&samples, fill_values);
+    let len: usize = samples.iter().map(|s| s.len()).sum();
+    let whole = effort != Effort::Fast && len as u64 == elements && len * W::BYTES <= extent.whole_len;
     let mut own = None;
     let mut dict_len = 0;
     if let Some(dict) = dict {
-        dict_len = dict.definition_estimate(ty)?;
+        dict_len =
+            if whole { dict.encode_definition(ty)?.len() as u64 } else { dict.definition_estimate(ty)? };
     } else if W::BITS > 8 {
-        let (patterns, valid) = distinct(&samples, &crops, mask);
+        let (patterns, valid) = distinct(&samples, &crops, mask, whole);
         let count = patterns.len();
         if count * 2 < valid && count <= super::MAX_DICTIONARY {
             let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
             dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
             own = Dictionary::new(patterns, ty).map(Arc::new);
+            if let (true, Some(own)) = (whole, &own) {
+                dict_len = own.encode_definition(ty)?.len() as u64;
+            }
         }
     }
     let value = mask.map(Word::to_u64);
     let found = domains(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
-    let trial = crop(middle, geom, scale * TRIAL, 4);
+    let trials = if whole {
+        let all = |s: &&[W]| Crop { words: s.to_vec(), geom: *geom, shrink: 1, border: Border::NONE };
+        samples.iter().map(all).collect()
+    } else {
+        vec![crop(middle, geom, scale * TRIAL, 4)]
+    };
     let scratch = Scratch::new();
     let mut chooser = Chooser {
         crops,
-        trial,
+        trials,
+        whole,
         ty,
         mask: value,
         effort,
         dict_len,
         elements,
-        wide: dict.is_some(),
+        wide: dict.is_some() && !whole,
         scratch,
         grid: Pool::default(),
         tokens: Vec::new(),

@@ -1,5 +1,5 @@
 //! Stage 3, stride deltas: stage 1 differences neighbours, later stages difference those differences one
-//! row, plane or volume apart. Masked positions take no part.
+//! row, plane or volume apart. Neighbours and rows may be differenced several times over. Masked positions take no part.
 
 use super::bad;
 use super::mask::Runs;
@@ -50,6 +50,49 @@ fn inverse_masked<W: Word>(x: &mut [W], pairs: &[u8], s: usize) {
     }
 }
 
+/// Running sums, `N` times over, in one pass; the last begins with `base`.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn sums<W: Word, const N: usize>(x: &mut [W], base: W) {
+    let mut sums = [W::default(); N];
+    sums[N - 1] = base;
+    for x in x {
+        let mut value = *x;
+        for sum in &mut sums {
+            *sum = sum.plus(value);
+            value = *sum;
+        }
+        *x = value;
+    }
+}
+
+/// Undoes the neighbours' differences, of which there are `again` after the first.
+fn neighbours<W: Word>(grid: &mut [W], base: W, runs: &Runs, again: u8) {
+    if runs.valid == grid.len() {
+        return match again {
+            0 => sums::<W, 1>(grid, base),
+            1 => sums::<W, 2>(grid, base),
+            2 => sums::<W, 3>(grid, base),
+            _ => sums::<W, 4>(grid, base),
+        };
+    }
+    let mut sum = base;
+    for run in &runs.list {
+        let run = &mut grid[run.clone()];
+        for _ in 0..again {
+            // The first of a run is a difference from the run before: it takes no part.
+            let mut before = W::default();
+            for x in &mut run[1..] {
+                before = before.plus(*x);
+                *x = before;
+            }
+        }
+        for x in run {
+            sum = sum.plus(*x);
+            *x = sum;
+        }
+    }
+}
+
 /// Replaces the mapped values in `grid` by their residuals (0 at the first valid position, anything at
 /// masked ones) and gives the base. `strides` has its first bit set; there is a valid position.
 pub(super) fn encode<W: Word>(
@@ -70,7 +113,8 @@ pub(super) fn encode<W: Word>(
         }
     }
     let n = grid.len();
-    for s in strides.later(geom, n).into_iter().flatten() {
+    let again = std::iter::repeat_n(1, usize::from(strides.repeats().0));
+    for s in again.chain(strides.later(geom, n).into_iter().flatten()) {
         spare.resize(n, W::default());
         if runs.valid == n {
             forward(grid, s, spare);
@@ -103,12 +147,6 @@ pub(super) fn decode<W: Word>(
             inverse_masked(grid, pairs, s);
         }
     }
-    let mut sum = base;
-    for run in &runs.list {
-        for x in &mut grid[run.clone()] {
-            sum = sum.plus(*x);
-            *x = sum;
-        }
-    }
+    neighbours(grid, base, runs, strides.repeats().0);
     Ok(())
 }

@@ -144,7 +144,10 @@ fn segments<W: Word>(
     };
     match plan {
         DomainPlan::Lattice(l) => {
-            let found = lattice::detect(&valid(0..n), Some(*l), 43)?;
+            // Another that fits better goes before one with many exceptions.
+            let values = valid(0..n);
+            let found = lattice::detect(&values, Some(*l), 58, false)
+                .or_else(|| lattice::detect(&values, Some(*l), 43, false))?;
             Some(Segments { len: n, list: vec![found] })
         }
         DomainPlan::LatticePerPlane => {
@@ -156,9 +159,9 @@ fn segments<W: Word>(
                 .map(|start| {
                     let range = start..n.min(start + len);
                     let values = if scratch.runs.valid == n {
-                        lattice::detect(&elements[range], last, 43)
+                        lattice::detect(&elements[range], last, 43, false)
                     } else {
-                        lattice::detect(&valid(range), last, 43)
+                        lattice::detect(&valid(range), last, 43, false)
                     };
                     found += usize::from(values.is_some());
                     last = values.or(last);
@@ -257,7 +260,7 @@ pub(super) fn predict<W: Word>(
     staged.base.clear();
     staged.stages.strides = strides;
     if strides != Strides::NONE {
-        if runs.valid < n && strides.later(geom, n).iter().any(Option::is_some) {
+        if runs.valid < n && strides != Strides::W {
             mask::pairs(runs, n, pairs);
         }
         let base = delta::encode(grid, W::pool(spare), pairs, runs, geom, strides);

@@ -7,6 +7,7 @@
 
 mod bits;
 mod choose;
+mod crop;
 mod ctx;
 mod delta;
 mod dict;
@@ -24,7 +25,7 @@ mod word;
 #[cfg(test)]
 mod tests;
 
-pub use choose::{Candidates, Effort, choose, choose_with};
+pub use choose::{Candidates, Effort, Extent, choose, choose_with};
 pub use ctx::Shape;
 pub use dict::{Dictionary, DictionaryBuilder, MAX_DICTIONARY};
 pub use encode::{Coder, DomainPlan, EncodePlan, encode};

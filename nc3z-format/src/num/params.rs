@@ -23,7 +23,8 @@ impl Geometry {
     }
 }
 
-/// Which strides are differenced: bit 0 neighbours, 1 rows, 2 planes, 3 volumes.
+/// Which strides are differenced: bit 0 neighbours, 1 rows, 2 planes, 3 volumes; and how many times more neighbours
+/// (bits 4, 5) and rows (bits 6, 7) are differenced again: smooth fields need their second or third differences.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Strides(pub(super) u8);
 
@@ -42,18 +43,36 @@ impl Strides {
     pub const WQ: Strides = Strides(0b1001);
     /// Neighbours, rows and volumes.
     pub const L3Q: Strides = Strides(0b1011);
+    /// Neighbours and rows are differenced at most so many times more.
+    pub const MOST_AGAIN: u8 = 3;
 
-    /// The strides after the first, in the order in which they are differenced.
-    pub(super) fn later(self, geom: &Geometry, n: usize) -> [Option<usize>; 3] {
-        let pick = |bit: u8, s: u64| if self.0 >> bit & 1 == 1 { Geometry::usable(s, n) } else { None };
-        [pick(1, geom.row), pick(2, geom.plane), pick(3, geom.volume)]
+    /// These strides, with neighbours and rows differenced so many times more, at most [`Strides::MOST_AGAIN`] each; what is
+    /// not named is not repeated.
+    #[must_use]
+    pub fn again(self, neighbours: u8, rows: u8) -> Strides {
+        let neighbours = if self.0 & 1 == 1 { neighbours.min(Self::MOST_AGAIN) } else { 0 };
+        let rows = if self.0 & 2 == 2 { rows.min(Self::MOST_AGAIN) } else { 0 };
+        Strides(self.0 & 0x0F | neighbours << 4 | rows << 6)
     }
 
-    /// True where each stride named exists.
+    /// How many times neighbours, and rows, are differenced after the first time.
+    pub fn repeats(self) -> (u8, u8) {
+        (self.0 >> 4 & 3, self.0 >> 6)
+    }
+
+    /// The strides longer than 1, in the order in which they are differenced.
+    pub(super) fn later(self, geom: &Geometry, n: usize) -> [Option<usize>; 6] {
+        let pick = |bit: u8, s: u64| if self.0 >> bit & 1 == 1 { Geometry::usable(s, n) } else { None };
+        let row = pick(1, geom.row);
+        let again = |k: u8| row.filter(|_| self.repeats().1 >= k);
+        [row, again(1), again(2), again(3), pick(2, geom.plane), pick(3, geom.volume)]
+    }
+
+    /// True where each stride named exists, and only what is named is repeated.
     pub(super) fn fit(self, geom: &Geometry, n: usize) -> bool {
-        let named =
-            usize::from(self.0 >> 1 & 1) + usize::from(self.0 >> 2 & 1) + usize::from(self.0 >> 3 & 1);
-        (self.0 == 0 || (self.0 & 1 == 1 && self.0 < 16))
+        let named = (self.0 >> 1 & 7).count_ones() as usize + usize::from(self.repeats().1);
+        self == self.again(self.repeats().0, self.repeats().1)
+            && (self.0 == 0 || self.0 & 1 == 1)
             && self.later(geom, n).iter().flatten().count() == named
     }
 
@@ -67,7 +86,8 @@ impl Strides {
                 bits &= !(1 << bit);
             }
         }
-        if n == 0 { Strides(0) } else { Strides(bits) }
+        let (neighbours, rows) = self.repeats();
+        if n == 0 { Strides(0) } else { Strides(bits).again(neighbours, rows) }
     }
 }
 

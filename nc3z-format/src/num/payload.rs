@@ -29,8 +29,9 @@ pub(super) struct Stages {
 
 impl Stages {
     pub(super) fn bytes(self) -> [u8; 3] {
-        let first = self.mask | self.domain << 2 | u8::from(self.exceptions) << 5;
-        [VERSION, first, self.strides.0 | self.coder << 4]
+        let (neighbours, rows) = self.strides.repeats();
+        let first = self.mask | self.domain << 2 | u8::from(self.exceptions) << 5 | neighbours << 6;
+        [VERSION, first, self.strides.0 & 15 | self.coder << 4 | rows << 6]
     }
 
     fn parse(cursor: &mut Cursor<'_>, geom: &Geometry, n: usize) -> Result<Self> {
@@ -43,14 +44,15 @@ impl Stages {
             mask: a & 3,
             domain: a >> 2 & 7,
             exceptions: a >> 5 & 1 == 1,
-            strides: Strides(b & 15),
+            strides: Strides(b & 15 | a >> 6 << 4 | b >> 6 << 6),
             coder: b >> 4 & 3,
         };
-        if a >> 6 != 0 || b >> 6 != 0 || stages.mask == 3 || stages.domain > 3 {
+        if stages.mask == 3 || stages.domain > 3 {
             return Err(bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x}")));
         }
         if !stages.strides.fit(geom, n) {
-            return Err(bad("strides", "strides that the tile has", b & 15));
+            let rule = "strides that the tile has, repeated where they are named";
+            return Err(bad("strides", rule, format_args!("{a:#04x} {b:#04x}")));
         }
         let empty = (stages.mask == 2 || n == 0) && (a & 0xFC != 0 || b != 0);
         if empty || (n == 0 && stages.mask != 0) || (stages.exceptions && stages.domain < 2) {
@@ -179,7 +181,7 @@ fn rebuild<W: Word>(
             return Err(bad("base", W::BYTES, parts.base.len()));
         }
         W::get_le(parts.base, &mut base);
-        if pattern.is_some() && stages.strides.0 > 1 {
+        if pattern.is_some() && stages.strides.later(geom, out.len()).iter().any(Option::is_some) {
             mask::pairs(runs, out.len(), pairs);
         }
         delta::decode(out, base[0], pairs, runs, geom, stages.strides)?;

@@ -11,8 +11,20 @@ use crate::types::NcType;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-const STRIDES: [Strides; 7] =
-    [Strides::NONE, Strides::W, Strides::L2, Strides::WT, Strides::L3, Strides::WQ, Strides::L3Q];
+/// All sets of strides, and some with repeats.
+fn strides() -> impl Iterator<Item = Strides> {
+    let sets = [Strides::NONE, Strides::W, Strides::L2, Strides::WT, Strides::L3, Strides::WQ, Strides::L3Q];
+    let repeated = [
+        Strides::W.again(1, 0),
+        Strides::W.again(3, 0),
+        Strides::L2.again(2, 1),
+        Strides::L3.again(0, 3),
+        Strides::WT.again(1, 0),
+        Strides::L3Q.again(3, 3),
+    ];
+    sets.into_iter().chain(repeated)
+}
+
 const CODERS: [Coder; 4] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx];
 
 fn encoded<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
@@ -43,7 +55,7 @@ fn check<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, plan: &EncodePlan
 
 /// All strides and coders.
 fn check_all<W: Word>(elements: &[W], ty: NcType, geom: &Geometry, mask: Option<u64>, domain: &DomainPlan) {
-    for strides in STRIDES {
+    for strides in strides() {
         for coder in CODERS {
             let plan =
                 EncodePlan { mask, domain: domain.clone(), strides, coder, level: 1, ..Default::default() };
@@ -113,6 +125,8 @@ fn adversarial<W: Word>(kind: usize, n: usize, seed: u64, geom: &Geometry) {
         if ty.is_float() {
             let l = Lattice { off: -3.0, step: 0.1 };
             check_all(&elements, ty, geom, common, &DomainPlan::Lattice(l));
+            let divided = Lattice { off: if seed & 1 == 1 { 0.0 } else { -3.0 }, step: -100.0 };
+            check_all(&elements, ty, geom, None, &DomainPlan::Lattice(divided));
             check_all(&elements, ty, geom, None, &DomainPlan::LatticePerPlane);
         }
         let known: Vec<W> = elements.iter().copied().step_by(2).collect();
@@ -216,6 +230,73 @@ fn quantised_floats_are_found_and_shrink() {
 }
 
 #[test]
+fn decimals_that_were_parsed_as_doubles_are_quotients() {
+    // 2732 / 100 is 27.32, the nearest double; 2732 * 0.01 is another.
+    let texts = (0..9000u32).map(|i| format!("{}.{:02}", i / 40 % 60, i.wrapping_mul(40_503) >> 4 & 63));
+    let words: Vec<u64> = texts.map(|t| t.parse::<f64>().unwrap().to_bits()).collect();
+    for step in [0.01, -100.0] {
+        let domain = DomainPlan::Lattice(Lattice { off: 0.0, step });
+        let plan = EncodePlan { domain, strides: Strides::W, coder: Coder::Ctx, ..Default::default() };
+        check(&words, NcType::Double, &Geometry::default(), &plan);
+    }
+    let found = choose(&[&words], NcType::Double, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let payload = check(&words, NcType::Double, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 10, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn means_over_cells_are_fractions() {
+    let mut seed = 9u32;
+    let words: Vec<u32> = (0..20_000)
+        .map(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((f64::from(seed >> 18) - 5000.0) / 144.0) as f32
+        })
+        .map(f32::to_bits)
+        .collect();
+    let found = choose(&[&words], NcType::Float, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let payload = check(&words, NcType::Float, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 15, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn smooth_fields_are_differenced_again() {
+    // A cubic in both directions, to the last bit of its integers.
+    let (nx, ny) = (90i64, 60i64);
+    let value = |x: i64, y: i64| x * x * x + 3 * x * y * y - y * y * y + 7 * x * y;
+    let words: Vec<u64> = (0..nx * ny).map(|i| value(i % nx, i / nx).cast_unsigned()).collect();
+    let geom = geometry(90, 60, 1);
+    let found = choose(&[&words], NcType::Int64, &geom, Effort::Default, &[]).unwrap();
+    let payload = check(&words, NcType::Int64, &geom, &found.plans[0]);
+    assert!(found.plans[0].strides.repeats() > (0, 0), "{:?}", found.plans[0]);
+    assert!(payload.len() < 1800, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn repeats_need_what_they_repeat() {
+    let words: Vec<u16> = (0..40u16).map(|i| i * i).collect();
+    let geom = geometry(8, 5, 1);
+    for (strides, first, second) in [
+        (Strides::W.again(1, 1), 0x40, 0x01),
+        (Strides::L2.again(3, 2), 0xC0, 0x83),
+        (Strides::NONE.again(1, 1), 0, 0),
+    ] {
+        let plan = EncodePlan { strides, ..Default::default() };
+        let payload = unguarded(&words, NcType::Short, &geom, &plan);
+        assert_eq!((payload[1] & 0xC0, payload[2]), (first, second), "{strides:?}");
+        for (byte, extra) in [(1, 0x40), (2, 0x40), (1, 0xC0), (2, 0xC0)] {
+            let mut other = payload.clone();
+            other[byte] ^= extra;
+            let named = if byte == 1 { strides.0 & 1 } else { strides.0 & 2 };
+            let read = decoded::<u16>(&other, words.len(), NcType::Short, &geom, &plan);
+            assert_eq!(read.is_ok(), named != 0, "{strides:?} {byte} {extra}");
+        }
+    }
+    assert!(decoded::<u16>(&[1, 0x42, 0, 9, 0], 3, NcType::Short, &geom, &EncodePlan::default()).is_err());
+    assert!(decoded::<u16>(&[1, 0, 0x40], 0, NcType::Short, &geom, &EncodePlan::default()).is_err());
+}
+
+#[test]
 fn subnormals_and_signed_zeros_survive_a_lattice() {
     let mut words: Vec<u32> = (0..2000).map(|i| ((f64::from(i % 37) * 0.5) as f32).to_bits()).collect();
     words[3] = (-0.0f32).to_bits();
@@ -225,7 +306,7 @@ fn subnormals_and_signed_zeros_survive_a_lattice() {
     words[7] = f32::INFINITY.to_bits();
     words[8] = 0xFFC1_2345;
     let geom = geometry(50, 40, 1);
-    for step in [0.5, 1e-40, f64::MIN_POSITIVE, f64::MAX] {
+    for step in [0.5, 1e-40, f64::MIN_POSITIVE, f64::MAX, -2.0, -1e40, -f64::MIN_POSITIVE, -f64::MAX] {
         let domain = DomainPlan::Lattice(Lattice { off: 0.0, step });
         check_all(&words, NcType::Float, &geom, None, &domain);
     }
@@ -264,9 +345,9 @@ fn every_prefix_fails_and_every_flipped_bit_is_survived() {
     let dict = Arc::new(Dictionary::new(quantised[..400].to_vec(), NcType::Float).unwrap());
     let mut plans = Vec::new();
     for coder in CODERS {
-        for strides in [Strides::NONE, Strides::L3] {
+        for strides in [Strides::NONE, Strides::L3, Strides::L3.again(2, 1)] {
             plans.push((words.clone(), EncodePlan { mask, strides, coder, ..Default::default() }));
-            let l = Lattice { off: 0.1, step: 0.25 };
+            let l = Lattice { off: 0.1, step: if strides == Strides::L3 { 0.25 } else { -4.0 } };
             for domain in
                 [DomainPlan::Lattice(l), DomainPlan::LatticePerPlane, DomainPlan::Rank(dict.clone())]
             {
@@ -340,6 +421,13 @@ fn vectors_of_the_specification_hold() {
     let plan = EncodePlan { domain, strides: Strides::W, coder: Coder::Store, ..Default::default() };
     let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
     lines.push(format!("lattice: {}", hex(&unguarded(&decimal, NcType::Float, &none, &plan))));
+    let squares: Vec<u16> = (0..12u16).map(|i| (i % 4) * (i % 4) + 10 * (i / 4) * (i / 4)).collect();
+    let plan = EncodePlan { strides: Strides::L2.again(1, 1), coder: Coder::Store, ..Default::default() };
+    lines.push(format!("again: {}", hex(&unguarded(&squares, NcType::UShort, &geom, &plan))));
+    let parsed: Vec<u64> = [0.07, 0.14, 0.28, 27.32].iter().map(|x: &f64| x.to_bits()).collect();
+    let domain = DomainPlan::Lattice(Lattice { off: 0.0, step: -100.0 });
+    let plan = EncodePlan { domain, strides: Strides::NONE, coder: Coder::Store, ..Default::default() };
+    lines.push(format!("divided: {}", hex(&unguarded(&parsed, NcType::Double, &none, &plan))));
     let spec = include_str!("../../../spec/num.md");
     for line in lines {
         assert!(spec.lines().any(|l| l.trim() == line), "not in spec/num.md: {line}");

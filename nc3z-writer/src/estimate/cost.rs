@@ -2,7 +2,7 @@
 
 use super::PresetEstimate;
 use super::sample::{Samples, read};
-use crate::choose::{ChainTable, Subject, choose};
+use crate::choose::{ChainTable, Subject, choose, whole_len};
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::options::{PACK_LEN, Preset, WriterOptions};
@@ -79,6 +79,7 @@ pub(super) fn array_cost(
             None => read_samples(classic, samples.all(), info)?,
         },
         fills: fill_values(classic, info),
+        whole_len: whole_len(samples.all()),
         scan: &scan,
     };
     let plan = choose(&subject, options.preset, &mut table, &mut scratch)?;

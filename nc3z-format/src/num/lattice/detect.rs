@@ -7,13 +7,18 @@ use crate::num::word::Word;
 const SAMPLE: usize = 1024;
 
 /// Powers of ten, exact in binary64.
-const TENS: [f64; 13] = [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12];
+const TENS: [f64; 16] =
+    [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// Fractions with divisors up to this are looked for: means over so many cells, parts of degrees and hours.
+const DIVISORS: u32 = 400;
 
-/// A lattice on which at least `least` in 64 of the finite values lie, if one is found.
+/// A lattice on which at least `least` in 64 of the finite values lie, if one is found. `fractions`: also those of small
+/// divisors.
 pub(in crate::num) fn detect<W: Word>(
     patterns: &[W],
     hint: Option<Lattice>,
     least: usize,
+    fractions: bool,
 ) -> Option<Lattice> {
     let every = (patterns.len() / SAMPLE).max(1);
     let sample: Vec<W> = patterns
@@ -38,10 +43,18 @@ pub(in crate::num) fn detect<W: Word>(
     }
     let (lo, hi) = (values[0], values[values.len() - 1]);
     let ulp = ulp::<W>(lo.abs().max(hi.abs()));
-    decimal(&sample, ulp)
-        .or_else(|| binary(&values, ulp))
-        .or_else(|| fitted(&sample, &values, ulp))
-        .filter(|l| l.is_sound() && enough(l))
+    let round = [decimal(&sample, ulp), binary(&values, ulp)];
+    // The coarser of two that fit: sixteenths are multiples of 0.0025 as well.
+    let mut found: Option<Lattice> = None;
+    for l in round.into_iter().flatten().filter(|l| l.is_sound() && enough(l)) {
+        if found.is_none_or(|f| l.frequency() * 1.5 < f.frequency()) {
+            found = Some(l);
+        }
+    }
+    if fractions && let Some(l) = fraction(&sample, ulp, found.map_or(f64::INFINITY, Lattice::frequency)) {
+        found = Some(l);
+    }
+    found.or_else(|| fitted(&sample, &values, ulp).filter(|l| l.is_sound() && enough(l)))
 }
 
 /// Distance of neighbouring floats at `x`.
@@ -59,23 +72,50 @@ fn power_of_two(e: i32) -> f64 {
     f64::from_bits(u64::try_from((e + 1023).clamp(1, 2046)).unwrap_or(1) << 52)
 }
 
-/// Multiples of a round decimal step.
+/// Some of the values, for a first look.
+fn few_of<W: Word>(sample: &[W]) -> Vec<W> {
+    sample.iter().copied().step_by((sample.len() / 32).max(1)).collect()
+}
+
+/// Multiples of a round decimal step; quotients by a round number where those hit more.
 fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<Lattice> {
-    let few: Vec<W> = sample.iter().copied().step_by((sample.len() / 32).max(1)).collect();
-    let steps = (-3i32..=11).flat_map(|p| {
+    let few = few_of(sample);
+    let mut second = None;
+    for p in -3i32..=15 {
         let ten = TENS[p.unsigned_abs() as usize];
-        [1.0, 0.5, 0.25, 0.2].map(|m: f64| if p < 0 { m * ten } else { m / ten })
-    });
-    for step in steps {
-        if step <= 1.5 * ulp {
-            break;
-        }
-        let l = Lattice { off: 0.0, step };
-        if hits(&few, l) * 32 >= few.len() * 31 && hits(sample, l) * 100 > sample.len() * 97 {
-            return Some(l);
+        for part in [1.0, 2.0, 4.0, 5.0] {
+            let step = if p < 0 { ten / part } else { 1.0 / part / ten };
+            if step <= 1.5 * ulp {
+                return second;
+            }
+            let product = Lattice { off: 0.0, step };
+            // The product is rounded twice: that shows in doubles only.
+            let quotient = Lattice { off: 0.0, step: -ten * part };
+            let divides = W::BITS == 64 && p >= 0 && hits(&few, quotient) > hits(&few, product);
+            let l = if divides { quotient } else { product };
+            if hits(&few, l) * 8 < few.len() * 7 {
+                continue;
+            }
+            let found = hits(sample, l);
+            if found * 100 > sample.len() * 97 {
+                return Some(l);
+            }
+            if second.is_none() && found * 100 > sample.len() * 91 {
+                second = Some(l);
+            }
         }
     }
-    None
+    second
+}
+
+/// Fractions of a small divisor; the smallest that fits, if it is much smaller than `below`.
+fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<Lattice> {
+    let few = few_of(sample);
+    (3..=DIVISORS)
+        .map(f64::from)
+        .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
+        .map(|d| Lattice { off: 0.0, step: -d })
+        .find(|&l| hits(&few, l) * 16 >= few.len() * 15 && hits(sample, l) * 100 > sample.len() * 97)
 }
 
 /// Multiples of a power of two, from zero or from the least value.

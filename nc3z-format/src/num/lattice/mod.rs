@@ -1,6 +1,7 @@
-//! The lattice map of floats: `x = T(off + k * step)`, with exact exceptions.
+//! The lattice map of floats: `x = T(off + k * step)`, or `x = T(off + k / divisor)`, with exact exceptions.
 //!
-//! Product and sum are rounded to binary64, the sum then to the type; never fused. A result of magnitude at
+//! Decimal numbers that were parsed as doubles are quotients by a power of ten, seldom products.
+//! Product or quotient and sum are rounded to binary64, the sum then to the type; never fused. A result of magnitude at
 //! most the smallest normal number counts as zero of its sign, so that flush-to-zero modes change nothing.
 
 mod detect;
@@ -20,13 +21,18 @@ use multiversion::multiversion;
 pub struct Lattice {
     /// Value of `k = 0`.
     pub off: f64,
-    /// Distance of neighbours.
+    /// Distance of neighbours; if negative, `-step` is what `k` is divided by instead.
     pub step: f64,
 }
 
 impl Lattice {
     fn is_sound(self) -> bool {
-        (self.off == 0.0 || self.off.is_normal()) && self.step.is_normal() && self.step > 0.0
+        (self.off == 0.0 || self.off.is_normal()) && self.step.is_normal()
+    }
+
+    /// What to multiply distances from `off` by for `k`, nearly.
+    pub(super) fn frequency(self) -> f64 {
+        if self.step < 0.0 { -self.step } else { 1.0 / self.step }
     }
 }
 
@@ -62,32 +68,38 @@ impl Segments {
             .map(|p| Lattice { off: f64::from_le_bytes(p[0]), step: f64::from_le_bytes(p[1]) })
             .collect();
         if let Some(l) = list.iter().find(|l| !l.is_sound()) {
-            return Err(bad("lattice", "normal numbers, step > 0", format_args!("{l:?}")));
+            return Err(bad("lattice", "normal numbers", format_args!("{l:?}")));
         }
         Ok(Self { len, list })
     }
 }
 
-/// The pattern of lattice point `k`.
+/// The pattern of lattice point `k`; `DIVIDED`: of a lattice whose step is negative.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
-fn point<W: Word>(k: W, l: Lattice) -> W {
-    let x = W::float_pattern(l.off + k.signed_to_f64() * l.step);
+fn point<W: Word, const DIVIDED: bool>(k: W, l: Lattice) -> W {
+    let k = k.signed_to_f64();
+    let x = W::float_pattern(l.off + if DIVIDED { k / -l.step } else { k * l.step });
     // Without the sign; the smallest normal number is 1 << mantissa bits.
     let magnitude = x.shl(1).shr(1);
     let smallest = W::from_u64(if W::BITS == 64 { 1 << 52 } else { 1 << 23 });
     if magnitude <= smallest { x.xor(magnitude) } else { x }
 }
 
+/// As [`point`], of any lattice.
+fn point_of<W: Word>(k: W, l: Lattice) -> W {
+    if l.step < 0.0 { point::<W, true>(k, l) } else { point::<W, false>(k, l) }
+}
+
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn points<W: Word>(grid: &mut [W], l: Lattice) -> bool {
+fn points<W: Word, const DIVIDED: bool>(grid: &mut [W], l: Lattice) -> bool {
     let mut sound = true;
     let limit = W::from_u64(1 << 53);
     for w in grid {
         if W::BITS == 64 {
             sound &= w.plus(limit) <= limit.plus(limit);
         }
-        *w = point(*w, l);
+        *w = point::<W, DIVIDED>(*w, l);
     }
     sound
 }
@@ -95,7 +107,8 @@ fn points<W: Word>(grid: &mut [W], l: Lattice) -> bool {
 /// Integers to patterns.
 pub(super) fn invert<W: Word>(grid: &mut [W], segments: &Segments) -> Result<()> {
     for (part, l) in grid.chunks_mut(segments.len).zip(&segments.list) {
-        if !points(part, *l) {
+        let sound = if l.step < 0.0 { points::<W, true>(part, *l) } else { points::<W, false>(part, *l) };
+        if !sound {
             return Err(bad("lattice index", "at most 2^53", "more"));
         }
     }
@@ -104,22 +117,31 @@ pub(super) fn invert<W: Word>(grid: &mut [W], segments: &Segments) -> Result<()>
 
 /// `k` of each pattern, and whether it gives the pattern back; counts those that do.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn fit<W: Word>(patterns: &[W], l: Lattice, k: &mut [W], hit: &mut [u8]) -> usize {
+fn fit_as<W: Word, const DIVIDED: bool>(patterns: &[W], l: Lattice, k: &mut [W], hit: &mut [u8]) -> usize {
     let mut hits = 0;
     // A product instead of a quotient: near an integer both round to it, and elsewhere there is no hit.
-    let frequency = 1.0 / l.step;
+    let frequency = l.frequency();
     for ((p, k), h) in patterns.chunks(128).zip(k.chunks_mut(128)).zip(hit.chunks_mut(128)) {
         let mut count = 0u8;
         for ((&p, k), h) in p.iter().zip(k.iter_mut()).zip(h.iter_mut()) {
             let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
             *k = W::signed_from_f64(ratio);
-            let good = u8::from(point(*k, l) == p && ratio.abs() <= 9_007_199_254_740_992.0);
+            let good = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() <= 9_007_199_254_740_992.0);
             *h = good;
             count += good;
         }
         hits += usize::from(count);
     }
     hits
+}
+
+/// As [`fit_as`], of any lattice.
+fn fit<W: Word>(patterns: &[W], l: Lattice, k: &mut [W], hit: &mut [u8]) -> usize {
+    if l.step < 0.0 {
+        fit_as::<W, true>(patterns, l, k, hit)
+    } else {
+        fit_as::<W, false>(patterns, l, k, hit)
+    }
 }
 
 /// Share of `sample` that lies on a lattice, as a count.
@@ -155,11 +177,12 @@ pub(super) fn map<W: Word>(
             }
             spare[at] = previous;
             let l = segments.list[at / segments.len];
-            let near = point(previous, l);
+            let near = point_of(previous, l);
             // The nearest lattice point is the better start, if it is close.
-            let ratio = ((grid[at].float_value() - l.off) / l.step).round_ties_even();
+            let ratio = ((grid[at].float_value() - l.off) * l.frequency()).round_ties_even();
             let k = W::signed_from_f64(if ratio.abs() <= 2_147_483_000.0 { ratio } else { 0.0 });
-            let (k, near) = if ratio.abs() <= 2_147_483_000.0 { (k, point(k, l)) } else { (previous, near) };
+            let (k, near) =
+                if ratio.abs() <= 2_147_483_000.0 { (k, point_of(k, l)) } else { (previous, near) };
             spare[at] = k;
             let difference = ord(grid[at], 0).minus(ord(near, 0));
             if difference == W::default() {
