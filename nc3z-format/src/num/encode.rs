@@ -144,9 +144,10 @@ fn segments<W: Word>(
     };
     match plan {
         DomainPlan::Lattice(l) => {
-            // Another that fits better goes before one with many exceptions.
+            // Another that fits better goes before one with many exceptions, where there are values enough to tell.
             let values = valid(0..n);
-            let found = lattice::detect(&values, Some(*l), 58, false)
+            let least = if values.len() < 64 { 43 } else { 58 };
+            let found = lattice::detect(&values, Some(*l), least, false)
                 .or_else(|| lattice::detect(&values, Some(*l), 43, false))?;
             Some(Segments { len: n, list: vec![found] })
         }
