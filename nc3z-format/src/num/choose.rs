@@ -354,6 +354,15 @@ impl<W: Word> Chooser<W> {
             alike.push(kind);
             near.push(plan.clone());
         }
+        // Tokens flatter repeated differences, whose contexts tell less: the best plain plan is always tried beside them.
+        // (Ranks fall out where the variable has too many values, so they do not stand for the others.)
+        let plain = |p: &EncodePlan| {
+            p.strides.repeats() == (0, 0) && p.strides != Strides::NONE && p.dictionary().is_none()
+        };
+        if !near.iter().any(plain) {
+            let rival = scored.iter().find(|s| plain(&s.1));
+            near.extend(rival.filter(|s| s.0 <= best / 100 * CLIMBS).map(|s| s.1.clone()));
+        }
         near
     }
 
@@ -403,11 +412,30 @@ impl<W: Word> Chooser<W> {
         sized.sort_by_key(|s| s.0);
         if self.whole {
             self.refine(&mut sized)?;
+        } else {
+            self.settle(&mut sized)?;
         }
         sized.truncate(4);
         let level = self.level();
         let rank_pays = may_pay || sized.first().is_some_and(|s| s.1.dictionary().is_some());
         Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
+    }
+
+    /// Repeated differences must be better over all crops, not only on the trial: what is smooth there may be rough elsewhere.
+    fn settle(&mut self, sized: &mut Vec<(u64, EncodePlan)>) -> Result<()> {
+        let plain = |p: &EncodePlan| p.strides.repeats() == (0, 0) && p.dictionary().is_none();
+        let repeated = |p: &EncodePlan| p.strides.repeats() != (0, 0);
+        let Some((least, best)) = sized.first().filter(|s| repeated(&s.1)).cloned() else { return Ok(()) };
+        let Some(at) = sized.iter().position(|s| plain(&s.1) && s.0 <= least.saturating_mul(5) / 4) else {
+            return Ok(());
+        };
+        let wide = std::mem::replace(&mut self.wide, true);
+        let (repeated, rival) = (self.size(&best)?, self.size(&sized[at].1.clone())?);
+        self.wide = wide;
+        if rival <= repeated {
+            sized[..=at].rotate_right(1);
+        }
+        Ok(())
     }
 
     /// Other tables and no mask for the best plan of a variable that is tried whole.
