@@ -36,6 +36,8 @@ pub(crate) struct ArrayPlan {
     pub(crate) chain: u16,
     /// What the numeric codec does, where the chain is that.
     pub(crate) num: Option<EncodePlan>,
+    /// What `max` tries on each tile besides that, with the numbers of their chains.
+    pub(crate) rivals: Vec<(u16, EncodePlan)>,
     /// Chain (filters only) of tiles that go into containers, where a codec follows.
     pub(crate) packed: u16,
     /// The chain of the containers that its tiles go into as they are, where that is smaller than each on its own.
@@ -114,7 +116,8 @@ pub(crate) fn choose(
     if info.ty == NcType::Char || subject.samples.is_empty() {
         return Ok(ArrayPlan { chain: table.number(&bytes), num: None, packed, ..ArrayPlan::default() });
     }
-    let plan = numeric_plan(subject, preset)?;
+    let mut plans = numeric_plans(subject, preset, scratch)?;
+    let plan = plans.remove(0);
     if size == 1 {
         // Flags and packed bytes are as often text-like as numbers.
         let as_bytes = total(TileCoder::Bytes(&bytes), subject, scratch)?;
@@ -123,7 +126,8 @@ pub(crate) fn choose(
         }
     }
     let chain = table.number(&numeric_chain(&plan));
-    Ok(ArrayPlan { chain, num: Some(plan), packed, ..ArrayPlan::default() })
+    let rivals = plans.into_iter().map(|p| (table.number(&numeric_chain(&p)), p)).collect();
+    Ok(ArrayPlan { chain, num: Some(plan), rivals, packed, ..ArrayPlan::default() })
 }
 
 /// The plan where the chain was asked for: nothing is tried. Small tiles are encoded by it too, and then packed.
@@ -132,12 +136,13 @@ pub(crate) fn forced(
     chain: &ChainSpec,
     preset: Preset,
     table: &mut ChainTable,
+    scratch: &mut Scratch,
 ) -> Result<ArrayPlan> {
     if chain.numeric().is_none() {
         let chain = table.number(chain);
         return Ok(ArrayPlan { chain, num: None, packed: chain, ..ArrayPlan::default() });
     }
-    let plan = numeric_plan(subject, preset)?;
+    let plan = numeric_plans(subject, preset, scratch)?.remove(0);
     let chain = table.number(&numeric_chain(&plan));
     Ok(ArrayPlan { chain, num: Some(plan), packed: chain, ..ArrayPlan::default() })
 }
@@ -160,22 +165,50 @@ fn total(coder: TileCoder<'_>, subject: &Subject<'_>, scratch: &mut Scratch) -> 
     Ok(out.len())
 }
 
-pub(crate) fn numeric_plan(subject: &Subject<'_>, preset: Preset) -> Result<EncodePlan> {
-    match subject.info.ty.size() {
+/// The plan for the numbers of an array, and those that its tiles are tried with besides (`max` only).
+pub(crate) fn numeric_plans(
+    subject: &Subject<'_>,
+    preset: Preset,
+    scratch: &mut Scratch,
+) -> Result<Vec<EncodePlan>> {
+    let plans = match subject.info.ty.size() {
         1 => plan_words::<u8>(subject, preset),
         2 => plan_words::<u16>(subject, preset),
         4 => plan_words::<u32>(subject, preset),
         _ => plan_words::<u64>(subject, preset),
-    }
+    }?;
+    if preset == Preset::Max { best_on_samples(plans, subject, scratch) } else { Ok(plans) }
 }
 
-fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePlan> {
+/// Plans that each tile is tried with at `max`, besides the best.
+const RIVALS: usize = 2;
+
+/// The plan that is smallest on the samples as they are, and a few that may be smaller on other tiles.
+fn best_on_samples(
+    plans: Vec<EncodePlan>,
+    subject: &Subject<'_>,
+    scratch: &mut Scratch,
+) -> Result<Vec<EncodePlan>> {
+    let sampled: u64 = subject.samples.iter().map(|s| s.len() as u64).sum();
+    let mut sized = Vec::new();
+    for plan in plans {
+        let mut size = total(TileCoder::Num(&plan), subject, scratch)? as u64;
+        if let Some(dictionary) = plan.dictionary() {
+            let len = dictionary.encode_definition(subject.info.ty)?.len() as u64;
+            size += len * sampled / subject.info.total_bytes().max(1);
+        }
+        sized.push((size, plan));
+    }
+    sized.sort_by_key(|s| s.0);
+    let mut plans = sized.into_iter().map(|s| s.1);
+    let best: Vec<EncodePlan> = plans.next().into_iter().collect();
+    // One more dictionary would have to pay for itself.
+    let free = plans.filter(|p| p.dictionary().is_none() || best[0].dictionary().is_some());
+    Ok(best.iter().cloned().chain(free.take(RIVALS)).collect())
+}
+
+fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<Vec<EncodePlan>> {
     let info = subject.info;
-    let effort = match preset {
-        Preset::Fast => Effort::Fast,
-        Preset::Default => Effort::Default,
-        Preset::Max => Effort::Max,
-    };
     let geometry = info.tiling.geometry(0)?;
     let or_none = |n: Option<u64>| n.unwrap_or(0);
     let geometry = num::Geometry {
@@ -187,17 +220,36 @@ fn plan_words<W: Word>(subject: &Subject<'_>, preset: Preset) -> Result<EncodePl
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
     let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len };
-    let mut found: Candidates = num::choose_with(&samples, info.ty, &geometry, effort, &fills, extent, None)?;
+    let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>| -> Result<Candidates> {
+        Ok(num::choose_with(&samples, info.ty, &geometry, effort, &fills, extent, dictionary)?)
+    };
+    let effort = match preset {
+        Preset::Fast => Effort::Fast,
+        Preset::Default => Effort::Default,
+        Preset::Max => Effort::Max,
+    };
+    let mut found = candidates(effort, None)?;
+    let mut dictionary = None;
     if found.scan_dictionary && info.total_bytes() <= SCAN_LEN {
         let mut builder = DictionaryBuilder::<W>::default();
         (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
-        if let Some(dictionary) = builder.finish(info.ty) {
-            let dictionary = Arc::new(dictionary);
-            found =
-                num::choose_with(&samples, info.ty, &geometry, effort, &fills, extent, Some(&dictionary))?;
+        dictionary = builder.finish(info.ty).map(Arc::new);
+        if dictionary.is_some() {
+            found = candidates(effort, dictionary.as_ref())?;
         }
     }
-    Ok(found.plans.into_iter().next().unwrap_or_default())
+    if found.plans.is_empty() {
+        found.plans.push(EncodePlan::default());
+    }
+    if preset == Preset::Max {
+        // Never larger than the default: what its chooser finds is tried too, as hard.
+        let level = found.plans[0].level;
+        let others = candidates(Effort::Default, dictionary.as_ref())?.plans;
+        found.plans.extend(others.into_iter().map(|p| EncodePlan { level, ..p }));
+    } else {
+        found.plans.truncate(1);
+    }
+    Ok(found.plans)
 }
 
 /// Byte ranges (in the flattened array) of the samples: the beginnings of the first, a middle and the last whole tile.

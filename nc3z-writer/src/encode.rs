@@ -9,6 +9,7 @@ use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::codec::{
     ChainSpec, Scratch, TileCoder, TileShape, encode_bytes, encode_tile as encode_payload,
 };
+use nc3z_format::num::EncodePlan;
 
 /// What is stored of one tile.
 #[derive(Debug)]
@@ -53,28 +54,48 @@ pub(crate) fn encode_tile(
     let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
     if let (Some(num), true) = (&plan.num, u64::from(decoded_len) <= PACK_LEN) {
         // A small tile of a larger array: its numbers are known better than the container's codec could guess.
-        let mut stored = Vec::new();
-        encode_payload(TileCoder::Num(num), &bytes, &shape, scratch, &mut stored)?;
-        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.chain, bytes: stored, packer: None }));
+        let (chain, bytes) = smallest(num, plan, &bytes, &shape, scratch)?;
+        return Ok(encoded(decoded_crc, Form::Packed { chain, bytes, packer: None }));
     }
     if u64::from(decoded_len) <= PACK_LEN {
         let mut stored = Vec::new();
         encode_bytes(&chains[usize::from(plan.packed)], &bytes, scratch, &mut stored)?;
         return Ok(encoded(decoded_crc, Form::Packed { chain: plan.packed, bytes: stored, packer: None }));
     }
-    let mut payload = Vec::new();
-    let mut chain = plan.chain;
-    let coder = match &plan.num {
-        Some(num) => TileCoder::Num(num),
-        None => TileCoder::Bytes(&chains[usize::from(chain)]),
+    let (mut chain, mut payload) = if let Some(num) = &plan.num {
+        smallest(num, plan, &bytes, &shape, scratch)?
+    } else {
+        let mut payload = Vec::new();
+        let coder = TileCoder::Bytes(&chains[usize::from(plan.chain)]);
+        encode_payload(coder, &bytes, &shape, scratch, &mut payload)?;
+        (plan.chain, payload)
     };
-    encode_payload(coder, &bytes, &shape, scratch, &mut payload)?;
     // Filters keep the length; where only those were asked for, they stay.
     if payload.len() > bytes.len() {
         (chain, payload) = (0, bytes);
     }
     payload.shrink_to_fit();
     Ok(encoded(decoded_crc, Form::Block { chain, payload }))
+}
+
+/// The tile by the numeric plan of its array, or by the one of its rivals that makes it smaller; and the chain's number.
+fn smallest(
+    num: &EncodePlan,
+    plan: &ArrayPlan,
+    bytes: &[u8],
+    shape: &TileShape,
+    scratch: &mut Scratch,
+) -> Result<(u16, Vec<u8>)> {
+    let mut best = (plan.chain, Vec::new());
+    encode_payload(TileCoder::Num(num), bytes, shape, scratch, &mut best.1)?;
+    for (chain, rival) in &plan.rivals {
+        let mut payload = Vec::new();
+        encode_payload(TileCoder::Num(rival), bytes, shape, scratch, &mut payload)?;
+        if payload.len() < best.1.len() {
+            best = (*chain, payload);
+        }
+    }
+    Ok(best)
 }
 
 /// The element's bytes followed by zeros, if all elements are alike.

@@ -51,7 +51,7 @@ impl Plans {
             let subject =
                 Subject { info, samples, fills: fill_values(classic, info), whole_len, scan: &scan };
             let plan = match wanted_chain(classic, info, options)? {
-                Some(chain) => forced(&subject, &chain, options.preset, &mut table)?,
+                Some(chain) => forced(&subject, &chain, options.preset, &mut table, &mut scratch)?,
                 None => choose(&subject, options.preset, &mut table, &mut scratch)?,
             };
             by_array.insert(info.id, plan);

@@ -4,7 +4,7 @@
 //! The numeric chains code variable by variable and see none of that; an LZ codec over all of them does. It decodes at a tenth
 //! of their speed, so it is kept to arrays and containers of a size that does not matter.
 
-use crate::choose::{ArrayPlan, ChainTable, Subject, numeric_chain, numeric_plan};
+use crate::choose::{ArrayPlan, ChainTable, Subject, numeric_chain, numeric_plans};
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::gather::{RawTile, gather, scan_pieces};
@@ -128,7 +128,7 @@ fn as_numbers(
         whole_len: raw.bytes.len(),
         scan: &scan,
     };
-    let num = numeric_plan(&subject, options.preset)?;
+    let num = numeric_plans(&subject, options.preset, scratch)?.remove(0);
     if num.dictionary().is_some() {
         return Ok(());
     }
