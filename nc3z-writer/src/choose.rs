@@ -180,8 +180,10 @@ pub(crate) fn numeric_plans(
     if preset == Preset::Max { best_on_samples(plans, subject, scratch) } else { Ok(plans) }
 }
 
-/// Plans that each tile is tried with at `max`, besides the best.
+/// Plans that each tile is tried with at `max`, besides the best; none that needs more
+/// than one part in so many more than it on the samples.
 const RIVALS: usize = 2;
+const BEHIND: u64 = 10;
 
 /// The plan that is smallest on the samples as they are, and a few that may be smaller on other tiles.
 fn best_on_samples(
@@ -200,7 +202,8 @@ fn best_on_samples(
         sized.push((size, plan));
     }
     sized.sort_by_key(|s| s.0);
-    let mut plans = sized.into_iter().map(|s| s.1);
+    let least = sized.first().map_or(0, |s| s.0);
+    let mut plans = sized.into_iter().filter(|s| s.0 <= least + least / BEHIND + 64).map(|s| s.1);
     let best: Vec<EncodePlan> = plans.next().into_iter().collect();
     // One more dictionary would have to pay for itself.
     let free = plans.filter(|p| p.dictionary().is_none() || best[0].dictionary().is_some());

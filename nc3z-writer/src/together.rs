@@ -8,7 +8,7 @@ use crate::choose::{ArrayPlan, ChainTable, Subject, numeric_chain, numeric_plans
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::gather::{RawTile, gather, scan_pieces};
-use crate::options::{PACK_LEN, Preset, TOGETHER_ARRAY_LEN, WriterOptions, together_len};
+use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, TOGETHER_ARRAY_LEN, WriterOptions, together_len};
 use crate::pipeline::{fill_values, wanted_chain};
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN};
@@ -62,6 +62,7 @@ pub(crate) fn choose(
         Ok(())
     })?;
     let mut members = Vec::new();
+    let mut short: Vec<Short> = Vec::new();
     for (id, tiles) in tiles {
         let info = arrays.get(id).expect("tiles come from known arrays");
         let plan = plans.get_mut(&id).expect("every array with tiles has a plan");
@@ -72,8 +73,8 @@ pub(crate) fn choose(
         {
             continue;
         }
-        if info.total_bytes() <= PACK_LEN && info.ty != NcType::Char {
-            as_numbers(classic, info, &tiles[0], plan, options, table, scratch)?;
+        if info.total_bytes() <= PACK_LEN {
+            short.extend(as_numbers(classic, info, &tiles[0], plan, options, table, scratch)?);
         }
         let mut member = Member { info, bytes: Vec::new(), alone: 0 };
         if let Some(dictionary) = plan.dictionary() {
@@ -104,13 +105,43 @@ pub(crate) fn choose(
         }
         let chain = table.number(&ChainSpec(vec![StageSpec::Lzma(lzma)]));
         for id in chosen {
+            short.retain(|s| s.id != id);
             plans.insert(id, ArrayPlan { packer: Some(chain), ..ArrayPlan::default() });
         }
+    }
+    for (id, plan) in better_as_bytes(short, scratch)? {
+        plans.insert(id, plan);
     }
     Ok(())
 }
 
-/// Gives a short array the numeric chain where that is smaller than what the codec of containers makes of it.
+/// A short array that goes into a container of zstd.
+struct Short {
+    id: ArrayId,
+    /// Its plan there, and what of it the container holds then.
+    plan: ArrayPlan,
+    bytes: Vec<u8>,
+    /// What a numeric chain makes of it, where that is smaller by itself.
+    numbers: Option<Vec<u8>>,
+}
+
+/// Numeric chains see one array, a container's codec sees what one array has of another: the plans of those arrays that had better
+/// gone without, if all of them are smaller then.
+fn better_as_bytes(short: Vec<Short>, scratch: &mut Scratch) -> Result<Vec<(ArrayId, ArrayPlan)>> {
+    let all: Vec<u8> = short.iter().flat_map(|s| &s.bytes).copied().collect();
+    if all.is_empty() || all.len() > CONTAINER_LEN {
+        return Ok(Vec::new());
+    }
+    let mixed =
+        short.iter().flat_map(|s| s.numbers.as_ref().unwrap_or(&s.bytes)).copied().collect::<Vec<u8>>();
+    if packed_len(&all, scratch)? >= packed_len(&mixed, scratch)? {
+        return Ok(Vec::new());
+    }
+    Ok(short.into_iter().filter(|s| s.numbers.is_some()).map(|s| (s.id, s.plan)).collect())
+}
+
+/// Gives a short array the numeric chain where that is smaller than what the codec of containers makes of it alone. Nothing for arrays
+/// that no container of zstd would hold.
 fn as_numbers(
     classic: &ClassicFile,
     info: &ArrayInfo,
@@ -119,7 +150,19 @@ fn as_numbers(
     options: &WriterOptions,
     table: &mut ChainTable,
     scratch: &mut Scratch,
-) -> Result<()> {
+) -> Result<Option<Short>> {
+    let packed = |plan: &ArrayPlan, table: &ChainTable, scratch: &mut Scratch| -> Result<Option<Vec<u8>>> {
+        let raw = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
+        Ok(match encode_tile(raw, info, plan, table.chains(), scratch)?.form {
+            Form::Packed { bytes, .. } => Some(bytes),
+            Form::Constant { .. } | Form::Block { .. } => None,
+        })
+    };
+    let Some(bytes) = packed(plan, table, scratch)? else { return Ok(None) };
+    let mut short = Short { id: info.id, plan: plan.clone(), bytes, numbers: None };
+    if info.ty == NcType::Char {
+        return Ok(Some(short));
+    }
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(classic, info, sink);
     let subject = Subject {
         info,
@@ -130,23 +173,16 @@ fn as_numbers(
     };
     let num = numeric_plans(&subject, options.preset, scratch)?.remove(0);
     if num.dictionary().is_some() {
-        return Ok(());
+        return Ok(Some(short));
     }
     let other = ArrayPlan { chain: table.number(&numeric_chain(&num)), num: Some(num), ..plan.clone() };
-    let len = |plan: &ArrayPlan, table: &ChainTable, scratch: &mut Scratch| -> Result<Option<Vec<u8>>> {
-        let raw = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
-        Ok(match encode_tile(raw, info, plan, table.chains(), scratch)?.form {
-            Form::Packed { bytes, .. } => Some(bytes),
-            Form::Constant { .. } | Form::Block { .. } => None,
-        })
-    };
-    let (Some(numbers), Some(bytes)) = (len(&other, table, scratch)?, len(plan, table, scratch)?) else {
-        return Ok(());
-    };
-    if numbers.len() < packed_len(&bytes, scratch)? {
+    if let Some(numbers) = packed(&other, table, scratch)?
+        && numbers.len() < packed_len(&short.bytes, scratch)?
+    {
         *plan = other;
+        short.numbers = Some(numbers);
     }
-    Ok(())
+    Ok(Some(short))
 }
 
 /// What a container's codec makes of a member, about.

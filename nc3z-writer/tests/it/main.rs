@@ -6,4 +6,5 @@ mod chunks;
 mod classic;
 mod determinism;
 mod layouts;
+mod sizes;
 mod support;

@@ -1,0 +1,45 @@
+//! What presets and neighbours make of sizes.
+
+use crate::classic::{Model, Var};
+use crate::support::archive_bytes;
+use nc3z_format::NcType;
+use nc3z_format::classic::Version;
+use nc3z_writer::{Preset, WriterOptions};
+use std::path::Path;
+
+fn len(original: &[u8], preset: Preset) -> usize {
+    archive_bytes(original, &WriterOptions::default().with_preset(preset)).len()
+}
+
+#[test]
+fn max_is_never_much_larger_than_the_default() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/classic");
+    let names = ["numeric.nc", "smooth.nc", "etopo120.cdf", "numrecs_beyond_end.nc", "all_types_cdf5.nc"];
+    for name in names {
+        let original = std::fs::read(folder.join(name)).unwrap();
+        let [default, max] = [Preset::Default, Preset::Max].map(|preset| len(&original, preset));
+        assert!(max <= default + default / 100 + 16, "{name}: max {max}, default {default} bytes");
+    }
+}
+
+/// A file of `copies` short variables with the same smooth numbers.
+fn copies(copies: usize) -> Vec<u8> {
+    const N: usize = 1000;
+    let vars = vec![Var::fixed(NcType::Float, &[N as u64]); copies];
+    let mut bytes = Model::new(Version::Cdf1, 0, vars).build().bytes;
+    let at = bytes.len() - copies * N * 4;
+    for copy in bytes[at..].chunks_exact_mut(N * 4) {
+        for (value, i) in copy.chunks_exact_mut(4).zip(0u16..) {
+            let t = f32::from(i) / 150.0;
+            value.copy_from_slice(&(280.0 + t.sin() * 9.0 + (t * 7.1).cos()).to_be_bytes());
+        }
+    }
+    bytes
+}
+
+#[test]
+fn what_recurs_in_short_variables_is_stored_once() {
+    let [one, six] = [1, 6].map(|n| len(&copies(n), Preset::Default));
+    // Five more variables in header and index, but not their values.
+    assert!(six < one + 400, "{one} bytes with one, {six} with six of the same");
+}
