@@ -71,7 +71,7 @@ const SLACK: u64 = 256;
 /// A set of strides is tried with repeats if it needs at most so many hundredths of the best set.
 const CLIMBS: u64 = 130;
 /// At most so many plans are.
-const STARTS: usize = 5;
+const STARTS: usize = 3;
 /// A repeat must save one part in so many.
 const GAIN: u64 = 256;
 
