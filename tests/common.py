@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import random
 import shutil
 import signal
 import struct
@@ -83,6 +84,25 @@ def finish(process, timeout=TIMEOUT):
         process.communicate()
         raise
     return process.returncode, err.decode("utf-8", "replace")
+
+
+class Moments:
+    """SIGKILL at random moments of runs of about so many seconds. A run that ended before its moment tells how long runs take
+    now, so a machine that was busy when the first was timed is no reason to kill too late."""
+
+    def __init__(self, seed, seconds):
+        self.pick = random.Random(seed)
+        self.seconds = seconds
+
+    def kill(self, process):
+        """Gives the exit code; -SIGKILL if it came in time."""
+        begin = time.monotonic()
+        try:
+            process.wait(self.pick.uniform(0, 1.1) * self.seconds)
+            self.seconds = min(self.seconds, time.monotonic() - begin)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        return finish(process)[0]
 
 
 def missing(test, why):

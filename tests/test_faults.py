@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from common import NC3Z, Case, finish, interrupt, kills, mostly_zero, nc3z, sha256, start, synthetic, tell_kills, tmpfs, wait_for
+from common import NC3Z, Case, Moments, finish, interrupt, kills, mostly_zero, nc3z, sha256, start, synthetic, tell_kills, tmpfs, wait_for
 
 KILLS = kills(30)
 INTERRUPTS = 10
@@ -33,16 +33,14 @@ def setUpModule():
 
 class Killed(Case):
     def test_sigkill(self):
-        pick = random.Random(SEED)
+        moments = Moments(SEED, BIG_SECONDS)
         source = Path(shutil.copy2(BIG, self.dir / "big.nc"))
         archive = self.dir / "big.nc.nc3z"
         before = source.stat()
         killed = 0
         for trial in range(KILLS):
             process = start("archive", source)
-            time.sleep(pick.uniform(0, 1.1) * BIG_SECONDS)
-            process.kill()
-            code, _ = finish(process)
+            code = moments.kill(process)
             killed += code == -signal.SIGKILL
             with self.subTest(trial=trial, code=code):
                 self.assertIn(code, (0, -signal.SIGKILL))
@@ -65,18 +63,15 @@ class Killed(Case):
         self.ok(nc3z("verify", archive, "--against", source))
 
     def test_sigkill_of_restore(self):
-        pick = random.Random(SEED + 1)
         back = self.dir / "back.nc"
         begin = time.monotonic()
         self.ok(nc3z("restore", BIG_ARCHIVE, "-o", back))
-        seconds = time.monotonic() - begin
+        moments = Moments(SEED + 1, time.monotonic() - begin)
         back.unlink()
         killed, runs = 0, kills(10)
         for trial in range(runs):
             process = start("restore", BIG_ARCHIVE, "-o", back)
-            time.sleep(pick.uniform(0, 1.1) * seconds)
-            process.kill()
-            killed += finish(process)[0] == -signal.SIGKILL
+            killed += moments.kill(process) == -signal.SIGKILL
             with self.subTest(trial=trial):
                 for name in self.names():
                     self.assertTrue(name == "back.nc" or (name.startswith(".") and name.endswith(".nc3z-tmp")), name)

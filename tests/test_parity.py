@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, finish, kills, nc3z, start, synthetic, tell_kills
+from common import CLASSIC, ROOT, Case, Moments, finish, kills, nc3z, start, synthetic, tell_kills
 
 REFERENCE = ROOT / "spec" / "reference"
 GOLDEN = sorted((ROOT / "testdata" / "archives").glob("*/*.parity.nc3z"))
@@ -162,12 +162,6 @@ class Killed(Case):
         self.ok(nc3z(*args))
         return time.monotonic() - begin
 
-    def kill(self, seconds, pick, *args):
-        process = start(*args)
-        time.sleep(pick.uniform(0, 1.1) * seconds)
-        process.kill()
-        return finish(process)[0] == -signal.SIGKILL
-
     def kill_once_it_writes(self, path, pick, *args):
         """Killed within a few milliseconds of the first write to the file, if that can be caught."""
         before = path.stat().st_mtime_ns
@@ -185,7 +179,7 @@ class Killed(Case):
         data = archive.read_bytes()
         bad = spoil(data, 5, pick)
         archive.write_bytes(bad)
-        seconds = self.runs("repair", "--in-place", archive)
+        moments = Moments(SEED, self.runs("repair", "--in-place", archive))
         killed = partly = 0
         for trial in range(self.KILLS):
             archive.write_bytes(bad)
@@ -193,7 +187,7 @@ class Killed(Case):
             if trial % 2:
                 killed += self.kill_once_it_writes(archive, pick, "repair", "--in-place", archive)
             else:
-                killed += self.kill(seconds, pick, "repair", "--in-place", archive)
+                killed += moments.kill(start("repair", "--in-place", archive)) == -signal.SIGKILL
             now = archive.read_bytes()
             partly += now not in (bad, data)
             with self.subTest(trial=trial):
@@ -203,17 +197,16 @@ class Killed(Case):
         tell_kills("repair --in-place", killed, self.KILLS, f", {partly} with part of the shards written")
 
     def test_kills_while_adding(self):
-        pick = random.Random(SEED)
         source = synthetic(self.dir / "s.nc", 24)
         archive, goal = self.dir / "a.nc3z", self.dir / "b.nc3z"
         self.ok(nc3z("archive", source, "-o", archive))
         plain = archive.read_bytes()
-        seconds = self.runs("parity", "add", archive)
+        moments = Moments(SEED, self.runs("parity", "add", archive))
         goal = archive.read_bytes()
         killed = 0
         for trial in range(kills(20)):
             archive.write_bytes(plain)
-            killed += self.kill(seconds, pick, "parity", "add", archive)
+            killed += moments.kill(start("parity", "add", archive)) == -signal.SIGKILL
             now = archive.read_bytes()
             with self.subTest(trial=trial):
                 self.assertTrue(now[:len(plain)] == plain)

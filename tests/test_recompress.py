@@ -11,7 +11,7 @@ import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, finish, good_files, interrupt, kills, nc3z, sha256, start, synthetic, tell_kills, wait_for
+from common import CLASSIC, ROOT, Case, Moments, finish, good_files, interrupt, kills, nc3z, sha256, start, synthetic, tell_kills, wait_for
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
 import nc3z_ref  # noqa: E402
@@ -334,18 +334,15 @@ class Faults(Case):
             self.assertEqual((self.archive.read_bytes(), self.names()), (self.before, ["s.nc.nc3z"]))
 
     def test_killed(self):
-        pick = random.Random(SEED + 1)
         begin = time.monotonic()
         self.ok(nc3z("recompress", "--preset", "default", self.archive))
-        seconds = time.monotonic() - begin
+        moments = Moments(SEED + 1, time.monotonic() - begin)
         goal = self.archive.read_bytes()
         killed, runs = 0, kills(12)
         for trial in range(runs):
             self.archive.write_bytes(self.before)
             process = start("recompress", "--preset", "default", self.archive)
-            time.sleep(pick.uniform(0, 1.1) * seconds)
-            process.kill()
-            code, _ = finish(process)
+            code = moments.kill(process)
             killed += code == -signal.SIGKILL
             with self.subTest(trial=trial, code=code):
                 now = self.archive.read_bytes()

@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from common import NC3Z, Case, ferret_files, finish, kills, missing, nc3z, sha256, start, tell_kills, tmpfs
+from common import NC3Z, Case, Moments, ferret_files, finish, kills, missing, nc3z, sha256, start, tell_kills, tmpfs
 
 KILLS = kills(100)
 SEED = 20_240_502
@@ -251,19 +251,16 @@ class Faults(Case):
 
     def test_sigkill(self):
         """At any moment: the damaged archive is untouched, and under the new name is a sound archive or nothing."""
-        pick = random.Random(SEED + 2)
         good = self.dir / "good.nc3z"
         begin = time.monotonic()
         self.assertEqual(nc3z("repair", self.bad, "-o", good).returncode, 3)
-        seconds = time.monotonic() - begin
+        moments = Moments(SEED + 2, time.monotonic() - begin)
         digest, before = sha256(good), sha256(self.bad)
         good.unlink()
         killed = 0
         for trial in range(KILLS):
             process = start("repair", self.bad, "-o", good)
-            time.sleep(pick.uniform(0, 1.1) * seconds)
-            process.kill()
-            code, _ = finish(process)
+            code = moments.kill(process)
             killed += code == -signal.SIGKILL
             with self.subTest(trial=trial, code=code):
                 self.assertIn(code, (3, -signal.SIGKILL))
