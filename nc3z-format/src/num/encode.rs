@@ -136,19 +136,20 @@ fn segments<W: Word>(
 ) -> Option<Segments> {
     let n = elements.len();
     let valid = |range: std::ops::Range<usize>| -> Vec<W> {
-        if scratch.runs.valid == n {
-            return elements[range].iter().copied().step_by((n / 2048).max(1)).collect();
-        }
-        let every = (range.len() / 2048).max(1);
-        range.step_by(every).filter(|&i| scratch.valid[i] != 0).map(|i| elements[i]).collect()
+        let all = lattice::spread(range.len(), 2048).map(|i| range.start + i);
+        let masked = scratch.runs.valid < n;
+        all.filter(|&i| !masked || scratch.valid[i] != 0).map(|i| elements[i]).collect()
     };
     match plan {
         DomainPlan::Lattice(l) => {
             // Another that fits better goes before one with many exceptions, where there are values enough to tell.
             let values = valid(0..n);
             let least = if values.len() < 64 { 43 } else { 58 };
-            let found = lattice::detect(&values, Some(*l), least, false)
-                .or_else(|| lattice::detect(&values, Some(*l), 43, false))?;
+            let planned = |least| Some(*l).filter(|l| lattice::holds(&values, *l, least));
+            let found = planned(least)
+                .or_else(|| lattice::detect(&values, least, false))
+                .or_else(|| planned(43))
+                .or_else(|| lattice::detect(&values, 43, false))?;
             Some(Segments { len: n, list: vec![found] })
         }
         DomainPlan::LatticePerPlane => {
@@ -159,14 +160,14 @@ fn segments<W: Word>(
                 .step_by(len)
                 .map(|start| {
                     let range = start..n.min(start + len);
-                    let values = if scratch.runs.valid == n {
-                        lattice::detect(&elements[range], last, 43, false)
-                    } else {
-                        lattice::detect(&valid(range), last, 43, false)
-                    };
-                    found += usize::from(values.is_some());
-                    last = values.or(last);
-                    values.unwrap_or(Lattice { off: 0.0, step: 1.0 })
+                    let values = valid(range);
+                    // That of the plane before where it holds nearly everywhere, else the best.
+                    let before = |least| last.filter(|l| lattice::holds(&values, *l, least));
+                    let fit =
+                        before(62).or_else(|| lattice::detect(&values, 43, false)).or_else(|| before(43));
+                    found += usize::from(fit.is_some());
+                    last = fit.or(last);
+                    fit.unwrap_or(Lattice { off: 0.0, step: 1.0 })
                 })
                 .collect();
             (found * 3 > list.len() * 2).then_some(Segments { len, list })

@@ -259,6 +259,66 @@ fn means_over_cells_are_fractions() {
     assert!(payload.len() * 8 < words.len() * 15, "{} {:?}", payload.len(), found.plans[0]);
 }
 
+/// GRIB messages as converters leave them: each field has its least value as its offset, a power of two as its step, at most some
+/// 260 steps, and a corner without values.
+fn messages(planes: u32, row: u32, rows: u32, offset: impl Fn(u32) -> f32) -> Vec<u32> {
+    let field = |p: u32, x: u32, y: u32| {
+        let wave = (f64::from(x + 3 * p) / 5.0).sin() + (f64::from(y) / 7.0).cos();
+        let noise = f64::from((x + row * (y + rows * p)).wrapping_mul(2_654_435_761) >> 29);
+        let k = (f64::from(1 << (7 - p % 2)) * (1.0 + wave / 2.0) + noise).floor();
+        let step = if p.is_multiple_of(2) { 0.25 } else { 0.5 };
+        (f64::from(offset(p)) + k * step) as f32
+    };
+    let at = |i: u32| (i / row / rows, i % row, i / row % rows);
+    let value = |(p, x, y): (u32, u32, u32)| if x + y < 9 { -9999.0 } else { field(p, x, y) };
+    (0..planes * rows * row).map(|i| value(at(i)).to_bits()).collect()
+}
+
+#[test]
+fn packed_fields_have_a_lattice_each() {
+    // The offset is a multiple of 2^-16 (all values then lie on that lattice), or beside every round number; the values near
+    // 290 are rounded.
+    let offsets: [(&str, fn(u32) -> f32); 2] = [
+        ("round", |p| -30.0 - (p * 7919 % 1000) as f32 / 65536.0 * 32.0),
+        ("rounded", |p| 245.151_67 + (p * 7919 % 1000) as f32 * 0.003_21),
+    ];
+    for (name, offset) in offsets {
+        let words = messages(40, 36, 33, offset);
+        let geom = geometry(36, 33, 40);
+        let fill = [(-9999.0f32).to_bits()];
+        let found = choose(&[&words], NcType::Float, &geom, Effort::Default, &fill).unwrap();
+        assert!(matches!(found.plans[0].domain, DomainPlan::LatticePerPlane), "{name} {:?}", found.plans[0]);
+        let payload = check(&words, NcType::Float, &geom, &found.plans[0]);
+        assert!(payload.len() * 8 < words.len() * 4, "{name} {} of {}", payload.len(), words.len());
+    }
+}
+
+#[test]
+fn ramps_are_not_taken_for_their_tenths() {
+    // x + 10 y + 100 z: what is looked at must not be of one tenth only.
+    let (nx, ny, nz) = (40u32, 30u32, 60u32);
+    let ramp = |i: u32| (i % nx + 10 * (i / nx % ny) + 100 * (i / nx / ny)) as f32;
+    let words: Vec<u32> = (0..nx * ny * nz).map(|i| ramp(i).to_bits()).collect();
+    let geom = geometry(40, 30, 60);
+    let found = choose(&[&words], NcType::Float, &geom, Effort::Default, &[]).unwrap();
+    let payload = check(&words, NcType::Float, &geom, &found.plans[0]);
+    assert!(payload.len() < 600, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn means_of_decimals_are_fractions_of_them() {
+    // Means over 244 of values with two digits, as climatologies of 30.5 days by eight have them.
+    let mut seed = 9u32;
+    let value = |_| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((f64::from(seed >> 14) - 100_000.0) / 24_400.0) as f32
+    };
+    let words: Vec<u32> = (0..20_000).map(value).map(f32::to_bits).collect();
+    let found = choose(&[&words], NcType::Float, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let payload = check(&words, NcType::Float, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 19, "{} {:?}", payload.len(), found.plans[0]);
+}
+
 #[test]
 fn smooth_fields_are_differenced_again() {
     // A cubic in both directions, to the last bit of its integers.

@@ -11,6 +11,10 @@ use crate::num::word::Word;
 
 /// Variables of more elements are worth a scan where ranks nearly pay by the crops.
 const LARGE: u64 = 1 << 18;
+/// Another number of repeats must save one part in so many.
+const WORTH: u64 = 512;
+/// It is not tried where tokens need more than so many hundredths of the best.
+const MAY_WIN: u64 = 108;
 
 /// A domain map, and the step of a lattice.
 type DomainKind = (std::mem::Discriminant<DomainPlan>, u64);
@@ -160,20 +164,61 @@ impl<W: Word> Chooser<W> {
         Ok((sized.into_iter().map(|(_, p)| EncodePlan { level, ..p }).collect(), rank_pays))
     }
 
-    /// Repeated differences must be better over all crops, not only on the trial: what is smooth there may be rough elsewhere.
-    pub(super) fn settle(&mut self, sized: &mut [(u64, EncodePlan)]) -> Result<()> {
-        let plain = |p: &EncodePlan| p.strides.repeats() == (0, 0) && p.dictionary().is_none();
-        let repeated = |p: &EncodePlan| p.strides.repeats() != (0, 0);
-        let Some((least, best)) = sized.first().filter(|s| repeated(&s.1)).cloned() else { return Ok(()) };
-        let Some(at) = sized.iter().position(|s| plain(&s.1) && s.0 <= least.saturating_mul(5) / 4) else {
+    /// How often the best plan repeats its differences, by real encodes of all crops: tokens tell little of that, and what is
+    /// smooth in one crop may be rough in others.
+    pub(super) fn settle(&mut self, sized: &mut Vec<(u64, EncodePlan)>) -> Result<()> {
+        let Some((least, first)) = sized.first().filter(|s| s.1.strides != Strides::NONE).cloned() else {
             return Ok(());
         };
+        let plain = |(size, plan): &&(u64, EncodePlan)| {
+            let repeated = plan.strides.repeats() != (0, 0) || plan.strides == Strides::NONE;
+            !repeated && plan.dictionary().is_none() && *size <= least.saturating_mul(5) / 4
+        };
+        let rival = sized.iter().find(plain).map(|s| s.1.clone());
+        let rival = rival.filter(|_| first.strides.repeats() != (0, 0));
         let wide = std::mem::replace(&mut self.wide, true);
-        let (repeated, rival) = (self.size(&best)?, self.size(&sized[at].1.clone())?);
-        self.wide = wide;
-        if rival <= repeated {
-            sized[..=at].rotate_right(1);
+        let mut best = (self.size(&first)?, first);
+        let mut better = None;
+        if let Some(rival) = rival {
+            let size = self.size(&rival)?;
+            if size <= best.0 {
+                best = (size, rival);
+                better = Some(best.1.clone());
+            }
         }
+        let all: Vec<usize> = (0..self.crops.len()).collect();
+        let mut tried = vec![best.1.strides];
+        loop {
+            let (neighbours, rows) = best.1.strides.repeats();
+            let around = [(1, 0), (0, 1), (-1, 0), (0, -1)]
+                .into_iter()
+                .filter_map(|(n, r)| Some((neighbours.checked_add_signed(n)?, rows.checked_add_signed(r)?)));
+            let mut next = None;
+            let mut enough = best.0 - best.0 / WORTH;
+            for (neighbours, rows) in around {
+                let strides = best.1.strides.again(neighbours, rows);
+                if tried.contains(&strides) {
+                    continue;
+                }
+                tried.push(strides);
+                let plan = EncodePlan { strides, ..best.1.clone() };
+                let mut both = [(0, best.1.clone()), (0, plan.clone())];
+                self.score(&mut both, &all)?;
+                if both[1].0 > both[0].0 / 100 * MAY_WIN {
+                    continue;
+                }
+                let size = self.size(&plan)?;
+                if size < enough {
+                    enough = size;
+                    next = Some((size, plan));
+                }
+            }
+            let Some(next) = next else { break };
+            best = next;
+            better = Some(best.1.clone());
+        }
+        self.wide = wide;
+        sized.splice(0..0, better.map(|plan| (least, plan)));
         Ok(())
     }
 

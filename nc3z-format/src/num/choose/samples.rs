@@ -65,11 +65,11 @@ pub(super) fn domains<W: Word>(
         // shows, where the others are coarser.
         let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
         let together = each.concat();
-        let constant = lattice::detect(&together, None, 58, true);
-        let fits = |l: &Lattice| lattice::detect(&together, Some(*l), 58, false) == Some(*l);
+        let constant = lattice::detect(&together, 58, true);
+        let fits = |l: &Lattice| lattice::holds(&together, *l, 58);
         let finest = each
             .iter()
-            .filter_map(|words| lattice::detect(words, None, 58, false))
+            .filter_map(|words| lattice::detect(words, 58, true))
             .filter(|l| constant.is_none() || fits(l))
             .max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
         let finer = finest.filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
@@ -77,7 +77,10 @@ pub(super) fn domains<W: Word>(
         let constant = constant.or(finest);
         let plane = |p: &Crop<W>| Geometry::usable(p.geom.plane, p.words.len()).map(|n| valid(&p.words[..n]));
         let planes: Vec<Vec<W>> = pieces.iter().filter_map(plane).filter(|p| p.len() > 8).collect();
-        let fit = planes.iter().filter(|p| lattice::detect(p, constant, 43, false).is_some()).count();
+        let fits = |p: &[W]| {
+            constant.is_some_and(|l| lattice::holds(p, l, 43)) || lattice::detect(p, 43, false).is_some()
+        };
+        let fit = planes.iter().filter(|p| fits(p)).count();
         if fit > 0 && fit * 2 >= planes.len() {
             out.push(DomainPlan::LatticePerPlane);
         }

@@ -6,7 +6,7 @@
 
 mod detect;
 
-pub(super) use detect::detect;
+pub(super) use detect::{detect, holds, spread};
 
 use super::bad;
 use super::bits::{Cursor, put_varint};
