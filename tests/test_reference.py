@@ -119,6 +119,7 @@ class ReferenceWrites(Case):
     def test_frames(self):
         names = ["etopo120.cdf", "record_padding.nc", "empty_cdf1.nc"]
         self.check(names, *self.CHAINS, "--late-chains", "--head", "raw", "--torn", "8", "--digest", "0")
+        self.check(names, *self.CHAINS, "--head", "dictionary")
         self.check(names, *self.CHAINS, "--no-pack", "--no-constants", "--tile", "64", "--digest", "2")
 
     def test_chunks(self):

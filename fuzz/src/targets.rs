@@ -114,7 +114,7 @@ fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
         let decoded = if head_len == head_decoded {
             Some(head.clone())
         } else {
-            nc3z_format::codec::decode_zstd_frame(head, 1 << 20).ok()
+            nc3z_format::archive::unpack(head, 1 << 20).ok()
         };
         if let Some(header) = decoded.as_deref().and_then(header_of_head) {
             let salt = Salt::new(header, original_len);

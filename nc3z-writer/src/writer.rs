@@ -16,8 +16,8 @@ use std::path::Path;
 
 /// Archives whose blocks end beyond this have a second copy of the head (`spec/archive.md`, section 6).
 const SECOND_HEAD_FROM: u64 = 64 << 10;
-/// So have smaller ones that are at least so many times as long as the head: the copy costs them 3% at most.
-const SECOND_HEAD_SHARE: u64 = 32;
+/// So have smaller ones that are at least so many times as long as the head: the copy costs them 1.6 % at most.
+const SECOND_HEAD_SHARE: u64 = 64;
 /// Constants lists are closed at this size.
 const CONSTANTS_LEN: usize = 1 << 20;
 /// So many containers are compressed as hard as zstd can; later ones at the preset's level.

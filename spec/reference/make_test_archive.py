@@ -4,7 +4,7 @@
 It compresses badly and holds the file in memory. It shares the classic half (section 2 of the text) with nc3z_ref.py.
 
     make_test_archive.py CLASSIC -o ARCHIVE [--chain JSON]... [--tile BYTES] [--chunk clipped|padded] [--no-pack]
-                         [--no-constants] [--late-chains] [--head raw|zstd] [--digest 0|1|2] [--torn BYTES]
+                         [--no-constants] [--late-chains] [--head raw|zstd|dictionary] [--digest 0|1|2] [--torn BYTES]
 """
 
 import argparse
@@ -23,7 +23,7 @@ from nc3z_num import BYTE, Type, geometry_of
 from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, MAGIC, PACKED,
                       PAGE_FAN, PAGE_LEAF, PAGE_SIZE, STORED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, TRAILER_END,
                       TRAILER_MARKER, TYPE_SIZES, Classic, Header, Layout, Refused, Tiles, crc32, product, salted_crc,
-                      shuffle)
+                      head_dictionary, shuffle)
 
 TEXT = b"nc3z archive of one classic netCDF file\nformat 0.1, see spec/archive.md of nc3z\nmade by a test\n"
 PACK_BELOW = 4096       # tiles whose stored form is shorter share a block
@@ -227,7 +227,8 @@ class Producer:
     def run(self):
         data = self.data
         head = self.head()
-        stored = zstandard.ZstdCompressor(level=9).compress(head) if self.options.head == "zstd" else head
+        words = {"dict_data": head_dictionary()} if self.options.head == "dictionary" else {}
+        stored = head if self.options.head == "raw" else zstandard.ZstdCompressor(level=9, **words).compress(head)
         if len(stored) >= len(head):
             stored = head
         super_ = MAGIC + struct.pack("<HHI8sQIII", 0, 1, 0, self.salt, len(data), len(stored), len(head), crc32(stored))
@@ -283,7 +284,7 @@ def arguments():
     parser.add_argument("--no-pack", action="store_true")
     parser.add_argument("--no-constants", action="store_true")
     parser.add_argument("--late-chains", action="store_true", help="chains in the metadata, not in the head")
-    parser.add_argument("--head", choices=["raw", "zstd"], default="zstd")
+    parser.add_argument("--head", choices=["raw", "zstd", "dictionary"], default="zstd")
     parser.add_argument("--digest", type=int, default=1)
     parser.add_argument("--metadata", type=json.loads, default={}, help="JSON object of metadata keys")
     parser.add_argument("--torn", type=int, default=0, help="bytes of a torn tail after the trailer")

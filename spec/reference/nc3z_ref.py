@@ -23,6 +23,7 @@ import sys
 import zlib
 from bisect import bisect_right
 from collections import namedtuple
+from pathlib import Path
 
 import zstandard
 
@@ -113,12 +114,27 @@ def shuffle(data, size):
     return b"".join(data[i:count * size:size] for i in range(size)) + data[count * size:]
 
 
-def unzstd(data, length, what):
+DICTIONARY_ID = 50_017
+DICTIONARY = Path(__file__).resolve().parent.parent / "dictionary/head.dict"
+
+
+def head_dictionary():
+    try:
+        return zstandard.ZstdCompressionDict(DICTIONARY.read_bytes())
+    except OSError as error:
+        raise Refused(f"the dictionary of the specification is needed: {error}") from error
+
+
+def unzstd(data, length, what, dictionary=False):
+    """`dictionary`: of the head copy or a section, whose frames may need the format's dictionary."""
     need(data[:4] == b"\x28\xb5\x2f\xfd", f"{what}: not a zstd frame")
     try:
-        size = zstandard.get_frame_parameters(data).content_size
+        parameters = zstandard.get_frame_parameters(data)
+        size, number = parameters.content_size, parameters.dict_id
         need(size in (zstandard.CONTENTSIZE_UNKNOWN, length), f"{what}: frame of {size} bytes, expected {length}")
-        out = zstandard.ZstdDecompressor().decompress(data, max_output_size=max(length, 1), allow_extra_data=False)
+        need(number in ((0, DICTIONARY_ID) if dictionary else (0,)), f"{what}: a frame with dictionary {number}")
+        words = {"dict_data": head_dictionary()} if number else {}
+        out = zstandard.ZstdDecompressor(**words).decompress(data, max_output_size=max(length, 1), allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise Corrupt(f"{what}: {error}") from error
     need(len(out) == length, f"{what}: {len(out)} bytes, expected {length}")
@@ -660,7 +676,7 @@ class Archive:
             return raw
         size = frame_size(raw, f"section {kind}")
         need(size != zstandard.CONTENTSIZE_UNKNOWN, f"section {kind}: frame without its content size")
-        return unzstd(raw, size, f"section {kind}")
+        return unzstd(raw, size, f"section {kind}", dictionary=True)
 
     def head_copy(self):
         stored, decoded = self.head_lengths
@@ -669,7 +685,7 @@ class Archive:
         if stored == decoded:
             return raw
         need(frame_size(raw, "head copy") == decoded, "head copy: frame without its content size, or of another one")
-        return unzstd(raw, decoded, "head copy")
+        return unzstd(raw, decoded, "head copy", dictionary=True)
 
     def _head(self):
         decoded = self.head_copy()

@@ -8,8 +8,6 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 const SECTION: &str = "section table";
-/// Sections up to this size are compressed as hard as zstd can.
-const HARD_LEN: usize = 1 << 20;
 
 /// What a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +72,7 @@ impl SectionKind {
 pub enum SectionEncoding {
     /// As it is.
     Raw = 0,
-    /// One zstd frame with its content size.
+    /// One zstd frame with its content size, with the format's dictionary or without one.
     Zstd = 1,
     /// As it is, with checksums of its own inside. Just for index pages, and for kinds with parity or checksums of their own.
     SelfChecked = 2,
@@ -114,7 +112,7 @@ impl SectionEntry {
             }
         }
         if self.encoding == SectionEncoding::Zstd {
-            return crate::codec::decode_zstd_frame(stored, limit).map_err(|e| e.within(name, self.offset));
+            return super::packed::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
         }
         if self.len > limit {
             return Err(Error::limit(name, self.offset, "length", limit, self.len));
@@ -139,19 +137,12 @@ impl SectionEntry {
     }
 }
 
-/// One zstd frame, where that is smaller.
-pub(super) fn compress(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
-    let level = if decoded.len() <= HARD_LEN { 19 } else { 6 };
-    let stored = crate::codec::encode_zstd_frame(decoded, level)?;
-    Ok(Some(stored).filter(|s| s.len() < decoded.len()))
-}
-
 /// A section's stored form.
 ///
 /// # Errors
 /// zstd's refusal, which would be a lack of memory.
 pub fn encode_section(decoded: &[u8]) -> Result<(SectionEncoding, Vec<u8>)> {
-    Ok(match compress(decoded)? {
+    Ok(match super::packed::pack(decoded)? {
         Some(stored) => (SectionEncoding::Zstd, stored),
         None => (SectionEncoding::Raw, decoded.to_vec()),
     })

@@ -20,7 +20,9 @@ pub use registry::{ByteStage, decode_bytes, encode_bytes};
 pub use shuffle::{shuffle, unshuffle};
 pub use tile::{TileCoder, TileShape, decode_tile, dictionary_number, encode_tile, words_of};
 pub use wanted::WantedChain;
-pub use zstd::{decode_zstd_frame, encode_zstd_frame};
+pub use zstd::{
+    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with,
+};
 
 /// Contexts and buffers that outlive one call; one for each thread.
 #[derive(Default)]

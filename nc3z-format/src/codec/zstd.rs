@@ -4,7 +4,10 @@ use super::registry::{ByteStage, Contexts as AllContexts};
 use crate::bytes::reserve;
 use crate::error::{Error, Result};
 use std::cell::RefCell;
+use std::num::NonZeroU32;
+use std::sync::OnceLock;
 use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
 use zstd::zstd_safe;
 
 /// The codec, with the level it writes at.
@@ -15,6 +18,27 @@ pub(super) struct Zstd(pub(super) i32);
 pub(super) struct Contexts {
     compressor: Option<(i32, Compressor<'static>)>,
     decompressor: Option<Decompressor<'static>>,
+    /// One with a dictionary, and the dictionary's id.
+    informed: Option<(u32, Decompressor<'static>)>,
+}
+
+impl Contexts {
+    fn decompressor(
+        &mut self,
+        dictionary: Option<&'static ZstdDictionary>,
+    ) -> std::io::Result<&mut Decompressor<'static>> {
+        let Some(dictionary) = dictionary else {
+            return Ok(match &mut self.decompressor {
+                Some(d) => d,
+                none => none.insert(Decompressor::new()?),
+            });
+        };
+        if self.informed.as_ref().is_none_or(|(id, _)| *id != dictionary.id) {
+            let made = Decompressor::with_prepared_dictionary(dictionary.decoder())?;
+            self.informed = Some((dictionary.id, made));
+        }
+        Ok(&mut self.informed.as_mut().expect("made just now").1)
+    }
 }
 
 const SECTION: &str = "zstd frame";
@@ -42,7 +66,7 @@ impl ByteStage for Zstd {
             return Err(Error::corrupt(SECTION, None, "content size", out.len(), size));
         }
         let expected = out.len();
-        decompress(&mut contexts.zstd, input, out, expected)
+        decompress(&mut contexts.zstd, None, input, out, expected)
     }
 
     fn keeps_length(&self) -> bool {
@@ -54,15 +78,13 @@ impl ByteStage for Zstd {
 /// into `out`: no window is ever allocated, whatever size the frame asks for.
 fn decompress(
     contexts: &mut Contexts,
+    dictionary: Option<&'static ZstdDictionary>,
     input: &[u8],
     out: &mut (impl zstd_safe::WriteBuf + ?Sized),
     expected: usize,
 ) -> Result<()> {
     let wrong = |e: std::io::Error| Error::corrupt(SECTION, None, "content", "a zstd frame", e);
-    let decompressor = match &mut contexts.decompressor {
-        Some(d) => d,
-        none => none.insert(Decompressor::new().map_err(wrong)?),
-    };
+    let decompressor = contexts.decompressor(dictionary).map_err(wrong)?;
     let len = decompressor.decompress_to_buffer(input, out).map_err(wrong)?;
     if len != expected {
         return Err(Error::corrupt(SECTION, None, "decoded length", expected, len));
@@ -109,16 +131,85 @@ pub fn encode_zstd_frame(decoded: &[u8], level: i32) -> Result<Vec<u8>> {
     Ok(out)
 }
 
+/// A dictionary in zstd's own format, and what of it is made when first needed.
+pub struct ZstdDictionary {
+    id: u32,
+    bytes: &'static [u8],
+    level: i32,
+    decoder: OnceLock<DecoderDictionary<'static>>,
+    encoder: OnceLock<EncoderDictionary<'static>>,
+}
+
+impl ZstdDictionary {
+    /// The dictionary `bytes`, whose id is `id`, for frames of this level.
+    #[must_use]
+    pub const fn new(id: u32, bytes: &'static [u8], level: i32) -> Self {
+        Self { id, bytes, level, decoder: OnceLock::new(), encoder: OnceLock::new() }
+    }
+
+    /// The dictionary itself.
+    #[must_use]
+    pub const fn bytes(&self) -> &'static [u8] {
+        self.bytes
+    }
+
+    fn decoder(&self) -> &DecoderDictionary<'static> {
+        self.decoder.get_or_init(|| DecoderDictionary::copy(self.bytes))
+    }
+
+    fn encoder(&self) -> &EncoderDictionary<'static> {
+        self.encoder.get_or_init(|| EncoderDictionary::copy(self.bytes, self.level))
+    }
+}
+
+/// One frame that needs the dictionary.
+///
+/// # Errors
+/// zstd's refusal, which would be a lack of memory.
+pub fn encode_zstd_frame_with(dictionary: &ZstdDictionary, decoded: &[u8]) -> Result<Vec<u8>> {
+    let refused = |e: std::io::Error| Error::invalid(format!("zstd: {e}"));
+    let mut compressor = Compressor::with_prepared_dictionary(dictionary.encoder()).map_err(refused)?;
+    let mut out = compressor.compress(decoded).map_err(refused)?;
+    out.shrink_to_fit();
+    Ok(out)
+}
+
 /// Decodes one frame that says its content size, which must not exceed `limit`.
 ///
 /// # Errors
-/// Damage; no content size; a larger one.
+/// Damage; no content size; a larger one; a frame that needs a dictionary.
 pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+    decode_frame(None, stored, limit)
+}
+
+/// As [`decode_zstd_frame`], of frames that need this dictionary as well.
+///
+/// # Errors
+/// As there; a frame that needs another dictionary.
+pub fn decode_zstd_frame_with(
+    dictionary: &'static ZstdDictionary,
+    stored: &[u8],
+    limit: u64,
+) -> Result<Vec<u8>> {
+    decode_frame(Some(dictionary), stored, limit)
+}
+
+fn decode_frame(known: Option<&'static ZstdDictionary>, stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     let size = check_frame(stored)?
         .ok_or_else(|| Error::corrupt(SECTION, None, "content size", "given", "missing"))?;
     if size > limit {
         return Err(Error::limit(SECTION, None, "decoded length", limit, size));
     }
+    let dictionary = match zstd_safe::get_dict_id_from_frame(stored).map(NonZeroU32::get) {
+        None => None,
+        Some(id) => match known {
+            Some(known) if known.id == id => Some(known),
+            known => {
+                let expected = known.map_or("none".to_owned(), |known| format!("{} or none", known.id));
+                return Err(Error::corrupt(SECTION, None, "dictionary", expected, id));
+            }
+        },
+    };
     let len =
         usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;
     let mut out = Vec::new();
@@ -128,7 +219,7 @@ pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     thread_local! {
         static CONTEXTS: RefCell<Contexts> = RefCell::default();
     }
-    CONTEXTS.with_borrow_mut(|contexts| decompress(contexts, stored, &mut out, len))?;
+    CONTEXTS.with_borrow_mut(|contexts| decompress(contexts, dictionary, stored, &mut out, len))?;
     Ok(out)
 }
 

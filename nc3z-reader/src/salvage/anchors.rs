@@ -6,7 +6,9 @@ use crate::source::view::WithoutBeginning;
 use crate::source::{ByteSource, SharedSource};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::forever::TRAILER_MARKER;
-use nc3z_format::archive::{SUPERBLOCK_LEN, Salt, Superblock, TRAILER_LEN, Trailer};
+use nc3z_format::archive::{
+    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, Trailer,
+};
 use std::sync::Arc;
 
 /// Bytes looked at in one step when searching backwards.
@@ -38,6 +40,14 @@ pub(crate) struct HeadFacts {
     pub(crate) stored_len: u32,
     pub(crate) crc: u32,
     pub(crate) compressed: bool,
+}
+
+impl HeadFacts {
+    /// A head of these facts at this offset.
+    pub(crate) fn entry(self, offset: u64) -> SectionEntry {
+        let encoding = if self.compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
+        SectionEntry { kind: SectionKind::Head, encoding, crc: self.crc, offset, len: self.stored_len.into() }
+    }
 }
 
 impl Anchors {

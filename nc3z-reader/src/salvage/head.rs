@@ -1,7 +1,7 @@
 //! The head copy, wherever a whole one is: behind the superblock, or behind the blocks.
 
 use super::Soft;
-use super::anchors::{Anchors, HeadFacts};
+use super::anchors::Anchors;
 use crate::error::Result;
 use nc3z_format::archive::forever::HEAD_OFFSET;
 use nc3z_format::archive::{HeadParts, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable};
@@ -23,7 +23,7 @@ pub(crate) fn find_head(
 ) -> Result<HeadParts> {
     let mut last = None;
     let mut facts = Vec::new();
-    let first = anchors.head.map(|f| entry(f, HEAD_OFFSET));
+    let first = anchors.head.map(|f| f.entry(HEAD_OFFSET));
     let second = sections.and_then(|s| s.find(SectionKind::Head).ok().cloned());
     for candidate in first.into_iter().chain(second) {
         match read(anchors, &candidate, limits) {
@@ -45,11 +45,6 @@ pub(crate) fn find_head(
         let found = "neither copy is whole";
         FormatError::corrupt("head copy", None, "classic header", "one whole copy", found).into()
     }))
-}
-
-fn entry(facts: HeadFacts, offset: u64) -> SectionEntry {
-    let encoding = if facts.compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
-    SectionEntry { kind: SectionKind::Head, encoding, crc: facts.crc, offset, len: facts.stored_len.into() }
 }
 
 fn read(anchors: &Anchors, entry: &SectionEntry, limits: &Limits) -> Result<HeadParts> {

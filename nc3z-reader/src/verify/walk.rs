@@ -257,9 +257,37 @@ impl<'a> Walk<'a> {
         });
         let stated = self.anchors.head.map(|h| (u64::from(h.stored_len), h.crc));
         let facts = if self.anchors.superblock.is_ok() { stated } else { second.or(stated) };
+        if self.anchors.superblock.is_ok() && second.is_some() && second != stated {
+            self.second_head();
+        }
         let Some((len, crc)) = facts else { return };
         let end = HEAD_OFFSET.saturating_add(len).min(self.source.len());
         self.regions.push(Region { bytes: HEAD_OFFSET.min(end)..end, kind: Kind::Head { crc } });
+    }
+
+    /// A second head that is stored otherwise than the head copy: what they decode to must be the same. (Whether each is whole
+    /// is told where it stands.)
+    fn second_head(&mut self) {
+        let Some(facts) = self.anchors.head else { return };
+        let limit = self.options.limits.header_len * 2;
+        let decoded = |entry: &SectionEntry| {
+            let len = usize::try_from(entry.len).ok().filter(|&n| n as u64 <= limit)?;
+            entry.decode(&self.source.read_at(entry.offset, len).ok()?, limit).ok()
+        };
+        let Some(first) = decoded(&facts.entry(HEAD_OFFSET)) else { return };
+        let mut other = None;
+        for region in &self.regions {
+            if let Kind::Section(entry) = &region.kind
+                && entry.kind == SectionKind::Head
+                && decoded(entry).is_some_and(|second| second != first)
+            {
+                other = Some(region.bytes.clone());
+            }
+        }
+        if let Some(bytes) = other {
+            let words = "it says something else than the head copy behind the superblock".to_owned();
+            self.findings.push(Structure::Section(SectionKind::Head), bytes, words);
+        }
     }
 
     fn region(&mut self, region: &Region) -> Result<()> {
