@@ -11,7 +11,7 @@ use crate::gather::{RawTile, gather, scan_pieces};
 use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, TOGETHER_ARRAY_LEN, WriterOptions, together_len};
 use crate::pipeline::{fill_values, wanted_chain};
 use nc3z_format::NcType;
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN};
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, Lzma, Scratch, StageSpec, encode_bytes, lzma_shares};
 use nc3z_reader::ClassicFile;
@@ -34,6 +34,7 @@ const FLUSH_LEN: u64 = 6;
 const LEAST_POOL: u64 = 4 << 10;
 
 /// An array that may go with others.
+#[derive(Clone)]
 struct Member<'a> {
     info: &'a ArrayInfo,
     /// Its tiles that are not constant, one after another.
@@ -95,16 +96,10 @@ pub(crate) fn choose(
             members.push(member);
         }
     }
-    for pool in pools(members, trial_len(options.preset)) {
-        let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
-        let dict = u32::try_from(together_len(options.preset)).expect("a MiB or two") * 2;
-        let lzma = Lzma::for_elements(size, dict);
-        let chosen = smaller_together(pool, lzma)?;
-        if chosen.is_empty() {
-            continue;
-        }
-        let chain = table.number(&ChainSpec(vec![StageSpec::Lzma(lzma)]));
-        for id in chosen {
+    let dict = u32::try_from(together_len(options.preset)).expect("a MiB or two") * 2;
+    for group in groups(members, trial_len(options.preset), dict)? {
+        let chain = table.number(&ChainSpec(vec![StageSpec::Lzma(group.lzma)]));
+        for id in group.ids {
             short.retain(|s| s.id != id);
             plans.insert(id, ArrayPlan { packer: Some(chain), ..ArrayPlan::default() });
         }
@@ -201,6 +196,40 @@ fn may_win(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
     Ok((out.len() as u64) < member.alone * 7 / 4 + 64)
 }
 
+/// Arrays that go together.
+struct Group {
+    ids: Vec<ArrayId>,
+    lzma: Lzma,
+    /// Bytes less than alone.
+    saved: u64,
+}
+
+/// The arrays that are best packed together, in their groups: of elements of one size each, or of all sizes, where the gap is among
+/// them: what lies there often is an older copy of the arrays.
+fn groups(members: Vec<Member<'_>>, most: u64, dict: u32) -> Result<Vec<Group>> {
+    let pools = pools(members, most);
+    let gap = |m: &Member<'_>| m.info.id.role() == Role::Gap && m.bytes.len() as u64 >= LEAST_POOL;
+    let mut whole = None;
+    if pools.len() > 1 && pools.iter().flatten().any(gap) {
+        whole = Some(group(pools.concat(), dict)?);
+    }
+    let parts = pools.into_iter().map(|pool| group(pool, dict)).collect::<Result<Vec<_>>>()?;
+    let saved: u64 = parts.iter().map(|g| g.saved).sum();
+    let groups = match whole {
+        Some(whole) if whole.saved > saved => vec![whole],
+        _ => parts,
+    };
+    Ok(groups.into_iter().filter(|g| !g.ids.is_empty()).collect())
+}
+
+/// The best of one pool.
+fn group(pool: Vec<Member<'_>>, dict: u32) -> Result<Group> {
+    let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
+    let lzma = Lzma::for_elements(size, dict);
+    let (ids, saved) = smaller_together(pool, lzma)?;
+    Ok(Group { ids, lzma, saved })
+}
+
 /// Members by the size of their elements, as far as `most` bytes go.
 fn pools(members: Vec<Member<'_>>, most: u64) -> Vec<Vec<Member<'_>>> {
     let mut by_size: BTreeMap<usize, Vec<Member<'_>>> = BTreeMap::new();
@@ -227,8 +256,9 @@ fn pools(members: Vec<Member<'_>>, most: u64) -> Vec<Vec<Member<'_>>> {
 const LEAVES_ABOVE: [u64; 2] = [150, 97];
 
 /// Those members that are best packed together; nothing where they do not save a container's worth.
-fn smaller_together(mut pool: Vec<Member<'_>>, lzma: Lzma) -> Result<Vec<ArrayId>> {
-    let (mut best, mut best_saved) = (Vec::new(), BLOCK_HEADER_LEN as u64 + 32);
+fn smaller_together(mut pool: Vec<Member<'_>>, lzma: Lzma) -> Result<(Vec<ArrayId>, u64)> {
+    const LEAST: u64 = BLOCK_HEADER_LEN as u64 + 32;
+    let (mut best, mut best_saved) = (Vec::new(), LEAST);
     // Who leaves takes with it what others referred to, so each round is measured, and the best of them serves.
     for percent in LEAVES_ABOVE.into_iter().map(Some).chain([None]) {
         let shares = lzma_shares(lzma, pool.iter().map(|m| &m.bytes[..]))?;
@@ -246,5 +276,5 @@ fn smaller_together(mut pool: Vec<Member<'_>>, lzma: Lzma) -> Result<Vec<ArrayId
             break;
         }
     }
-    Ok(best)
+    Ok(if best.is_empty() { (best, 0) } else { (best, best_saved) })
 }

@@ -43,3 +43,19 @@ fn what_recurs_in_short_variables_is_stored_once() {
     // Five more variables in header and index, but not their values.
     assert!(six < one + 400, "{one} bytes with one, {six} with six of the same");
 }
+
+#[test]
+fn what_lies_in_the_gap_may_be_what_arrays_had_before() {
+    // Values without structure, and behind them, in no variable, the same again; as programs leave it that moved their variables.
+    let n = 2000;
+    let mut bytes = Model::new(Version::Cdf1, 0, vec![Var::fixed(NcType::Float, &[n])]).build().bytes;
+    let at = bytes.len() - 4 * usize::try_from(n).unwrap();
+    let mut seed = 3u32;
+    for byte in &mut bytes[at..] {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        *byte = (seed >> 24) as u8;
+    }
+    let once = len(&bytes, Preset::Default);
+    let twice = len(&[&bytes[..], &bytes[at..]].concat(), Preset::Default);
+    assert!(twice < once + 400, "{once} bytes without a gap, {twice} with one that holds the same");
+}
