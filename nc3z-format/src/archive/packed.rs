@@ -31,7 +31,7 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(stored).filter(|s| s.len() < decoded.len()))
 }
 
-/// What [`pack`] made, of at most `limit` bytes.
+/// The content of a head copy or section that is stored as a zstd frame, of at most `limit` bytes.
 ///
 /// # Errors
 /// Damage; no content size; a larger one; another dictionary.
