@@ -23,7 +23,7 @@ def parse():
     p.add_argument("paths", nargs="*", help="classic files or folders of them")
     p.add_argument("--nc3z", default=f"{root}/target/release/nc3z", help="the command")
     p.add_argument("--num-bench", default=f"{root}/target/release/examples/num_bench",
-                   help="cargo build --release -p nc3z-format --example num_bench")
+                   help="cargo build --release -p nc3z-num --example num_bench")
     p.add_argument("--results", default=f"{here}/results", help="folder of the results")
     p.add_argument("--plots", default=f"{root}/docs/benchmarks", help="folder of the plots")
     p.add_argument("--least", type=int, help="bytes of the smallest file (files) or variable (variables)")

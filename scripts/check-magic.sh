@@ -2,9 +2,10 @@
 # file(1) knows an archive by spec/magic, and an archive's first lines tell a person what it is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+nc3z=${NC3Z:-target/debug/nc3z}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-target/release/nc3z archive testdata/classic/etopo120.cdf -o "$work/a.nc3z" 2>/dev/null
+"$nc3z" archive testdata/classic/etopo120.cdf -o "$work/a.nc3z" 2>/dev/null
 head -c 160 "$work/a.nc3z" | grep -a -q 'nc3z restore FILE'
 if command -v file >/dev/null; then
     file -m spec/magic "$work/a.nc3z" | grep -q 'nc3z archive of a classic netCDF file, version 0'
@@ -13,5 +14,6 @@ elif [ "${CI:-}" = true ]; then
     echo "file(1) is missing" >&2
     exit 1
 else
-    echo "SKIPPED: file(1) is missing"
+    echo "NOT RUN: file(1) is missing"
+    exit 77
 fi

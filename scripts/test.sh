@@ -1,34 +1,62 @@
 #!/usr/bin/env bash
-# All tests. Installs what they need, then runs every step even after a failure, and ends with a count.
+# All checks that decide whether a change lands. Installs what they need, runs every step even after a failure, and ends with
+# the time of each step and a count. All Rust tests, and the acceptance tests' tool, are built once, with the dev profile:
+# optimised, with overflow checks and debug assertions. Longer runs of the same tests: scripts/nightly.sh.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
-passed=0 failed=0
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
+export NC3Z=$PWD/target/debug/nc3z NC3Z_READ_SLABS=$PWD/target/debug/examples/read_slabs
+passed=0 failed=0 not_run=() figures=()
+
+# step NAME COMMAND...: a command that ends with 77 has said why it could not run, and counts as skipped.
 step() {
-    local name=$1 begin=$SECONDS
+    local name=$1 begin=$SECONDS verdict
     shift
     printf '\n== %s\n' "$name"
-    if "$@"; then passed=$((passed + 1)); verdict=passed; else failed=$((failed + 1)); verdict=FAILED; fi
+    "$@"
+    case $? in
+        0) verdict=passed passed=$((passed + 1)) ;;
+        77) verdict=SKIPPED; not_run+=("$name") ;;
+        *) verdict=FAILED failed=$((failed + 1)) ;;
+    esac
+    figures+=("$(printf '%5s s  %-8s %s' $((SECONDS - begin)) "$verdict" "$name")")
     printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
 }
-lint() { cargo clippy --workspace --all-targets --features nc3z-reader/ndarray --quiet -- -D warnings; }
-docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet; }
-acceptance() { NC3Z=target/release/nc3z .venv/bin/python -m unittest discover -s tests; }
-magic() { scripts/check-magic.sh; }
 
+workspace=(--workspace --features nc3z-reader/ndarray --quiet)
+lint() { cargo clippy "${workspace[@]}" --all-targets -- -D warnings; }
+build() { cargo test "${workspace[@]}" --lib --bins --tests --no-run && cargo build "${workspace[@]}" --example read_slabs; }
+tests() { cargo test "${workspace[@]}" --lib --bins --tests --no-fail-fast; }
+doc_tests() { cargo test "${workspace[@]}" --doc; }
+public_interface() {
+    if [ ! -x scripts/public-api.sh ]; then echo "NOT RUN: scripts/public-api.sh is not there"; return 77; fi
+    scripts/public-api.sh
+}
+# Fuzzing builds everything once more, with sanitizers: longer than all other steps together. NC3Z_FUZZ_SECONDS asks for it; so does nightly.sh.
+fuzzing() {
+    if [ "${NC3Z_FUZZ_SECONDS:-0}" = 0 ]; then echo "NOT RUN: NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return 77; fi
+    scripts/fuzz-smoke.sh "$NC3Z_FUZZ_SECONDS"
+}
+docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet; }
+
+printf '== setup\n'
+bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
+figures+=("$(printf '%5s s  %-8s %s' "$SECONDS" done "setup")")
 step "format" cargo fmt --all -- --check
 step "lint" lint
-step "tests, debug" cargo test --workspace --features nc3z-reader/ndarray --quiet
-step "build, release" cargo build --release --workspace --quiet
-step "numeric codec, release" cargo test --release -p nc3z-format --quiet
+step "build of tests and tool" build
+step "Rust tests" tests
+step "documentation's tests" doc_tests
 step "documentation" docs
-step "magic" magic
+step "public interface" public_interface
+step "licences" scripts/licences.sh
+step "magic" scripts/check-magic.sh
 step "reference decoder's own test" .venv/bin/python spec/reference/nc3z_num.py --self-test
-step "acceptance" acceptance
-if [ -x scripts/fuzz-smoke.sh ] && cargo fuzz --version >/dev/null 2>&1 && rustup toolchain list 2>/dev/null | grep -q nightly; then
-    step "fuzzing for a minute" scripts/fuzz-smoke.sh 60
-else
-    echo "== SKIPPED: fuzzing needs cargo-fuzz and a nightly toolchain (docs/fuzzing.md)"
-fi
-printf '\n%s passed, %s failed\n' "$passed" "$failed"
+step "acceptance" .venv/bin/python scripts/acceptance.py
+step "fuzzing" fuzzing
+
+printf '\nTimes, %s s in all:\n' "$SECONDS"
+printf '%s\n' "${figures[@]}"
+[ ${#not_run[@]} = 0 ] || printf '\nNot run:%s\n' "$(printf ' %s;' "${not_run[@]}" | sed 's/;$//')"
+printf '\n%s passed, %s failed, %s skipped\n' "$passed" "$failed" "${#not_run[@]}"
 [ "$failed" = 0 ]

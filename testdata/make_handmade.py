@@ -182,8 +182,30 @@ def smooth():
     return data[:len(data) - size] + b"".join(struct.pack(f">{n}{pack[kind]}", *numbers) for _, kind, numbers in content)
 
 
+def references():
+    """Profiles as floats keep them, and what is nearly the same: corrected, filled at more places, as doubles, in whole tenths."""
+    draw = Numbers(7)
+    n, fill = 2600, 99999.0
+    rows = [k / 1000 for k in draw.walk(n, 700, 9000)]
+    raw = [fill if i % 90 > 81 else x for i, x in enumerate(rows)]
+    single = [struct.unpack(">f", struct.pack(">f", x))[0] for x in raw]
+    adjusted = [fill if i > 2300 else x + 0.003 if 900 < i < 1700 and x != fill else x for i, x in enumerate(raw)]
+    kinds = [(b"temp", FLOAT, raw), (b"adjusted", FLOAT, adjusted), (b"again", FLOAT, raw), (b"exact", DOUBLE, single),
+             (b"tenths", SHORT, [-9999 if x == fill else round(x * 10) for x in raw]),
+             (b"warmer", SHORT, [-9999 if x == fill else round(x * 10) + draw.below(3) for x in raw]),
+             (b"error", FLOAT, [fill if i > 2300 else 0.002 + draw.below(2) / 1000 for i in range(n)])]
+    content = [(name, kind, 0, values) for name, kind, values in kinds]
+    # short ones, which share a container
+    content += [(b"t_short", FLOAT, 1, raw[:600]), (b"a_short", FLOAT, 1, adjusted[600:1200]), (b"b_short", DOUBLE, 1, single[:600])]
+    pack = {SHORT: "h", FLOAT: "f", DOUBLE: "d"}
+    data = File(2, [(b"n", n), (b"m", 600)], [(name, [dim], kind) for name, kind, dim, _ in content]).build()
+    size = sum(len(values) * SIZES[kind] for _, kind, _, values in content)
+    return data[:len(data) - size] + b"".join(
+        struct.pack(f">{len(values)}{pack[kind]}", *values) for _, kind, _, values in content)
+
+
 def files():
-    made = {"numeric": numeric(), "smooth": smooth()}
+    made = {"numeric": numeric(), "references": references(), "smooth": smooth()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]

@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-NC3Z = str(Path(os.environ.get("NC3Z") or ROOT / "target/release/nc3z").resolve())
+NC3Z = str(Path(os.environ.get("NC3Z") or ROOT / "target/debug/nc3z").resolve())
 CLASSIC = ROOT / "testdata/classic"
 FERRET = Path("/usr/share/ferret-vis/data")
 FERRET_MAX = 12 << 20

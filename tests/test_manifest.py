@@ -127,17 +127,17 @@ class Verify(Tree):
         out = self.check("--manifest", "out", code=3)
         self.assertRegex(out, "a.nc.nc3z: changed")
         self.assertRegex(out, "sub/b.nc.nc3z: missing")
-        self.assertRegex(out, "3 files.*2 not as listed; 1 archive not listed")
+        self.assertRegex(out, "3 files.*3 not as listed; 1 archive not listed")
         report = json.loads(self.check("--json", "--manifest", "out/SHA256SUMS", code=3))
         rows = self.log("out/SHA256SUMS.fixity.jsonl")
         self.assertEqual([r["result"] for r in rows], ["ok", "failed", "failed"])
-        self.assertEqual([r["failed"] for r in rows], [0, 2, 2])
+        self.assertEqual([r["failed"] for r in rows], [0, 3, 3])
         self.assertEqual(rows[2], report)
         for row in rows:
             self.assertRegex(row["date"], r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
             self.assertRegex(row["tool"], r"^nc3z \d")
             self.assertEqual((row["files"], row["manifest_sha256"]), (3, sha256(self.dir / "out/SHA256SUMS")))
-        self.assertEqual({f["file"] for f in rows[1]["failures"]}, {"a.nc.nc3z", "sub/b.nc.nc3z"})
+        self.assertEqual({f["file"] for f in rows[1]["failures"]}, {"a.nc.nc3z", "sub/b.nc.nc3z", "new.nc3z"})
 
     def test_missing_alone_is_1(self):
         os.unlink(self.dir / "out/a.nc.nc3z")

@@ -155,7 +155,7 @@ class Program(Case):
 class Killed(Case):
     """SIGKILL at random moments: an archive is never worse than it was."""
 
-    KILLS = kills(40)
+    KILLS = kills(12)
 
     def runs(self, *args):
         begin = time.monotonic()
@@ -204,7 +204,7 @@ class Killed(Case):
         moments = Moments(SEED, self.runs("parity", "add", archive))
         goal = archive.read_bytes()
         killed = 0
-        for trial in range(kills(20)):
+        for trial in range(kills(8)):
             archive.write_bytes(plain)
             killed += moments.kill(start("parity", "add", archive)) == -signal.SIGKILL
             now = archive.read_bytes()
@@ -215,8 +215,8 @@ class Killed(Case):
                     self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "r.nc"))
                     self.ok(nc3z("parity", "add", archive))
                     self.assertTrue(archive.read_bytes() == goal)
-        self.assertGreater(killed, kills(20) // 4, "the test killed too late")
-        tell_kills("parity add", killed, kills(20))
+        self.assertGreater(killed, kills(8) // 4, "the test killed too late")
+        tell_kills("parity add", killed, kills(8))
 
 
 class Trials(Case):

@@ -338,7 +338,7 @@ class Faults(Case):
         self.ok(nc3z("recompress", "--preset", "default", self.archive))
         moments = Moments(SEED + 1, time.monotonic() - begin)
         goal = self.archive.read_bytes()
-        killed, runs = 0, kills(12)
+        killed, runs = 0, kills(6)
         for trial in range(runs):
             self.archive.write_bytes(self.before)
             process = start("recompress", "--preset", "default", self.archive)

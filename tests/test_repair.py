@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common import NC3Z, Case, Moments, ferret_files, finish, kills, missing, nc3z, sha256, start, tell_kills, tmpfs
 
-KILLS = kills(100)
+KILLS = kills(20)
 SEED = 20_240_502
 LOSS = 64 << 10
 

@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Failed = 1,
     /// An archive is corrupt.
     Corrupt = 3,
-    /// Stopped by SIGINT or SIGTERM.
+    /// Stopped by SIGINT, SIGTERM or SIGHUP.
     Interrupted = 130,
 }
 

@@ -1,10 +1,12 @@
 //! `nc3z`: exact, small, randomly readable archives of classic netCDF files.
 
+#[macro_use]
+mod output;
+
 mod args;
 mod cmd;
 mod exit;
 mod manifest;
-mod output;
 mod selection;
 
 use args::{Cli, Command};
@@ -32,19 +34,15 @@ fn main() -> ExitCode {
         Command::Subset(args) => cmd::subset::run(args),
         Command::Parity(command) => cmd::parity::run(command),
     };
-    exit.unwrap_or_else(|e| {
-        if is_closed_pipe(&e) {
+    let exit = exit.unwrap_or_else(|e| {
+        if output::streams::is_reader_gone(&e) {
             return Exit::Done;
         }
         output::report_error(None, &e);
         exit::of_error(&e)
-    })
-    .into()
-}
-
-/// Whoever read our output has had enough: no reason to complain.
-fn is_closed_pipe(e: &anyhow::Error) -> bool {
-    e.chain().any(|c| {
-        c.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
-    })
+    });
+    if exit != Exit::Done {
+        cmd::places::remove_empty();
+    }
+    exit.into()
 }

@@ -80,6 +80,8 @@ impl ArrayInfo {
 /// The arrays of one archive.
 #[derive(Debug, Clone)]
 pub struct Arrays {
+    /// Number of each variable's array, with the variable; ascending. Empty where they are the same.
+    numbers: Vec<(u32, VarId)>,
     variables: Vec<ArrayInfo>,
     paddings: Vec<ArrayInfo>,
     gap: ArrayInfo,
@@ -99,12 +101,30 @@ impl Arrays {
         gap: u64,
         limits: &Limits,
     ) -> Result<Self> {
+        let numbers: Vec<u32> = (0u32..).zip(&header.variables).map(|(number, _)| number).collect();
+        Self::with_numbers(header, layout, &numbers, variables, paddings, gap, limits)
+    }
+
+    /// The same for a later head, which says the number of each variable's array.
+    ///
+    /// # Errors
+    /// As [`Arrays::new`].
+    pub fn with_numbers(
+        header: &Header,
+        layout: &Layout,
+        numbers: &[u32],
+        variables: &[TileLayoutSpec],
+        paddings: &[u64],
+        gap: u64,
+        limits: &Limits,
+    ) -> Result<Self> {
+        check_count("numbers of arrays", header.variables.len(), numbers.len())?;
         check_count("tile layouts", header.variables.len(), variables.len())?;
         let padded = padded_variables(layout);
         check_count("padding tile lengths", padded.len(), paddings.len())?;
-        let variables = (0u32..).zip(&layout.variables).zip(variables).map(|((id, v), spec)| {
+        let variables = numbers.iter().zip(&layout.variables).zip(variables).map(|((&number, v), spec)| {
             let present = if v.owned { v.present } else { 0 };
-            bind(ArrayId::variable(id), v.ty, spec, &v.shape, present, limits)
+            bind(ArrayId::variable(number), v.ty, spec, &v.shape, present, limits)
         });
         let variables = variables.collect::<Result<Vec<_>>>()?;
         let bytes = |id, len: u64, present: u64| {
@@ -113,10 +133,52 @@ impl Arrays {
         let paddings = padded
             .iter()
             .zip(paddings)
-            .map(|(&(var, present), &len)| bytes(ArrayId::padding(var.0), len, present))
+            .map(|(&(var, present), &len)| bytes(ArrayId::padding(numbers[var.index()]), len, present))
             .collect::<Result<Vec<_>>>()?;
         let gap = bytes(ArrayId::GAP, gap, layout.gaps.len())?;
-        Ok(Arrays { variables, paddings, gap })
+        let mut by_number = Vec::new();
+        if numbers.iter().zip(0..).any(|(&number, variable)| number != variable) {
+            by_number = numbers.iter().copied().zip((0..).map(VarId)).collect();
+            by_number.sort_unstable();
+        }
+        Ok(Arrays { numbers: by_number, variables, paddings, gap })
+    }
+
+    /// The variable that has the array with this number.
+    fn variable_with(&self, number: u32) -> Option<VarId> {
+        if self.numbers.is_empty() {
+            return Some(VarId(number)).filter(|v| v.index() < self.variables.len());
+        }
+        let at = self.numbers.binary_search_by_key(&number, |&(n, _)| n).ok()?;
+        Some(self.numbers[at].1)
+    }
+
+    /// The variable that an array, a padding or definitions belong to.
+    pub fn variable_of(&self, id: ArrayId) -> Option<VarId> {
+        match id.role() {
+            Role::Variable(number) | Role::Padding(number) | Role::Definitions(number) => {
+                self.variable_with(number)
+            }
+            _ => None,
+        }
+    }
+
+    /// The number of a variable's array, which its padding and its definitions share.
+    ///
+    /// # Panics
+    /// If there is no such variable.
+    pub fn number_of(&self, var: VarId) -> u32 {
+        self.variable(var).id.0
+    }
+
+    /// The file offset of a byte of an array's flattened form, and how many bytes follow it there without a break.
+    pub fn byte_run(&self, layout: &Layout, array: ArrayId, byte: u64) -> Option<(u64, u64)> {
+        let in_header = match array.role() {
+            Role::Variable(number) => ArrayId::variable(self.variable_with(number)?.0),
+            Role::Padding(number) => ArrayId::padding(self.variable_with(number)?.0),
+            _ => array,
+        };
+        byte_run(layout, in_header, byte)
     }
 
     /// A variable's array.
@@ -129,8 +191,12 @@ impl Arrays {
 
     /// The array of a record variable's padding, if it has any.
     pub fn padding(&self, var: VarId) -> Option<&ArrayInfo> {
-        let id = ArrayId::padding(var.0);
-        self.paddings.binary_search_by_key(&id, |a| a.id).ok().map(|i| &self.paddings[i])
+        let id = ArrayId::padding(self.variables.get(var.index())?.id.0);
+        // In the order of the header, which is that of the numbers in all but later heads.
+        match self.paddings.binary_search_by_key(&id, |a| a.id) {
+            Ok(i) if self.numbers.is_empty() => Some(&self.paddings[i]),
+            _ => self.paddings.iter().find(|a| a.id == id),
+        }
     }
 
     /// The array of the bytes that belong to nothing else.
@@ -141,14 +207,14 @@ impl Arrays {
     /// An array by id.
     pub fn get(&self, id: ArrayId) -> Option<&ArrayInfo> {
         match id.role() {
-            Role::Variable(v) => self.variables.get(v as usize),
-            Role::Padding(v) => self.padding(VarId(v)),
+            Role::Variable(number) => self.variable_with(number).map(|v| &self.variables[v.index()]),
+            Role::Padding(number) => self.padding(self.variable_with(number)?),
             Role::Gap => Some(&self.gap),
             _ => None,
         }
     }
 
-    /// All arrays, ascending by id.
+    /// All arrays, in the header's order: ascending by id, but for later heads.
     pub fn iter(&self) -> impl Iterator<Item = &ArrayInfo> {
         self.variables.iter().chain(&self.paddings).chain(std::iter::once(&self.gap))
     }
@@ -164,7 +230,8 @@ pub fn padded_variables(layout: &Layout) -> Vec<(VarId, u64)> {
     padded.map(|(id, v)| (id, v.padding_present)).collect()
 }
 
-/// The file offset of a byte of an array's flattened form, and how many bytes follow it there without a break.
+/// The file offset of a byte of an array's flattened form, and how many bytes follow it there without a break. The array has the
+/// variable's place in the header for a number.
 pub fn byte_run(layout: &Layout, array: ArrayId, byte: u64) -> Option<(u64, u64)> {
     match array.role() {
         Role::Variable(v) => {
@@ -214,6 +281,11 @@ fn bind(
         let len = info.tile_len(0)? as u64;
         if len > limits.tile_len {
             return Err(Error::limit(place(), None, "tile length in bytes", limits.tile_len, len));
+        }
+        // Padding costs its author nothing: a chunk of a GiB for each of a thousand scalars.
+        let most = limits.padded_chunk_len(present.saturating_mul(ty.size() as u64));
+        if matches!(spec, TileLayoutSpec::Chunked { padded: true, .. }) && len > most {
+            return Err(Error::limit(place(), None, "length of a padded chunk in bytes", most, len));
         }
     }
     Ok(info)

@@ -169,6 +169,26 @@ pub(crate) fn reserve<T>(
     })
 }
 
+/// Bytes as lower-case hexadecimal digits, a space between two bytes: how messages show a few bytes of a file.
+///
+/// ```
+/// assert_eq!(nc3z_format::bytes::spaced_hex(&[0, 0xAB]), "00 ab");
+/// ```
+pub fn spaced_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| hex(&[*b])).collect::<Vec<_>>().join(" ")
+}
+
+/// Bytes as lower-case hexadecimal digits, without separators: how digests and salts are printed.
+///
+/// ```
+/// assert_eq!(nc3z_format::bytes::hex(&[0, 0xAB]), "00ab");
+/// ```
+pub fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |half: u8| char::from(DIGITS[usize::from(half)]);
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
+}
+
 /// Appends a LEB128 integer.
 pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     loop {

@@ -97,6 +97,11 @@ impl Error {
         matches!(*self.0, ErrorKind::Unsupported { .. })
     }
 
+    /// True where the file asks for more than [`crate::Limits`] allow.
+    pub fn is_limit(&self) -> bool {
+        matches!(*self.0, ErrorKind::Limit { .. })
+    }
+
     /// Where the trouble is, if it is in a file.
     pub fn location(&self) -> Option<&Location> {
         match &*self.0 {
@@ -180,14 +185,24 @@ impl Error {
     /// The same error, said of an outer structure: `section` goes in front of the inner one, and the inner
     /// offset is moved by `base`.
     #[must_use]
-    pub fn within(mut self, section: &str, base: u64) -> Self {
+    pub fn within(self, section: &str, base: u64) -> Self {
+        self.moved(section, |offset| Some(offset.unwrap_or(0).saturating_add(base)))
+    }
+
+    /// Adds what needs the section it happened in; the offset stays.
+    #[must_use]
+    pub fn needed_by(self, section: &str) -> Self {
+        self.moved(section, |offset| offset)
+    }
+
+    fn moved(mut self, section: &str, offset: impl FnOnce(Option<u64>) -> Option<u64>) -> Self {
         match &mut *self.0 {
             ErrorKind::Corrupt { location, .. }
             | ErrorKind::Unsupported { location, .. }
             | ErrorKind::Limit { location, .. }
             | ErrorKind::Truncated { location, .. } => {
                 location.section = format!("{section}, {}", location.section);
-                location.offset = Some(location.offset.unwrap_or(0).saturating_add(base));
+                location.offset = offset(location.offset);
             }
             ErrorKind::InvalidArgument(_) => {}
         }
@@ -208,6 +223,20 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<nc3z_num::Error> for Error {
+    fn from(error: nc3z_num::Error) -> Self {
+        const SECTION: &str = "nc3z.num payload";
+        match error {
+            nc3z_num::Error::Corrupt { what, expected, found } => {
+                Error::corrupt(SECTION, None, what, expected, found)
+            }
+            nc3z_num::Error::Unsupported(what) => Error::unsupported(SECTION, None, what),
+            nc3z_num::Error::InvalidArgument(what) => Error::invalid(what),
+            other => Error::invalid(other.to_string()),
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {

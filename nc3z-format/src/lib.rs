@@ -6,8 +6,53 @@
 //! ```text
 //!  0   superblock   head copy   blocks ...   sections   section table   trailer   end
 //! ```
+//!
+//! # What is here, and how stable it is
+//!
+//! Most programs want the crates `nc3z-reader` and `nc3z-writer`, which do the input and output. Of this crate, the part that
+//! a program may rely on from one minor version to the next is what it needs to read headers, to plan reads and to add codecs:
+//! - [`classic`]: [`parse`](classic::parse()) a header, [`Layout`](classic::Layout) for where everything lies, [`NcType`];
+//! - [`Hyperslab`], [`TileLayout`], [`Tiling`], [`Plan`]: which tiles a read touches, and what is copied from each;
+//! - [`codec`]: [`ChainSpec`](codec::ChainSpec), [`Registry`](codec::Registry), [`Chain`](codec::Chain) and the traits of
+//!   filters and codecs;
+//! - [`Error`], [`Limits`].
+//!
+//! The rest ([`archive`], [`parity`], [`digest`], [`cdl`], [`quantize`], …) is public for the other crates of this
+//! repository and follows the archive format; its Rust names may change.
+//!
+//! ```
+//! use nc3z_format::classic::{Layout, parse};
+//! use nc3z_format::{Hyperslab, Limits, NcType, Plan, TileLayout};
+//!
+//! // netcdf { dimensions: x = 3; variables: short v(x); }, and its data.
+//! let header = b"CDF\x01\0\0\0\0\0\0\0\x0a\0\0\0\x01\0\0\0\x01x\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\
+//!     \0\0\0\x0b\0\0\0\x01\0\0\0\x01v\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x03\0\0\0\x08\0\0\0\x50";
+//! let file = [&header[..], &[0, 1, 0, 2, 0, 3, 0, 0]].concat();
+//!
+//! let parsed = parse(&file, file.len() as u64, &Limits::default())?;
+//! let (id, _) = parsed.header.variable(b"v").expect("it is there");
+//! let layout = Layout::new(&parsed.header, parsed.header_len, file.len() as u64)?;
+//! let place = layout.variable(id).expect("every variable has a place");
+//! assert_eq!((place.ty, place.present), (NcType::Short, 3));
+//!
+//! // The last two elements, backwards, of an array that is cut into tiles of two.
+//! let slab = Hyperslab::new([2], [2], [-1])?;
+//! let plan = Plan::new(&[3], &TileLayout::linear(2), &slab)?;
+//! let touched: Vec<u64> = plan.tiles().map(|tile| tile.tile).collect();
+//! assert_eq!((plan.selected(), touched), (2, vec![0, 1]));
+//! # Ok::<(), nc3z_format::Error>(())
+//! ```
+//!
+//! # Features
+//!
+//! `codecs` (on by default) has every codec; each is a feature too, so that a program leaves out what it does not read: `zlib`
+//! (and gzip), `lz4`, `bitshuffle` are Rust, `zstd` and `lzma` link C libraries. Without a C compiler, `ruzstd` and
+//! `lzma-rs` decode those two in Rust, several times slower. A chain whose codec was left out is reported with the feature that has
+//! it, and only its tiles are unreadable; heads and sections of archives need one of the two zstd features. `encode` (on by
+//! default) adds the encoders.
 
 pub mod archive;
+pub mod array;
 pub mod arrays;
 pub mod bytes;
 pub mod cdl;
@@ -16,8 +61,8 @@ pub mod codec;
 pub mod digest;
 pub mod error;
 pub mod flat;
+mod json;
 pub mod limits;
-pub mod num;
 pub mod parity;
 pub mod plan;
 pub mod quantize;
@@ -27,6 +72,7 @@ pub mod types;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use limits::Limits;
+pub use nc3z_num as num;
 pub use plan::Plan;
 pub use select::Hyperslab;
 pub use tile::{TileLayout, Tiling};

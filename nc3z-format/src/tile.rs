@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::error::{Error, Result};
+pub use nc3z_num::Geometry;
 
 /// Most elements an array or a tile may have: offsets and steps then fit `i64` as well as `u64`.
 pub const MAX_ELEMENTS: u64 = i64::MAX.unsigned_abs();
@@ -101,36 +102,6 @@ pub enum Extent {
         /// Length along each dimension.
         shape: Vec<u64>,
     },
-}
-
-/// Distances, in elements of the decoded tile, to the previous row, plane and volume: what predictors look back by.
-/// `None` where the rank is too small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Geometry {
-    /// Length of the last dimension.
-    pub row: Option<u64>,
-    /// `row` times the second-last dimension.
-    pub plane: Option<u64>,
-    /// `plane` times the third-last dimension.
-    pub volume: Option<u64>,
-}
-
-impl Geometry {
-    /// The distances in a row-major box of `shape`.
-    ///
-    /// ```
-    /// use nc3z_format::tile::Geometry;
-    /// let g = Geometry::of(&[7, 5, 3]);
-    /// assert_eq!((g.row, g.plane, g.volume), (Some(3), Some(15), Some(105)));
-    /// assert_eq!(Geometry::of(&[9]).plane, None);
-    /// ```
-    pub fn of(shape: &[u64]) -> Self {
-        let mut inner = shape.iter().rev().copied();
-        let row = inner.next();
-        let mut wider = |len: Option<u64>| len?.checked_mul(inner.next()?);
-        let plane = wider(row);
-        Geometry { row, plane, volume: wider(plane) }
-    }
 }
 
 /// A tile layout bound to one array, and checked.

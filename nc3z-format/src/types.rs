@@ -123,6 +123,23 @@ impl NcType {
     }
 }
 
+impl From<NcType> for nc3z_num::ElementType {
+    fn from(ty: NcType) -> Self {
+        match ty {
+            NcType::Byte => Self::I8,
+            NcType::Char | NcType::UByte => Self::U8,
+            NcType::Short => Self::I16,
+            NcType::UShort => Self::U16,
+            NcType::Int => Self::I32,
+            NcType::UInt => Self::U32,
+            NcType::Int64 => Self::I64,
+            NcType::UInt64 => Self::U64,
+            NcType::Float => Self::F32,
+            NcType::Double => Self::F64,
+        }
+    }
+}
+
 impl std::fmt::Display for NcType {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())

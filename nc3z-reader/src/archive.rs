@@ -1,52 +1,43 @@
-//! An open archive: immutable facts behind an `Arc`, and access to them.
+//! An open archive: immutable facts behind an `Arc`, and access to them. The module `open` makes it.
 
-use crate::block::{Containers, Dictionaries, Pages};
-use crate::cache::{Share, TileCache};
-use crate::error::{Error, ErrorKind, Result};
-use crate::fill::Fills;
-use crate::open::{OpenOptions, Parts};
-use crate::salvage::Rebuilt;
-use crate::source::{self, SharedSource};
+use crate::error::{Error, Result};
+use crate::source::{Near, SharedSource};
+use crate::tile::cache::TileCache;
+use crate::tile::{Fill, TileStore};
+use nc3z_format::Error as FormatError;
+use nc3z_format::Limits;
 use nc3z_format::archive::{
     ArrayId, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer, VariableTable,
 };
+use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
-use nc3z_format::classic::{Header, Layout, VarId};
-use nc3z_format::codec::ChainSpec;
-use nc3z_format::{Error as FormatError, Limits};
-use std::path::Path;
+use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
+use nc3z_format::codec::Chain;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An open archive. Clones share everything; all methods take `&self` and may be called from any number of threads.
 #[derive(Clone)]
 pub struct Archive {
     pub(crate) inner: Arc<Inner>,
+    /// Stored bytes that were fetched for a window of a read; see [`Archive::with_near`].
+    pub(crate) near: Near,
 }
 
 /// What an open archive knows. Nothing here changes but the caches, which hold only verified bytes.
 pub(crate) struct Inner {
-    pub(crate) source: SharedSource,
-    pub(crate) limits: Limits,
+    pub(crate) store: TileStore,
     pub(crate) superblock: Superblock,
     pub(crate) trailer: Trailer,
     pub(crate) trailer_offset: u64,
+    /// Where the last valid trailer ends: that of this generation, unless an older one was asked for.
+    pub(crate) last_end: u64,
     pub(crate) sections: SectionTable,
     pub(crate) head: Head,
-    pub(crate) header: Header,
+    /// The least number that no array has had.
+    pub(crate) next_number: u32,
     pub(crate) layout: Layout,
-    pub(crate) arrays: Arrays,
-    pub(crate) chains: Vec<ChainSpec>,
-    pub(crate) table: VariableTable,
     pub(crate) metadata: Metadata,
-    pub(crate) containers: Containers,
-    pub(crate) dictionaries: Dictionaries,
-    pub(crate) pages: Pages,
-    /// The index found by probing, where the archive's own cannot be relied on.
-    pub(crate) rebuilt: Option<Rebuilt>,
-    /// Where fill values stand in for what is lost, if the caller allowed it.
-    pub(crate) fills: Option<Fills>,
-    /// Decoded tiles, in a cache shared with other archives.
-    pub(crate) tiles: Share,
 }
 
 /// What is recorded of the original file's digest.
@@ -70,42 +61,19 @@ impl std::fmt::Debug for Archive {
 }
 
 impl Archive {
-    /// Opens an archive through a map. See [`crate::source::MmapSource`] for what a map asks of its file.
-    ///
-    /// # Errors
-    /// See [`Archive::from_source`].
-    pub fn open(path: &Path) -> Result<Self> {
-        Self::from_source(source::open(path, true)?, &OpenOptions::default())
+    /// The archive of these facts.
+    pub(crate) fn of(inner: Inner) -> Self {
+        Archive { inner: Arc::new(inner), near: Near::default() }
     }
 
-    /// Opens an archive from any byte source. Reads the superblock, the trailer and the sections it names, never the blocks:
-    /// structure is checked here, content when it is read, all of it by [`crate::verify`].
-    ///
-    /// # Errors
-    /// What is wrong with the archive's structure, and where.
-    pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        let parts = Parts::read(&source, options)?;
-        Self::from_parts(source, parts, options)
-    }
-
-    /// Opens an archive that is complete but for its trailer, which is given: the writer's proof, before the digest is known.
-    ///
-    /// # Errors
-    /// As [`Archive::from_source`].
-    pub fn open_unsealed(path: &Path, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
-        let source = source::open(path, true)?;
-        let parts = Parts::unsealed(&source, trailer, options)?;
-        Self::from_parts(source, parts, options)
-    }
-
-    fn from_parts(source: SharedSource, parts: Parts, options: &OpenOptions) -> Result<Self> {
-        let inner = parts.bind(source, options)?;
-        Ok(Archive { inner: Arc::new(inner) })
+    /// The same archive, with some of its stored bytes in memory: for a window of a read, which lets go of them with the clone.
+    pub(crate) fn with_near(&self, near: Near) -> Self {
+        Archive { inner: Arc::clone(&self.inner), near }
     }
 
     /// The classic header.
     pub fn header(&self) -> &Header {
-        &self.inner.header
+        &self.inner.store.header
     }
 
     /// The classic header's bytes, as they stand in the original.
@@ -118,14 +86,24 @@ impl Archive {
         &self.inner.layout
     }
 
+    /// The least number that no array of this generation or an earlier one has had.
+    pub fn next_number(&self) -> u32 {
+        self.inner.next_number
+    }
+
+    /// The limits that it was opened with.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.store.limits
+    }
+
     /// The arrays that have tiles.
     pub fn arrays(&self) -> &Arrays {
-        &self.inner.arrays
+        &self.inner.store.arrays
     }
 
     /// The chains, by number.
-    pub fn chains(&self) -> &[ChainSpec] {
-        &self.inner.chains
+    pub fn chains(&self) -> &[Chain] {
+        &self.inner.store.chains
     }
 
     /// The head copy: header bytes, chains known when the archive was begun, tile layouts.
@@ -160,22 +138,33 @@ impl Archive {
 
     /// The variable table: tile counts, roots, inline entries.
     pub fn variable_table(&self) -> &VariableTable {
-        &self.inner.table
+        &self.inner.store.index.table
     }
 
     /// Length of the archive file.
     pub fn stored_len(&self) -> u64 {
-        self.inner.source.len()
+        self.inner.store.source.len()
     }
 
     /// Bytes behind the last valid trailer: a commit that did not finish, or something else's bytes.
     pub fn torn_tail(&self) -> u64 {
-        self.inner.source.len() - self.inner.trailer.archive_len
+        self.inner.store.source.len().saturating_sub(self.inner.last_end)
     }
 
-    /// Length of the original file.
+    /// The source that it is read from.
+    pub fn source(&self) -> &SharedSource {
+        &self.inner.store.source
+    }
+
+    /// What told the source from others of the same name when it was opened, where the source knows: see
+    /// [`crate::source::ByteSource::identity`].
+    pub fn identity(&self) -> Option<&str> {
+        self.inner.store.identity.as_deref()
+    }
+
+    /// Length of the original file of this generation.
     pub fn original_len(&self) -> u64 {
-        self.inner.superblock.original_len
+        self.inner.trailer.original_len
     }
 
     /// The recorded digest of the original file.
@@ -192,17 +181,27 @@ impl Archive {
     /// # Errors
     /// No such variable; the message lists what there is.
     pub fn variable_id(&self, name: &str) -> Result<VarId> {
-        crate::array::find_variable(self.header(), name)
+        find_variable(self.header(), name)
+    }
+
+    /// Where a variable lies in the original file.
+    ///
+    /// # Errors
+    /// No such variable.
+    pub fn variable_layout(&self, var: VarId) -> Result<&VarLayout> {
+        let known = self.layout().variables.len();
+        let missing = || FormatError::invalid(format!("no variable {}, there are {known}", var.0)).into();
+        self.layout().variable(var).ok_or_else(missing)
     }
 
     /// The cache that its decoded tiles are kept in.
     pub fn cache(&self) -> &TileCache {
-        self.inner.tiles.cache()
+        self.inner.store.cache.cache()
     }
 
     /// Whether a tile is in the cache now.
     pub fn is_cached(&self, array: ArrayId, tile: u64) -> bool {
-        self.inner.tiles.holds(array, tile)
+        self.inner.store.cache.holds(TileKey::new(array, tile))
     }
 
     /// The index entry of a tile.
@@ -210,53 +209,50 @@ impl Archive {
     /// # Errors
     /// No such tile, or a damaged index page.
     pub fn entry(&self, array: ArrayId, tile: u64) -> Result<IndexEntry> {
-        self.inner.entry(array, tile)
+        let store = &self.inner.store;
+        Ok(store.index.find(store, TileKey::new(array, tile), &self.near)?.0)
+    }
+
+    /// Decodes one tile into `out`, big-endian, as it stands in the original file.
+    ///
+    /// # Errors
+    /// No such tile; `out` of another length than the tile; damaged or unknown content.
+    pub fn read_tile_into(&self, array: ArrayId, tile: u64, out: &mut [u8]) -> Result<()> {
+        let store = &self.inner.store;
+        let expected = store.info(array)?.tile_len(tile)?;
+        if expected != out.len() {
+            let given = out.len();
+            let words = format!("tile {tile} of {array} has {expected} bytes, not {given}");
+            return Err(FormatError::invalid(words).into());
+        }
+        store.decode(TileKey::new(array, tile), &self.near, out)
+    }
+
+    /// One decoded tile, big-endian.
+    ///
+    /// # Errors
+    /// As [`Archive::read_tile_into`].
+    pub fn read_tile(&self, array: ArrayId, tile: u64) -> Result<Vec<u8>> {
+        let mut out = vec![0; self.inner.store.info(array)?.tile_len(tile)?];
+        self.inner.store.decode(TileKey::new(array, tile), &self.near, &mut out)?;
+        Ok(out)
+    }
+
+    /// The tiles in whose place reads so far gave fill values; see [`crate::OpenOptions::with_fill_lost`].
+    pub fn filled(&self) -> BTreeMap<(ArrayId, u64), Fill> {
+        self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()
     }
 }
 
-impl Inner {
-    /// The index entry of a tile: from the variable table, or down the tree of pages.
-    pub(crate) fn entry(&self, array: ArrayId, tile: u64) -> Result<IndexEntry> {
-        match &self.rebuilt {
-            Some(rebuilt) => Ok(rebuilt.entry(self, array, tile)),
-            None => self.stored_entry(array, tile),
-        }
-    }
-
-    /// The entry that the archive's own index has.
-    pub(crate) fn stored_entry(&self, array: ArrayId, tile: u64) -> Result<IndexEntry> {
-        let missing = || FormatError::invalid(format!("{array} has no tile {tile}"));
-        let (row, inline) = self.table.find(array).ok_or_else(missing)?;
-        if tile >= row.tile_count {
-            return Err(missing().into());
-        }
-        if row.root == 0 {
-            let at = usize::try_from(tile).expect("less than tile_count, which is at most INLINE_MAX");
-            return Ok(inline[at]);
-        }
-        self.pages.entry(self, row, tile)
-    }
-
-    /// A chain by number.
-    pub(crate) fn chain(&self, number: u16, place: impl FnOnce() -> String) -> Result<&ChainSpec> {
-        self.chains.get(usize::from(number)).ok_or_else(|| {
-            let known = format!("less than {}", self.chains.len());
-            ErrorKind::from(FormatError::corrupt(place(), None, "chain number", known, number)).into()
-        })
-    }
-
-    /// How an array is called in messages: by the variable's name where it has one.
-    pub(crate) fn describe(&self, array: ArrayId) -> String {
-        use nc3z_format::archive::Role;
-        let name = |v: u32| {
-            let v = self.header.variables.get(v as usize);
-            v.map_or_else(String::new, |v| format!(" \"{}\"", String::from_utf8_lossy(&v.name)))
-        };
-        match array.role() {
-            Role::Variable(v) | Role::Padding(v) | Role::Definitions(v) => format!("{array}{}", name(v)),
-            _ => array.to_string(),
-        }
-    }
+/// Finds a variable by name.
+pub(crate) fn find_variable(header: &Header, name: &str) -> Result<VarId> {
+    header.variable(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
+        let mut names: Vec<_> = header.variables.iter().map(|v| String::from_utf8_lossy(&v.name)).collect();
+        let more = names.len().saturating_sub(20);
+        names.truncate(20);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        FormatError::invalid(format!("no variable \"{name}\"; there are {}{rest}", names.join(", "))).into()
+    })
 }
 
 impl From<Error> for std::io::Error {

@@ -21,6 +21,14 @@ pub enum ErrorKind {
         #[source]
         source: io::Error,
     },
+    /// Another object stands where the source was: what was read of the first fits nothing of the second.
+    #[error("the source was replaced while it was open: it was {expected} and is {found}; open it anew")]
+    Replaced {
+        /// Identity when it was opened.
+        expected: String,
+        /// Identity now.
+        found: String,
+    },
     /// The rebuilt file is not the original: its digest differs from the one recorded.
     #[error("the rebuilt file has SHA-256 {found}, the archive records {expected}")]
     Digest {
@@ -64,13 +72,34 @@ impl Error {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
             ErrorKind::Digest { .. } => true,
-            ErrorKind::Io { .. } | ErrorKind::Range { .. } | ErrorKind::Interrupted => false,
+            ErrorKind::Io { .. }
+            | ErrorKind::Replaced { .. }
+            | ErrorKind::Range { .. }
+            | ErrorKind::Interrupted => false,
         }
     }
 
     /// True where a newer or fuller build might read the file.
     pub fn is_unsupported(&self) -> bool {
         matches!(&*self.0, ErrorKind::Format(e) if e.is_unsupported())
+    }
+
+    /// True where another object stands in the place of the one that was opened.
+    pub fn is_replaced(&self) -> bool {
+        matches!(&*self.0, ErrorKind::Replaced { .. })
+    }
+
+    /// A source that finds another object in its place: what it was when it was opened, and what it is now.
+    pub fn replaced(expected: impl Into<String>, found: impl Into<String>) -> Self {
+        ErrorKind::Replaced { expected: expected.into(), found: found.into() }.into()
+    }
+
+    /// Adds what needs the thing that the error is about.
+    pub(crate) fn needed_by(self, place: &str) -> Self {
+        match *self.0 {
+            ErrorKind::Format(e) => ErrorKind::Format(e.needed_by(place)).into(),
+            other => other.into(),
+        }
     }
 
     /// The message and those of its causes.

@@ -1,65 +1,92 @@
 //! Reads nc3z archives and classic netCDF files.
 //!
-//! [`Archive`] is `Clone + Send + Sync`; every byte it hands out has passed its checksums. Opening is O(sections) and checks
-//! structure; reading checks what it touches; [`verify`] checks everything.
+//! [`Dataset`] opens an archive or a classic file, whichever it is; a [`Variable`] of either is read by hyperslab:
 //!
-//! # Reading
-//!
-//! [`Dataset`] opens an archive or a classic file, whichever it is; a [`Variable`] of either is read by hyperslab.
-//!
-//! ```no_run
+//! ```
 //! use nc3z_format::{Hyperslab, select::Span};
 //! use nc3z_reader::{Dataset, OpenOptions};
 //!
-//! let dataset = Dataset::open("tas.nc3z", &OpenOptions::default())?;
-//! let tas = dataset.variable("tas")?; // tas(time, lat, lon)
-//!
+//! # let path = "../testdata/classic/record_padding.nc";
+//! let dataset = Dataset::open(path, &OpenOptions::default())?;
+//! let a = dataset.variable("a")?; // short a(time=40, x=5)
 //! // The series of one point, as doubles whatever its type is.
-//! let point = Hyperslab::of_spans(tas.shape(), &[Span::of(..), Span::of(90), Span::of(180)])?;
-//! let series: Vec<f64> = tas.read(&point)?;
-//!
-//! // The first map, every second row and column, into a buffer that is used again.
-//! let coarse = Hyperslab::of_spans(tas.shape(), &[Span::of(0), Span::of(..).by(2), Span::of(..).by(2)])?;
-//! let mut map = vec![0_f32; 90 * 180];
-//! tas.read_into(&coarse, &mut map)?;
+//! let point = Hyperslab::of_spans(a.shape(), &[Span::of(..), Span::of(3)])?;
+//! let series: Vec<f64> = a.read(&point)?;
+//! assert_eq!(series[..3], [3.0, 24.0, 45.0]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A read touches the tiles that its hyperslab meets, and no others ([`Variable::plan`] tells which). They are decoded
-//! straight into the output where they land there whole, else by way of a [`cache`] that the process shares; large requests
-//! are done by several threads. Memory: the output, the cache's budget, and two tiles a thread.
+//! An [`Archive`] gives the original file back, as a stream, a byte source, or written out with its digest checked:
+//!
+//! ```
+//! use nc3z_reader::{Archive, OpenOptions, source::MemorySource};
+//! use std::sync::Arc;
+//!
+//! # let bytes = std::fs::read("../testdata/archives/v0_1_0/record_padding.default.parity.nc3z")?;
+//! let archive = Archive::from_source(Arc::new(MemorySource::new(bytes)), &OpenOptions::default())?;
+//! let mut original = Vec::new();
+//! let restored = archive.restore_to_stream(&mut original, &())?;
+//! assert!(restored.matches_record && original.starts_with(b"CDF"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`verify`] checks every byte, and goes on after damage:
+//!
+//! ```
+//! use nc3z_reader::{OpenOptions, source::{MemorySource, SharedSource}, verify};
+//! use std::sync::Arc;
+//!
+//! # let bytes = std::fs::read("../testdata/archives/v0_1_0/record_padding.default.parity.nc3z")?;
+//! let source: SharedSource = Arc::new(MemorySource::new(bytes));
+//! let report = verify::deep(&source, &OpenOptions::default(), &())?;
+//! assert!(report.is_sound() && report.restored.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What a read costs
+//!
+//! `Archive` is `Clone + Send + Sync`; every byte it hands out has passed its checksums. Opening is O(sections) and checks
+//! structure; reading checks what it touches. A read touches the tiles that its hyperslab meets, and no others
+//! ([`Variable::plan`] tells which). They are decoded straight into the output where they land there whole, else by way of a
+//! [`cache`] that the process shares; large requests are done by several threads. Memory: the output, the cache's budget, and
+//! two tiles a thread.
+//!
+//! Bytes come from a [`source`]. One that pays for each request says so, and is read window by window: what many tiles need is
+//! merged into few requests, and one window is decoded while the next is fetched.
+//!
+//! # Features
+//!
+//! * `fs`: opening by path, maps, restoring into files. Without it, archives are opened from any byte source.
+//! * `parallel`: threads. Without it everything is done by the calling thread.
+//! * `ndarray`: reads into arrays of that crate.
+//!
+//! # Stability
+//!
+//! What this page names is meant to stay. Other public items serve the tools of this workspace, and may change with any version.
 
 mod archive;
-mod array;
-mod block;
-mod byteview;
-pub mod cache;
-mod chunks;
+mod behind;
+mod check;
 mod classic;
-pub mod convert;
 mod dataset;
-mod digest;
 mod error;
-mod fill;
 mod monitor;
 mod open;
-pub mod parity;
+mod options;
+mod parallel;
 mod place;
-mod rebuild;
 mod restore;
-pub mod salvage;
 pub mod source;
-pub mod verify;
+mod tile;
 
 pub use archive::{Archive, Digest};
+pub use check::{parity, recover, verify};
 pub use classic::ClassicFile;
-pub use convert::Element;
+pub use dataset::convert::{self, Element};
 pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
-pub use digest::{Digests, Wanted};
 pub use error::{Error, ErrorKind, Result};
-pub use fill::Fill;
 pub use monitor::Monitor;
-pub use open::OpenOptions;
+pub use options::OpenOptions;
 pub use place::{Slab, TilePlace};
-pub use rebuild::Rebuild;
-pub use restore::Restored;
+pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
+pub use tile::{Fill, cache};

@@ -1,112 +1,80 @@
 //! Opening: superblock, trailer, sections; O(sections), never O(blocks).
 
-use crate::archive::Inner;
-use crate::block::{Containers, Dictionaries, Pages};
-use crate::cache::{Share, TileCache};
+use crate::archive::{Archive, Inner};
+use crate::behind::Behind;
 use crate::error::{Error, Result};
-use crate::fill::Fills;
-use crate::source::soft::Soft;
-use crate::source::{ByteSource, SharedSource};
+use crate::options::OpenOptions;
+use crate::source::{ByteSource, EndsSource, Near, SharedSource};
+use crate::tile::cache::{Share, TileCache};
+use crate::tile::{Blocks, Fills, Index, TileStore, Work};
 use bytes::Bytes;
+use nc3z_format::archive::constants::REQUIRED_LATER_HEAD;
 use nc3z_format::archive::{
-    ArrayId, Head, HeadParts, Metadata, SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock,
-    TRAILER_LEN, Trailer, VariableTable,
+    ArrayId, Head, HeadParts, LaterHead, LaterHeadParts, LaterHeadPlace, Layouts, Metadata, SUPERBLOCK_LEN,
+    Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
 };
 use nc3z_format::arrays::{Arrays, padded_variables};
-use nc3z_format::classic::{Layout, Parsed};
+use nc3z_format::classic::{Header, Layout, Parsed};
 use nc3z_format::{Error as FormatError, Limits};
+use std::ops::Range;
+use std::sync::Arc;
 
-/// Bytes of the tail that are read first: enough to open a small archive with one read.
-const TAIL_LEN: u64 = 64 << 10;
 /// Bytes looked at in one step when searching for the last valid trailer of a torn archive.
 const SEARCH_LEN: u64 = 1 << 20;
 
-/// How to open an archive.
-#[derive(Debug, Clone)]
-pub struct OpenOptions {
-    pub(crate) limits: Limits,
-    pub(crate) mapped: bool,
-    pub(crate) fill_lost: bool,
-    pub(crate) cache: Option<TileCache>,
-}
+impl Archive {
+    /// Opens an archive through a map. See [`crate::source::MmapSource`] for what a map asks of its file.
+    ///
+    /// # Errors
+    /// See [`Archive::from_source`].
+    #[cfg(feature = "fs")]
+    pub fn open(path: &std::path::Path) -> Result<Self> {
+        Self::from_source(crate::source::open(path, true)?, &OpenOptions::default())
+    }
 
-impl Default for OpenOptions {
-    fn default() -> Self {
-        OpenOptions { limits: Limits::default(), mapped: true, fill_lost: false, cache: None }
+    /// Opens an archive from any byte source. Reads the superblock, the trailer and the sections it names, never the blocks:
+    /// structure is checked here, content when it is read, all of it by [`crate::verify`].
+    ///
+    /// First and last bytes are asked for together ([`ByteSource::ends`]); where the sections lie in them, as they do but for
+    /// archives of very many variables, that is all that opening reads.
+    ///
+    /// # Errors
+    /// What is wrong with the archive's structure, and where.
+    pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        let source = with_ends(source);
+        let parts = Parts::read(&*source, options)?;
+        Ok(Archive::of(parts.bind(source, options)?))
+    }
+
+    /// Opens an archive that is complete but for its trailer, which is given: the writer's proof, before the digest is known.
+    ///
+    /// # Errors
+    /// As [`Archive::from_source`].
+    pub fn from_unsealed(source: SharedSource, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
+        let source = with_ends(source);
+        let parts = Parts::unsealed(&*source, trailer, options)?;
+        Ok(Archive::of(parts.bind(source, options)?))
     }
 }
 
-impl OpenOptions {
-    /// Caps on what the file may ask for.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Whether [`crate::Dataset::open`] maps the file (the default) or reads it by position; see
-    /// [`crate::source::MmapSource`] for what a map asks of its file.
-    #[must_use]
-    pub fn with_mmap(mut self, mapped: bool) -> Self {
-        self.mapped = mapped;
-        self
-    }
-
-    /// Reads give the variable's fill value (zeros for bytes that belong to no variable) where a tile is damaged or lost, instead
-    /// of an error. Off by default. What was filled is in [`crate::Archive::filled`]; ask it after reading.
-    #[must_use]
-    pub fn with_fill_lost(mut self, fill: bool) -> Self {
-        self.fill_lost = fill;
-        self
-    }
-
-    /// Keeps decoded tiles in this cache instead of the process's.
-    #[must_use]
-    pub fn with_cache(mut self, cache: TileCache) -> Self {
-        self.cache = Some(cache);
-        self
+/// The source with its ends in memory; as it is, where they cannot be read together: then each part tells its own trouble.
+pub(crate) fn with_ends(source: SharedSource) -> SharedSource {
+    match EndsSource::read(Arc::clone(&source)) {
+        Ok(ends) => Arc::new(ends),
+        Err(_) => source,
     }
 }
 
-/// The tail of a source, read once, then served from memory where it suffices.
-pub(crate) struct Tail<'a> {
-    source: &'a dyn ByteSource,
-    begin: u64,
-    bytes: Bytes,
-    /// Whether what cannot be read is taken for zeros.
-    lenient: bool,
-}
-
-impl<'a> Tail<'a> {
-    fn read(source: &'a dyn ByteSource) -> Result<Self> {
-        let len = source.len().min(TAIL_LEN);
-        let begin = source.len() - len;
-        let bytes = source.read_at(begin, usize::try_from(len).expect("at most TAIL_LEN"))?;
-        Ok(Tail { source, begin, bytes, lenient: false })
+/// The bytes of something that should lie inside the source.
+pub(crate) fn read_part(source: &dyn ByteSource, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
+    let outside = || {
+        let room = source.len().saturating_sub(offset);
+        Error::from(FormatError::truncated(what, offset, "section", len.saturating_sub(room), room))
+    };
+    if offset.checked_add(len).is_none_or(|end| end > source.len()) {
+        return Err(outside());
     }
-
-    /// The same for a source whose sectors may be unreadable: those are zeros.
-    pub(crate) fn lenient(source: &'a dyn ByteSource) -> Self {
-        Tail { source, begin: source.len(), bytes: Bytes::new(), lenient: true }
-    }
-
-    pub(crate) fn range(&self, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
-        let outside =
-            || FormatError::truncated(what, offset, "section", len, self.source.len().saturating_sub(offset));
-        if offset.checked_add(len).is_none_or(|end| end > self.source.len()) {
-            return Err(outside().into());
-        }
-        let len = usize::try_from(len).map_err(|_| outside())?;
-        if let Some(at) = offset.checked_sub(self.begin).and_then(|at| usize::try_from(at).ok()) {
-            return Ok(self.bytes.slice(at..at + len));
-        }
-        if self.lenient {
-            let mut bytes = vec![0; len];
-            Soft::new(self.source).read(offset, &mut bytes);
-            return Ok(bytes.into());
-        }
-        self.source.read_at(offset, len)
-    }
+    source.read_at(offset, usize::try_from(len).map_err(|_| outside())?)
 }
 
 /// The decoded structures of an archive, not yet checked against each other.
@@ -114,76 +82,112 @@ pub(crate) struct Parts {
     pub(crate) superblock: Superblock,
     pub(crate) trailer: Trailer,
     pub(crate) trailer_offset: u64,
+    /// Where the last valid trailer ends.
+    pub(crate) last_end: u64,
     pub(crate) sections: SectionTable,
     pub(crate) head: HeadParts,
+    /// The head of this generation, where that is not the head copy.
+    pub(crate) later: Option<LaterHeadParts>,
     pub(crate) table: VariableTable,
     pub(crate) metadata: Metadata,
 }
 
+impl Archive {
+    /// The trailers of this generation and of all before it, the newest first, each with its offset.
+    ///
+    /// # Errors
+    /// A damaged trailer; more generations than the limits allow.
+    pub fn generations(&self) -> Result<Vec<(u64, Trailer)>> {
+        let store = &self.inner.store;
+        let this = (self.inner.trailer_offset, self.inner.trailer.clone());
+        generations(&*store.source, this, &store.limits)
+    }
+}
+
 impl Parts {
     /// Reads and checks each structure by itself.
-    pub(crate) fn read(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
-        let tail = Tail::read(&**source)?;
-        let superblock = read_superblock(&tail)?;
-        let (trailer_offset, trailer) = find_trailer(&tail, &superblock)?;
-        Self::with_trailer(&tail, superblock, trailer, trailer_offset, &options.limits)
+    pub(crate) fn read(source: &dyn ByteSource, options: &OpenOptions) -> Result<Self> {
+        let superblock = read_superblock(source)?;
+        let last = find_trailer(source, &superblock)?;
+        if !options.older && options.generation.is_none() {
+            Behind::of(source, &last.1).check(&last.1)?;
+        }
+        let last_end = last.1.archive_len;
+        let (offset, trailer) = match options.generation {
+            Some(wanted) => find_generation(source, last, wanted, &options.limits)?,
+            None => last,
+        };
+        Self::with_trailer(
+            source,
+            superblock,
+            trailer,
+            offset,
+            last_end,
+            &options.limits.within(source.len()),
+        )
     }
 
     /// The same for an archive whose trailer is not written yet: the writer's proof.
-    pub(crate) fn unsealed(source: &SharedSource, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
-        let tail = Tail::read(&**source)?;
-        let superblock = read_superblock(&tail)?;
-        let offset = source.len();
-        Self::with_trailer(&tail, superblock, trailer, offset, &options.limits)
+    fn unsealed(source: &dyn ByteSource, trailer: Trailer, options: &OpenOptions) -> Result<Self> {
+        let superblock = read_superblock(source)?;
+        let (offset, last_end) = (source.len(), trailer.archive_len);
+        Self::with_trailer(
+            source,
+            superblock,
+            trailer,
+            offset,
+            last_end,
+            &options.limits.within(source.len()),
+        )
     }
 
     fn with_trailer(
-        tail: &Tail<'_>,
+        source: &dyn ByteSource,
         superblock: Superblock,
         trailer: Trailer,
         trailer_offset: u64,
+        last_end: u64,
         limits: &Limits,
     ) -> Result<Self> {
         trailer.check_features()?;
-        let sections = read_sections(tail, &trailer, trailer_offset, limits)?;
-        let section = |kind, limit| read_section(tail, &sections, kind, limit);
-        let head = HeadParts::split(&section(SectionKind::Head, limits.header_len * 2)?, limits)?;
+        let sections = read_sections(source, &trailer, trailer_offset, limits)?;
+        let near = fetch_sections(source, &sections, limits);
+        let section = |kind, limit| {
+            let entry = sections.find(kind)?;
+            let held = usize::try_from(entry.len).ok().and_then(|len| near.get(entry.offset, len));
+            match held {
+                Some(stored) => Ok(entry.decode(&stored, limit)?),
+                None => read_section(source, &sections, kind, limit),
+            }
+        };
+        let copy = section(SectionKind::Head, limits.head_len())?;
+        let head = HeadParts::split(&copy, limits)?;
         let table = VariableTable::decode(&section(SectionKind::VariableTable, limits.table_len)?)?;
+        let later = read_later_head(source, &table, &trailer, &copy, limits)?;
         let metadata = Metadata::decode(&section(SectionKind::Metadata, limits.metadata_len)?, limits)?;
-        Ok(Parts { superblock, trailer, trailer_offset, sections, head, table, metadata })
+        Ok(Parts { superblock, trailer, trailer_offset, last_end, sections, head, later, table, metadata })
     }
 
     /// Checks the structures against each other.
     pub(crate) fn bind(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
         let inner = self.bind_to_header(source, options)?;
-        check_table(&inner.table, &inner.arrays)?;
+        check_table(&inner.store.index.table, &inner.store.arrays)?;
         Ok(inner)
     }
 
     /// The same, but the variable table may be any.
     pub(crate) fn bind_to_header(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
-        let Parts { superblock, trailer, trailer_offset, sections, head, table, metadata } = self;
-        let limits = options.limits.clone();
-        let original_len = superblock.original_len;
-        let Parsed { header, header_len } = nc3z_format::classic::parse(&head.header, original_len, &limits)
-            .map_err(|e| e.within("archive's copy of the classic header", 0))?;
-        if header_len != head.header.len() as u64 {
-            return Err(disagree("head copy", "header length", header_len, head.header.len()));
-        }
-        if superblock.salt != nc3z_format::archive::Salt::new(&head.header, original_len) {
+        let Parts { superblock, trailer, trailer_offset, last_end, sections, head, later, table, metadata } =
+            self;
+        let limits = options.limits.within(source.len());
+        if !superblock.salt.fits(&head.header, superblock.original_len) {
             return Err(disagree("superblock", "salt", "that of the header bytes", "another"));
         }
-        let layout = Layout::new(&header, header_len, original_len)?;
-        let ranks: Vec<usize> = header.variables.iter().map(|v| v.dimensions.len()).collect();
-        let head: Head = head.layouts(&ranks, padded_variables(&layout).len())?;
-        let arrays = Arrays::new(
-            &header,
-            &layout,
-            &head.layouts,
-            &head.padding_tile_lens,
-            head.gap_tile_len,
-            &limits,
-        )?;
+        let bound = BoundHead::new(head, later, superblock.original_len, &limits)?;
+        let BoundHead { head, next_number, header, layout, arrays, original_len } = bound;
+        if original_len != trailer.original_len {
+            return Err(disagree("trailer", "original length", original_len, trailer.original_len));
+        }
         let mut chains = head.chains.clone();
         chains.extend(metadata.chains.iter().cloned());
         if chains.len() as u64 > limits.chains {
@@ -199,27 +203,85 @@ impl Parts {
         if chains.first().is_none_or(|c| !c.0.is_empty()) {
             return Err(disagree("head copy", "chain 0", "[]", "another"));
         }
-        Ok(Inner {
+        let registry = options.registry.clone();
+        let chains = chains.into_iter().map(|chain| registry.bind(chain)).collect();
+        let store = TileStore {
+            work: Work::new(&limits, source.len(), original_len),
+            identity: source.identity(),
             source,
             limits,
+            salt: superblock.salt,
+            end: trailer_offset,
+            header,
+            arrays,
+            chains,
+            registry,
+            index: Index::new(table),
+            blocks: Blocks::default(),
+            fills: options.fill_lost.then(Fills::default),
+            cache: Share::of(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
+        };
+        Ok(Inner {
+            store,
             superblock,
             trailer,
             trailer_offset,
+            last_end,
             sections,
             head,
-            header,
+            next_number,
             layout,
-            arrays,
-            chains,
-            table,
             metadata,
-            containers: Containers::new(),
-            dictionaries: Dictionaries::new(),
-            pages: Pages::new(),
-            rebuilt: None,
-            fills: options.fill_lost.then(Fills::default),
-            tiles: Share::of(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
         })
+    }
+}
+
+/// A generation's head, and what follows from it.
+struct BoundHead {
+    /// As a head copy would be, with the archive's chains.
+    head: Head,
+    next_number: u32,
+    header: Header,
+    layout: Layout,
+    arrays: Arrays,
+    original_len: u64,
+}
+
+impl BoundHead {
+    /// The later head, where there is one; else the head copy, of a file of `first_len` bytes.
+    fn new(copy: HeadParts, later: Option<LaterHeadParts>, first_len: u64, limits: &Limits) -> Result<Self> {
+        let (bytes, original_len) = match &later {
+            Some(later) => (&later.header, later.original_len),
+            None => (&copy.header, first_len),
+        };
+        let Parsed { header, header_len } = nc3z_format::classic::parse(bytes, original_len, limits)
+            .map_err(|e| e.within("archive's copy of the classic header", 0))?;
+        if header_len != bytes.len() as u64 {
+            return Err(disagree("head copy", "header length", header_len, bytes.len()));
+        }
+        let layout = Layout::new(&header, header_len, original_len)?;
+        let ranks: Vec<usize> = header.variables.iter().map(|v| v.dimensions.len()).collect();
+        let paddings = padded_variables(&layout).len();
+        let (head, numbers, next_number) = if let Some(later) = later {
+            let LaterHead { header, next_number, numbers, layouts, .. } = later.finish(&ranks, paddings)?;
+            let Layouts { variables: layouts, paddings: padding_tile_lens, gap: gap_tile_len } = layouts;
+            let chains = copy.chains().to_vec();
+            (Head { header, chains, layouts, padding_tile_lens, gap_tile_len }, numbers, next_number)
+        } else {
+            let numbers: Vec<u32> = (0u32..).zip(&ranks).map(|(number, _)| number).collect();
+            let next = u32::try_from(numbers.len()).expect("a header's variables are counted in 32 bits");
+            (copy.layouts(&ranks, paddings)?, numbers, next)
+        };
+        let arrays = Arrays::with_numbers(
+            &header,
+            &layout,
+            &numbers,
+            &head.layouts,
+            &head.padding_tile_lens,
+            head.gap_tile_len,
+            limits,
+        )?;
+        Ok(BoundHead { head, next_number, header, layout, arrays, original_len })
     }
 }
 
@@ -236,6 +298,8 @@ pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays) -> Result<()> 
     for row in table.rows() {
         let known = match row.array.role() {
             Role::Definitions(v) => arrays.get(ArrayId::variable(v)).is_some(),
+            // Whether there may be one has been compared with the trailer.
+            Role::Heads => true,
             _ => arrays.get(row.array).is_some(),
         };
         if !known {
@@ -254,11 +318,11 @@ fn disagree(
     FormatError::corrupt(section, None, what, expected, found).into()
 }
 
-fn read_superblock(tail: &Tail<'_>) -> Result<Superblock> {
-    let len = tail.source.len();
+fn read_superblock(source: &dyn ByteSource) -> Result<Superblock> {
+    let len = source.len();
     if len < (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
         // Name what it is, where it is something else: the magic decides.
-        let start = tail.range(0, len.min(8), "superblock")?;
+        let start = read_part(source, 0, len.min(8), "superblock")?;
         Superblock::check_magic(&start)?;
         return Err(FormatError::truncated(
             "archive",
@@ -269,16 +333,16 @@ fn read_superblock(tail: &Tail<'_>) -> Result<Superblock> {
         )
         .into());
     }
-    let bytes = tail.range(0, SUPERBLOCK_LEN as u64, "superblock")?;
+    let bytes = read_part(source, 0, SUPERBLOCK_LEN as u64, "superblock")?;
     let bytes: &[u8; SUPERBLOCK_LEN] = (&*bytes).try_into().expect("the range has this length");
     Ok(Superblock::decode(bytes)?)
 }
 
 /// The last valid trailer: at the end, or, behind a torn commit, the nearest before it.
-pub(crate) fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(u64, Trailer)> {
-    let len = tail.source.len();
+pub(crate) fn find_trailer(source: &dyn ByteSource, superblock: &Superblock) -> Result<(u64, Trailer)> {
+    let len = source.len();
     let at = len - TRAILER_LEN as u64;
-    let bytes = tail.range(at, TRAILER_LEN as u64, "trailer")?;
+    let bytes = read_part(source, at, TRAILER_LEN as u64, "trailer")?;
     let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
     let error = match Trailer::decode(bytes, at, &superblock.salt) {
         Ok(trailer) => return check_trailer(trailer, superblock).map(|t| (at, t)),
@@ -291,7 +355,7 @@ pub(crate) fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(
         let begin = end.saturating_sub(SEARCH_LEN) & !7;
         // Overlap, so that a trailer on the border of two windows is seen whole.
         let stop = (end + TRAILER_LEN as u64).min(len);
-        let window = tail.range(begin, stop - begin, "archive")?;
+        let window = read_part(source, begin, stop - begin, "archive")?;
         if let Some((offset, trailer)) = Trailer::find_last(&window, begin, &superblock.salt)? {
             return check_trailer(trailer, superblock).map(|t| (offset, t));
         }
@@ -300,10 +364,75 @@ pub(crate) fn find_trailer(tail: &Tail<'_>, superblock: &Superblock) -> Result<(
     Err(error.into())
 }
 
+/// The trailers of an archive from one back to that of its first generation, each with its offset.
+pub(crate) fn generations(
+    source: &dyn ByteSource,
+    last: (u64, Trailer),
+    limits: &Limits,
+) -> Result<Vec<(u64, Trailer)>> {
+    let mut all = vec![last];
+    while let Some((at, trailer)) = all.last().filter(|(_, trailer)| trailer.previous != 0) {
+        if all.len() as u64 >= limits.generations {
+            let (limit, n) = (limits.generations, all.len() as u64);
+            return Err(FormatError::limit("archive", *at, "generations", limit, n).into());
+        }
+        let previous = read_previous(source, trailer)?;
+        all.push(previous);
+    }
+    Ok(all)
+}
+
+/// The trailer before one that names it. It stands before that one, so that there are no cycles.
+pub(crate) fn read_previous(source: &dyn ByteSource, trailer: &Trailer) -> Result<(u64, Trailer)> {
+    let at = trailer.previous;
+    let bytes = read_part(source, at, TRAILER_LEN as u64, "trailer")?;
+    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
+    let previous = Trailer::decode(bytes, at, &trailer.salt)?;
+    if previous.generation >= trailer.generation {
+        let expected = format!("below {}", trailer.generation);
+        return Err(FormatError::corrupt("trailer", at, "generation", expected, previous.generation).into());
+    }
+    Ok((at, previous))
+}
+
+/// The trailer of a generation; an error that names those that there are.
+fn find_generation(
+    source: &dyn ByteSource,
+    last: (u64, Trailer),
+    wanted: u64,
+    limits: &Limits,
+) -> Result<(u64, Trailer)> {
+    let all = generations(source, last, limits)?;
+    let known: Vec<u32> = all.iter().rev().map(|(_, trailer)| trailer.generation).collect();
+    let found = all.into_iter().find(|(_, trailer)| u64::from(trailer.generation) == wanted);
+    found.ok_or_else(|| {
+        let known = name_generations(&known);
+        FormatError::invalid(format!("there is no generation {wanted}; the archive has {known}")).into()
+    })
+}
+
+/// `1`, `1, 2 and 5`, or where they are many and follow each other, `1 to 40`.
+fn name_generations(all: &[u32]) -> String {
+    let mut runs: Vec<Range<u32>> = Vec::new();
+    for &n in all {
+        match runs.last_mut() {
+            Some(run) if run.end == n => run.end = n.saturating_add(1),
+            _ => runs.push(n..n.saturating_add(1)),
+        }
+    }
+    let more = runs.len().saturating_sub(20);
+    let words = runs.iter().take(20).map(|run| match run.len() {
+        1 => run.start.to_string(),
+        _ => format!("{} to {}", run.start, run.end - 1),
+    });
+    let words = words.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{words} and more") } else { words }
+}
+
 /// What is wrong with the last 128 bytes, if they are no trailer.
-pub(crate) fn last_trailer_error(tail: &Tail<'_>, salt: &Salt) -> Option<Error> {
-    let at = tail.source.len().checked_sub(TRAILER_LEN as u64)?;
-    let bytes = match tail.range(at, TRAILER_LEN as u64, "trailer") {
+pub(crate) fn last_trailer_error(source: &dyn ByteSource, salt: &Salt) -> Option<Error> {
+    let at = source.len().checked_sub(TRAILER_LEN as u64)?;
+    let bytes = match read_part(source, at, TRAILER_LEN as u64, "trailer") {
         Ok(bytes) => bytes,
         Err(e) => return Some(e),
     };
@@ -313,29 +442,63 @@ pub(crate) fn last_trailer_error(tail: &Tail<'_>, salt: &Salt) -> Option<Error> 
 
 /// The section table that a trailer names.
 pub(crate) fn read_sections(
-    tail: &Tail<'_>,
+    source: &dyn ByteSource,
     trailer: &Trailer,
     trailer_offset: u64,
     limits: &Limits,
 ) -> Result<SectionTable> {
-    let bytes = tail.range(trailer.sections_offset, trailer.sections_len.into(), "section table")?;
+    let bytes = read_part(source, trailer.sections_offset, trailer.sections_len.into(), "section table")?;
     Ok(SectionTable::decode(&bytes, trailer, trailer_offset, &trailer.salt, limits)?)
+}
+
+/// The sections that opening needs, fetched together where each request counts; nothing, where they cannot be read.
+fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Limits) -> Near {
+    if !source.reach().fetches_ahead() {
+        return Near::default();
+    }
+    let needed = [
+        (SectionKind::Head, limits.head_len()),
+        (SectionKind::VariableTable, limits.table_len),
+        (SectionKind::Metadata, limits.metadata_len),
+    ];
+    // The table has compared places with the length of the file.
+    let ranges = needed.into_iter().filter_map(|(kind, limit)| {
+        let entry = sections.find(kind).ok().filter(|entry| entry.len <= limit)?;
+        Some(entry.offset..entry.offset + entry.len)
+    });
+    let ranges: Vec<Range<u64>> = ranges.collect();
+    Near::fetch(source, &ranges).unwrap_or_default()
+}
+
+/// The head of a generation that has one of its own.
+pub(crate) fn read_later_head(
+    source: &dyn ByteSource,
+    table: &VariableTable,
+    trailer: &Trailer,
+    head_copy: &[u8],
+    limits: &Limits,
+) -> Result<Option<LaterHeadParts>> {
+    let Some(place) = LaterHeadPlace::find(table, trailer)? else { return Ok(None) };
+    let block = read_part(source, place.offset, place.block_len(), "later head")?;
+    Ok(Some(place.read(&block, &trailer.salt, head_copy, limits)?))
 }
 
 /// The decoded section of a kind.
 pub(crate) fn read_section(
-    tail: &Tail<'_>,
+    source: &dyn ByteSource,
     sections: &SectionTable,
     kind: SectionKind,
     limit: u64,
 ) -> Result<Vec<u8>> {
     let entry = sections.find(kind)?;
-    let stored = tail.range(entry.offset, entry.len, kind.name())?;
+    let stored = read_part(source, entry.offset, entry.len, kind.name())?;
     Ok(entry.decode(&stored, limit)?)
 }
 
 fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {
-    if trailer.original_len != superblock.original_len {
+    // That of a later head is compared when it is read.
+    let later = trailer.required & REQUIRED_LATER_HEAD != 0;
+    if trailer.original_len != superblock.original_len && !later {
         return Err(disagree("trailer", "original length", superblock.original_len, trailer.original_len));
     }
     Ok(trailer)

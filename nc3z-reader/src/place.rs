@@ -3,7 +3,7 @@
 use crate::archive::Archive;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
-use nc3z_format::arrays::{ArrayInfo, byte_run};
+use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_format::tile::Extent;
 use std::ops::Range;
@@ -24,6 +24,7 @@ pub struct Slab {
 
 /// Where a run of tiles of one array is.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TilePlace {
     /// Whose tiles.
     pub array: ArrayId,
@@ -45,10 +46,7 @@ impl Archive {
     /// Where the tiles of an array are. Tiles that the array does not have are left out.
     pub fn place(&self, array: ArrayId, tiles: Range<u64>) -> TilePlace {
         let header = self.header();
-        let variable = match array.role() {
-            Role::Variable(v) | Role::Padding(v) | Role::Definitions(v) => header.variables.get(v as usize),
-            _ => None,
-        };
+        let variable = self.arrays().variable_of(array).map(|v| &header.variables[v.index()]);
         let mut place = TilePlace {
             array,
             variable: variable.map(|v| v.name.clone()),
@@ -77,8 +75,8 @@ impl Archive {
             chunked(info, first, end, flat, &mut place)
         };
         place.original = bytes.and_then(|bytes| {
-            let (begin, _) = byte_run(self.layout(), array, bytes.start)?;
-            let (last, _) = byte_run(self.layout(), array, bytes.end.checked_sub(1)?)?;
+            let (begin, _) = self.arrays().byte_run(self.layout(), array, bytes.start)?;
+            let (last, _) = self.arrays().byte_run(self.layout(), array, bytes.end.checked_sub(1)?)?;
             Some(begin..last + 1)
         });
         place
@@ -108,7 +106,7 @@ impl Archive {
         let size = ty.size();
         let mut bytes = [0; 8];
         // Filled values would be false here.
-        if self.inner.fills.is_some() {
+        if self.inner.store.fills.is_some() {
             return None;
         }
         self.read_variable_range(id, index.checked_mul(size as u64)?, &mut bytes[..size]).ok()?;

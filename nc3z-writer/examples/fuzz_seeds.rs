@@ -10,8 +10,8 @@ mod classic;
 use classic::{Model, Var, content};
 use nc3z_format::NcType;
 use nc3z_format::classic::{NumRecs, Version};
-use nc3z_format::codec::{ChainSpec, Lzma, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
-use nc3z_format::num::{Coder, EncodePlan, Strides};
+use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
+use nc3z_format::num::{Coder, DeltaAxes, EncodePlan};
 use nc3z_format::tile::Geometry;
 use nc3z_writer::{WriterOptions, archive_file};
 use std::path::{Path, PathBuf};
@@ -68,16 +68,17 @@ fn files(root: &Path) -> Result {
 }
 
 fn blocks(root: &Path) -> Result {
+    let bound = |stages| Registry::default().bind(ChainSpec(stages));
     let mut scratch = Scratch::default();
     let mut number = 0;
     for (ty_code, ty) in (0u8..).zip(NcType::ALL) {
         let shape = TileShape { ty, geometry: Geometry { row: Some(8), plane: Some(32), volume: Some(96) } };
-        let shuffle = StageSpec::Shuffle { elementsize: ty.size() };
-        let zstd = ChainSpec(vec![shuffle, StageSpec::Zstd { level: 1 }]);
-        let zlib = ChainSpec(vec![StageSpec::Zlib { level: 1 }]);
-        let lzma = ChainSpec(vec![StageSpec::Lzma(Lzma::for_elements(ty.size(), 1 << 16))]);
+        let shuffle = StageSpec::shuffle(ty.size());
+        let zstd = bound(vec![shuffle, StageSpec::zstd(1)]);
+        let zlib = bound(vec![StageSpec::zlib(1)]);
+        let lzma = bound(vec![Lzma::for_elements(ty.size(), 1 << 16).into()]);
         for (fill, coder) in (0u8..).zip([Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx]) {
-            let plan = EncodePlan { coder, strides: Strides::L2, ..EncodePlan::default() };
+            let plan = EncodePlan { coder, axes: DeltaAxes::ROWS, ..EncodePlan::default() };
             let masked = EncodePlan { mask: Some(0), ..plan.clone() };
             let coders = [
                 TileCoder::Num(&plan),

@@ -1,29 +1,20 @@
 //! The main job: a classic file in, a proven archive out, or nothing.
 
 use crate::atomic::{AtomicFile, is_same_file};
+use crate::build::{Build, Built};
 use crate::error::{Error, ErrorKind, Result};
-use crate::options::{Share, WriterOptions};
-use crate::partition::Partition;
-use crate::pipeline::{Plans, write_tiles};
+use crate::generation::{Medium, Memory};
+use crate::options::WriterOptions;
+use crate::plan::Partition;
 use crate::quantize::quantize;
-use crate::writer::{ArchiveWriter, Unsealed};
 use nc3z_format::Limits;
-use nc3z_format::archive::forever::REQUIRED_LOSSY;
-use nc3z_format::archive::{Head, Metadata};
-use nc3z_format::arrays::Arrays;
 use nc3z_format::quantize::LossRecord;
-use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
+use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
-use sha2::{Digest, Sha256};
 use std::fs::{File, Metadata as FileMetadata};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Bytes of the output buffer.
-const OUT_BUFFER: usize = 1 << 20;
-/// Bytes that are compared or hashed at a time.
-const COMPARE_LEN: usize = 1 << 20;
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +47,8 @@ pub fn archive_file(
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
-    let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
+    let file = nc3z_reader::source::open_regular(input)
+        .map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
     archive_opened(file, input, output, true, options, monitor)
 }
 
@@ -92,54 +84,97 @@ fn archive_opened(
     }
     let source = Arc::new(FileSource::from_file(file, input)?);
     let shared: SharedSource = source.clone();
-    let mut classic = ClassicFile::from_source(shared, &Limits::default())?;
-    let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
-    let mut lossy = None;
-    if !options.quantize.is_empty() {
-        let quantized = quantize(classic, &options.quantize, monitor)?;
-        warnings.extend(quantized.skipped.into_iter().map(|s| format!("not quantized: {s}")));
-        lossy = Some(quantized.record);
-        classic = quantized.classic;
-    }
+    let subject = Subject::new(shared, options, monitor)?;
     let mode = if keep_attributes { 0o600 } else { 0o666 };
     let target = AtomicFile::create_with_mode(output, options.force, mode)?;
-    let partition = Partition::new(classic.header(), classic.layout(), options)?;
-    warnings.extend(partition.warnings.iter().cloned());
-    let unsealed = write_unsealed(&classic, partition, &target, options, lossy.as_ref(), monitor)
-        .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?;
-    let sha256 = if options.verify {
-        // Where the source changed meanwhile, that is the news, not the difference it made.
-        prove(&classic, &target, &unsealed, input, monitor)
-            .or_else(|e| check_unchanged(source.file(), &before, input).and(Err(e)))?
-    } else {
-        hash(&**classic.source(), monitor)?
-    };
-    check_unchanged(source.file(), &before, input)?;
-    let plain_len = unsealed.trailer.archive_len;
-    seal(&target, unsealed, Some(sha256))?;
-    let stored_len = add_parity(&target, options.parity, options.memory, monitor)?.unwrap_or(plain_len);
+    let unchanged = || check_unchanged(source.file(), &before, input);
+    let done = subject.archive(&target.medium(), input, options, &unchanged, monitor)?;
     commit(target, keep_attributes.then_some(&before), monitor)?;
-    let original_len = classic.source().len();
-    Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
+    Ok(done)
 }
 
-/// Writes the trailer.
-pub(crate) fn seal(target: &AtomicFile, unsealed: Unsealed, digest: Option<[u8; 32]>) -> Result<()> {
-    let trailer = unsealed.seal(digest);
-    (&mut target.file()).write_all(&trailer).map_err(|e| Error::io("write", target.target(), e))
-}
-
-/// Adds parity, where it is asked for; gives the new length.
-pub(crate) fn add_parity(
-    target: &AtomicFile,
-    share: Option<Share>,
-    memory: u64,
+/// Archives what a source holds, wherever that is, in memory: no file system is used.
+///
+/// The archive is complete, and proven unless that is switched off, when it is given; the source must not change meanwhile. Besides the
+/// archive itself, memory is bounded as it is for files.
+///
+/// # Errors
+/// The source is not a classic netCDF file or cannot be read; the proof failed; the monitor cancelled.
+pub fn archive_to_vec(
+    source: SharedSource,
+    options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Option<u64>> {
-    let Some(share) = share else { return Ok(None) };
-    let source = nc3z_reader::source::open(target.temporary_path(), false)?;
-    let archive = Archive::from_source(source, &OpenOptions::default())?;
-    crate::parity::append(&archive, target.file(), target.target(), share, memory, monitor).map(Some)
+) -> Result<(Vec<u8>, Archived)> {
+    let subject = Subject::new(source, options, monitor)?;
+    let memory = Memory::default();
+    let name = Path::new("source");
+    let done = subject.archive(&Medium::Memory(&memory), name, options, &|| Ok(()), monitor)?;
+    Archive::from_source(Medium::Memory(&memory).source()?, &OpenOptions::default())?;
+    Ok((memory.into_vec(), done))
+}
+
+/// The same, written to `out` once it is proven: until then nothing is.
+///
+/// # Errors
+/// As [`archive_to_vec`], and what `out` refuses.
+pub fn archive_to(
+    source: SharedSource,
+    out: &mut dyn Write,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
+    let (bytes, done) = archive_to_vec(source, options, monitor)?;
+    let written = out.write_all(&bytes).and_then(|()| out.flush());
+    written.map_err(|e| Error::io("write", Path::new("the archive"), e))?;
+    Ok(done)
+}
+
+/// A classic file, rounded where that is asked for.
+struct Subject {
+    classic: ClassicFile,
+    warnings: Vec<String>,
+    lossy: Option<LossRecord>,
+}
+
+impl Subject {
+    fn new(source: SharedSource, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
+        let classic = ClassicFile::from_source(source, &Limits::default())?;
+        let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
+        if options.quantize.is_empty() {
+            return Ok(Subject { classic, warnings, lossy: None });
+        }
+        let quantized = quantize(classic, &options.quantize, monitor)?;
+        warnings.extend(quantized.skipped.into_iter().map(|s| format!("not quantized: {s}")));
+        Ok(Subject { classic: quantized.classic, warnings, lossy: Some(quantized.record) })
+    }
+
+    /// Writes and proves the archive; `name` is what the source is called in messages.
+    fn archive(
+        self,
+        medium: &Medium<'_>,
+        name: &Path,
+        options: &WriterOptions,
+        unchanged: &dyn Fn() -> Result<()>,
+        monitor: &dyn Monitor,
+    ) -> Result<Archived> {
+        let Subject { classic, mut warnings, lossy } = self;
+        let partition = Partition::new(classic.header(), classic.layout(), options)?;
+        warnings.extend(partition.warnings.iter().cloned());
+        let build = Build {
+            classic: &classic,
+            name,
+            options,
+            lossy: lossy.as_ref(),
+            parity: options.parity,
+            prove: options.verify,
+            unchanged,
+            accept: &|_| Ok(()),
+            monitor,
+        };
+        let Built { sha256, stored_len } = build.run(partition, medium)?;
+        let original_len = classic.source().len();
+        Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
+    }
 }
 
 /// Opens the archive as any reader would open it, and gives it its name.
@@ -149,107 +184,6 @@ pub(crate) fn commit(target: AtomicFile, like: Option<&FileMetadata>, monitor: &
         return Err(ErrorKind::Interrupted.into());
     }
     target.commit(like)
-}
-
-pub(crate) fn write_unsealed(
-    classic: &ClassicFile,
-    partition: Partition,
-    target: &AtomicFile,
-    options: &WriterOptions,
-    lossy: Option<&LossRecord>,
-    monitor: &dyn Monitor,
-) -> Result<Unsealed> {
-    let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
-    write_to(classic, partition, out, target.target(), options, lossy, monitor)
-}
-
-/// Writes everything but the trailer; `path` is for messages.
-pub(crate) fn write_to<W: Write>(
-    classic: &ClassicFile,
-    partition: Partition,
-    out: W,
-    path: &Path,
-    options: &WriterOptions,
-    lossy: Option<&LossRecord>,
-    monitor: &dyn Monitor,
-) -> Result<Unsealed> {
-    let (header, layout) = (classic.header(), classic.layout());
-    let arrays = Arrays::new(
-        header,
-        layout,
-        &partition.variables,
-        &partition.paddings,
-        partition.gap,
-        &Limits::default(),
-    )?;
-    let plans = Plans::new(classic, &arrays, options)?;
-    let head = Head {
-        header: classic.header_bytes().to_vec(),
-        chains: plans.table.chains().to_vec(),
-        layouts: partition.variables,
-        padding_tile_lens: partition.paddings,
-        gap_tile_len: partition.gap,
-    };
-    let mut writer = ArchiveWriter::start(out, path, &head, classic.source().len(), options.preset)?;
-    writer.require(options.required);
-    if lossy.is_some() {
-        writer.require(REQUIRED_LOSSY);
-    }
-    write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
-    let metadata = Metadata {
-        writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
-        options: options.recorded(),
-        extra: options.extra.clone().into_iter().chain(lossy.map(LossRecord::entry)).collect(),
-        ..Metadata::default()
-    };
-    writer.finish(&metadata)
-}
-
-/// Rebuilds the original from what was written and compares it with the source, byte by byte; gives its SHA-256.
-pub(crate) fn prove(
-    classic: &ClassicFile,
-    target: &AtomicFile,
-    unsealed: &Unsealed,
-    input: &Path,
-    monitor: &dyn Monitor,
-) -> Result<[u8; 32]> {
-    let archive =
-        Archive::open_unsealed(target.temporary_path(), unsealed.trailer.clone(), &OpenOptions::default())?;
-    let mut sha = Sha256::new();
-    let source = classic.source();
-    let mut buffer = vec![0; COMPARE_LEN];
-    archive.rebuild_into(monitor, &mut |at: u64, bytes: &[u8]| -> Result<()> {
-        let mut at = at;
-        for part in bytes.chunks(COMPARE_LEN) {
-            let original = &mut buffer[..part.len()];
-            source.read_into(at, original)?;
-            if original != part {
-                let same = original.iter().zip(part).take_while(|(a, b)| a == b).count();
-                return Err(ErrorKind::Proof { path: input.to_owned(), offset: at + same as u64 }.into());
-            }
-            sha.update(part);
-            at += part.len() as u64;
-        }
-        Ok(())
-    })?;
-    Ok(sha.finalize().into())
-}
-
-/// SHA-256 of all bytes of a source.
-pub(crate) fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
-    let mut sha = Sha256::new();
-    let mut buffer = vec![0; COMPARE_LEN];
-    let mut at = 0;
-    while at < source.len() {
-        if monitor.is_cancelled() {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let n = usize::try_from(source.len() - at).map_or(COMPARE_LEN, |n| n.min(COMPARE_LEN));
-        source.read_into(at, &mut buffer[..n])?;
-        sha.update(&buffer[..n]);
-        at += n as u64;
-    }
-    Ok(sha.finalize().into())
 }
 
 /// The source must be, by length and modification time, what it was at the start.

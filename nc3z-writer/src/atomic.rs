@@ -1,6 +1,8 @@
 //! Output that appears whole or not at all: temporary file in the target's directory, sync, rename, sync of the directory.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::generation::Medium;
+use crate::leftovers::{self, TEMPORARY_SUFFIX};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,6 +38,12 @@ impl AtomicFile {
                 return Err(Error::io("create", target, e));
             }
             Ok(_) if !force => return Err(ErrorKind::Exists(target.to_owned()).into()),
+            // A link is replaced, not followed; a device, a pipe or a socket is nobody's old archive.
+            Ok(meta) if !(meta.is_file() || meta.is_symlink()) => {
+                let what = nc3z_reader::source::special_name(meta.file_type()).unwrap_or("no file");
+                let e = io::Error::new(io::ErrorKind::AlreadyExists, format!("there is {what} of that name"));
+                return Err(Error::io("create", target, e));
+            }
             _ => {}
         }
         let mut prefix = std::ffi::OsString::from(".");
@@ -45,11 +53,14 @@ impl AtomicFile {
             prefix = ".nc3z".into();
         }
         prefix.push(".");
-        let temp = tempfile::Builder::new()
-            .prefix(&prefix)
-            .suffix(".nc3z-tmp")
-            .permissions(fs::Permissions::from_mode(mode))
-            .tempfile_in(directory_of(target))
+        let create = || {
+            tempfile::Builder::new()
+                .prefix(&prefix)
+                .suffix(TEMPORARY_SUFFIX)
+                .permissions(fs::Permissions::from_mode(mode))
+                .tempfile_in(directory_of(target))
+        };
+        let temp = leftovers::create_locked(create)
             .map_err(|e| Error::io("create a temporary file beside", target, e))?;
         Ok(AtomicFile { temp, target: target.to_owned(), force })
     }
@@ -57,6 +68,11 @@ impl AtomicFile {
     /// The file to write into.
     pub fn file(&self) -> &File {
         self.temp.as_file()
+    }
+
+    /// The same, to be read and written at any place.
+    pub(crate) fn medium(&self) -> Medium<'_> {
+        Medium::File { file: self.temp.as_file(), name: &self.target, path: Some(self.temp.path()) }
     }
 
     /// Where it is until it is complete.

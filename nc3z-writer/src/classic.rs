@@ -1,6 +1,5 @@
 //! A new classic file, written from front to back: header, fixed variables, records, each value once.
 
-use nc3z_format::NcType;
 use nc3z_format::classic::{Arrangement, VarId, Variable};
 use std::io::{self, Write};
 use std::ops::Range;
@@ -128,17 +127,16 @@ fn check(fits: bool, id: VarId) -> io::Result<()> {
 
 /// Writes what stands between values of `len` bytes and the next multiple of 4: fill values, as the format asks.
 fn pad(variable: &Variable, len: u64, padded_len: u64, out: &mut dyn Write) -> io::Result<()> {
-    let fill = match variable.attribute(b"_FillValue") {
-        Some(a) if a.ty == variable.ty && a.count() == 1 => &a.values,
-        _ => NcType::default_fill(variable.ty),
-    };
     // At most three bytes; only values of one or two bytes leave a rest.
-    (len..padded_len).zip(fill.iter().cycle()).try_for_each(|(_, byte)| out.write_all(&[*byte]))
+    (len..padded_len)
+        .zip(variable.fill_value().iter().cycle())
+        .try_for_each(|(_, byte)| out.write_all(&[*byte]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nc3z_format::NcType;
     use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Version, arrange};
     use nc3z_format::{Hyperslab, Limits};
     use nc3z_reader::source::MemorySource;

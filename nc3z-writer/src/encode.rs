@@ -1,15 +1,15 @@
 //! One raw tile to what is stored of it: nothing (constant), a member of a container, or a block.
 
-use crate::choose::ArrayPlan;
 use crate::error::Result;
-use crate::gather::RawTile;
 use crate::options::PACK_LEN;
+use crate::plan::{ArrayPlan, Stored, TileChain};
+use crate::tiles::RawTile;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{
-    ChainSpec, Scratch, TileCoder, TileShape, encode_bytes, encode_tile as encode_payload,
-};
-use nc3z_format::num::EncodePlan;
+use nc3z_format::codec::{ReferenceTile, Scratch, TileShape, encode_tile as encode_payload};
+
+/// A tile that refers to another and takes at most so many bytes shares a container.
+const SHORT_PAYLOAD: usize = 1 << 10;
 
 /// What is stored of one tile.
 #[derive(Debug)]
@@ -37,7 +37,17 @@ pub(crate) fn encode_tile(
     raw: RawTile,
     info: &ArrayInfo,
     plan: &ArrayPlan,
-    chains: &[ChainSpec],
+    scratch: &mut Scratch,
+) -> Result<EncodedTile> {
+    encode_against(raw, info, plan, None, scratch)
+}
+
+/// The same, given the tile that the plan refers to.
+pub(crate) fn encode_against(
+    raw: RawTile,
+    info: &ArrayInfo,
+    plan: &ArrayPlan,
+    other: Option<ReferenceTile<'_>>,
     scratch: &mut Scratch,
 ) -> Result<EncodedTile> {
     let RawTile { array, tile, bytes } = raw;
@@ -48,28 +58,28 @@ pub(crate) fn encode_tile(
         return Ok(encoded(0, Form::Constant { value, size: u8::try_from(size).expect("at most 8") }));
     }
     let decoded_crc = crc32fast::hash(&bytes);
-    if plan.packer.is_some() {
-        return Ok(encoded(decoded_crc, Form::Packed { chain: 0, bytes, packer: plan.packer }));
+    if let Some(container) = &plan.container {
+        let packer = Some(container.number);
+        return Ok(encoded(decoded_crc, Form::Packed { chain: 0, bytes, packer }));
     }
     let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
-    if let (Some(num), true) = (&plan.num, u64::from(decoded_len) <= PACK_LEN) {
-        // A small tile of a larger array: its numbers are known better than the container's codec could guess.
-        let (chain, bytes) = smallest(num, plan, &bytes, &shape, scratch)?;
+    if u64::from(decoded_len) <= PACK_LEN {
+        let (chain, bytes) = smallest(&plan.short, &bytes, &shape, other, scratch)?;
         return Ok(encoded(decoded_crc, Form::Packed { chain, bytes, packer: None }));
     }
-    if u64::from(decoded_len) <= PACK_LEN {
-        let mut stored = Vec::new();
-        encode_bytes(&chains[usize::from(plan.packed)], &bytes, scratch, &mut stored)?;
-        return Ok(encoded(decoded_crc, Form::Packed { chain: plan.packed, bytes: stored, packer: None }));
+    let (mut chain, mut payload) = smallest(&plan.tiles, &bytes, &shape, other, scratch)?;
+    if let Some(fallback) = &plan.fallback
+        && fallback.is_called_for(decoded_len.into(), Stored::of(&payload))
+    {
+        let (number, other) = smallest(&fallback.ways, &bytes, &shape, None, scratch)?;
+        if other.len() < payload.len() {
+            (chain, payload) = (number, other);
+        }
     }
-    let (mut chain, mut payload) = if let Some(num) = &plan.num {
-        smallest(num, plan, &bytes, &shape, scratch)?
-    } else {
-        let mut payload = Vec::new();
-        let coder = TileCoder::Bytes(&chains[usize::from(plan.chain)]);
-        encode_payload(coder, &bytes, &shape, scratch, &mut payload)?;
-        (plan.chain, payload)
-    };
+    // A block's header would be as long as what is left of a tile that is nearly another.
+    if other.is_some() && payload.len() <= SHORT_PAYLOAD {
+        return Ok(encoded(decoded_crc, Form::Packed { chain, bytes: payload, packer: None }));
+    }
     // Filters keep the length; where only those were asked for, they stay.
     if payload.len() > bytes.len() {
         (chain, payload) = (0, bytes);
@@ -78,28 +88,27 @@ pub(crate) fn encode_tile(
     Ok(encoded(decoded_crc, Form::Block { chain, payload }))
 }
 
-/// The tile by the numeric plan of its array, or by the one of its rivals that makes it smaller; and the chain's number.
+/// The tile by each of the chains that its plan names, the smallest kept; and that chain's number.
 fn smallest(
-    num: &EncodePlan,
-    plan: &ArrayPlan,
+    ways: &[TileChain],
     bytes: &[u8],
     shape: &TileShape,
+    other: Option<ReferenceTile<'_>>,
     scratch: &mut Scratch,
 ) -> Result<(u16, Vec<u8>)> {
-    let mut best = (plan.chain, Vec::new());
-    encode_payload(TileCoder::Num(num), bytes, shape, scratch, &mut best.1)?;
-    for (chain, rival) in &plan.rivals {
+    let mut best: Option<(u16, Vec<u8>)> = None;
+    for way in ways {
         let mut payload = Vec::new();
-        encode_payload(TileCoder::Num(rival), bytes, shape, scratch, &mut payload)?;
-        if payload.len() < best.1.len() {
-            best = (*chain, payload);
+        encode_payload(way.coder_against(other), bytes, shape, scratch, &mut payload)?;
+        if best.as_ref().is_none_or(|b| payload.len() < b.1.len()) {
+            best = Some((way.number, payload));
         }
     }
-    Ok(best)
+    Ok(best.unwrap_or_else(|| (0, bytes.to_vec())))
 }
 
 /// The element's bytes followed by zeros, if all elements are alike.
-fn constant_value(bytes: &[u8], size: usize) -> Option<[u8; 8]> {
+pub(crate) fn constant_value(bytes: &[u8], size: usize) -> Option<[u8; 8]> {
     let first = bytes.get(..size)?;
     // Overlapping compare: every byte equals the one an element before it.
     if bytes[size..] != bytes[..bytes.len() - size] {

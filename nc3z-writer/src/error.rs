@@ -70,6 +70,12 @@ pub enum ErrorKind {
         /// Why, and what to do.
         why: String,
     },
+    /// Another process is changing the archive.
+    #[error("`{}` is being changed by another process; try again when that is done", .0.display())]
+    Busy(PathBuf),
+    /// The archive has as many generations as can be counted.
+    #[error("`{}`: its generations are used up", .0.display())]
+    GenerationsUsedUp(PathBuf),
     /// The caller asked to stop.
     #[error("interrupted; nothing was written")]
     Interrupted,

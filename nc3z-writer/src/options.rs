@@ -2,17 +2,13 @@
 
 use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
 use crate::wanted::Wanted;
-use nc3z_format::codec::WantedChain;
+use nc3z_format::codec::{Registry, WantedChain};
 pub use nc3z_format::parity::Share;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Bytes of a tile before compression (`fast` and `default`).
-pub const DEFAULT_TILE_LEN: u64 = 1 << 20;
-/// Bytes of a tile before compression (`max`), and of text in every preset.
-pub const LARGE_TILE_LEN: u64 = 4 << 20;
 /// Bytes that the open tiles of all record variables together may hold: a rule of the format's users, not of
 /// `memory`, so that any window of the original can be rebuilt in that much memory.
 pub const RECORD_TILES_LEN: u64 = 64 << 20;
@@ -22,17 +18,6 @@ pub const DEFAULT_MEMORY: u64 = 256 << 20;
 pub const PACK_LEN: u64 = 8 << 10;
 /// A container is closed once its members' stored bytes reach this.
 pub const CONTAINER_LEN: usize = 64 << 10;
-/// Arrays of at most this many bytes may share a container with others of their kind, their tiles as they are.
-pub const TOGETHER_ARRAY_LEN: u64 = 1 << 20;
-
-/// A container of such arrays is closed once it holds so many bytes: who reads one element decodes all of it.
-pub(crate) const fn together_len(preset: Preset) -> usize {
-    match preset {
-        Preset::Max => 2 << 20,
-        Preset::Fast | Preset::Default => 512 << 10,
-    }
-}
-
 /// The largest tile that may be chosen: 1 GiB.
 pub const MAX_TILE_LEN: u64 = 1 << 30;
 
@@ -97,6 +82,7 @@ pub struct WriterOptions {
     /// Required features that the content has from where it came.
     pub(crate) required: u32,
     pub(crate) chains: Wanted<WantedChain>,
+    pub(crate) registry: Registry,
     pub(crate) quantize: Wanted<Quantize>,
 }
 
@@ -113,6 +99,7 @@ impl Default for WriterOptions {
             extra: BTreeMap::new(),
             required: 0,
             chains: Wanted::default(),
+            registry: Registry::default(),
             quantize: Wanted::default(),
         }
     }
@@ -210,6 +197,13 @@ impl WriterOptions {
         self
     }
 
+    /// The filters and codecs that chains may name, instead of this build's. Whoever opens the archive needs the same.
+    #[must_use]
+    pub fn with_registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
     /// Variables to round: the archive then holds other values than the source, and says so.
     #[must_use]
     pub fn with_quantize(mut self, quantize: Wanted<Quantize>) -> Self {
@@ -229,11 +223,6 @@ impl WriterOptions {
 
     /// Bytes of a tile of elements of this size: text and bytes get larger ones.
     pub(crate) fn tile_len_for(&self, element_size: usize) -> u64 {
-        match (self.tile_len, self.preset) {
-            (Some(n), _) => n,
-            (None, Preset::Max) => LARGE_TILE_LEN,
-            (None, _) if element_size == 1 => LARGE_TILE_LEN,
-            (None, _) => DEFAULT_TILE_LEN,
-        }
+        self.tile_len.unwrap_or_else(|| crate::plan::Policy::of(self.preset).tile_len(element_size))
     }
 }

@@ -1,16 +1,19 @@
 //! Another archive of what an archive holds: other preset or tiles, proven byte by byte, put in its place only then.
 //!
-//! The old archive is the byte source ([`OriginalSource`]): nothing is restored to disk on the way.
+//! The old archive is the byte source ([`Archive::original`]): nothing is restored to disk on the way.
 
-use crate::archive::{add_parity, check_unchanged, prove, seal, write_unsealed};
+use crate::archive::check_unchanged;
 use crate::atomic::{AtomicFile, is_same_file};
+use crate::build::{Build, Built, hash};
 use crate::error::{Error, ErrorKind, Result};
+use crate::generation::lock;
 use crate::options::{ParityChoice, Share, WriterOptions};
-use crate::partition::Partition;
+use crate::plan::Partition;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
-use nc3z_format::archive::forever::REQUIRED_LOST;
-use nc3z_reader::source::{FileSource, OriginalSource, SharedSource};
+use nc3z_format::archive::constants::REQUIRED_LOST;
+use nc3z_format::bytes::hex;
+use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -75,16 +78,20 @@ pub fn recompress_file(
     monitor: &dyn Monitor,
 ) -> Result<Recompressed> {
     let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(input), e));
-    let file = File::open(input).map_err(|e| read("open", e))?;
+    let file = nc3z_reader::source::open_regular(input).map_err(|e| read("open", e))?;
     let before = file.metadata().map_err(|e| read("read the length of", e))?;
     if output.is_some_and(|o| is_same_file(&before, o)) {
         return Err(ErrorKind::SameFile(input.to_owned()).into());
     }
+    if output.is_none() {
+        lock(&file, input)?;
+    }
     // By position: an archive that another process cuts short gives an error and no signal.
     let source = Arc::new(FileSource::from_file(file, input)?);
     let shared: SharedSource = source.clone();
-    let archive = Archive::from_source(shared, &OpenOptions::default())?;
-    let mut dropped = history(&archive, source.file(), input);
+    let open = OpenOptions::of_command().with_registry(options.registry.clone());
+    let archive = Archive::from_source(shared, &open)?;
+    let mut dropped = history(&archive, &source);
     if output.is_none() && !dropped.is_empty() && !terms.drop_history {
         return Err(ErrorKind::History { path: input.to_owned(), what: dropped.join(", and ") }.into());
     }
@@ -99,17 +106,22 @@ pub fn recompress_file(
     // Through links: it is the file that is replaced, not a link to it.
     let resolved = input.canonicalize().map_err(|e| read("find", e))?;
     let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
-    let original: SharedSource = Arc::new(OriginalSource::new(archive.clone()));
+    let original: SharedSource = Arc::new(archive.original());
     let classic = ClassicFile::from_source(original, &Limits::default())?;
     let partition = Partition::new(classic.header(), classic.layout(), &options)?;
     let warnings = partition.warnings.clone();
-    let unsealed = write_unsealed(&classic, partition, &target, &options, None, monitor)?;
-    let sha256 = prove(&classic, &target, &unsealed, input, monitor)?;
-    archive.check_recorded(&sha256)?;
-    check_unchanged(source.file(), &before, input)?;
-    let plain_len = unsealed.trailer.archive_len;
-    seal(&target, unsealed, Some(sha256))?;
-    let stored_len = add_parity(&target, parity, options.memory, monitor)?.unwrap_or(plain_len);
+    let build = Build {
+        classic: &classic,
+        name: input,
+        options: &options,
+        lossy: None,
+        parity,
+        prove: true,
+        unchanged: &|| check_unchanged(source.file(), &before, input),
+        accept: &|sha256| Ok(archive.check_recorded(sha256).map(drop)?),
+        monitor,
+    };
+    let Built { sha256, stored_len } = build.run(partition, &target.medium())?;
     Archive::open(target.temporary_path())?;
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());
@@ -144,10 +156,10 @@ pub fn recompress_file(
 }
 
 /// What of the old archive a new one does not keep.
-fn history(archive: &Archive, file: &File, path: &Path) -> Vec<String> {
+fn history(archive: &Archive, source: &FileSource) -> Vec<String> {
     let mut found = Vec::new();
     // Parity is a generation too, but no history: it is made anew.
-    let parity = u32::from(crate::parity::is_last(archive, file, path));
+    let parity = u32::from(crate::parity::is_last(archive, source));
     let earlier = archive.trailer().generation.saturating_sub(1 + parity);
     if earlier > 0 {
         found.push(format!("{earlier} earlier generation{}", if earlier == 1 { "" } else { "s" }));
@@ -176,10 +188,10 @@ fn extra(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Resul
         Digest::None => "none",
         Digest::Stale => "stale",
     };
-    let sha256 = crate::archive::hash(source, monitor)?;
+    let sha256 = hash(source, monitor)?;
     entries.push(json!({
         "archive_bytes": archive.stored_len(),
-        "archive_sha256": sha256.iter().fold(String::new(), |s, b| format!("{s}{b:02x}")),
+        "archive_sha256": hex(&sha256),
         "digest_state": state,
         "generation": archive.trailer().generation,
         "options": metadata.options,

@@ -5,33 +5,29 @@
 //! ```
 //! Stored bytes are carried over as they are; nothing is encoded again. The input is never written.
 
-use crate::archive::{add_parity, commit, seal};
+use crate::archive::commit;
 use crate::atomic::{AtomicFile, is_same_file};
-use crate::encode::{EncodedTile, Form};
+use crate::build::seal;
+use crate::carry::carry_over;
 use crate::error::{ErrorKind, Result};
-use crate::options::{DEFAULT_MEMORY, ParityChoice, Preset, Share};
-use crate::writer::{ArchiveWriter, Unsealed};
-use nc3z_format::archive::{ArrayId, Head, Metadata};
+use crate::options::{DEFAULT_MEMORY, ParityChoice, Share};
+use nc3z_format::archive::{ArrayId, Metadata};
+use nc3z_format::bytes::hex;
 use nc3z_format::{Error as FormatError, Limits};
-use nc3z_reader::salvage::{SalvageOptions, StoredTile};
+use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Archive, Digest, Fill, Monitor, OpenOptions, TilePlace};
-use rayon::prelude::*;
+use nc3z_reader::{Archive, Digest, Fill, Monitor, OpenOptions, Slab, TilePlace};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Bytes of the output buffer.
-const OUT_BUFFER: usize = 1 << 20;
-/// Tiles carried over in one round of parallel work.
-const BATCH_TILES: usize = 256;
 /// Runs of lost tiles that the metadata lists; the index has them all.
 const LISTED: usize = 10_000;
+/// Numbers in that list: readers take only so many JSON values.
+const LISTED_NUMBERS: usize = 100_000;
 /// So many tiles may be missing from the file whatever its length; beyond that, one for every eight of its bytes. A head copy of a few
 /// bytes can claim any number.
 const TILES: u64 = 1 << 18;
@@ -54,8 +50,10 @@ pub struct RepairOptions {
 pub enum RepairedDigest {
     /// Nothing is lost, and the rebuilt original has the recorded digest.
     Confirmed,
-    /// Nothing is lost; the record was, and is made anew.
+    /// Nothing is lost; the record was, and is made anew: the salt says that it is the original's.
     Recomputed,
+    /// Nothing is lost by the checksums; the record was, and nothing else says that all blocks are of one file. None is recorded now.
+    Unconfirmed,
     /// Nothing is lost by the checksums, yet the digest is not the recorded one. None is recorded now.
     Differs,
     /// Tiles are lost: there is none.
@@ -98,12 +96,14 @@ pub struct Repaired {
     pub sha256: [u8; 32],
     /// What that is worth.
     pub digest: RepairedDigest,
+    /// True where a later state of the file was committed, and its trailer is damaged: what was saved is the one before it.
+    pub is_older: bool,
 }
 
 impl Repaired {
     /// True where the new archive holds all that the old one held.
     pub fn is_complete(&self) -> bool {
-        self.lost_tiles == 0 && self.digest != RepairedDigest::Differs
+        self.lost_tiles == 0 && self.digest != RepairedDigest::Differs && !self.is_older
     }
 }
 
@@ -119,7 +119,8 @@ pub fn repair_file(
     options: &RepairOptions,
     monitor: &dyn Monitor,
 ) -> Result<Repaired> {
-    let file = File::open(input).map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
+    let file = nc3z_reader::source::open_regular(input)
+        .map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
     let like = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
     if is_same_file(&like, output) {
         return Err(ErrorKind::SameFile(input.to_owned()).into());
@@ -128,8 +129,8 @@ pub fn repair_file(
     let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
     let target = AtomicFile::create(output, options.force)?;
     let open = OpenOptions::default().with_limits(options.limits.clone()).with_fill_lost(true);
-    let salvage = SalvageOptions { open: open.clone(), uncommitted: options.uncommitted };
-    let (archive, salvaged) = Archive::salvage(&source, &salvage, monitor)?;
+    let salvage = RecoverOptions { open: open.clone(), uncommitted: options.uncommitted };
+    let (archive, salvaged) = Archive::recover(&source, &salvage, monitor)?;
     check_tile_count(&archive, source.len())?;
 
     let sha256 = digest(&archive, monitor)?;
@@ -146,22 +147,22 @@ pub fn repair_file(
         _ if unknown => (recorded, RepairedDigest::CarriedOver),
         Some(recorded) if recorded != sha256 => (None, RepairedDigest::Differs),
         Some(recorded) => (Some(recorded), RepairedDigest::Confirmed),
-        None => (Some(sha256), RepairedDigest::Recomputed),
+        None => unrecorded(&archive, &salvaged, sha256),
     };
     let metadata = metadata(&archive, &runs, lost.len() as u64, recorded, sha256, worth);
     let lost_tiles = lost.len() as u64;
-    let (unsealed, tiles) = carry_over(&archive, &lost, &target, &metadata, monitor)?;
+    let medium = target.medium();
+    let (unsealed, tiles) =
+        carry_over(&archive, &|array, tile| lost.contains_key(&(array, tile)), &medium, &metadata, monitor)?;
 
-    let proof = Archive::open_unsealed(target.temporary_path(), unsealed.trailer.clone(), &open)?;
+    let proof = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &open)?;
     if digest(&proof, monitor)? != sha256 {
         return Err(ErrorKind::Proof { path: input.to_owned(), offset: 0 }.into());
     }
     drop(proof);
-    let plain_len = unsealed.trailer.archive_len;
-    seal(&target, unsealed, kept)?;
     let parity_before = crate::parity::share_of(&archive).or_else(|| crate::parity::share_in(&source));
     let parity = options.parity.share(parity_before);
-    let stored_len = add_parity(&target, parity, DEFAULT_MEMORY, monitor)?.unwrap_or(plain_len);
+    let stored_len = seal(&medium, unsealed, kept, parity, DEFAULT_MEMORY, monitor)?;
     commit(target, Some(&like), monitor)?;
     let mut notes = salvaged.notes;
     if salvaged.uncommitted > 0 {
@@ -182,7 +183,23 @@ pub fn repair_file(
         stored_len,
         sha256,
         digest: worth,
+        is_older: salvaged.is_older,
     })
+}
+
+/// What a digest is worth that nothing records. The salt of the first state of a file depends on all of it.
+fn unrecorded(
+    archive: &Archive,
+    recovered: &Recovered,
+    sha256: [u8; 32],
+) -> (Option<[u8; 32]>, RepairedDigest) {
+    let (salt, header) = (archive.superblock().salt, archive.header_bytes());
+    match salt.confirms(header, archive.original_len(), &sha256) {
+        Some(true) => (Some(sha256), RepairedDigest::Recomputed),
+        Some(false) if recovered.generation <= 1 => (None, RepairedDigest::Differs),
+        // Of a later state the salt says nothing, nor do the salts that older builds made.
+        _ => (None, RepairedDigest::Unconfirmed),
+    }
 }
 
 /// An index costs memory and disk for every tile, also for those that nothing is left of.
@@ -198,7 +215,7 @@ fn check_tile_count(archive: &Archive, len: u64) -> Result<()> {
 /// SHA-256 of the rebuilt original; notes on the way what had to be filled.
 fn digest(archive: &Archive, monitor: &dyn Monitor) -> Result<[u8; 32]> {
     let mut sha = Sha256::new();
-    archive.rebuild_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
+    archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
         sha.update(bytes);
         Ok(())
     })?;
@@ -239,6 +256,7 @@ fn metadata(
     let digest = match worth {
         RepairedDigest::Confirmed => "confirmed",
         RepairedDigest::Recomputed => "recomputed",
+        RepairedDigest::Unconfirmed => "unconfirmed",
         RepairedDigest::Differs => "differs",
         RepairedDigest::Lost => "lost",
         RepairedDigest::CarriedOver => "carried over",
@@ -249,12 +267,22 @@ fn metadata(
     }
     if lost_tiles > 0 {
         repair["filled_sha256"] = hex(&sha256).into();
-        repair["lost"] = runs.iter().take(LISTED).map(|run| lost_json(&run.place)).collect();
+        repair["lost"] = listed(runs).map(|run| lost_json(&run.place)).collect();
         repair["lost_runs"] = runs.len().into();
     }
     extra.insert("repair".into(), repair);
     let writer = if old.writer.is_empty() { by.to_owned() } else { old.writer.clone() };
     Metadata { writer, options: old.options.clone(), chains: Vec::new(), extra }
+}
+
+/// The runs that the metadata list: the first ones, as many as the limits on JSON let pass.
+fn listed(runs: &[LostTiles]) -> impl Iterator<Item = &LostTiles> {
+    let mut numbers = 0;
+    runs.iter().take(LISTED).take_while(move |run| {
+        let slab = |slab: &Slab| slab.start.len() + slab.count.len() + 3;
+        numbers += 8 + run.place.slabs.iter().map(slab).sum::<usize>();
+        numbers <= LISTED_NUMBERS
+    })
 }
 
 fn lost_json(place: &TilePlace) -> Value {
@@ -268,68 +296,4 @@ fn lost_json(place: &TilePlace) -> Value {
         "tiles": [wide(place.tiles.start), wide(place.tiles.end)],
         "hyperslabs": slabs.collect::<Value>(),
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut s, b| {
-        let _ = write!(s, "{b:02x}");
-        s
-    })
-}
-
-/// Writes the new archive but for its trailer; gives the number of tiles it holds.
-fn carry_over(
-    archive: &Archive,
-    lost: &BTreeMap<&(ArrayId, u64), &Fill>,
-    target: &AtomicFile,
-    metadata: &Metadata,
-    monitor: &dyn Monitor,
-) -> Result<(Unsealed, u64)> {
-    // All chains stand in the head copy now; their numbers stay.
-    let head = Head { chains: archive.chains().to_vec(), ..archive.head().clone() };
-    let out = BufWriter::with_capacity(OUT_BUFFER, target.file());
-    let mut writer =
-        ArchiveWriter::start(out, target.target(), &head, archive.original_len(), Preset::Default)?;
-    writer.require(archive.trailer().required & nc3z_format::archive::forever::REQUIRED_LOSSY);
-    if !lost.is_empty() {
-        writer.require(nc3z_format::archive::forever::REQUIRED_LOST);
-    }
-    for (variable, _) in archive.header().variables() {
-        for (number, bytes) in archive.stored_definitions(variable.0).0 {
-            writer.put_definition(variable.0, number, &bytes)?;
-        }
-    }
-    let mut order: Vec<(u64, ArrayId, u64)> = Vec::new();
-    for info in archive.arrays().iter() {
-        writer.declare_lost(info.id, info.tiling.tile_count());
-        let tiles = (0..info.tiling.tile_count()).filter(|&tile| !lost.contains_key(&(info.id, tile)));
-        order.extend(tiles.map(|tile| (archive.stored_offset(info.id, tile).unwrap_or(0), info.id, tile)));
-    }
-    // In the order in which they stood, so that what was near stays near.
-    order.sort_unstable();
-    for batch in order.chunks(BATCH_TILES) {
-        if monitor.is_cancelled() {
-            return Err(ErrorKind::Interrupted.into());
-        }
-        let tiles: nc3z_reader::Result<Vec<EncodedTile>> =
-            batch.par_iter().map(|&(_, array, tile)| stored(archive, array, tile)).collect();
-        for tile in tiles? {
-            writer.put(tile)?;
-        }
-    }
-    Ok((writer.finish(metadata)?, order.len() as u64))
-}
-
-fn stored(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Result<EncodedTile> {
-    let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
-        StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
-        StoredTile::Packed { chain, bytes, decoded_crc } => {
-            (0, decoded_crc, Form::Packed { chain, bytes, packer: None })
-        }
-        StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
-            (decoded_len, decoded_crc, Form::Block { chain, payload: payload.to_vec() })
-        }
-    };
-    Ok(EncodedTile { array, tile, decoded_len, decoded_crc, form })
 }

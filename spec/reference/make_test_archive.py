@@ -91,7 +91,8 @@ class Producer:
         self.header = Header(data)
         self.classic = Classic(self.header, len(data))
         head = data[:self.header.length]
-        self.salt = hashlib.sha256(hashlib.sha256(head).digest() + struct.pack("<Q", len(data))).digest()[:8]
+        bound = hashlib.sha256(hashlib.sha256(head).digest() + struct.pack("<Q", len(data))).digest()
+        self.salt = bound[:8] if options.old_salt else bound[:4] + hashlib.sha256(data).digest()[:4]
         self.out = bytearray()
         self.chains = [[]] + [c for c in options.chain if c]
         self.early = 1 if options.late_chains else len(self.chains)
@@ -287,6 +288,7 @@ def arguments():
     parser.add_argument("--head", choices=["raw", "zstd", "dictionary"], default="zstd")
     parser.add_argument("--digest", type=int, default=1)
     parser.add_argument("--metadata", type=json.loads, default={}, help="JSON object of metadata keys")
+    parser.add_argument("--old-salt", action="store_true", help="a salt of header and length alone")
     parser.add_argument("--torn", type=int, default=0, help="bytes of a torn tail after the trailer")
     return parser.parse_args()
 

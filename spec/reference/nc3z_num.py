@@ -170,9 +170,11 @@ def byte_string(data, low, high, what):
 # ---------------------------------------------------------------- section 2: payload
 
 
-def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None):
-    """The `n` patterns of a payload, of the netCDF type `number`. `geometry` is (C, P, Q); `dictionary` a list."""
+def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=None):
+    """The `n` patterns of a payload, of the netCDF type `number`. `geometry` is (C, P, Q); `dictionary` a list; `reference` the
+    patterns of the reference, as patterns of this type."""
     kind = Type(number)
+    need(reference is None or len(reference) == n, "reference: number of elements")
     need(n <= MAX_ELEMENTS, "payload: too many elements")
     body = Bytes(payload, "payload")
     version = body.u8()
@@ -204,15 +206,18 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None):
     if mask == 2:
         need(len(parts["mask"]) == kind.size, "mask: not one pattern")
         return [kind.pattern(parts["mask"])] * n
-    valid = None                                    # a bool for each grid position, or None: all
+    masked = valid = None                           # a bool for each grid position, or None: all
     if mask == 1:
-        masked, valid = read_mask(parts["mask"], n, kind, geometry)
+        masked, valid = read_mask(parts["mask"], n, kind, geometry, reference)
     where = range(n) if valid is None else list(compress(range(n), valid))
 
-    words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0)
+    words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0 or reference is not None)
     if strides:
         need(len(parts["base"]) == kind.size, "base: length")
         words = integrate(words, kind.pattern(parts["base"]), n, where, valid, longer + [1] * again, kind)
+    if reference is not None:
+        other = reference_integers(reference, masked, domain, parts.get("domain"), n, kind, dictionary)
+        words = [f + other[i] & kind.all for i, f in zip(where, words)]
     patterns = from_domain(words, domain, parts.get("domain"), n, where, kind, dictionary)
     if exceptions:
         apply_exceptions(patterns, parts["exceptions"], n, where, valid, kind)
@@ -229,10 +234,10 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None):
 BITS_OF = [tuple(byte >> i & 1 for i in range(8)) for byte in range(256)]
 
 
-def read_mask(part, n, kind, geometry):
+def read_mask(part, n, kind, geometry, reference):
     part = Bytes(part, "mask")
     pattern, flags = kind.pattern(part.take(kind.size)), part.u8()
-    need(flags < 8 and flags & 3 < 3, f"mask: flags {flags:#04x}")
+    need(flags < 8 and (flags & 3 < 3 or reference is not None), f"mask: flags {flags:#04x}")
     if flags >> 2 == 0:
         string = Bytes(byte_string(part.rest(), 1, n + 1, "mask"), "mask")
         bits, bit = [], 0
@@ -249,7 +254,9 @@ def read_mask(part, n, kind, geometry):
         bits = list(chain.from_iterable(BITS_OF[byte] for byte in string))
         need(not any(bits[n:]), "mask: unused bits are not zero")
         del bits[n:]
-    if flags & 3:
+    if flags & 3 == 3:
+        bits = [b ^ (p != pattern) for b, p in zip(bits, reference)]
+    elif flags & 3:
         r = geometry[(flags & 3) - 1]
         need(1 < r < n, "mask: a reference that does not exist")
         for i in range(r, n, r):
@@ -285,7 +292,7 @@ def normal(x):
     return 2.0 ** -1022 <= abs(x) < float("inf")    # false for NaN
 
 
-def lattice(words, part, n, where, kind):
+def lattice_part(part, n):
     part = Bytes(part, "lattice")
     seg = part.varint()
     need(1 <= seg <= n, "lattice: length of a segment")
@@ -293,6 +300,11 @@ def lattice(words, part, n, where, kind):
     pairs = list(struct.iter_unpack("<dd", part.rest()))
     need(all(off == 0 or normal(off) for off, _ in pairs), "lattice: an offset is not a normal number")
     need(all(normal(step) for _, step in pairs), "lattice: a step is not a normal number")
+    return seg, pairs
+
+
+def lattice(words, part, n, where, kind):
+    seg, pairs = lattice_part(part, n)
     top, modulus = kind.top, kind.all + 1
     values = [f - modulus if f & top else f for f in words]
     if kind.size == 8:
@@ -521,6 +533,84 @@ def decode_dictionary(data, number):
     return entries
 
 
+# ---------------------------------------------------------------- section 9: references
+
+LEAST = {4: 0x00800000, 8: 0x0010000000000000}      # smallest normal number, as a pattern
+NAN = {4: 0x7FC00000, 8: 0x7FF8000000000000}
+
+
+def flushed(b, kind):
+    return b if b & kind.all >> 1 > LEAST[kind.size] else b & kind.top
+
+
+def values_of(patterns, kind):
+    """Patterns of a float type as binary64."""
+    return array("f" if kind.size == 4 else "d", array(CODES[kind.size], patterns).tobytes()).tolist()
+
+
+def convert(patterns, old, new):
+    """Patterns of one type as patterns of another: their values."""
+    if old.number == new.number:
+        return patterns
+    if not old.float:
+        if old.number not in UNSIGNED:
+            patterns = [old.signed(b) for b in patterns]
+        if not new.float:
+            return [b & new.all for b in patterns]
+        values = [float(b) for b in patterns]
+    else:
+        values = values_of([flushed(b, old) for b in patterns], old)
+    if new.float:
+        # `array` converts to binary32 as C does: to nearest, infinity beyond
+        out = array(CODES[new.size], array("f" if new.size == 4 else "d", values).tobytes()).tolist()
+        return [NAN[new.size] if x != x else flushed(b, new) for x, b in zip(values, out)]
+    low, high = (0, new.all) if new.number in UNSIGNED else (-new.top, new.top - 1)
+    out = []
+    for x in values:
+        k = 0 if x != x else low if x < low else high if x > high else round(x)
+        out.append(min(max(k, low), high) & new.all)
+    return out
+
+
+def reference_integers(patterns, masked, domain, part, n, kind, dictionary):
+    """`fref` of all positions."""
+    if domain == 0:
+        integers = kind.keys(patterns)
+    elif domain == 1:
+        need(len(part) == 1 and 1 <= part[0] < kind.bits, "trim: its shift")
+        k, integers = part[0], []
+        for p in patterns:
+            b = kind.signed(p) >> k
+            integers.append((b ^ (kind.all >> k + 1 if kind.float and b < 0 else 0)) & kind.all)
+    elif domain == 2:
+        integers = reference_steps(patterns, part, n, kind)
+    else:
+        need(dictionary is not None, "rank: without a dictionary")
+        rank = {p: i for i, p in enumerate(dictionary)}
+        integers = [rank.get(p) for p in patterns]
+    last, out = 0, []
+    for p, f in zip(patterns, integers):
+        if f is not None and p != masked:
+            last = f
+        out.append(last)
+    return out
+
+
+def reference_steps(patterns, part, n, kind):
+    seg, pairs = lattice_part(part, n)
+    limit = (1 << 31) - 1 if kind.size == 4 else 1 << 53
+    values, integers = values_of([flushed(p, kind) for p in patterns], kind), []
+    for i, x in enumerate(values):
+        off, step = pairs[i // seg]
+        d = x - off
+        if abs(d) < 2.0 ** -1022:
+            d = 0.0
+        # a quotient beyond binary64 is an infinity, for which Python has an exception only where the divisor is zero
+        ratio = d / step if step > 0 else d * -step
+        integers.append(round(ratio) & kind.all if abs(ratio) <= limit + 0.5 and abs(round(ratio)) <= limit else None)
+    return integers
+
+
 # ---------------------------------------------------------------- what nc3z_ref.py calls
 
 
@@ -536,11 +626,12 @@ def geometry_of(shape):
 
 def decode_tile(archive, data, step, length, variable, tile):
     """The big-endian bytes of a tile. `step` is the object of the chain, `length` that of the bytes."""
-    if not set(step) <= {"id", "dict"}:
+    if not set(step) <= {"id", "dict", "ref"}:
         raise Unsupported("nc3z.num with unknown keys in its chain")
     need(variable in archive.tiles, "nc3z.num: what is not a tile")
     # a variable has its own type; padding and gap are bytes
-    number = archive.header.vars[variable].type if variable < len(archive.header.vars) else BYTE
+    place = archive.variable.get(variable)
+    number = archive.header.vars[place].type if place is not None else BYTE
     need(length % SIZES[number] == 0, "nc3z.num: part of an element")
     tiles = archive.tiles[variable]
     shape = tiles.array.shape if tiles.layout.kind == 0 else tiles.shape(tile)
@@ -553,11 +644,26 @@ def decode_tile(archive, data, step, length, variable, tile):
             definition = archive.definition(variable, name)
             archive.dictionaries[variable, name] = decode_dictionary(definition, number)
         dictionary = archive.dictionaries[variable, name]
-    patterns = decode(data, length // SIZES[number], number, geometry_of(shape), dictionary)
+    reference = None
+    if "ref" in step:
+        distance = step["ref"]
+        if type(distance) is not int or not 0 < distance < 1 << 32:
+            raise Unsupported(f"nc3z.num with the reference {distance!r}")
+        other = variable - distance
+        need(variable < len(archive.header.vars) and other >= 0 and other in archive.tiles, "nc3z.num: the reference is no variable")
+        need(tile < archive.tiles[other].count and archive.tiles[other].elements(tile) == length // SIZES[number],
+             "nc3z.num: the reference has another number of elements")
+        need(not archive.refers(other, tile), "nc3z.num: the reference has one itself")
+        kind = Type(archive.header.vars[other].type)
+        big = array(CODES[kind.size], archive.tile(other, tile))
+        if sys.byteorder == "little":
+            big.byteswap()
+        reference = convert(big.tolist(), kind, Type(number))
+    patterns = decode(data, length // SIZES[number], number, geometry_of(shape), dictionary, reference)
     return Type(number).big_endian(patterns)
 
 
-# ---------------------------------------------------------------- section 9: vectors
+# ---------------------------------------------------------------- section 10: vectors
 
 
 def floats(*values):
@@ -582,6 +688,16 @@ VECTORS = [
     ("divided: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 07 00 00 00 00 00 00 00 0E 00 00 00 00 "
      "00 00 00 1C 00 00 00 00 00 00 00 AC 0A 00 00 00 00 00 00",
      DOUBLE, (0, 0, 0), [struct.unpack("<Q", struct.pack("<d", x))[0] for x in (0.07, 0.14, 0.28, 27.32)]),
+]
+
+# with a reference: of which type, and its patterns
+AGAINST = [
+    ("reference: 01 05 00 07 01 EC 78 AD 60 07 00 40 14 00 00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 FF F7 FF FF 00 00 00 00",
+     FLOAT, floats(1.5, 1e20, 2, 2.75, 3, 1e20, -1.5, 0.5), FLOAT, floats(1.5, 1e20, 2, 2.5, 3, 1e20, 1e20, 0.5)),
+    ("held: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 00 00 00 00 00 00 00 00 01 00 00 00 00 "
+     "00 00 00 0F 00 00 00 00 00 00 00 02 00 00 00 00 00 00 00",
+     DOUBLE, [struct.unpack("<Q", struct.pack("<d", x))[0] for x in (0.07, 0.14, 0.28, 27.32)],
+     FLOAT, floats(0.07, 0.13, float("nan"), 27.3)),
 ]
 
 
@@ -612,6 +728,20 @@ def self_test():
             except (Refused, Unsupported):
                 pass
         print(f"{name}: ok")
+    for text, number, values, other, patterns in AGAINST:
+        name, payload = text.split(":")
+        payload, n = bytes.fromhex(payload), len(values)
+        reference = convert(patterns, Type(other), Type(number))
+        assert decode(payload, n, number, (0, 0, 0), None, reference) == values, name
+        for i in range(len(payload)):
+            assert refuses(payload[:i], n, number, (0, 0, 0), None, reference), name
+        assert refuses(payload, n, number, (0, 0, 0), None, reference[1:]), name
+        print(f"{name}: ok")
+    doubles = [struct.unpack("<Q", struct.pack("<d", x))[0] for x in (2.5, 3.5, -2.5, float("nan"), 1e300, -1e300, 5e-324, -0.0)]
+    assert convert(doubles, Type(DOUBLE), Type(INT)) == [2, 4, 0xFFFFFFFE, 0, 0x7FFFFFFF, 0x80000000, 0, 0]
+    assert convert(doubles, Type(DOUBLE), Type(UBYTE)) == [2, 4, 0, 0, 255, 0, 0, 0]
+    assert convert(doubles[3:], Type(DOUBLE), Type(FLOAT)) == [0x7FC00000, 0x7F800000, 0xFF800000, 0, 0x80000000]
+    assert convert([255, 1], Type(BYTE), Type(UINT64)) == [2**64 - 1, 1]
     assert decode(b"\1\0\0", 0, SHORT) == []
     assert refuses(b"\1\2\0\1\0", 0, SHORT) and refuses(b"\1\0\x10", 0, SHORT)
     assert decode(b"\1\2\0\1\2", 3, SHORT) == [0x201] * 3

@@ -125,15 +125,15 @@ def head_dictionary():
         raise Refused(f"the dictionary of the specification is needed: {error}") from error
 
 
-def unzstd(data, length, what, dictionary=False):
-    """`dictionary`: of the head copy or a section, whose frames may need the format's dictionary."""
+def unzstd(data, length, what, dictionary=False, before=None):
+    """`dictionary`: of the head copy or a section, whose frames may need the format's dictionary. `before`: raw content that is continued."""
     need(data[:4] == b"\x28\xb5\x2f\xfd", f"{what}: not a zstd frame")
     try:
         parameters = zstandard.get_frame_parameters(data)
         size, number = parameters.content_size, parameters.dict_id
         need(size in (zstandard.CONTENTSIZE_UNKNOWN, length), f"{what}: frame of {size} bytes, expected {length}")
         need(number in ((0, DICTIONARY_ID) if dictionary else (0,)), f"{what}: a frame with dictionary {number}")
-        words = {"dict_data": head_dictionary()} if number else {}
+        words = {"dict_data": head_dictionary()} if number else {"dict_data": before} if before else {}
         out = zstandard.ZstdDecompressor(**words).decompress(data, max_output_size=max(length, 1), allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise Corrupt(f"{what}: {error}") from error
@@ -243,7 +243,7 @@ class Header:
 
     def _type(self):
         number = self._uint(4)
-        if not 1 <= number <= 11:
+        if not 1 <= number <= (11 if self.version == 5 else 6):
             raise Refused(f"type {number} in the classic header")
         return number
 
@@ -269,7 +269,7 @@ class Header:
 # ---------------------------------------------------------------- section 2: arrays and residue
 
 DEFINITIONS, PADDING, GAP = 0x40000000, 0x80000000, 0xC0000000
-CONTAINERS, CONSTANTS, CHAINS = 0xC0000001, 0xC0000002, 0xC0000003
+CONTAINERS, CONSTANTS, CHAINS, HEADS, COMMITS = range(0xC0000001, 0xC0000006)
 
 
 class Place:
@@ -540,7 +540,7 @@ def parse_layouts(head, classic):
 
     def size():
         n = head.varint()
-        need(n >= 1, "head: a tile length is zero")
+        need(1 <= n < 1 << 63, f"head: a tile length of {n}")
         return n
 
     for v in classic.header.vars:
@@ -554,9 +554,15 @@ def parse_layouts(head, classic):
     return layouts
 
 
+def unique(pairs):
+    """An object of JSON; a key that stands twice is an error."""
+    need(len(dict(pairs)) == len(pairs), "JSON: a key stands twice in an object")
+    return dict(pairs)
+
+
 def parse_chains(data):
     try:
-        chains = json.loads(data)
+        chains = json.loads(data, object_pairs_hook=unique)
     except ValueError as error:
         raise Corrupt(f"chain table: {error}") from error
     need(isinstance(chains, list) and all(isinstance(c, list) for c in chains), "chain table: not an array of arrays")
@@ -570,15 +576,16 @@ class Archive:
 
     def __init__(self, data):
         self.data = data
+        self.seen = 0           # blocks whose payload was read
         self._superblock()
         self.trailer = self._last_trailer()
         self._sections()
-        self._head()
         self._table()
+        self._head()
+        self._check_table()
         self._metadata()
         self._containers = {}
         self.dictionaries = {}  # of nc3z.num, by variable and definition
-        self.seen = 0           # blocks whose payload was read
 
     def slice(self, offset, length, what):
         need(offset + length <= len(self.data), f"{what}: beyond the end of the archive")
@@ -613,7 +620,7 @@ class Archive:
          digest, reserved, crc) = struct.unpack_from("<I8sIIQIIQQQQQ32sIII", raw, 4)
         if crc != salted_crc(self.salt, offset, raw[:120]) or salt != self.salt or total != offset + TRAILER_SIZE:
             return None
-        if required & ~3:
+        if required & ~7:
             raise Refused(f"required features {required:#x}")
         need(reserved == 0, "trailer: reserved bytes are not zero")
         return Trailer(offset, generation, required, optional, at, length, table_crc, begin, end, previous, original,
@@ -632,15 +639,38 @@ class Archive:
                 offset = self.data.rfind(TRAILER_MARKER, 0, offset + 3)
         else:
             raise Corrupt("no valid trailer")
+        end = trailer.offset + TRAILER_SIZE
+        if end < len(self.data):
+            need(not self._committed(end), "a later generation was committed, and its trailer is damaged")
         need(trailer.generation >= 1, "trailer: generation 0")
         need(trailer.digest <= 2, f"trailer: digest state {trailer.digest}")
         need(trailer.digest == 1 or not any(trailer.sha256), "trailer: a digest where there is none")
-        need(trailer.original_length == self.length, "trailer: original length differs from the superblock's")
+        self.later = bool(trailer.required & 4)
+        need(self.later or trailer.original_length == self.length, "trailer: original length differs from the superblock's")
         need(HEAD_AT <= trailer.blocks_begin <= trailer.blocks_end <= trailer.table_offset
              and trailer.blocks_begin % 8 == trailer.blocks_end % 8 == 0, "trailer: block range")
         before = trailer.previous
         need(before == 0 or before % 8 == 0 and before + TRAILER_SIZE <= trailer.blocks_begin, "trailer: previous trailer")
         return trailer
+
+    def _committed(self, end):
+        """Whether what follows the last whole trailer is a generation that was committed and lost its own."""
+        for at in range(round_up(end, 64), end + 4096, 64):     # parity: the same file
+            packet = self.data[at:at + 4096]
+            if packet[:4] == b"\xb1NCp" and len(packet) > 64:
+                packet = packet[:64 * packet[63]]
+                crc, salt, begin = struct.unpack_from("<I8sQ", packet, 4)
+                if (salt, begin) == (self.salt, at) and crc == salted_crc(salt, at, packet[8:]):
+                    return False
+        block = self.block_at(end)
+        if block and block.kind == 7 and block.variable == COMMITS and block.stored_length == 16:
+            planned, _ = struct.unpack("<QQ", self.payload(block))
+            if 0 < planned <= len(self.data):
+                return True
+        last = self.data[-TRAILER_SIZE:]
+        ours = [last[8:16] == self.salt, last[64:72] == struct.pack("<Q", len(self.data))]
+        marks = [last[:4] == TRAILER_MARKER, last[124:] == TRAILER_END]
+        return any(ours) and sum(ours + marks) >= 2
 
     def _sections(self):
         t = self.trailer
@@ -692,12 +722,60 @@ class Archive:
         need(self.section_bytes(S_HEAD) == decoded, "head section: differs from the head copy")
         head, self.header, header_bytes, self.chains = parse_head(decoded)
         digest = hashlib.sha256(hashlib.sha256(header_bytes).digest() + struct.pack("<Q", self.length)).digest()
-        need(digest[:8] == self.salt, "superblock: salt does not belong to this header and length")
+        need(digest[:4] == self.salt[:4], "superblock: salt does not belong to this header and length")
         need(len(header_bytes) <= self.length, "head: the header is longer than the file")
+        numbers = list(range(len(self.header.vars)))
+        if self.later:
+            head, header_bytes, numbers = self._later_head(decoded)
         self.header_bytes = header_bytes
         self.classic = Classic(self.header, self.length)
-        self.layouts = parse_layouts(head, self.classic)
-        self.tiles = {id: Tiles(array, self.layouts[id]) for id, array in self.classic.arrays.items()}
+        layouts = parse_layouts(head, self.classic)
+        # by the number of the array, which a later head may make another than the place in the header
+
+        def id_of(id):
+            return id if id >= GAP else id & 0xC0000000 | numbers[id & 0x3FFFFFFF]
+
+        self.variable = {number: place for place, number in enumerate(numbers)}
+        self.layouts = {id_of(id): layout for id, layout in layouts.items()}
+        self.tiles = {id_of(id): Tiles(array, layouts[id]) for id, array in self.classic.arrays.items()}
+
+    # ------------------------------------------------------------ section 11: later heads
+
+    def _later_head(self, head_copy):
+        need(HEADS in self.rows and self.rows[HEADS].count == 1, "later head: no entry")
+        entry = self.inline[HEADS][0]
+        need(entry.kind == STORED and entry.chain == 0, "later head: its entry")
+        block = self.block_at(entry.offset)
+        need(block and block.header_crc == entry.check, "later head: no such block")
+        need((block.kind, block.variable, block.tile, block.chain, block.stored_length) == (6, HEADS, 0, 0, entry.length),
+             "later head: block and index disagree")
+        raw, what = self.payload(block), "later head"
+        need(raw, f"{what}: ends early")
+        form, raw = raw[0], raw[1:]
+        if form == 1:
+            need(frame_size(raw, what) == block.decoded_length, f"{what}: frame of another length")
+            raw = unzstd(raw, block.decoded_length, what, dictionary=True)
+        elif form == 2:
+            need(frame_size(raw, what) == block.decoded_length, f"{what}: frame of another length")
+            before = zstandard.ZstdCompressionDict(head_copy, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+            raw = unzstd(raw, block.decoded_length, what, before=before)
+        else:
+            need(form == 0, f"{what}: form {form}")
+        need(len(raw) == block.decoded_length and crc32(raw) == block.decoded_crc, f"{what}: length or checksum")
+        head = Bytes(raw, what)
+        self.length = head.varint()
+        need(self.length == self.trailer.original_length, "trailer: original length differs from the later head's")
+        header_bytes = head.take(head.varint())
+        try:
+            self.header = Header(header_bytes)
+        except Refused as error:
+            raise Corrupt(f"{what}: {error}") from error
+        need(self.header.length == len(header_bytes) <= self.length, f"{what}: length of the header")
+        following = head.varint()
+        need(following <= 1 << 30, f"{what}: next number")
+        numbers = [head.varint() for _ in self.header.vars]
+        need(len(set(numbers)) == len(numbers) and all(n < following for n in numbers), f"{what}: numbers of arrays")
+        return head, header_bytes, numbers
 
     def _table(self):
         raw = self.section_bytes(S_TABLE)
@@ -719,16 +797,19 @@ class Archive:
                 self.inline[row.id] = entries[used:used + row.count]
                 used += row.count
         need(used == len(entries), "variable table: entries")
+        need((HEADS in self.rows) == self.later, "variable table: a later head, and none in the trailer, or none")
+
+    def _check_table(self):
         for id, tiles in self.tiles.items():
             have = self.rows[id].count if id in self.rows else 0
             need(have == tiles.count, f"array {id:#x}: {have} tiles in the index, {tiles.count} by its layout")
         for id in self.rows:
-            known = id in self.tiles or (DEFINITIONS <= id < PADDING and id - DEFINITIONS < len(self.header.vars))
+            known = id in self.tiles or id == HEADS or (DEFINITIONS <= id < PADDING and id - DEFINITIONS in self.variable)
             need(known, f"variable table: unknown array {id:#x}")
 
     def _metadata(self):
         try:
-            self.metadata = json.loads(self.section_bytes(S_METADATA))
+            self.metadata = json.loads(self.section_bytes(S_METADATA), object_pairs_hook=unique)
         except ValueError as error:
             raise Corrupt(f"metadata: {error}") from error
         need(isinstance(self.metadata, dict), "metadata: not an object")
@@ -783,7 +864,7 @@ class Archive:
         if crc != salted_crc(self.salt, offset, raw[:40]):
             return None
         need(flags <= 1, f"block at {offset}: flags {flags}")
-        need(kind <= 5, f"block at {offset}: kind {kind}")
+        need(kind <= 7, f"block at {offset}: kind {kind}")
         need(generation >= 1, f"block at {offset}: generation 0")
         need(decoded <= MAX_DECODED and stored <= MAX_STORED, f"block at {offset}: too long")
         return Block(offset, generation, variable, kind, chain, tile, decoded, stored, payload_crc, decoded_crc, crc)
@@ -878,6 +959,14 @@ class Archive:
         except nc3z_num.Unsupported as error:
             raise Refused(f"{what}: {error}") from error
 
+    def refers(self, id, tile):
+        """Whether the chain that a tile's index entry names has a reference."""
+        entry = self.entry(id, tile)
+        if entry.kind not in (STORED, PACKED):
+            return False
+        need(entry.chain < len(self.chains), f"array {id:#x} tile {tile}: chain {entry.chain} of {len(self.chains)}")
+        return any("ref" in step for step in self.chains[entry.chain] if step["id"] == "nc3z.num")
+
     def definition(self, variable, number):
         """The decoded bytes of a variable's definition."""
         what = f"definition {number} of variable {variable}"
@@ -922,6 +1011,7 @@ class Archive:
 
     def restore(self, file):
         """Write every byte of the original into `file` (of its full length) and compare the digest."""
+        need(not self.trailer.required & 2, "tiles are lost: the original cannot be restored")
         file[:len(self.header_bytes)] = self.header_bytes
         for id, tiles in self.tiles.items():
             for tile in range(tiles.count):
@@ -1000,7 +1090,7 @@ def command_info(args):
         print(f"section {s.kind}: encoding {s.encoding}, {s.length} bytes at {s.offset}")
     kinds = "absent stored constant packed lost".split()
     for id, tiles in sorted(a.tiles.items()):
-        name = h.vars[id & 0x3FFFFFFF].name.decode(errors="replace") if id < GAP else ""
+        name = h.vars[a.variable[id & 0x3FFFFFFF]].name.decode(errors="replace") if id < GAP else ""
         count = [0] * 5
         for tile in range(tiles.count):
             count[a.entry(id, tile).kind] += 1

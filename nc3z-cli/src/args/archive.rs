@@ -2,7 +2,7 @@
 
 use super::encode::split_rule;
 use super::parity::parse_share;
-use super::{EncodeArgs, parse_threads};
+use super::{EncodeArgs, RunArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
 use nc3z_writer::Share;
@@ -41,7 +41,7 @@ pub(crate) enum ManifestArg {
 #[derive(Debug, Args)]
 pub(crate) struct ArchiveArgs {
     /// Classic netCDF files (or directories with --recursive); `-` is standard input.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "files_from")]
     pub(crate) inputs: Vec<PathBuf>,
     /// Output file, or a directory where there are several inputs; `-` is standard output. Default: INPUT.nc3z.
     #[arg(short, long)]
@@ -65,6 +65,8 @@ pub(crate) struct ArchiveArgs {
     /// Write a manifest of the tree: SHA256SUMS for `sha256sum -c`, or a BagIt bag (at -o, archives under data/).
     #[arg(long, value_enum, value_name = "KIND", requires = "recursive")]
     pub(crate) manifest: Option<ManifestArg>,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,

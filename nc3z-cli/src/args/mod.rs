@@ -15,6 +15,7 @@ mod report;
 mod restore;
 mod selection;
 mod subset;
+mod tree;
 mod verify;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
@@ -31,6 +32,7 @@ pub(crate) use report::ReportArgs;
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use subset::SubsetArgs;
+pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
 pub(crate) use verify::VerifyArgs;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -44,7 +46,8 @@ use clap::{Parser, Subcommand, ValueEnum};
   nc3z info tas.nc.nc3z               what is in it, and what each variable costs
   nc3z archive --recursive data/      a whole tree, file by file
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 interrupted.")]
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP;
+nothing half-done is left then. A closed pipe behind standard output or standard error changes none of them.")]
 pub(crate) struct Cli {
     /// When to colour messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
@@ -73,6 +76,7 @@ pub(crate) enum Command {
   nc3z archive tas.nc                      writes tas.nc.nc3z beside it, keeps tas.nc
   nc3z archive tas.nc -o /archive/         into another directory
   nc3z archive --recursive data/ -o out/   the tree under data/, kept as it is
+  nc3z archive -r data/ -o out/ --skip-existing    go on where an earlier run was stopped
   nc3z archive --chunk time=12,lat=90,lon=180 tas.nc     chunks for variables with these dimensions
   nc3z archive --layout auto tas.nc        maps and time series both cheap to read, where that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (spooled to disk)

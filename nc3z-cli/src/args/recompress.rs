@@ -1,7 +1,7 @@
 //! Arguments of `recompress`.
 
 use super::parity::parse_choice;
-use super::{EncodeArgs, parse_threads};
+use super::{EncodeArgs, OthersArg, parse_threads};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -35,6 +35,9 @@ pub(crate) struct RecompressArgs {
     /// Go into directories, taking every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
+    /// What to do with files of a tree that are no archives; they are counted in any case.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
+    pub(crate) others: Option<OthersArg>,
     /// Overwrite existing outputs of -o.
     #[arg(short, long)]
     pub(crate) force: bool,

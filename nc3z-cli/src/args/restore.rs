@@ -1,6 +1,6 @@
 //! Arguments of `restore`.
 
-use super::parse_threads;
+use super::{OthersArg, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -19,6 +19,9 @@ pub(crate) struct RestoreArgs {
     /// Go into directories, restoring every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
+    /// What to do with files of a tree that are no archives; they are counted in any case.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
+    pub(crate) others: Option<OthersArg>,
     /// Overwrite existing outputs.
     #[arg(short, long)]
     pub(crate) force: bool,

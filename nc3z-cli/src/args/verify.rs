@@ -1,6 +1,6 @@
 //! Arguments of `verify`.
 
-use super::parse_threads;
+use super::{OthersArg, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -19,6 +19,9 @@ pub(crate) struct VerifyArgs {
     /// Go into directories, checking every .nc3z in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,
+    /// What to do with files of a tree that are no archives; they are counted in any case.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
+    pub(crate) others: Option<OthersArg>,
     /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "deep", "recursive"])]
     pub(crate) manifest: Option<PathBuf>,

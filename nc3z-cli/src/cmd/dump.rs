@@ -5,6 +5,7 @@ mod feed;
 use crate::args::{DumpArgs, Language};
 use crate::exit::Exit;
 use crate::output::progress::while_blocked;
+use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use feed::Feed;
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
 }
 
 fn dump(args: &DumpArgs) -> Result<Exit> {
-    let dataset = Dataset::open(&args.file, &OpenOptions::default().with_mmap(!args.no_mmap))?;
+    let dataset = Dataset::open(&args.file, &OpenOptions::of_command().with_mmap(!args.no_mmap))?;
     let header = dataset.header();
     let mut out = Out::new();
     if args.kind {
@@ -65,7 +66,7 @@ fn variable(dataset: &Dataset, cdl: &Cdl<'_>, id: VarId, out: &mut Out) -> Resul
     if feed.missing() > 0 {
         let name = text::name(&dataset.header().variables[id.index()].name);
         let (missing, all) = (feed.missing(), feed.len());
-        eprintln!(
+        note!(
             "nc3z: warning: `{name}`: {missing} of {all} values lie beyond the end of the file; printed as zeros"
         );
     }
@@ -128,12 +129,12 @@ fn dataset_name(path: &Path, is_archive: bool) -> &[u8] {
 /// Text on its way to standard output.
 struct Out {
     text: Vec<u8>,
-    stdout: std::io::StdoutLock<'static>,
+    stdout: Stdout,
 }
 
 impl Out {
     fn new() -> Self {
-        Out { text: Vec::with_capacity(2 * TEXT_LEN), stdout: std::io::stdout().lock() }
+        Out { text: Vec::with_capacity(2 * TEXT_LEN), stdout: Stdout::results() }
     }
 
     fn write_if_long(&mut self) -> Result<()> {

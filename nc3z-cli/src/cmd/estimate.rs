@@ -4,6 +4,7 @@ use super::Input;
 use crate::args::{EstimateArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
+use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{chain, report_error, text};
 use anyhow::{Result, bail};
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         presets = vec![Preset::Fast, Preset::Default, Preset::Max];
     }
     super::with_threads(args.threads, || {
-        let mut out = std::io::stdout().lock();
+        let mut out = Stdout::verdicts();
         let (mut worst, mut reports, mut sums) = (Exit::Done, Vec::new(), Sums::default());
         for path in &args.files {
             let name = text::safe(&path.to_string_lossy());

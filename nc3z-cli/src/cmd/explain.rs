@@ -2,11 +2,12 @@
 
 use crate::args::ExplainArgs;
 use crate::exit::Exit;
+use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::text;
 use crate::selection::Selection;
 use anyhow::Result;
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry};
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
 use nc3z_format::plan::Plan;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Variable, source};
@@ -33,7 +34,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     }
     let report =
         Report { args, dataset: &dataset, variable: &variable, selection: &selection, plans: &plans, cost };
-    let mut out = BufWriter::new(std::io::stdout().lock());
+    let mut out = BufWriter::new(Stdout::results());
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report.json())?)?;
     } else {
@@ -52,6 +53,8 @@ struct Cost {
     /// Tiles without a block: all elements equal.
     constant: u64,
     cached: u64,
+    /// Tiles of other variables that these are coded against.
+    references: u64,
     runs: u64,
     /// Bytes of blocks, headers included; of a classic file, bytes of the spans that are read.
     fetch: u64,
@@ -86,31 +89,59 @@ impl Cost {
                 continue;
             }
             self.tiles += 1;
-            let array = ArrayId::variable(variable.id().0);
+            let array = archive.arrays().variable(variable.id()).id;
             if archive.is_cached(array, tile.tile) {
                 self.cached += 1;
                 continue;
             }
-            match archive.entry(array, tile.tile)? {
-                IndexEntry::Stored { len, .. } => {
-                    self.fetch += BLOCK_HEADER_LEN as u64 + u64::from(len);
-                    self.decode += tile.decoded * size;
-                }
-                IndexEntry::Packed { offset, .. } => {
-                    self.decode += tile.decoded * size;
-                    if self.containers.insert(offset) {
-                        let (stored, decoded) = container(archive, source, offset)?;
-                        self.fetch += stored;
-                        self.decode += decoded;
-                    }
-                }
-                IndexEntry::Constant { .. } => self.constant += 1,
-                // Reading says what is wrong with them.
-                IndexEntry::Absent | IndexEntry::Lost => {}
+            let entry = archive.entry(array, tile.tile)?;
+            self.constant += u64::from(matches!(entry, IndexEntry::Constant { .. }));
+            self.add_tile(archive, source, &entry, tile.decoded * size)?;
+            if let Some(other) = reference(archive, array, &entry)
+                && let Some(info) = archive.arrays().get(other)
+                && !archive.is_cached(other, tile.tile)
+            {
+                self.references += 1;
+                let entry = archive.entry(other, tile.tile)?;
+                self.add_tile(archive, source, &entry, tile.decoded * info.ty.size() as u64)?;
             }
         }
         Ok(())
     }
+
+    /// Adds what one tile takes; damage is what reading tells.
+    fn add_tile(
+        &mut self,
+        archive: &Archive,
+        source: &SharedSource,
+        entry: &IndexEntry,
+        decoded: u64,
+    ) -> Result<()> {
+        match *entry {
+            IndexEntry::Stored { len, .. } => {
+                self.fetch += BLOCK_HEADER_LEN as u64 + u64::from(len);
+                self.decode += decoded;
+            }
+            IndexEntry::Packed { offset, .. } => {
+                self.decode += decoded;
+                if self.containers.insert(offset) {
+                    let (stored, decoded) = container(archive, source, offset)?;
+                    self.fetch += stored;
+                    self.decode += decoded;
+                }
+            }
+            IndexEntry::Constant { .. } | IndexEntry::Absent | IndexEntry::Lost => {}
+        }
+        Ok(())
+    }
+}
+
+/// The variable whose tile of the same number a tile is coded against.
+fn reference(archive: &Archive, array: ArrayId, entry: &IndexEntry) -> Option<ArrayId> {
+    let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) = *entry else { return None };
+    let distance = archive.chains().get(usize::from(chain))?.needs().reference?.get();
+    let Role::Variable(number) = array.role() else { return None };
+    number.checked_sub(distance).map(ArrayId::variable)
 }
 
 /// Stored bytes, header included, and decoded bytes of a container.
@@ -167,6 +198,9 @@ impl Report<'_> {
             writeln!(out, "tiles      {} of {tiles} ({layout}), {} whole{constant}", cost.tiles, cost.whole)?;
         } else {
             writeln!(out, "pieces     {} of {tiles} ({layout}), read where they lie", cost.tiles)?;
+        }
+        if cost.references > 0 {
+            writeln!(out, "references {} of other variables", count(cost.references, "tile"))?;
         }
         writeln!(out, "copies     {}", count(cost.runs, "run"))?;
         writeln!(out, "fetch      {}", size(cost.fetch))?;
@@ -228,6 +262,7 @@ impl Report<'_> {
             "layout": layout,
             "tiles": {
                 "total": tiles, "touched": cost.tiles, "whole": cost.whole, "constant": cost.constant,
+                "references": cost.references,
             },
             "runs": cost.runs,
             "bytes_to_fetch": cost.fetch,

@@ -6,6 +6,7 @@ use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::manifest::{Entry, bag, fixity, inside, read, sums, unlisted};
 use crate::output::progress::{Progress, interrupted};
+use crate::output::streams::Stdout;
 use crate::output::{chain, text};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -55,7 +56,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
     let unlisted = check_rest(&plan, &mut failures)?;
     let stopped = failures.iter().any(|f| f.exit == Exit::Interrupted);
     let report = report(&plan, bytes, &failures, unlisted, stopped);
-    let mut out = std::io::stdout();
+    let mut out = Stdout::verdicts();
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
@@ -120,7 +121,8 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
     }
 }
 
-/// Files that are not listed, and what else a bag must hold; gives the number of the former. In a bag they are failures.
+/// Files that are not listed, and what else a bag must hold; gives the number of the former. They are failures: a list from which archives are
+/// missing does not describe the tree.
 fn check_rest(plan: &Plan, failures: &mut Vec<Failure>) -> Result<usize> {
     if interrupted() {
         return Ok(0);
@@ -129,7 +131,11 @@ fn check_rest(plan: &Plan, failures: &mut Vec<Failure>) -> Result<usize> {
         |name: String, what: &str| failures.push(Failure { name, what: what.to_owned(), exit: Exit::Failed });
     let listed: HashSet<&Path> = plan.entries.iter().map(|e| e.path.as_path()).collect();
     if !plan.is_bag {
-        return Ok(unlisted(&plan.root, &listed)?.len());
+        let extra = unlisted(&plan.root, &listed)?;
+        for path in &extra {
+            fail(name(path), "is not listed");
+        }
+        return Ok(extra.len());
     }
     let payload = bag::payload(&plan.root)?;
     let bytes = payload.iter().map(|p| plan.root.join(p).metadata().map_or(0, |m| m.len())).sum();

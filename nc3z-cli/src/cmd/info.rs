@@ -6,11 +6,12 @@ use super::{Input, in_file};
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::output::json::JsonWriter;
+use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
 use anyhow::Result;
 use cost::{Cost, Costs};
-use nc3z_format::archive::{SectionKind, forever};
+use nc3z_format::archive::{SectionKind, constants};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
         }
         Input::Classic(c) => Report { file, header: c.header(), layout: c.layout(), archive: None },
     };
-    let mut out = BufWriter::with_capacity(OUT_BUFFER, std::io::stdout().lock());
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     if args.json {
         report.write_json(&mut out)?;
     } else {
@@ -320,12 +321,12 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     }
     fact("generation", archive.trailer().generation.to_string());
     for (bit, words) in [
-        (forever::REQUIRED_LOSSY, "LOSSY: values were rounded; the original is the rounded file"),
-        (forever::REQUIRED_LOST, "holds lost tiles"),
+        (constants::REQUIRED_LOSSY, "LOSSY: values were rounded; the original is the rounded file"),
+        (constants::REQUIRED_LOST, "holds lost tiles"),
     ] {
         if archive.trailer().required & bit != 0 {
             let lost = metadata.extra.get("repair").and_then(|r| r.get("lost_tiles")).and_then(Value::as_u64);
-            let words = match lost.filter(|_| bit == forever::REQUIRED_LOST) {
+            let words = match lost.filter(|_| bit == constants::REQUIRED_LOST) {
                 Some(n) => format!("{n} tiles were lost before it was repaired; `nc3z verify` lists them"),
                 None => words.to_owned(),
             };
@@ -381,10 +382,10 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("lineage", &text::safe_json(lineage(archive).into()))?;
     json.field("minor_version", &archive.superblock().minor.into())?;
     json.field("generation", &trailer.generation.into())?;
-    json.field("lossy", &(trailer.required & forever::REQUIRED_LOSSY != 0).into())?;
+    json.field("lossy", &(trailer.required & constants::REQUIRED_LOSSY != 0).into())?;
     let record = LossRecord::find(&metadata.extra).map(|record| record.entry().1);
     json.field("quantization", &record.unwrap_or_default())?;
-    json.field("lost_tiles", &(trailer.required & forever::REQUIRED_LOST != 0).into())?;
+    json.field("lost_tiles", &(trailer.required & constants::REQUIRED_LOST != 0).into())?;
     json.field("repair", metadata.extra.get("repair").unwrap_or(&Value::Null))?;
     json.field("torn_tail_bytes", &archive.torn_tail().into())?;
     Ok(())

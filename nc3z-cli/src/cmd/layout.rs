@@ -6,12 +6,13 @@ use super::Input;
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::output::json::JsonWriter;
+use crate::output::streams::Stdout;
 use crate::output::table::{chain_words, count};
 use crate::output::text;
 use anyhow::Result;
 use nc3z_format::archive::{ArrayId, BlockKind, Member, Role, SectionEncoding};
 use nc3z_format::classic::{Header, Layout, Segment, SegmentKind, VarId};
-use nc3z_format::codec::ChainSpec;
+use nc3z_format::codec::Chain;
 use nc3z_reader::{Archive, source};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ const OUT_BUFFER: usize = 64 << 10;
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     let input = super::info::open(args)?;
     let file = text::safe(&args.file.to_string_lossy());
-    let mut out = BufWriter::with_capacity(OUT_BUFFER, std::io::stdout().lock());
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     match &input {
         Input::Archive(archive) => {
             let source = source::open(&args.file, !args.no_mmap)?;
@@ -83,6 +84,8 @@ fn array_role(array: ArrayId) -> &'static str {
         Role::Containers => "containers",
         Role::Constants => "constants",
         Role::Chains => "chains",
+        Role::Heads => "later heads",
+        Role::Commits => "commits",
         Role::Unknown(_) => "unknown",
     }
 }
@@ -95,6 +98,8 @@ fn block_kind(kind: BlockKind) -> &'static str {
         BlockKind::Constants => "constants list",
         BlockKind::Chain => "chain definition",
         BlockKind::Parity => "parity",
+        BlockKind::Head => "later head",
+        BlockKind::Commit => "commit",
     }
 }
 
@@ -134,7 +139,7 @@ fn archive_json(
     json.field("archive_bytes", &archive.stored_len().into())?;
     json.field("generation", &archive.trailer().generation.into())?;
     json.array("chains")?;
-    archive.chains().iter().try_for_each(|chain| json.item(&chain.to_value()))?;
+    archive.chains().iter().try_for_each(|chain| json.item(&chain.spec().to_value()))?;
     json.close()?;
     json.array("sections")?;
     for s in archive.sections().entries() {
@@ -216,7 +221,7 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
             let words = format!(
                 "tile {} of {whose}, {}, {} bytes at {} in it",
                 m.tile,
-                chain_words(chain),
+                chain_words(chain.map(Chain::spec)),
                 m.len,
                 m.start
             );
@@ -247,7 +252,7 @@ fn whose(header: &Header, array: ArrayId) -> String {
     }
 }
 
-fn region_words(header: &Header, chains: &[ChainSpec], place: &Place) -> String {
+fn region_words(header: &Header, chains: &[Chain], place: &Place) -> String {
     match place {
         Place::Superblock => "superblock".to_owned(),
         Place::Head { decoded_len } => format!("head copy, {decoded_len} decoded"),
@@ -259,7 +264,7 @@ fn region_words(header: &Header, chains: &[ChainSpec], place: &Place) -> String 
                 }
                 kind => format!("{} {}", block_kind(kind), b.tile),
             };
-            let chain = chain_words(chains.get(usize::from(b.chain)));
+            let chain = chain_words(chains.get(usize::from(b.chain)).map(Chain::spec));
             format!("{what}, {chain}, {} -> {}", b.decoded_len, b.stored_len)
         }
         Place::Page { array, level, first, count } => {

@@ -3,6 +3,7 @@
 use crate::args::RepairArgs;
 use crate::exit::Exit;
 use crate::output::progress::Progress;
+use crate::output::streams::Stdout;
 use crate::output::{report_error, text};
 use anyhow::{Result, bail};
 use nc3z_reader::parity::{Mended, ParityReport};
@@ -18,7 +19,10 @@ use std::path::Path;
 pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
     let done = super::with_threads(args.threads, || mend_in_place(&args.archive, &progress(args)))?;
     match done {
-        Ok(Some((report, done))) => say(args, &args.archive, &report, &done).map(|()| Exit::Done),
+        Ok(Some((report, done))) => {
+            say(args, &args.archive, &report, &done)?;
+            is_sound(args)
+        }
         Ok(None) => bail!(
             "`{}` has no parity to mend it by; `nc3z repair -o` saves what is whole",
             args.archive.display()
@@ -29,6 +33,21 @@ pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
             Ok(exit)
         }
     }
+}
+
+/// Whether the archive is now what `verify` calls sound: parity mends what it covers, and no more.
+fn is_sound(args: &RepairArgs) -> Result<Exit> {
+    let source = source::open(&args.archive, false)?;
+    let report = super::with_threads(args.threads, || {
+        quick(&source, &OpenOptions::default(), &progress(args)).map_err(anyhow::Error::from)
+    })??;
+    let Some(finding) = report.findings.first() else { return Ok(Exit::Done) };
+    let name = text::safe(&args.archive.to_string_lossy());
+    let what = text::safe(&finding.message);
+    eprintln!(
+        "nc3z: {name}: not sound all the same, beyond what the parity covers: {what}; `nc3z repair -o` saves what is whole"
+    );
+    Ok(Exit::Corrupt)
 }
 
 /// Mends to a new file and says so; none where there is no parity or not enough. Where the mended file is not sound all the same (its
@@ -44,7 +63,8 @@ pub(super) fn to_file(
         let progress = progress(args);
         mend_file(&args.archive, output, args.force, &progress, &mut |mended| {
             let source = source::open(mended, false)?;
-            sound = quick(&source, &OpenOptions::default(), &progress).is_ok_and(|report| report.is_sound());
+            sound =
+                quick(&source, &OpenOptions::of_command(), &progress).is_ok_and(|report| report.is_sound());
             if sound {
                 change_parity(args, mended, &progress)?;
             } else {
@@ -64,7 +84,7 @@ pub(super) fn to_file(
         Ok(_) => Ok(None),
         Err(e) if e.is_corrupt() => {
             let name = text::safe(&args.archive.to_string_lossy());
-            eprintln!("nc3z: {name}: {e}; what is whole is saved without parity");
+            note!("nc3z: {name}: {e}; what is whole is saved without parity");
             Ok(None)
         }
         Err(e) => {
@@ -97,7 +117,7 @@ fn of_error_of(e: &Error) -> Exit {
 }
 
 fn say(args: &RepairArgs, output: &Path, report: &ParityReport, done: &Mended) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = Stdout::verdicts();
     let (name, output) = (text::safe(&args.archive.to_string_lossy()), text::safe(&output.to_string_lossy()));
     if args.json {
         let report = json!({

@@ -13,12 +13,14 @@ mod many;
 mod mend;
 pub(crate) mod parity;
 mod place;
+pub(crate) mod places;
 pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod subset;
 mod targets;
+mod tree;
 pub(crate) mod verify;
 
 use anyhow::{Context, Result};
@@ -46,25 +48,15 @@ pub(crate) fn open_input(path: &Path, mapped: bool) -> Result<Input> {
     let mut magic = [0; 8];
     let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
     source.read_into(0, &mut magic[..len])?;
-    if magic == nc3z_format::archive::forever::MAGIC {
-        return Ok(Input::Archive(Archive::from_source(source, &OpenOptions::default())?));
+    if magic == nc3z_format::archive::constants::MAGIC {
+        return Ok(Input::Archive(Archive::from_source(source, &OpenOptions::of_command())?));
     }
     Ok(Input::Classic(Box::new(ClassicFile::from_source(source, &Limits::default())?)))
 }
 
 /// Opens an archive.
 pub(crate) fn open_archive(path: &Path, mapped: bool) -> Result<Archive> {
-    Ok(Archive::from_source(source::open(path, mapped)?, &OpenOptions::default())?)
-}
-
-/// Makes the directory that an output goes into.
-pub(crate) fn create_parent(output: &Path) -> Result<()> {
-    match output.parent().filter(|p| !p.as_os_str().is_empty()) {
-        Some(parent) => {
-            std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))
-        }
-        None => Ok(()),
-    }
+    Ok(Archive::from_source(source::open(path, mapped)?, &OpenOptions::of_command())?)
 }
 
 /// Runs `work` in a pool of so many threads; 0 is one for each core.

@@ -3,6 +3,7 @@
 use crate::args::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
+use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
 use anyhow::{Result, bail};
 use nc3z_format::parity::ParityLayout;
@@ -57,7 +58,7 @@ fn remove(args: &ParityRemoveArgs) -> Exit {
 
 /// Does it to all; a failure in one does not stop the others.
 fn each(paths: &[PathBuf], mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Exit {
-    let mut out = std::io::stdout().lock();
+    let mut out = Stdout::verdicts();
     let mut worst = Exit::Done;
     for path in paths {
         if let Err(e) = work(path, &mut out) {
@@ -86,7 +87,7 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
         Ok(())
     });
     if args.json {
-        writeln!(std::io::stdout(), "{}", serde_json::to_string_pretty(&reports)?)?;
+        writeln!(Stdout::verdicts(), "{}", serde_json::to_string_pretty(&reports)?)?;
     }
     Ok(exit)
 }
@@ -97,7 +98,7 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
         let mut magic = [0; 8];
         if source.len() < 8
             || source.read_into(0, &mut magic).is_err()
-            || magic != nc3z_format::archive::forever::MAGIC
+            || magic != nc3z_format::archive::constants::MAGIC
         {
             bail!("no nc3z archive, and no parity of one in it");
         }

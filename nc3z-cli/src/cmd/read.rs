@@ -12,12 +12,13 @@ use crate::args::{FormatArg, ReadArgs, SelectionArgs};
 use crate::exit::Exit;
 use crate::output::chain;
 use crate::output::progress::{interrupted, while_blocked};
+use crate::output::streams::Stdout;
 use crate::selection::Selection;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_reader::cache::budget_from_env;
 use nc3z_reader::{Dataset, OpenOptions, Variable};
 use nc3z_writer::{AtomicFile, is_same_file};
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, Write};
 use std::path::Path;
 
 /// Bytes of the output buffer.
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         if let Some(output) = output {
             return to_file(output, args, &dataset, &variable, &selection);
         }
-        let stdout = std::io::stdout().lock();
+        let stdout = Stdout::results();
         if stdout.is_terminal() && matches!(args.format, FormatArg::Npy | FormatArg::Raw) {
             bail!("this format is not for terminals; give --output, or send it through a pipe");
         }
@@ -57,7 +58,7 @@ fn to_file(
     variable: &Variable,
     selection: &Selection,
 ) -> Result<()> {
-    super::create_parent(output)?;
+    super::places::prepare(output)?;
     let input = std::fs::metadata(&args.file).with_context(|| format!("open `{}`", args.file.display()))?;
     if is_same_file(&input, output) {
         bail!("input and output are the same file `{}`", output.display());
@@ -106,7 +107,7 @@ pub(super) fn select(
     // What the environment says of the cache must be a size: the library would pass over it.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
-        let dataset = Dataset::open(path, &OpenOptions::default().with_mmap(mapped))?;
+        let dataset = Dataset::open(path, &OpenOptions::of_command().with_mmap(mapped))?;
         let variable = dataset.variable(name)?;
         let selection = Selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {

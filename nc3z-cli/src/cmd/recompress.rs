@@ -1,6 +1,7 @@
 //! `nc3z recompress`.
 
 use super::targets::{self, Job, Naming};
+use super::tree::{self, Summary};
 use super::{archive, many};
 use crate::args::RecompressArgs;
 use crate::exit::{Exit, of_error};
@@ -20,6 +21,8 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     let naming = Naming { rename: &keep, wanted: &named };
     let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;
+    let mut summary = Summary::new("recompressed", &found.others);
+    summary.kept.1 = if args.dry_run { "only tried" } else { "kept as they were" };
     let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
     for (path, e) in &found.failures {
         report_error(Some(path), e);
@@ -34,7 +37,14 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let work = |job: &Job| run_one(job, args, &options, &progress);
     many::in_order(&found.jobs, args.threads, work, |job, done| {
         match done {
-            Ok(done) => report(job, args, &done),
+            Ok(done) => {
+                if done.written {
+                    summary.add(done.old_len, done.stored_len);
+                } else {
+                    summary.kept.0 += 1;
+                }
+                report(job, args, &done);
+            }
             Err(e) => {
                 report_error(Some(&job.input), &e);
                 failed.push((job.input.clone(), exit_of(&e)));
@@ -42,11 +52,16 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         }
         Ok(())
     })?;
-    if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
-        eprintln!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
-        failed.iter().for_each(|(path, _)| eprintln!("  {}", text::safe(&path.to_string_lossy())));
+    let others = tree::judge(&found.others, args.others);
+    if found.is_tree {
+        summary.failed = failed.len() as u64;
+        summary.tell();
     }
-    Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
+    if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
+        note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
+        failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+    }
+    Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
 }
 
 /// Unlike for `archive`, what is read here is an archive, and may be corrupt.
@@ -68,7 +83,9 @@ fn run_one(
     }
     // A dry run makes no directories: it works beside the archive.
     let output = args.output.as_ref().filter(|_| !args.dry_run).map(|_| job.output.as_path());
-    output.map_or(Ok(()), super::create_parent)?;
+    if !args.dry_run {
+        super::places::prepare(&job.output)?;
+    }
     // Written once, proven once.
     progress.extend(super::open_archive(&job.input, false)?.original_len().saturating_mul(2));
     let drop_history = args.drop_history || args.output.is_some();
@@ -81,7 +98,7 @@ fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
     let name = |p: &Path| text::safe(&p.to_string_lossy());
     let dropped = done.dropped.iter().map(|what| format!("{what}: not kept"));
     for warning in done.warnings.iter().cloned().chain(dropped) {
-        eprintln!("nc3z: warning: {}: {}", name(&job.input), text::safe(&warning));
+        note!("nc3z: warning: {}: {}", name(&job.input), text::safe(&warning));
     }
     let digest = match done.recorded {
         Digest::Sha256(_) => "proven, SHA-256 as recorded",
@@ -96,7 +113,7 @@ fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
     let parity = super::parity::carried(done.parity_before, done.parity);
     let parity = parity.map_or_else(String::new, |words| format!(", {words}"));
     let to = if args.output.is_some() { format!(" -> {}", name(&job.output)) } else { String::new() };
-    eprintln!(
+    note!(
         "{}{to}  {} -> {} of {} ({}x), {digest}{parity}{what}",
         name(&job.input),
         text::size(done.old_len),

@@ -4,6 +4,7 @@ use super::{mend, place};
 use crate::args::RepairArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
+use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::Result;
 use nc3z_reader::Monitor;
@@ -18,7 +19,7 @@ const LISTED: usize = 100;
 /// Salvages one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
     let Some(output) = &args.output else { return mend::in_place(args) };
-    super::create_parent(output)?;
+    super::places::prepare(output)?;
     let mut salvaged = None;
     if !args.no_parity {
         let mended = mend::to_file(args, output, &mut |mended| {
@@ -41,7 +42,7 @@ fn salvage(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
         force: args.force,
         uncommitted: args.uncommitted,
         parity: args.parity,
-        ..RepairOptions::default()
+        limits: nc3z_format::Limits::of_command(),
     };
     let len = std::fs::metadata(input).map_or(0, |m| m.len());
     let done = super::with_threads(args.threads, || {
@@ -68,7 +69,7 @@ fn salvage(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
 }
 
 fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {
-    let mut out = std::io::stdout().lock();
+    let mut out = Stdout::verdicts();
     let name = text::safe(&args.archive.to_string_lossy());
     for note in &repaired.notes {
         writeln!(out, "{name}: {}", text::safe(note))?;
@@ -82,7 +83,10 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
     let digest = match repaired.digest {
         RepairedDigest::Confirmed => "all is saved: the rebuilt original has the recorded SHA-256",
         RepairedDigest::Recomputed => {
-            "all is saved, by the checksums of its blocks; the recorded SHA-256 was lost and is made anew"
+            "all is saved, by the checksums of its blocks and the archive's salt; the recorded SHA-256 was lost and is made anew"
+        }
+        RepairedDigest::Unconfirmed => {
+            "all blocks are saved, by their checksums; the recorded SHA-256 was lost, and nothing else says that they are of one file: none is recorded now"
         }
         RepairedDigest::Differs => {
             "all blocks are saved, but the rebuilt original has NOT the recorded SHA-256; none is recorded now"
@@ -110,6 +114,7 @@ fn to_json(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
     let digest = match repaired.digest {
         RepairedDigest::Confirmed => "confirmed",
         RepairedDigest::Recomputed => "recomputed",
+        RepairedDigest::Unconfirmed => "unconfirmed",
         RepairedDigest::Differs => "differs",
         RepairedDigest::CarriedOver => "carried over",
         RepairedDigest::Lost => "lost",
@@ -132,6 +137,6 @@ fn to_json(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
         "stored_bytes": repaired.stored_len, "parity_before": repaired.parity_before.map(|s| s.to_string()),
         "parity": repaired.parity.map(|s| s.to_string()),
     });
-    writeln!(std::io::stdout().lock(), "{}", serde_json::to_string_pretty(&report)?)?;
+    writeln!(Stdout::verdicts(), "{}", serde_json::to_string_pretty(&report)?)?;
     Ok(())
 }

@@ -2,14 +2,16 @@
 
 use super::place::words;
 use super::targets::{self, Job, Naming};
+use super::tree::{self, Summary};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
+use crate::output::streams::{self, Stdout};
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::Error as FormatError;
-use nc3z_format::archive::{ArrayId, forever};
-use nc3z_reader::salvage::SalvageOptions;
+use nc3z_format::archive::{ArrayId, constants};
+use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::{Archive, Error, Monitor, OpenOptions, source};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
@@ -26,11 +28,12 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // With -o naming a file, the archive may be called anything.
     let single = args.archives.len() == 1
-        && args.output.as_ref().is_some_and(|o| !o.is_dir())
+        && args.output.as_ref().is_some_and(|o| !targets::is_directory_name(o))
         && !args.archives[0].is_dir();
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: if single { &keep } else { &rename }, wanted: &named };
     let found = targets::pair(&args.archives, args.output.as_deref(), args.recursive, &naming)?;
+    let mut summary = Summary::new("restored", &found.others);
     let mut failed: Vec<(PathBuf, Exit)> = Vec::new();
     for (path, e) in &found.failures {
         report_error(Some(path), e);
@@ -42,7 +45,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
                 failed.push((job.input.clone(), Exit::Interrupted));
                 break;
             }
-            match run_one(job, args) {
+            match run_one(job, args, &mut summary) {
                 Ok(Exit::Done) => {}
                 Ok(exit) => failed.push((job.input.clone(), exit)),
                 Err(e) => {
@@ -52,15 +55,20 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
             }
         }
     })?;
-    if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
-        eprintln!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
-        failed.iter().for_each(|(path, _)| eprintln!("  {}", text::safe(&path.to_string_lossy())));
+    let others = tree::judge(&found.others, args.others);
+    if found.is_tree {
+        summary.failed = failed.len() as u64;
+        summary.tell();
     }
-    Ok(failed.into_iter().map(|(_, exit)| exit).max().unwrap_or(Exit::Done))
+    if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
+        note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
+        failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+    }
+    Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
 }
 
-fn run_one(job: &Job, args: &RestoreArgs) -> Result<Exit> {
-    super::create_parent(&job.output)?;
+fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit> {
+    super::places::prepare(&job.output)?;
     let like = std::fs::metadata(&job.input).with_context(|| format!("open `{}`", job.input.display()))?;
     if is_same_file(&like, &job.output) {
         bail!("archive and output are the same file `{}`", job.output.display());
@@ -79,21 +87,25 @@ fn run_one(job: &Job, args: &RestoreArgs) -> Result<Exit> {
         false if !archive.filled().is_empty() => "NOT the original: fill values stand for what is lost",
         false => "no digest recorded",
     };
-    eprintln!(
+    note!(
         "{} -> {}  {} ({digest})",
         text::safe(&job.input.to_string_lossy()),
         text::safe(&job.output.to_string_lossy()),
         text::size(restored.len)
     );
     report_lossy(&job.input, &archive);
-    Ok(report_filled(&job.input, &archive))
+    let exit = report_filled(&job.input, &archive);
+    if exit == Exit::Done {
+        summary.add(archive.stored_len(), restored.len);
+    }
+    Ok(exit)
 }
 
 /// Opens an archive; with `--fill-lost` a damaged one too, whose index is then rebuilt.
 fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
         let archive = super::open_archive(path, !args.no_mmap)?;
-        if archive.trailer().required & forever::REQUIRED_LOST != 0 {
+        if archive.trailer().required & constants::REQUIRED_LOST != 0 {
             bail!(Error::from(FormatError::corrupt(
                 "archive",
                 None,
@@ -106,20 +118,20 @@ fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
     }
     // By position: a map of a failing disk would kill the process where it fails.
     let source = source::open(path, false)?;
-    let open = OpenOptions::default().with_fill_lost(true);
+    let open = OpenOptions::of_command().with_fill_lost(true);
     let progress = Progress::new(source.len(), text::safe(&path.to_string_lossy()));
-    let options = SalvageOptions { open, uncommitted: false };
-    let (archive, found) = Archive::salvage(&source, &options, &progress)?;
+    let options = RecoverOptions { open, uncommitted: false };
+    let (archive, found) = Archive::recover(&source, &options, &progress)?;
     let name = text::safe(&path.to_string_lossy());
-    found.notes.iter().for_each(|note| eprintln!("nc3z: warning: {name}: {}", text::safe(note)));
+    found.notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
 }
 
 /// Says that the archive's values were rounded, where they were.
 fn report_lossy(path: &Path, archive: &Archive) {
-    if archive.trailer().required & forever::REQUIRED_LOSSY != 0 {
+    if archive.trailer().required & constants::REQUIRED_LOSSY != 0 {
         let name = text::safe(&path.to_string_lossy());
-        eprintln!(
+        note!(
             "nc3z: note: {name} is LOSSY: values were rounded when it was made; these are not the source's bytes"
         );
     }
@@ -139,23 +151,33 @@ fn report_filled(path: &Path, archive: &Archive) -> Exit {
             _ => runs.push((array, tile..tile + 1)),
         }
     }
-    eprintln!("nc3z: warning: {name}: {} tiles are lost; these are FILL VALUES, not data:", filled.len());
+    note!("nc3z: warning: {name}: {} tiles are lost; these are FILL VALUES, not data:", filled.len());
     for (array, tiles) in runs.iter().take(LISTED) {
-        eprintln!("  {}", words(&archive.place(*array, tiles.clone()), None));
+        note!("  {}", words(&archive.place(*array, tiles.clone()), None));
     }
     if runs.len() > LISTED {
-        eprintln!("  and {} more", runs.len() - LISTED);
+        note!("  and {} more", runs.len() - LISTED);
     }
     Exit::Corrupt
 }
 
 fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     let mut worst = Exit::Done;
+    // What had to be filled is known at the end: with --fill-lost all is decoded, whoever reads.
+    let mut out = if args.fill_lost { Stdout::verdicts() } else { Stdout::results() };
+    let mut is_read = true;
     for path in &args.archives {
         let archive = open(path, args)?;
-        let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
-        while_blocked(|| archive.restore_to_stream(&mut std::io::stdout(), &progress))?;
-        drop(progress);
+        if is_read {
+            let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
+            let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));
+            match done.map_err(anyhow::Error::from) {
+                Ok(_) => {}
+                // The other archives are still opened: one that cannot be is a failure.
+                Err(e) if streams::is_reader_gone(&e) => is_read = false,
+                Err(e) => return Err(e),
+            }
+        }
         report_lossy(path, &archive);
         worst = worst.max(report_filled(path, &archive));
     }

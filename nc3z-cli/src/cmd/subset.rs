@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 }
 
 fn subset(args: &SubsetArgs) -> Result<()> {
-    let dataset = Dataset::open(&args.file, &OpenOptions::default().with_mmap(!args.no_mmap))?;
+    let dataset = Dataset::open(&args.file, &OpenOptions::of_command().with_mmap(!args.no_mmap))?;
     let mut contents = Contents::of(&dataset, args)?;
     contents.check_present()?;
     if !args.no_history {
@@ -36,10 +36,10 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     let arrangement = arrangement(&contents, args.kind.map(Version::from))?;
     let version = arrangement.header.version;
     if args.kind.is_none() && version != dataset.header().version {
-        eprintln!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
+        note!("nc3z: note: written as {version}: the subset does not fit {}", dataset.header().version);
     }
     write(args, &contents, &arrangement)?;
-    eprintln!(
+    note!(
         "{} -> {}  {} variables, {}",
         text::safe(&args.file.to_string_lossy()),
         text::safe(&args.output.to_string_lossy()),
@@ -69,7 +69,7 @@ fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement
 }
 
 fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
-    super::create_parent(&args.output)?;
+    super::places::prepare(&args.output)?;
     let input = std::fs::metadata(&args.file).with_context(|| format!("open `{}`", args.file.display()))?;
     if is_same_file(&input, &args.output) {
         bail!("input and output are the same file `{}`", args.output.display());

@@ -1,13 +1,18 @@
 //! Which file becomes which: names as gzip and zstd make them, trees kept.
 
+use super::tree::{Kind, Other};
+use crate::args::Shard;
+use crate::output::progress::while_blocked;
 use crate::output::text;
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use nc3z_reader::source::special_name;
+use nc3z_writer::is_temporary_name;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
 /// The ending of archives.
@@ -18,6 +23,8 @@ pub(crate) const SUFFIX: &str = ".nc3z";
 pub(crate) struct Job {
     pub(crate) input: PathBuf,
     pub(crate) output: PathBuf,
+    /// The input's name in its tree, or as it was given.
+    pub(crate) name: PathBuf,
 }
 
 /// What a command turns into what.
@@ -28,10 +35,14 @@ pub(crate) struct Naming<'a> {
     pub(crate) wanted: &'a dyn Fn(&Path) -> bool,
 }
 
-/// Jobs, and what went wrong while looking for them (a directory that cannot be read).
-pub(crate) struct Jobs {
+/// Jobs, what went wrong while looking for them (a directory that cannot be read), and what the command has no use for.
+#[derive(Default)]
+pub(crate) struct Found {
     pub(crate) jobs: Vec<Job>,
     pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
+    pub(crate) others: Vec<Other>,
+    /// Whether any directory was gone into: its end is told.
+    pub(crate) is_tree: bool,
 }
 
 /// Pairs inputs with outputs. `output` is a file for one plain input, a directory otherwise.
@@ -40,15 +51,20 @@ pub(crate) fn pair(
     output: Option<&Path>,
     recursive: bool,
     naming: &Naming<'_>,
-) -> Result<Jobs> {
+) -> Result<Found> {
     let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
-    if several && output.is_some_and(|o| o.exists() && !o.is_dir()) {
-        bail!(
-            "several inputs need a directory as output; `{}` is a file",
-            output.unwrap_or(Path::new("")).display()
-        );
+    if let Some(file) = output.filter(|o| several && !is_directory_name(o)) {
+        if file.exists() {
+            bail!("several inputs need a directory as output; `{}` is a file", file.display());
+        }
+        if file.as_os_str().as_bytes().ends_with(SUFFIX.as_bytes()) {
+            bail!(
+                "several inputs need a directory as output; `{0}` is the name of one archive (`{0}/` is a directory)",
+                file.display()
+            );
+        }
     }
-    let mut jobs = Jobs { jobs: Vec::new(), failures: Vec::new() };
+    let mut jobs = Found::default();
     for input in inputs {
         if input.is_dir() {
             if !recursive {
@@ -58,16 +74,54 @@ pub(crate) fn pair(
             continue;
         }
         let target = match output {
-            Some(o) if several || o.is_dir() || o.as_os_str().as_bytes().ends_with(b"/") => {
-                o.join(file_name(&(naming.rename)(input)?))
-            }
+            Some(o) if several || is_directory_name(o) => o.join(file_name(&(naming.rename)(input)?)),
             Some(o) => o.to_owned(),
             None => (naming.rename)(input)?,
         };
-        jobs.jobs.push(Job { input: input.clone(), output: target });
+        jobs.jobs.push(Job { input: input.clone(), output: target, name: input.clone() });
     }
     refuse_collisions(&jobs.jobs)?;
     Ok(jobs)
+}
+
+/// Adds the files of a list to the jobs; below `output` their relative names are kept.
+pub(crate) fn pair_list(
+    names: Vec<PathBuf>,
+    output: Option<&Path>,
+    naming: &Naming<'_>,
+    jobs: &mut Found,
+) -> Result<()> {
+    for input in names {
+        let target = match output {
+            Some(output) if is_relative_inside(&input) => Ok(output.join(&input)),
+            Some(_) => Err(anyhow!("with -o, names in a list must be relative and must not lead upwards")),
+            None => Ok(input.clone()),
+        };
+        match target.and_then(|target| (naming.rename)(&target)) {
+            Ok(output) => jobs.jobs.push(Job { name: input.clone(), input, output }),
+            Err(e) => jobs.failures.push((input, e)),
+        }
+    }
+    refuse_collisions(&jobs.jobs)
+}
+
+fn is_relative_inside(path: &Path) -> bool {
+    path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir))
+}
+
+/// Keeps the jobs of one of `count` parts: a file is always in the same one, whatever else is there.
+pub(crate) fn keep_shard(jobs: &mut Vec<Job>, shard: Shard) {
+    jobs.retain(|job| fnv1a(job.name.as_os_str().as_bytes()) % shard.count == shard.index);
+}
+
+/// FNV-1a with 64 bits: the same for ever, so that runs of different builds share the work in the same way.
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// True for a directory, and for a name that can only be one's.
+pub(crate) fn is_directory_name(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().as_bytes().ends_with(b"/")
 }
 
 /// Two inputs must not become one output: the second would replace the first.
@@ -86,9 +140,26 @@ fn file_name(path: &Path) -> PathBuf {
     path.file_name().map(PathBuf::from).unwrap_or_default()
 }
 
+/// The names in a list: one a line, or, with `null`, each with a zero byte behind it. Empty names are none.
+pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
+    let mut bytes = Vec::new();
+    // It may be a pipe; nothing is half-written meanwhile.
+    while_blocked(|| {
+        if list.as_os_str() == "-" {
+            return io::stdin().lock().read_to_end(&mut bytes);
+        }
+        File::open(list)?.read_to_end(&mut bytes)
+    })
+    .with_context(|| format!("read the list of files `{}`", list.display()))?;
+    let end = if null { 0 } else { b'\n' };
+    let names = bytes.split(|&b| b == end).filter(|name| !name.is_empty());
+    Ok(names.map(|name| OsStr::from_bytes(name).into()).collect())
+}
+
 /// Files of a tree, sorted. Links are not followed: what lies in the tree is found where it is, what lies outside is none of its files.
-fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Jobs) {
+fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Found) {
     let resolved = root.canonicalize();
+    jobs.is_tree = true;
     for entry in WalkDir::new(root).follow_links(false).sort_by_file_name() {
         let entry = match entry {
             Ok(entry) => entry,
@@ -99,36 +170,67 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Jobs
             }
         };
         // The root itself may be a link: the user named it.
-        if entry.depth() > 0
-            && entry.path_is_symlink()
-            && !is_taken(entry.path(), resolved.as_deref().ok(), naming)
-        {
-            continue;
-        }
-        if entry.path().is_dir() || !(naming.wanted)(entry.path()) {
-            continue;
-        }
         let inside = entry.path().strip_prefix(root).unwrap_or(entry.path());
+        let mut pass_over = |kind| {
+            jobs.others.push(Other { path: entry.path().to_owned(), name: inside.to_owned(), kind });
+        };
+        if entry.depth() > 0 && entry.path_is_symlink() {
+            match link(entry.path(), resolved.as_deref().ok(), naming) {
+                Link::Taken => {}
+                Link::Found => continue,
+                Link::Outside => {
+                    pass_over(Kind::Link);
+                    continue;
+                }
+            }
+        }
+        if entry.path().is_dir() {
+            continue;
+        }
+        if is_temporary_name(entry.file_name()) {
+            pass_over(Kind::Temporary);
+            continue;
+        }
+        // Asked before anything opens it: a named pipe would wait for a writer.
+        if let Some(what) = entry.metadata().ok().and_then(|meta| special_name(meta.file_type())) {
+            note!("nc3z: warning: {}: {what}, passed over", text::safe(&entry.path().to_string_lossy()));
+            pass_over(Kind::Special(what));
+            continue;
+        }
+        if !(naming.wanted)(entry.path()) {
+            pass_over(Kind::of(entry.path()));
+            continue;
+        }
         let base = output.map_or_else(|| root.join(inside), |o| o.join(inside));
         match (naming.rename)(&base) {
-            Ok(output) => jobs.jobs.push(Job { input: entry.path().to_owned(), output }),
+            Ok(output) => {
+                jobs.jobs.push(Job { input: entry.path().to_owned(), output, name: inside.to_owned() });
+            }
             Err(error) => jobs.failures.push((entry.path().to_owned(), error)),
         }
     }
 }
 
-/// Whether a link takes part in a tree: where it leads nowhere, so that this is reported; or to a file of the tree that would not take part by its
-/// own name. A link that leads out of the tree is told of, and left alone.
-fn is_taken(link: &Path, root: Option<&Path>, naming: &Naming<'_>) -> bool {
-    let Ok(target) = link.canonicalize() else { return true };
+/// What a link in a tree leads to.
+enum Link {
+    /// Nowhere, so that this is reported; or to a file of the tree that would not take part by its own name.
+    Taken,
+    /// To something that is found where it is.
+    Found,
+    /// Out of the tree: told of, and left alone.
+    Outside,
+}
+
+fn link(link: &Path, root: Option<&Path>, naming: &Naming<'_>) -> Link {
+    let Ok(target) = link.canonicalize() else { return Link::Taken };
     if root.is_some_and(|root| target.starts_with(root)) {
-        return target.is_file() && !(naming.wanted)(&target);
+        return if target.is_file() && !(naming.wanted)(&target) { Link::Taken } else { Link::Found };
     }
     if target.is_dir() || (naming.wanted)(link) {
         let link = text::safe(&link.to_string_lossy());
-        eprintln!("nc3z: warning: {link}: a link that leads out of the tree; not followed");
+        note!("nc3z: warning: {link}: a link that leads out of the tree; not followed");
     }
-    false
+    Link::Outside
 }
 
 /// Files that a command reads, and what went wrong while looking for them.
@@ -141,10 +243,10 @@ pub(crate) struct Listed {
 pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -> bool) -> Result<Listed> {
     let keep = |p: &Path| Ok(p.to_owned());
     let naming = Naming { rename: &keep, wanted };
-    let mut jobs = Jobs { jobs: Vec::new(), failures: Vec::new() };
+    let mut jobs = Found::default();
     for input in inputs {
         if !input.is_dir() {
-            jobs.jobs.push(Job { input: input.clone(), output: PathBuf::new() });
+            jobs.jobs.push(Job { input: input.clone(), output: PathBuf::new(), name: input.clone() });
         } else if recursive {
             walk(input, None, &naming, &mut jobs);
         } else {
@@ -195,6 +297,24 @@ mod tests {
         assert_eq!(restored_name(Path::new("a/x.nc.nc3z")).unwrap(), Path::new("a/x.nc"));
         assert!(restored_name(Path::new("a/.nc3z")).is_err());
         assert!(restored_name(Path::new("x.nc")).is_err());
+    }
+
+    #[test]
+    fn every_file_is_in_one_shard() {
+        let job =
+            |n: u32| Job { input: PathBuf::new(), output: PathBuf::new(), name: format!("a/{n}.nc").into() };
+        let mut seen = Vec::new();
+        for index in 0..3 {
+            let mut jobs: Vec<Job> = (0..300).map(job).collect();
+            keep_shard(&mut jobs, Shard { index, count: 3 });
+            assert!(jobs.len() > 60, "{}", jobs.len());
+            seen.extend(jobs.into_iter().map(|j| j.name));
+        }
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 300);
+        // Published values of the hash.
+        assert_eq!((fnv1a(b""), fnv1a(b"a")), (0xcbf2_9ce4_8422_2325, 0xaf63_dc4c_8601_ec8c));
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `nc3z verify`.
 
-use super::place;
-use super::targets::{self, Naming};
+use super::targets::{self, Found, Job, Naming};
+use super::{place, tree};
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
+use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
-use nc3z_format::archive::forever::REQUIRED_LOSSY;
+use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::verify::{Finding, Report, deep, quick};
 use nc3z_reader::{Archive, Monitor, OpenOptions, source};
@@ -32,10 +33,11 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
     if args.against.is_some() && args.archives.len() != 1 {
         bail!("--against compares one archive with one original");
     }
-    let (paths, failures) = find(args)?;
+    let Found { jobs, failures, others, .. } = find(args)?;
+    let paths: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
-        let mut out = std::io::stdout().lock();
-        let mut worst = Exit::Done;
+        let mut out = Stdout::verdicts();
+        let mut worst = tree::judge(&others, args.others);
         let mut reports = Vec::new();
         for (path, e) in &failures {
             report_error(Some(path), e);
@@ -67,22 +69,23 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         } else if checked > 1 {
-            writeln!(out, "{checked} archives checked, {bad} of them not sound")?;
+            let others = tree::words(&others).map_or_else(String::new, |words| format!("; {words}"));
+            writeln!(out, "{checked} archives checked, {bad} of them not sound{others}")?;
         }
         Ok(worst)
     })?
 }
 
 /// The archives to check: as named, or those of the trees that were named.
-fn find(args: &VerifyArgs) -> Result<(Vec<PathBuf>, Vec<(PathBuf, anyhow::Error)>)> {
-    if !args.recursive {
-        return Ok((args.archives.clone(), Vec::new()));
-    }
+fn find(args: &VerifyArgs) -> Result<Found> {
     let same = |p: &Path| Ok(p.to_owned());
     let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     let naming = Naming { rename: &same, wanted: &wanted };
-    let jobs = targets::pair(&args.archives, None, true, &naming)?;
-    Ok((jobs.jobs.into_iter().map(|job| job.input).collect(), jobs.failures))
+    if !args.recursive {
+        let job = |path: &PathBuf| Job { input: path.clone(), output: PathBuf::new(), name: path.clone() };
+        return Ok(Found { jobs: args.archives.iter().map(job).collect(), ..Found::default() });
+    }
+    targets::pair(&args.archives, None, true, &naming)
 }
 
 /// What is said of one archive.
@@ -120,7 +123,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
 fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>)> {
     // By position: a map of a failing disk would kill the process where it fails.
     let source = source::open(path, false)?;
-    let options = OpenOptions::default();
+    let options = OpenOptions::of_command();
     let verify = if args.deep || args.against.is_some() { deep } else { quick };
     let report = verify(&source, &options, progress)?;
     let archive = Archive::from_source(source, &options).ok();
@@ -155,13 +158,14 @@ fn parity_json(report: &ParityReport) -> Value {
 
 /// Compares the rebuilt bytes with a file.
 fn compare(archive: &Archive, original: &Path, progress: &dyn Monitor) -> Result<()> {
-    let file = std::fs::File::open(original).with_context(|| format!("open `{}`", original.display()))?;
+    let file = nc3z_reader::source::open_regular(original)
+        .with_context(|| format!("open `{}`", original.display()))?;
     let len = file.metadata().with_context(|| format!("read the length of `{}`", original.display()))?.len();
     if len != archive.original_len() {
         bail!("`{}` has {len} bytes, the archive holds {}", original.display(), archive.original_len());
     }
     let mut buffer = Vec::new();
-    archive.rebuild_into(progress, &mut |at: u64, bytes: &[u8]| -> Result<(), CompareError> {
+    archive.restore_into(progress, &mut |at: u64, bytes: &[u8]| -> Result<(), CompareError> {
         buffer.resize(bytes.len(), 0);
         file.read_exact_at(&mut buffer, at).map_err(|e| CompareError(e.into()))?;
         match buffer.iter().zip(bytes).position(|(a, b)| a != b) {

@@ -6,10 +6,10 @@ pub(crate) mod fixity;
 pub(crate) mod sums;
 
 use anyhow::{Context, Result, bail};
+use nc3z_format::bytes::hex;
 use nc3z_writer::AtomicFile;
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -85,11 +85,8 @@ pub(crate) fn unlisted(root: &Path, listed: &HashSet<&Path>) -> Result<Vec<PathB
 }
 
 fn push_line(out: &mut Vec<u8>, escaped: bool, sha256: &[u8; 32], name: &[u8]) {
-    let mut hex = String::from(if escaped { "\\" } else { "" });
-    sha256.iter().for_each(|b| {
-        let _ = write!(hex, "{b:02x}");
-    });
-    out.extend_from_slice(hex.as_bytes());
+    out.extend_from_slice(if escaped { b"\\" } else { b"" });
+    out.extend_from_slice(hex(sha256).as_bytes());
     out.extend_from_slice(b"  ");
     out.extend_from_slice(name);
     out.push(b'\n');

@@ -1,5 +1,7 @@
 //! What a person sees: safe names, sizes, progress, errors.
 
+#[macro_use]
+pub(crate) mod streams;
 pub(crate) mod json;
 pub(crate) mod progress;
 pub(crate) mod table;
@@ -28,7 +30,7 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     };
     let label = if coloured { "\x1b[1;31merror\x1b[0m" } else { "error" };
     let file = file.map_or_else(String::new, |f| format!("{}: ", text::safe(&f.to_string_lossy())));
-    eprintln!("nc3z: {label}: {file}{}", text::safe(&chain(error)));
+    note!("nc3z: {label}: {file}{}", text::safe(&chain(error)));
 }
 
 /// An error and its causes, none said twice.

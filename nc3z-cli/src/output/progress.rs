@@ -1,4 +1,4 @@
-//! A progress bar on a terminal, after a second; and the flag that SIGINT sets.
+//! A progress bar on a terminal, after a second; and the flag that signals set.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nc3z_reader::Monitor;
@@ -8,18 +8,29 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Set by SIGINT and SIGTERM; everything long looks at it.
+/// Set by SIGINT, SIGTERM and SIGHUP; everything long looks at it.
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// Asks for SIGINT and SIGTERM to set the flag instead of killing the process; a second SIGINT kills it.
+/// Asks for SIGINT, SIGTERM and SIGHUP to set the flag instead of killing the process; a second one kills it.
 pub(crate) fn catch_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    // What `nohup` asks for is kept.
+    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         // Order matters: the conditional exit sees the flag of the signal before this one.
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(blocked()));
         let _ = signal_hook::flag::register(signal, Arc::clone(flag));
     }
+}
+
+/// Whether the process was started with a signal ignored, where the system tells (Linux).
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Set while the process waits for a pipe with nothing half-written on disk: signals then end it at once.

@@ -99,7 +99,7 @@ mod tests {
     fn chains_are_named_by_their_stages() {
         let chain = |json: &str| {
             let value = serde_json::from_str(json).unwrap();
-            chain_words(Some(&ChainSpec::from_value(&value, &Limits::default()).unwrap()))
+            chain_words(Some(&ChainSpec::from_value(value, &Limits::default()).unwrap()))
         };
         assert_eq!(chain("[]"), "store");
         assert_eq!(chain(r#"[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]"#), "shuffle+zstd");

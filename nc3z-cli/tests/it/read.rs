@@ -112,7 +112,7 @@ fn plan_tells_tiles_and_bytes() {
         assert!(text.contains(words), "no `{words}` in:\n{text}");
     }
     let found = dir.nc3z(&["explain", "--json", "a.nc.nc3z", "tas", "-d", "x,3,0"]).exits(0).json();
-    assert_eq!(found["tiles"], json!({"total": 3, "touched": 3, "whole": 0, "constant": 0}));
+    assert_eq!(found["tiles"], json!({"total": 3, "touched": 3, "whole": 0, "constant": 0, "references": 0}));
     assert_eq!((&found["bytes_wanted"], &found["runs"]), (&json!(24), &json!(6)));
     assert_eq!(found["hyperslabs"].as_array().map(Vec::len), Some(2));
     let classic = dir.nc3z(&["explain", "--json", "a.nc", "tas", "-d", "time,0"]).exits(0).json();

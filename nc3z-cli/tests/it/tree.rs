@@ -43,6 +43,27 @@ fn failures_are_told_at_the_end_and_stop_nothing() {
 }
 
 #[test]
+fn slash_at_the_end_makes_a_directory() {
+    let dir = tree();
+    dir.nc3z(&["archive", "data/a.nc", "-o", "store/"]).exits(0);
+    dir.nc3z(&["restore", "store/a.nc.nc3z", "-o", "back/"]).exits(0);
+    assert_eq!(dir.read("back/a.nc"), sample::small());
+}
+
+#[test]
+fn several_inputs_do_not_go_into_the_name_of_an_archive() {
+    let dir = tree();
+    let before = dir.files();
+    dir.nc3z(&["archive", "data/a.nc", "data/deep/er/b.nc", "-o", "two.nc3z"])
+        .exits(1)
+        .says("need a directory");
+    dir.nc3z(&["archive", "-r", "data", "-o", "two.nc3z"]).exits(1).says("need a directory");
+    assert_eq!(dir.files(), before);
+    dir.nc3z(&["archive", "data/a.nc", "data/deep/er/b.nc", "-o", "two.nc3z/"]).exits(0);
+    assert_eq!(dir.nc3z(&["verify", "-r", "two.nc3z"]).exits(0).text().lines().count(), 3);
+}
+
+#[test]
 fn directory_without_recursive_is_refused() {
     let dir = tree();
     let before = dir.files();

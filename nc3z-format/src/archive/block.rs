@@ -1,6 +1,6 @@
 //! The header in front of every block.
 
-use super::forever::{BLOCK_HEADER_LEN, BLOCK_MARKER, MAX_DECODED_LEN, MAX_STORED_LEN};
+use super::constants::{BLOCK_HEADER_LEN, BLOCK_MARKER, MAX_DECODED_LEN, MAX_STORED_LEN};
 use super::ids::ArrayId;
 use super::salt::Salt;
 use crate::bytes::Cursor;
@@ -22,16 +22,22 @@ pub enum BlockKind {
     Chain = 4,
     /// Redundancy to mend damage with.
     Parity = 5,
+    /// The head of a later generation.
+    Head = 6,
+    /// What a later generation begins with.
+    Commit = 7,
 }
 
 impl BlockKind {
-    const ALL: [BlockKind; 6] = [
+    const ALL: [BlockKind; 8] = [
         BlockKind::Tile,
         BlockKind::Container,
         BlockKind::Definition,
         BlockKind::Constants,
         BlockKind::Chain,
         BlockKind::Parity,
+        BlockKind::Head,
+        BlockKind::Commit,
     ];
 }
 

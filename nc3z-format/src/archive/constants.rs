@@ -1,110 +1,92 @@
-//! Constants lists: tiles all of whose elements are alike, written down so that probing finds them.
+//! Numbers that never change within a major version.
 
-use super::ids::ArrayId;
-use crate::bytes::{Cursor, put_varint};
-use crate::error::{Error, Result};
+/// The archive's first bytes.
+pub const MAGIC: [u8; 8] = [0x89, b'N', b'C', b'3', b'Z', 0x0D, 0x0A, 0x1A];
+/// Major version: another one is refused.
+pub const MAJOR_VERSION: u16 = 0;
+/// Minor version that is written; any is read.
+pub const MINOR_VERSION: u16 = 1;
+/// Bytes of the superblock.
+pub const SUPERBLOCK_LEN: usize = 160;
+/// Where the head copy begins: no block, page, section or trailer stands before it.
+pub const HEAD_OFFSET: u64 = SUPERBLOCK_LEN as u64;
+/// Everything in an archive starts on a multiple of this.
+pub const ALIGN: u64 = 8;
+/// Bytes of the superblock before its text.
+pub const SUPERBLOCK_TEXT_AT: usize = 48;
+/// Bytes of the trailer.
+pub const TRAILER_LEN: usize = 128;
+/// The trailer's first bytes.
+pub const TRAILER_MARKER: [u8; 4] = [0xB1, b'N', b'C', b't'];
+/// The archive's last bytes.
+pub const END_MARKER: [u8; 4] = [b'C', b'Z', 0x0D, 0x0A];
+/// A block header's first bytes.
+pub const BLOCK_MARKER: [u8; 4] = [0xB1, b'N', b'C', b'b'];
+/// Bytes of a block header.
+pub const BLOCK_HEADER_LEN: usize = 44;
+/// The most decoded bytes of a block.
+pub const MAX_DECODED_LEN: u32 = 1 << 30;
+/// The most stored bytes of a block.
+pub const MAX_STORED_LEN: u32 = (1 << 30) + (1 << 20);
+/// Bytes of an index entry.
+pub const ENTRY_LEN: usize = 24;
+/// Bytes of an index page.
+pub const PAGE_LEN: usize = 4096;
+/// Bytes of a page before its entries.
+pub const PAGE_HEADER_LEN: usize = 24;
+/// Entries of a full leaf.
+pub const LEAF_ENTRIES: u64 = 169;
+/// Children of a full page above the leaves.
+pub const FANOUT: u64 = 509;
+/// Arrays of at most this many tiles have their entries in the variable table.
+pub const INLINE_MAX: u64 = 32;
+/// Bytes of a row of the variable table.
+pub const ROW_LEN: usize = 20;
+/// Bytes of an entry of the section table.
+pub const SECTION_ENTRY_LEN: usize = 24;
+/// Required features that this build understands.
+pub const KNOWN_REQUIRED: u32 = REQUIRED_LOSSY | REQUIRED_LOST | REQUIRED_LATER_HEAD;
+/// Required feature: values were quantized before they were stored.
+pub const REQUIRED_LOSSY: u32 = 1;
+/// Required feature: tiles are lost.
+pub const REQUIRED_LOST: u32 = 2;
+/// Required feature: this generation has a head of its own.
+pub const REQUIRED_LATER_HEAD: u32 = 4;
 
-/// A run of constant tiles.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConstantRow {
-    /// Whose tiles.
-    pub array: ArrayId,
-    /// The first of them.
-    pub first: u64,
-    /// How many.
-    pub count: u64,
-    /// The value's big-endian bytes.
-    pub value: Vec<u8>,
-}
-
-/// Collects constant tiles, merging runs.
-#[derive(Debug, Default)]
-pub struct ConstantsBuilder {
-    out: Vec<u8>,
-    open: Option<ConstantRow>,
-}
-
-impl ConstantsBuilder {
-    /// Adds a tile.
-    pub fn push(&mut self, array: ArrayId, tile: u64, value: &[u8]) {
-        if let Some(row) = &mut self.open
-            && row.array == array
-            && row.first + row.count == tile
-            && row.value == value
-        {
-            row.count += 1;
-            return;
-        }
-        self.close();
-        self.open = Some(ConstantRow { array, first: tile, count: 1, value: value.to_vec() });
-    }
-
-    fn close(&mut self) {
-        if let Some(row) = self.open.take() {
-            put_varint(&mut self.out, row.array.0.into());
-            put_varint(&mut self.out, row.first);
-            put_varint(&mut self.out, row.count);
-            self.out.push(u8::try_from(row.value.len()).expect("elements have at most 8 bytes"));
-            self.out.extend(&row.value);
-        }
-    }
-
-    /// Bytes so far.
-    pub fn len(&self) -> usize {
-        self.out.len()
-    }
-
-    /// True where nothing was added.
-    pub fn is_empty(&self) -> bool {
-        self.out.is_empty() && self.open.is_none()
-    }
-
-    /// The decoded list.
-    pub fn finish(mut self) -> Vec<u8> {
-        self.close();
-        self.out
-    }
-}
-
-/// The rows of a decoded list.
-///
-/// # Errors
-/// Damage.
-pub fn parse_constants(decoded: &[u8]) -> Result<Vec<ConstantRow>> {
-    const SECTION: &str = "constants list";
-    let mut c = Cursor::new(SECTION, 0, decoded);
-    let mut rows = Vec::new();
-    while c.left() > 0 {
-        let at = c.offset();
-        let array = u32::try_from(c.varint("variable")?)
-            .map_err(|_| Error::corrupt(SECTION, at, "variable", "32 bits", "more"))?;
-        let (first, count) = (c.varint("first tile")?, c.varint("number of tiles")?);
-        if first.checked_add(count).is_none() || count == 0 {
-            return Err(Error::corrupt(SECTION, at, "number of tiles", "1 to 2^64", count));
-        }
-        let size = c.u8("element size")?;
-        if ![1, 2, 4, 8].contains(&size) {
-            return Err(Error::corrupt(SECTION, at, "element size", "1, 2, 4 or 8", size));
-        }
-        let value = c.split("value", size.into())?.to_vec();
-        rows.push(ConstantRow { array: ArrayId(array), first, count, value });
-    }
-    Ok(rows)
-}
+/// What a person sees who looks at an archive's first bytes.
+pub const TEXT: &str = "\nThis is an nc3z archive: a classic netCDF file.\nRestore: nc3z restore FILE\nFormat: nc3z spec/archive.md\n\n\n\n\n\n\n\n";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn runs_are_merged_and_come_back() {
-        let mut b = ConstantsBuilder::default();
-        for t in 0..5 {
-            b.push(ArrayId::variable(2), t, &[1, 2]);
+    fn never_change_these_constants() {
+        assert_eq!(MAGIC, *b"\x89NC3Z\r\n\x1a");
+        assert_eq!((SUPERBLOCK_LEN, TRAILER_LEN, BLOCK_HEADER_LEN, PAGE_LEN), (160, 128, 44, 4096));
+        assert_eq!((HEAD_OFFSET, ALIGN), (160, 8));
+        assert_eq!((ENTRY_LEN, ROW_LEN, SECTION_ENTRY_LEN), (24, 20, 24));
+        assert_eq!((LEAF_ENTRIES, FANOUT, INLINE_MAX), (169, 509, 32));
+        assert!(PAGE_HEADER_LEN as u64 + LEAF_ENTRIES * ENTRY_LEN as u64 <= PAGE_LEN as u64);
+        assert_eq!(PAGE_HEADER_LEN as u64 + FANOUT * 8, PAGE_LEN as u64);
+        assert_eq!(TEXT.len(), SUPERBLOCK_LEN - SUPERBLOCK_TEXT_AT);
+    }
+
+    #[test]
+    fn specification_has_the_same_numbers() {
+        let spec = include_str!("../../../spec/archive.md");
+        for text in [
+            "### Superblock (160 bytes at offset 0)",
+            "A block is 44 bytes of header",
+            "**Page** (4096 bytes)",
+            "## 7. Trailer (128 bytes",
+            "at most 169); above: `count` page offsets, u64 (at most 509)",
+            "at most 32 tiles stand in the variable table",
+            "`89 4E 43 33 5A 0D 0A 1A`",
+            "`B1 4E 43 62`",
+            "`B1 4E 43 74`",
+        ] {
+            assert!(spec.contains(text), "spec/archive.md lacks: {text}");
         }
-        b.push(ArrayId::variable(2), 7, &[1, 2]);
-        let rows = parse_constants(&b.finish()).unwrap();
-        assert_eq!(rows.len(), 2);
-        assert_eq!((rows[0].first, rows[0].count, rows[1].first), (0, 5, 7));
     }
 }

@@ -21,6 +21,71 @@ pub enum TileLayoutSpec {
     },
 }
 
+/// How all arrays are cut into tiles.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layouts {
+    /// One for each variable.
+    pub variables: Vec<TileLayoutSpec>,
+    /// Bytes of a tile, for each padding pseudo-variable.
+    pub paddings: Vec<u64>,
+    /// Bytes of a tile of the gap.
+    pub gap: u64,
+}
+
+/// Appends the tile layouts of a head.
+pub(super) fn put_layouts(out: &mut Vec<u8>, variables: &[TileLayoutSpec], paddings: &[u64], gap: u64) {
+    for layout in variables {
+        match layout {
+            TileLayoutSpec::Linear(len) => {
+                put_varint(out, 0);
+                put_varint(out, *len);
+            }
+            TileLayoutSpec::Chunked { shape, padded } => {
+                put_varint(out, if *padded { 2 } else { 1 });
+                shape.iter().for_each(|&len| put_varint(out, len));
+            }
+        }
+    }
+    paddings.iter().for_each(|&len| put_varint(out, len));
+    put_varint(out, gap);
+}
+
+/// Reads the tile layouts of a head: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.
+pub(super) fn read_layouts(
+    c: &mut Cursor<'_>,
+    section: &str,
+    ranks: &[usize],
+    paddings: usize,
+) -> Result<Layouts> {
+    let positive = |c: &mut Cursor<'_>, what| {
+        let at = c.offset();
+        match c.varint(what)? {
+            0 => Err(Error::corrupt(section, at, what, "at least 1", 0)),
+            n => Ok(n),
+        }
+    };
+    // Each layout and each tile length is at least a byte, each chunk length too: compared before memory is asked for.
+    let least = ranks.len().saturating_add(paddings).saturating_add(1);
+    if least > c.left() {
+        let (needed, left) = (least as u64, c.left() as u64);
+        return Err(Error::truncated(section, c.offset(), "tile layouts", needed - left, left));
+    }
+    let mut variables = Vec::with_capacity(ranks.len());
+    for &rank in ranks {
+        let at = c.offset();
+        variables.push(match c.varint("kind of tile layout")? {
+            0 => TileLayoutSpec::Linear(positive(c, "tile length")?),
+            kind @ (1 | 2) => {
+                let shape = (0..rank).map(|_| positive(c, "chunk length")).collect::<Result<_>>()?;
+                TileLayoutSpec::Chunked { shape, padded: kind == 2 }
+            }
+            kind => return Err(Error::corrupt(section, at, "kind of tile layout", "0, 1 or 2", kind)),
+        });
+    }
+    let paddings = (0..paddings).map(|_| positive(c, "padding tile length")).collect::<Result<_>>()?;
+    Ok(Layouts { variables, paddings, gap: positive(c, "gap tile length")? })
+}
+
 /// The head copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
@@ -45,22 +110,7 @@ impl Head {
         let chains = chains_to_json(&self.chains);
         put_varint(&mut out, chains.len() as u64);
         out.extend(chains.as_bytes());
-        for layout in &self.layouts {
-            match layout {
-                TileLayoutSpec::Linear(len) => {
-                    put_varint(&mut out, 0);
-                    put_varint(&mut out, *len);
-                }
-                TileLayoutSpec::Chunked { shape, padded } => {
-                    put_varint(&mut out, if *padded { 2 } else { 1 });
-                    for &len in shape {
-                        put_varint(&mut out, len);
-                    }
-                }
-            }
-        }
-        self.padding_tile_lens.iter().for_each(|&n| put_varint(&mut out, n));
-        put_varint(&mut out, self.gap_tile_len);
+        put_layouts(&mut out, &self.layouts, &self.padding_tile_lens, self.gap_tile_len);
         out
     }
 
@@ -72,7 +122,7 @@ impl Head {
         let decoded = self.encode();
         let len = u32::try_from(decoded.len())
             .map_err(|_| Error::limit(SECTION, None, "length", u32::MAX.into(), decoded.len() as u64))?;
-        let stored = super::packed::pack(&decoded)?;
+        let stored = super::section_codec::pack(&decoded)?;
         Ok((stored.unwrap_or(decoded), len))
     }
 }
@@ -111,40 +161,19 @@ impl HeadParts {
         Ok(HeadParts { header, chains, rest: c.rest().to_vec(), rest_at })
     }
 
+    /// The chain table.
+    pub fn chains(&self) -> &[ChainSpec] {
+        &self.chains
+    }
+
     /// Reads the tile layouts: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.
     ///
     /// # Errors
     /// Damage.
     pub fn layouts(self, ranks: &[usize], paddings: usize) -> Result<Head> {
         let mut c = Cursor::new(SECTION, self.rest_at, &self.rest);
-        let positive = |c: &mut Cursor<'_>, what| {
-            let at = c.offset();
-            match c.varint(what)? {
-                0 => Err(Error::corrupt(SECTION, at, what, "at least 1", 0)),
-                n => Ok(n),
-            }
-        };
-        // Each layout and each tile length is at least a byte, each chunk length too: compared before memory is asked for.
-        let least = ranks.len().saturating_add(paddings).saturating_add(1);
-        if least > c.left() {
-            let (needed, left) = (least as u64, c.left() as u64);
-            return Err(Error::truncated(SECTION, c.offset(), "tile layouts", needed - left, left));
-        }
-        let mut layouts = Vec::with_capacity(ranks.len());
-        for &rank in ranks {
-            let at = c.offset();
-            layouts.push(match c.varint("kind of tile layout")? {
-                0 => TileLayoutSpec::Linear(positive(&mut c, "tile length")?),
-                kind @ (1 | 2) => {
-                    let shape = (0..rank).map(|_| positive(&mut c, "chunk length")).collect::<Result<_>>()?;
-                    TileLayoutSpec::Chunked { shape, padded: kind == 2 }
-                }
-                kind => return Err(Error::corrupt(SECTION, at, "kind of tile layout", "0, 1 or 2", kind)),
-            });
-        }
-        let padding_tile_lens =
-            (0..paddings).map(|_| positive(&mut c, "padding tile length")).collect::<Result<_>>()?;
-        let gap_tile_len = positive(&mut c, "gap tile length")?;
+        let Layouts { variables: layouts, paddings: padding_tile_lens, gap: gap_tile_len } =
+            read_layouts(&mut c, SECTION, ranks, paddings)?;
         c.finish()?;
         Ok(Head { header: self.header, chains: self.chains, layouts, padding_tile_lens, gap_tile_len })
     }

@@ -9,7 +9,8 @@ pub struct ArrayId(pub u32);
 /// What an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// A variable of the header.
+    /// The array of a variable. In the first generation, and wherever the head is the head copy, this is the variable's number in the
+    /// header; a later head says which variable has which array.
     Variable(u32),
     /// The definitions of a variable.
     Definitions(u32),
@@ -23,6 +24,10 @@ pub enum Role {
     Constants,
     /// Chain definitions.
     Chains,
+    /// The heads of later generations.
+    Heads,
+    /// What later generations begin with.
+    Commits,
     /// Nothing that this version knows.
     Unknown(u32),
 }
@@ -38,8 +43,12 @@ impl ArrayId {
     pub const CONSTANTS: ArrayId = ArrayId(0xC000_0002);
     /// Chain definitions.
     pub const CHAINS: ArrayId = ArrayId(0xC000_0003);
+    /// The heads of later generations.
+    pub const HEADS: ArrayId = ArrayId(0xC000_0004);
+    /// What later generations begin with.
+    pub const COMMITS: ArrayId = ArrayId(0xC000_0005);
 
-    /// Variable `v` of the header.
+    /// The array with this number: of variable `v` of the header, where there is no later head.
     pub const fn variable(v: u32) -> Self {
         ArrayId(v & INDEX)
     }
@@ -64,6 +73,8 @@ impl ArrayId {
             (_, 1) => Role::Containers,
             (_, 2) => Role::Constants,
             (_, 3) => Role::Chains,
+            (_, 4) => Role::Heads,
+            (_, 5) => Role::Commits,
             _ => Role::Unknown(self.0),
         }
     }
@@ -79,6 +90,8 @@ impl fmt::Display for ArrayId {
             Role::Containers => f.write_str("packed containers"),
             Role::Constants => f.write_str("constants lists"),
             Role::Chains => f.write_str("chain definitions"),
+            Role::Heads => f.write_str("later heads"),
+            Role::Commits => f.write_str("commits"),
             Role::Unknown(n) => write!(f, "unknown array {n:#x}"),
         }
     }
@@ -96,6 +109,7 @@ mod tests {
             assert_eq!(ArrayId::padding(v).role(), Role::Padding(v));
         }
         assert_eq!(ArrayId::CHAINS.role(), Role::Chains);
-        assert_eq!(ArrayId(0xC000_0004).role(), Role::Unknown(0xC000_0004));
+        assert_eq!((ArrayId::HEADS.role(), ArrayId::COMMITS.role()), (Role::Heads, Role::Commits));
+        assert_eq!(ArrayId(0xC000_0006).role(), Role::Unknown(0xC000_0006));
     }
 }

@@ -1,6 +1,6 @@
 //! Index entries, and the tree of pages that holds them.
 
-use super::forever::{
+use super::constants::{
     ALIGN, ENTRY_LEN, FANOUT, HEAD_OFFSET, LEAF_ENTRIES, MAX_STORED_LEN, PAGE_HEADER_LEN, PAGE_LEN,
 };
 use super::ids::ArrayId;
@@ -118,8 +118,8 @@ pub fn tree_height(tiles: u64) -> u16 {
     height
 }
 
-/// Tiles below one page of a level.
-fn reach(level: u16) -> u64 {
+/// Tiles below one full page of a level.
+pub fn tiles_below(level: u16) -> u64 {
     (0..level).fold(LEAF_ENTRIES, |n, _| n.saturating_mul(FANOUT))
 }
 
@@ -199,12 +199,12 @@ impl<'a> Page<'a> {
         if self.level != level {
             return wrong("level", level.to_string(), self.level.to_string());
         }
-        let span = reach(level);
+        let span = tiles_below(level);
         let first = tile - tile % span;
         if self.first != first {
             return wrong("first tile", first.to_string(), self.first.to_string());
         }
-        let each = if level == 0 { 1 } else { reach(level - 1) };
+        let each = if level == 0 { 1 } else { tiles_below(level - 1) };
         let count = (tile_count - first).min(span).div_ceil(each);
         if u64::from(self.count) != count {
             return wrong("count", count.to_string(), self.count.to_string());
@@ -245,7 +245,7 @@ impl<'a> Page<'a> {
     /// A tile that is not below this page; a child that does not stand before this page, as all children do, so that there
     /// are no cycles.
     pub fn child(&self, tile: u64) -> Result<u64> {
-        let at = self.slot(tile, reach(self.level.saturating_sub(1)))?;
+        let at = self.slot(tile, tiles_below(self.level.saturating_sub(1)))?;
         let from = PAGE_HEADER_LEN + at * 8;
         let child = Cursor::new("index page", self.offset, &self.bytes[from..from + 8])
             .u64("offset of a child page")?;
@@ -269,6 +269,23 @@ impl<'a> Page<'a> {
             )
         })
     }
+}
+
+/// The page at `offset`: `body` is its entries, or the offsets of the pages below it.
+///
+/// # Panics
+/// If the body is longer than a page has room for.
+pub fn encode_page(salt: &Salt, offset: u64, array: ArrayId, level: u16, first: u64, body: &[u8]) -> Vec<u8> {
+    let count = body.len() / if level == 0 { ENTRY_LEN } else { 8 };
+    let mut bytes = vec![0; PAGE_LEN];
+    bytes[4..8].copy_from_slice(&array.0.to_le_bytes());
+    bytes[8..10].copy_from_slice(&level.to_le_bytes());
+    bytes[10..12].copy_from_slice(&u16::try_from(count).expect("a page has room for 509").to_le_bytes());
+    bytes[16..24].copy_from_slice(&first.to_le_bytes());
+    bytes[PAGE_HEADER_LEN..PAGE_HEADER_LEN + body.len()].copy_from_slice(body);
+    let crc = salt.crc(offset, &bytes[4..]);
+    bytes[..4].copy_from_slice(&crc.to_le_bytes());
+    bytes
 }
 
 /// Writes the pages of one array, leaves first, each page once it is full.
@@ -327,7 +344,8 @@ impl PageTreeBuilder {
         }
         page.body.extend(item);
         page.count += 1;
-        page.next += if level == 0 { 1 } else { reach(u16::try_from(level - 1).expect("trees are low")) };
+        page.next +=
+            if level == 0 { 1 } else { tiles_below(u16::try_from(level - 1).expect("trees are low")) };
         Ok(())
     }
 
@@ -339,14 +357,8 @@ impl PageTreeBuilder {
 
     fn write<E>(&mut self, level: usize, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<u64, E> {
         let page = &mut self.open[level];
-        let mut bytes = vec![0; PAGE_LEN];
-        bytes[4..8].copy_from_slice(&self.array.0.to_le_bytes());
-        bytes[8..10].copy_from_slice(&u16::try_from(level).expect("trees are low").to_le_bytes());
-        bytes[10..12].copy_from_slice(&page.count.to_le_bytes());
-        bytes[16..24].copy_from_slice(&page.first.to_le_bytes());
-        bytes[PAGE_HEADER_LEN..PAGE_HEADER_LEN + page.body.len()].copy_from_slice(&page.body);
-        let crc = self.salt.crc(self.offset, &bytes[4..]);
-        bytes[..4].copy_from_slice(&crc.to_le_bytes());
+        let tall = u16::try_from(level).expect("trees are low");
+        let bytes = encode_page(&self.salt, self.offset, self.array, tall, page.first, &page.body);
         page.count = 0;
         page.body.clear();
         let offset = self.offset;

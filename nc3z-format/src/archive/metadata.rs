@@ -2,6 +2,7 @@
 
 use crate::codec::ChainSpec;
 use crate::error::{Error, Result};
+use crate::json;
 use crate::limits::Limits;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -39,13 +40,11 @@ impl Metadata {
     /// Reads the object; keys that are not known are kept.
     ///
     /// # Errors
-    /// Not JSON, or known keys of the wrong type.
+    /// Not JSON, known keys of the wrong type, more values or chains than `limits` allow.
     pub fn decode(bytes: &[u8], limits: &Limits) -> Result<Self> {
         let wrong =
             |what, expected: &str, found: String| Error::corrupt(SECTION, None, what, expected, found);
-        let value: Value =
-            serde_json::from_slice(bytes).map_err(|e| wrong("content", "a JSON object", e.to_string()))?;
-        let Value::Object(object) = value else {
+        let Value::Object(object) = json::parse(SECTION, bytes, limits)? else {
             return Err(wrong("content", "a JSON object", "another value".into()));
         };
         let mut metadata = Metadata::default();
@@ -55,20 +54,20 @@ impl Metadata {
                 ("options", Value::Object(o)) => {
                     for (k, v) in o {
                         let Value::String(s) = v else {
-                            return Err(wrong("options", "strings", v.to_string()));
+                            return Err(wrong("options", "strings", json::brief(&v)));
                         };
                         metadata.options.insert(k, s);
                     }
                 }
                 ("chains", Value::Array(chains)) => {
-                    metadata.chains =
-                        chains.iter().map(|c| ChainSpec::from_value(c, limits)).collect::<Result<_>>()?;
+                    let chains = chains.into_iter().map(|chain| ChainSpec::from_value(chain, limits));
+                    metadata.chains = chains.collect::<Result<_>>()?;
                 }
                 ("writer" | "options" | "chains", v) => {
                     return Err(wrong(
                         "writer, options or chains",
                         "a string, an object, an array",
-                        v.to_string(),
+                        json::brief(&v),
                     ));
                 }
                 (_, v) => {

@@ -4,16 +4,18 @@
 //! the rest of the archive.
 
 mod block;
-mod constants;
+mod commit;
+mod constant_tiles;
+pub mod constants;
 mod container;
-pub mod forever;
 mod head;
 mod ids;
 mod index;
+mod later_head;
 mod metadata;
-mod packed;
 mod salt;
 mod section;
+mod section_codec;
 mod superblock;
 #[cfg(test)]
 mod tests;
@@ -21,16 +23,18 @@ mod trailer;
 mod vartable;
 
 pub use block::{BlockHeader, BlockKind, align8};
-pub use constants::{ConstantRow, ConstantsBuilder, parse_constants};
+pub use commit::Commit;
+pub use constant_tiles::{ConstantRow, ConstantsBuilder, parse_constants};
+pub use constants::{BLOCK_HEADER_LEN, INLINE_MAX, MINOR_VERSION, PAGE_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
 pub use container::{ContainerBuilder, Member, parse_directory};
-pub use forever::{BLOCK_HEADER_LEN, INLINE_MAX, MINOR_VERSION, PAGE_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
-pub use head::{Head, HeadParts, TileLayoutSpec};
+pub use head::{Head, HeadParts, Layouts, TileLayoutSpec};
 pub use ids::{ArrayId, Role};
-pub use index::{IndexEntry, Page, PageTreeBuilder, tree_height};
+pub use index::{IndexEntry, Page, PageTreeBuilder, encode_page, tiles_below, tree_height};
+pub use later_head::{LaterHead, LaterHeadParts, LaterHeadPlace};
 pub use metadata::Metadata;
-pub use packed::unpack;
 pub use salt::Salt;
 pub use section::{SectionEncoding, SectionEntry, SectionKind, SectionTable, encode_section};
+pub use section_codec::unpack;
 pub use superblock::Superblock;
 pub use trailer::{DigestState, Trailer};
 pub use vartable::{Row, VariableTable};

@@ -1,6 +1,6 @@
 //! The section table, and sections' stored form.
 
-use super::forever::{ALIGN, HEAD_OFFSET, PAGE_LEN, SECTION_ENTRY_LEN};
+use super::constants::{ALIGN, HEAD_OFFSET, PAGE_LEN, SECTION_ENTRY_LEN};
 use super::salt::Salt;
 use super::trailer::Trailer;
 use crate::bytes::{Cursor, reserve};
@@ -112,7 +112,7 @@ impl SectionEntry {
             }
         }
         if self.encoding == SectionEncoding::Zstd {
-            return super::packed::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
+            return super::section_codec::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
         }
         if self.len > limit {
             return Err(Error::limit(name, self.offset, "length", limit, self.len));
@@ -142,7 +142,7 @@ impl SectionEntry {
 /// # Errors
 /// zstd's refusal, which would be a lack of memory.
 pub fn encode_section(decoded: &[u8]) -> Result<(SectionEncoding, Vec<u8>)> {
-    Ok(match super::packed::pack(decoded)? {
+    Ok(match super::section_codec::pack(decoded)? {
         Some(stored) => (SectionEncoding::Zstd, stored),
         None => (SectionEncoding::Raw, decoded.to_vec()),
     })

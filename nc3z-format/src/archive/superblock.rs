@@ -1,8 +1,8 @@
 //! The superblock: the first 160 bytes.
 
-use super::forever::{MAGIC, MAJOR_VERSION, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
+use super::constants::{MAGIC, MAJOR_VERSION, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
 use super::salt::Salt;
-use crate::bytes::Cursor;
+use crate::bytes::{Cursor, spaced_hex};
 use crate::error::{Error, Result};
 
 /// The superblock. Layout: `spec/archive.md`, "Superblock".
@@ -83,7 +83,7 @@ impl Superblock {
         if seen == MAGIC {
             return Ok(());
         }
-        let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
+        let hex = spaced_hex;
         if seen.starts_with(b"CDF") {
             return Err(Error::unsupported(SECTION, 0, "not an nc3z archive but a classic netCDF file"));
         }

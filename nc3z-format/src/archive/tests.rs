@@ -1,6 +1,6 @@
 //! Fields broken by hand, with checksums that fit: each rule of the specification is enforced, and by name.
 
-use super::forever::{PAGE_HEADER_LEN, PAGE_LEN};
+use super::constants::{PAGE_HEADER_LEN, PAGE_LEN};
 use super::{
     ArrayId, BlockHeader, BlockKind, DigestState, Head, HeadParts, IndexEntry, Page, PageTreeBuilder, Row,
     Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Trailer, VariableTable,
@@ -200,7 +200,7 @@ fn trailer_rules_are_enforced_by_name() {
 #[test]
 fn unknown_required_features_are_refused_before_all_else() {
     let unsupported = |at, field: &[u8]| {
-        let bytes = broken_trailer(16, &[4]);
+        let bytes = broken_trailer(16, &[8]);
         let bytes = with(bytes, at, field);
         let crc = SALT.crc(2000, &bytes[..120]);
         Trailer::decode(&with(bytes, 120, &crc.to_le_bytes()), 2000, &SALT).unwrap_err().is_unsupported()
@@ -323,7 +323,7 @@ fn chain_0_of_a_head_is_empty() {
     let split = |chains| HeadParts::split(&head(chains).encode(), &Limits::default());
     split(vec![ChainSpec::default()]).unwrap();
     names(split(vec![]), "chain 0");
-    names(split(vec![ChainSpec(vec![StageSpec::Zstd { level: 3 }])]), "chain 0");
+    names(split(vec![ChainSpec(vec![StageSpec::zstd(3)])]), "chain 0");
     let no_gap = Head { gap_tile_len: 0, ..head(vec![ChainSpec::default()]) };
     names(HeadParts::split(&no_gap.encode(), &Limits::default()).unwrap().layouts(&[], 0), "gap tile length");
 }

@@ -1,10 +1,10 @@
 //! The trailer: the last 128 bytes of a generation.
 
-use super::forever::{
+use super::constants::{
     ALIGN, END_MARKER, HEAD_OFFSET, KNOWN_REQUIRED, SECTION_ENTRY_LEN, TRAILER_LEN, TRAILER_MARKER,
 };
 use super::salt::Salt;
-use crate::bytes::Cursor;
+use crate::bytes::{Cursor, spaced_hex};
 use crate::error::{Error, Result};
 
 const SECTION: &str = "trailer";
@@ -91,14 +91,14 @@ impl Trailer {
     /// build does not know: whatever its other fields say, no older trailer may then be taken in its place.
     pub fn decode(bytes: &[u8; TRAILER_LEN], offset: u64, salt: &Salt) -> Result<Self> {
         let mut c = Cursor::new(SECTION, offset, bytes);
-        let hex = |b: &[u8]| b.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ");
+        let hex = spaced_hex;
         let marker = c.split("marker", 4)?;
         if marker != TRAILER_MARKER {
             let (expected, found) = (hex(&TRAILER_MARKER), hex(marker));
             return Err(Error::corrupt(
                 SECTION,
                 offset,
-                "marker (the archive may be cut short; nc3z repair saves what is whole)",
+                "marker (the archive may be cut short; a repair saves what is whole)",
                 expected,
                 found,
             ));
@@ -330,7 +330,7 @@ mod tests {
         let (t, salt, at) = sample();
         let mut file = vec![0; 1000];
         file.extend(t.encode(&salt, at));
-        let newer = Trailer { required: 4, archive_len: at + 256, ..t.clone() };
+        let newer = Trailer { required: 8, archive_len: at + 256, ..t.clone() };
         file.extend(newer.encode(&salt, at + 128));
         file.extend([0xAA; 40]);
         assert!(Trailer::find_last(&file, 0, &salt).unwrap_err().is_unsupported());

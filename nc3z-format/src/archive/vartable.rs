@@ -1,6 +1,6 @@
 //! The variable table: for each array its tile count, and its entries or the root of their tree.
 
-use super::forever::{ALIGN, ENTRY_LEN, HEAD_OFFSET, INLINE_MAX, ROW_LEN};
+use super::constants::{ALIGN, ENTRY_LEN, HEAD_OFFSET, INLINE_MAX, ROW_LEN};
 use super::ids::ArrayId;
 use super::index::IndexEntry;
 use crate::bytes::Cursor;

@@ -54,12 +54,8 @@ fn c_format(variable: &Variable) -> Option<&[u8]> {
 /// The value that is written as `_`: `_FillValue` if it is one value of the variable's type, else the type's default.
 /// Bytes have no default.
 pub(crate) fn fill_value(variable: &Variable) -> Option<&[u8]> {
-    let ty = variable.ty;
-    match variable.attribute(b"_FillValue") {
-        Some(a) if a.ty == ty && a.count() == 1 => Some(&a.values),
-        _ if matches!(ty, NcType::Byte | NcType::UByte) => None,
-        _ => Some(ty.default_fill()),
-    }
+    let has_default = !matches!(variable.ty, NcType::Byte | NcType::UByte);
+    variable.own_fill_value().or_else(|| has_default.then(|| variable.ty.default_fill()))
 }
 
 /// A value of one of the types.

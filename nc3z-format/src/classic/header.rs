@@ -167,6 +167,38 @@ impl Attribute {
 }
 
 impl Variable {
+    /// Its own fill value, big-endian: the attribute `_FillValue`, if that is one value of the variable's type, as the netCDF
+    /// library asks for.
+    pub fn own_fill_value(&self) -> Option<&[u8]> {
+        let attribute = self.attribute(b"_FillValue").filter(|a| a.ty == self.ty && a.count() == 1);
+        attribute.map(|a| a.values.as_slice())
+    }
+
+    /// The value that stands for "nothing here", big-endian: its own fill value, else the default of its type.
+    ///
+    /// ```
+    /// use nc3z_format::NcType;
+    /// use nc3z_format::classic::{Attribute, Variable};
+    /// let attribute = |ty, values: &[u8]| Attribute { name: b"_FillValue".into(), ty, values: values.into() };
+    /// let of = |attributes| Variable {
+    ///     name: b"x".into(),
+    ///     dimensions: vec![],
+    ///     attributes,
+    ///     ty: NcType::Short,
+    ///     vsize: 4,
+    ///     begin: 0,
+    /// };
+    /// assert_eq!(of(vec![attribute(NcType::Short, &[0, 7])]).fill_value(), [0, 7]);
+    /// let default = NcType::Short.default_fill();
+    /// assert_eq!(of(vec![]).fill_value(), default);
+    /// // Another type, or two values: it means nothing.
+    /// assert_eq!(of(vec![attribute(NcType::Byte, &[7])]).fill_value(), default);
+    /// assert_eq!(of(vec![attribute(NcType::Short, &[0, 7, 0, 8])]).fill_value(), default);
+    /// ```
+    pub fn fill_value(&self) -> &[u8] {
+        self.own_fill_value().unwrap_or(self.ty.default_fill())
+    }
+
     /// The name for people; bytes that are not UTF-8 are replaced.
     pub fn name_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.name)

@@ -12,6 +12,7 @@ use nom::number::streaming::{be_u32, be_u64};
 
 use super::header::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version};
 use super::sniff::sniff;
+use crate::bytes::spaced_hex;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use crate::types::NcType;
@@ -71,7 +72,7 @@ pub fn parse_prefix(input: &[u8], file_len: u64, limits: &Limits) -> Result<Pars
         _ => return Err(Error::truncated("header", 0, "magic", 4 - file_len, file_len)),
     };
     let Some(version) = version else {
-        return Err(Error::corrupt("header", 0, "magic", "`CDF` and 1, 2 or 5", hex(&input[..4])));
+        return Err(Error::corrupt("header", 0, "magic", "`CDF` and 1, 2 or 5", spaced_hex(&input[..4])));
     };
     let cap = limits.header_len.min(file_len);
     let grammar = Grammar { len: input.len() as u64, file_len, limits, version, reach: Cell::new(32) };
@@ -103,10 +104,6 @@ pub fn parse_prefix(input: &[u8], file_len: u64, limits: &Limits) -> Result<Pars
     }
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02X}")).collect::<Vec<_>>().join(" ")
-}
-
 /// This crate's error in the shape nom asks for.
 struct Failure(Error);
 
@@ -117,7 +114,7 @@ impl nom::error::ParseError<&[u8]> for Failure {
             None,
             "bytes",
             kind.description(),
-            hex(&input[..input.len().min(8)]),
+            spaced_hex(&input[..input.len().min(8)]),
         ))
     }
 
@@ -287,6 +284,12 @@ impl Grammar<'_> {
     fn var_list<'a>(&self, i: Rest<'a>, dims: usize) -> Rule<'a, Vec<Variable>> {
         // name length, rank, empty attribute list (tag and count), type, vsize, begin
         let unit = 4 * self.version.count_size() + 8 + self.version.offset_size();
+        // In memory a variable is many times what the header needs for it.
+        if let Ok((rest, count)) = be_u32::<_, Failure>(i).and_then(|(rest, _)| self.count(rest))
+            && count > self.limits.variables
+        {
+            return fail(Error::limit("list", self.at(rest), "variables", self.limits.variables, count));
+        }
         self.list(i, NC_VARIABLE, unit, |i, n| in_rule(self.var(i, dims), || format!("variable {n}")))
     }
 

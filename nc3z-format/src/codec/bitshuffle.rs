@@ -1,20 +1,44 @@
 //! Bit shuffle, as HDF5's filter 32008 does it without its own compression: in blocks of elements, all lowest bits of all
 //! first bytes, then the next bits, …, then those of the second bytes.
 
-use super::registry::{ByteStage, Contexts};
-use super::shuffle::{forward, inverse};
+use super::shuffle::{element_size, for_elements, forward, inverse};
+use super::spec::StageSpec;
+use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
 
 /// Elements of a block are a multiple of this, and what is left over is not shuffled.
-pub(super) const GROUP: usize = 8;
+const GROUP: usize = 8;
 /// Bytes that a block has where its length is not given, and the least elements of it.
 const TARGET_LEN: usize = 8192;
 const MIN_BLOCK: usize = 128;
 
+pub(super) struct BitshuffleKind;
+
+impl StageKind for BitshuffleKind {
+    fn id(&self) -> &'static str {
+        "bitshuffle"
+    }
+
+    fn example(&self) -> &'static str {
+        r#"{"id":"bitshuffle","elementsize":4,"blocksize":0}"#
+    }
+
+    fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
+        let [size, block] = spec.integers(["elementsize", "blocksize"]).ok_or(OTHER_KEYS)?;
+        let blocksize = u32::try_from(block).ok().and_then(|n| usize::try_from(n).ok());
+        let blocksize = blocksize.filter(|n| n % GROUP == 0).ok_or(OTHER_KEYS)?;
+        Ok(Box::new(Bitshuffle { elementsize: element_size(size)?, blocksize }))
+    }
+
+    fn complete(&self, spec: StageSpec, element_size: usize) -> Result<StageSpec, String> {
+        for_elements(spec.or_default("blocksize", 0), element_size)
+    }
+}
+
 /// The filter: bytes of an element, elements of a block (0: as many as the library takes by itself).
-pub(super) struct Bitshuffle {
-    pub(super) elementsize: usize,
-    pub(super) blocksize: usize,
+struct Bitshuffle {
+    elementsize: usize,
+    blocksize: usize,
 }
 
 impl Bitshuffle {
@@ -39,7 +63,7 @@ impl Bitshuffle {
     }
 }
 
-impl ByteStage for Bitshuffle {
+impl Stage for Bitshuffle {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let at = out.len();
         out.resize(at + input.len(), 0);
@@ -67,8 +91,8 @@ impl ByteStage for Bitshuffle {
         Ok(())
     }
 
-    fn keeps_length(&self) -> bool {
-        true
+    fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
+        Some(decoded_len)
     }
 }
 

@@ -1,18 +1,41 @@
 //! LZ4 as NumCodecs' `lz4` frames it: the decoded length (four bytes, little-endian), then one LZ4 block.
 
-use super::registry::{ByteStage, Contexts};
+use super::spec::StageSpec;
+use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
-use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
+use lz4_flex::block::decompress_into;
+#[cfg(feature = "encode")]
+use lz4_flex::block::{compress_into, get_maximum_output_size};
 
 /// Bytes of the length in front.
 const PREFIX: usize = 4;
 /// The longest input that an LZ4 block may have.
+#[cfg(feature = "encode")]
 const MAX_INPUT: usize = 0x7E00_0000;
 
-/// The codec. NumCodecs' `acceleration` steers other writers; this one has one speed.
-pub(super) struct Lz4;
+pub(super) struct Lz4Kind;
 
-impl ByteStage for Lz4 {
+impl StageKind for Lz4Kind {
+    fn id(&self) -> &'static str {
+        "lz4"
+    }
+
+    fn example(&self) -> &'static str {
+        r#"{"id":"lz4","acceleration":1}"#
+    }
+
+    fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
+        let [acceleration] = spec.integers(["acceleration"]).ok_or(OTHER_KEYS)?;
+        i32::try_from(acceleration).map_err(|_| OTHER_KEYS)?;
+        Ok(Box::new(Lz4))
+    }
+}
+
+/// The codec. NumCodecs' `acceleration` steers other writers; this one has one speed.
+struct Lz4;
+
+impl Stage for Lz4 {
+    #[cfg(feature = "encode")]
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let len = u32::try_from(input.len()).ok().filter(|_| input.len() <= MAX_INPUT).ok_or_else(|| {
             Error::invalid(format!("lz4: {} bytes, a block has at most {MAX_INPUT}", input.len()))
@@ -42,10 +65,6 @@ impl ByteStage for Lz4 {
             return Err(wrong("decoded length", out.len().to_string(), len.to_string()));
         }
         Ok(())
-    }
-
-    fn keeps_length(&self) -> bool {
-        false
     }
 }
 

@@ -1,41 +1,44 @@
 //! Chains: what turns a tile's bytes into a block's payload and back.
 //!
-//! A chain is stored as JSON in NumCodecs' notation ([`ChainSpec`]); `registry.rs` knows what each object does. Byte
-//! stages implement [`ByteStage`]; a new one is a file here and a line in the registry.
+//! A chain is stored as JSON in NumCodecs' notation ([`ChainSpec`]). A [`Registry`] binds it, once, to what runs it ([`Chain`]):
+//! byte filters and a codec ([`Stage`]), or the numeric codec. A new stage is a file here and a line in `registry.rs`, or
+//! a [`StageKind`] that a caller adds.
+//!
+//! Files, each using only those before it: `spec`, `stage`, the stages, `registry`, `scratch`, `tile`, `chain`, `wanted`.
 
+#[cfg(feature = "bitshuffle")]
 mod bitshuffle;
 mod chain;
+#[cfg(feature = "lz4")]
 mod lz4;
 mod lzma;
 mod registry;
+mod scratch;
 mod shuffle;
+mod spec;
+mod stage;
 mod tile;
 mod wanted;
+#[cfg(feature = "zlib")]
 mod zlib;
 mod zstd;
 
-pub use chain::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
-pub use lzma::{Lzma, lzma_shares};
-pub use registry::{ByteStage, decode_bytes, encode_bytes};
+pub use chain::{Chain, Needs};
+#[cfg(feature = "encode")]
+pub use chain::{TileCoder, encode_tile};
+pub use lzma::Lzma;
+#[cfg(all(feature = "lzma", feature = "encode"))]
+pub use lzma::lzma_shares;
+pub use registry::Registry;
+pub use scratch::Scratch;
 pub use shuffle::{shuffle, unshuffle};
-pub use tile::{TileCoder, TileShape, decode_tile, dictionary_number, encode_tile, words_of};
+pub use spec::{ChainSpec, StageSpec, chains_from_json, chains_to_json};
+pub use stage::{Contexts, Stage, StageKind};
+#[cfg(feature = "encode")]
+pub use tile::encode_dictionary;
+pub use tile::{Dependencies, ReferenceTile, TileShape, decode_dictionary, patterns_of, words_of};
 pub use wanted::WantedChain;
 pub use zstd::{
-    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with,
+    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_with, encode_zstd_frame,
+    encode_zstd_frame_after, encode_zstd_frame_with,
 };
-
-/// Contexts and buffers that outlive one call; one for each thread.
-#[derive(Default)]
-pub struct Scratch {
-    contexts: registry::Contexts,
-    /// Buffers between the stages of a chain.
-    between: [Vec<u8>; 2],
-    num: crate::num::Scratch,
-    words: crate::num::Pool,
-}
-
-impl std::fmt::Debug for Scratch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scratch").finish_non_exhaustive()
-    }
-}

@@ -1,13 +1,54 @@
 //! Byte shuffle, as HDF5's filter 2 and NumCodecs' `shuffle` do it: all first bytes, all second bytes, …; what is left over at
 //! the end stays as it is.
 
-use super::registry::{ByteStage, Contexts};
+use super::spec::StageSpec;
+use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
+use serde_json::Value;
+
+pub(super) struct ShuffleKind;
+
+impl StageKind for ShuffleKind {
+    fn id(&self) -> &'static str {
+        "shuffle"
+    }
+
+    fn example(&self) -> &'static str {
+        r#"{"id":"shuffle","elementsize":4}"#
+    }
+
+    fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
+        let [size] = spec.integers(["elementsize"]).ok_or(OTHER_KEYS)?;
+        Ok(Box::new(Shuffle(element_size(size)?)))
+    }
+
+    fn complete(&self, spec: StageSpec, element_size: usize) -> Result<StageSpec, String> {
+        for_elements(spec, element_size)
+    }
+}
+
+/// An element size as chains store it.
+pub(super) fn element_size(stored: i64) -> Result<usize, String> {
+    let size = u32::try_from(stored).ok().and_then(|n| usize::try_from(n).ok());
+    size.filter(|n| *n > 0).ok_or_else(|| OTHER_KEYS.to_owned())
+}
+
+/// Fills in `elementsize`, and refuses another.
+pub(super) fn for_elements(spec: StageSpec, size: usize) -> Result<StageSpec, String> {
+    let spec = spec.or_default("elementsize", size);
+    match spec.get("elementsize").and_then(Value::as_u64) {
+        Some(given) if given != size as u64 => Err(format!(
+            "{} with elementsize {given}, but the elements have {size} bytes; leave elementsize out, and it fits",
+            spec.id()
+        )),
+        _ => Ok(spec),
+    }
+}
 
 /// The filter, with its element size.
-pub(super) struct Shuffle(pub(super) usize);
+struct Shuffle(usize);
 
-impl ByteStage for Shuffle {
+impl Stage for Shuffle {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         shuffle(self.0, input, out);
         Ok(())
@@ -21,8 +62,8 @@ impl ByteStage for Shuffle {
         Ok(())
     }
 
-    fn keeps_length(&self) -> bool {
-        true
+    fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
+        Some(decoded_len)
     }
 }
 

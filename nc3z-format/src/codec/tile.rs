@@ -1,12 +1,14 @@
-//! Tiles by any chain: byte chains as they are, the numeric codec with the byte order, geometry and dictionary it needs.
+//! Tiles to the numeric codec and back: with the byte order, geometry and dictionary it needs.
 
-use super::registry::{decode_bytes, encode_bytes};
-use super::{ChainSpec, Scratch};
+use super::chain::Needs;
+use super::scratch::Scratch;
 use crate::error::{Error, Result};
-use crate::num::{self, Dictionary, EncodePlan, Params, Word};
 use crate::tile::Geometry;
 use crate::types::NcType;
-use serde_json::{Map, Value};
+use byteorder::{BigEndian, ByteOrder};
+#[cfg(feature = "encode")]
+use nc3z_num::EncodePlan;
+use nc3z_num::{Dictionary, Pool, Word};
 
 /// What a tile's codec must know of the tile besides its bytes.
 #[derive(Debug, Clone, Copy)]
@@ -17,179 +19,204 @@ pub struct TileShape {
     pub geometry: Geometry,
 }
 
-impl TileShape {
-    fn num_geometry(&self) -> num::Geometry {
-        let or_none = |n: Option<u64>| n.unwrap_or(0);
-        let Geometry { row, plane, volume } = self.geometry;
-        num::Geometry { row: or_none(row), plane: or_none(plane), volume: or_none(volume) }
+/// What was fetched for a tile besides its payload, because its chain asks for it.
+#[derive(Debug, Clone, Copy, Default)]
+#[non_exhaustive]
+pub struct Dependencies<'a> {
+    /// The dictionary of the tile's variable.
+    pub dictionary: Option<&'a Dictionary>,
+    /// The tile of another variable that the tile is coded against.
+    pub reference: Option<ReferenceTile<'a>>,
+}
+
+/// A decoded tile that others are coded against.
+#[derive(Debug, Clone, Copy)]
+pub struct ReferenceTile<'a> {
+    /// Type of its elements.
+    pub ty: NcType,
+    /// Its elements, big-endian.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Dependencies<'a> {
+    /// With this dictionary, or none.
+    #[must_use]
+    pub fn with_dictionary(mut self, dictionary: Option<&'a Dictionary>) -> Self {
+        self.dictionary = dictionary;
+        self
+    }
+
+    /// With this reference, or none.
+    #[must_use]
+    pub fn with_reference(mut self, reference: Option<ReferenceTile<'a>>) -> Self {
+        self.reference = reference;
+        self
     }
 }
 
-/// The number of the dictionary that a chain's tiles refer to, if any.
-///
-/// # Errors
-/// Parameters of the numeric codec that this build does not know.
-pub fn dictionary_number(chain: &ChainSpec) -> Result<Option<u64>> {
-    chain.numeric().map_or(Ok(None), |map| Ok(params(map)?.dict))
-}
-
-fn params(map: &Map<String, Value>) -> Result<Params> {
-    match (map.len(), map.get("dict").map(Value::as_u64)) {
-        (0, _) => Ok(Params::new(None)),
-        (1, Some(Some(n))) => Ok(Params::new(Some(n))),
-        _ => {
-            let json = Value::Object(map.clone());
-            Err(Error::unsupported("chain", None, format!("nc3z.num with {json}; a newer nc3z may read it")))
-        }
-    }
-}
-
-/// Decodes a payload into exactly `out`: big-endian elements, as they stand in the classic file.
-///
-/// # Errors
-/// An unknown chain; a payload that does not decode to just so many bytes; a dictionary that is missing.
-pub fn decode_tile(
-    chain: &ChainSpec,
+/// Decodes the numeric codec's payload into exactly `out`, big-endian.
+pub(super) fn decode_numeric(
     payload: &[u8],
     shape: &TileShape,
-    dictionary: Option<&Dictionary>,
+    needs: &Needs,
+    given: &Dependencies<'_>,
     scratch: &mut Scratch,
     out: &mut [u8],
 ) -> Result<()> {
-    let Some(map) = chain.numeric() else { return decode_bytes(chain, payload, scratch, out) };
-    let params = params(map)?;
+    if needs.reference.is_some() && given.reference.is_none() {
+        return Err(Error::invalid("the tile that another is coded against was not given"));
+    }
+    // What the chain does not ask for is not used.
+    let given = Dependencies {
+        dictionary: given.dictionary.filter(|_| needs.dictionary.is_some()),
+        reference: given.reference.filter(|_| needs.reference.is_some()),
+    };
     match shape.ty.size() {
-        1 => decode_words::<u8, 1>(payload, shape, &params, dictionary, scratch, out, |w, b| *b = [w]),
-        2 => decode_words::<u16, 2>(payload, shape, &params, dictionary, scratch, out, |w, b| {
-            *b = w.to_be_bytes();
+        1 => decode_words::<u8>(payload, shape, &given, scratch, out, |words, out| {
+            out.copy_from_slice(words);
         }),
-        4 => decode_words::<u32, 4>(payload, shape, &params, dictionary, scratch, out, |w, b| {
-            *b = w.to_be_bytes();
-        }),
-        _ => decode_words::<u64, 8>(payload, shape, &params, dictionary, scratch, out, |w, b| {
-            *b = w.to_be_bytes();
-        }),
+        2 => decode_words::<u16>(payload, shape, &given, scratch, out, BigEndian::write_u16_into),
+        4 => decode_words::<u32>(payload, shape, &given, scratch, out, BigEndian::write_u32_into),
+        _ => decode_words::<u64>(payload, shape, &given, scratch, out, BigEndian::write_u64_into),
     }
 }
 
-fn decode_words<W: Word, const N: usize>(
+fn decode_words<W: Word>(
     payload: &[u8],
     shape: &TileShape,
-    params: &Params,
-    dictionary: Option<&Dictionary>,
+    given: &Dependencies<'_>,
     scratch: &mut Scratch,
     out: &mut [u8],
-    put: impl Fn(W, &mut [u8; N]),
+    put: impl Fn(&[W], &mut [u8]),
 ) -> Result<()> {
-    let len = out.len();
-    let (chunks, rest) = out.as_chunks_mut::<N>();
-    if !rest.is_empty() {
-        return Err(Error::corrupt("payload", None, "decoded length", format!("a multiple of {N}"), len));
+    let size = size_of::<W>();
+    if !out.len().is_multiple_of(size) {
+        let expected = format!("a multiple of {size}");
+        return Err(Error::corrupt("payload", None, "decoded length", expected, out.len()));
     }
+    let against = given.reference.map(|other| patterns_of::<W>(other, shape.ty)).transpose()?;
     let mut words = std::mem::take(W::pool(&mut scratch.words));
-    words.resize(chunks.len(), W::default());
-    let done = num::decode(
+    words.resize(out.len() / size, W::default());
+    let done = nc3z_num::decode_against(
         payload,
-        shape.ty,
-        &shape.num_geometry(),
-        params,
-        dictionary,
+        shape.ty.into(),
+        &shape.geometry,
+        given.dictionary,
+        against.as_deref(),
         &mut scratch.num,
         &mut words,
     );
     if done.is_ok() {
-        chunks.iter_mut().zip(&words).for_each(|(b, &w)| put(w, b));
+        put(&words, out);
     }
     *W::pool(&mut scratch.words) = words;
-    done
+    Ok(done?)
 }
 
-/// How a tile is encoded.
-#[derive(Debug, Clone, Copy)]
-pub enum TileCoder<'a> {
-    /// A byte chain.
-    Bytes(&'a ChainSpec),
-    /// The numeric codec by a plan.
-    Num(&'a EncodePlan),
-}
-
-/// Appends the payload of a tile of big-endian elements to `out`.
+/// A reference's values as patterns of another type.
 ///
 /// # Errors
-/// A chain that this build cannot run; bytes that are no whole elements.
-pub fn encode_tile(
-    coder: TileCoder<'_>,
-    bytes: &[u8],
-    shape: &TileShape,
-    scratch: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let plan = match coder {
-        TileCoder::Bytes(chain) => return encode_bytes(chain, bytes, scratch, out),
-        TileCoder::Num(plan) => plan,
-    };
-    match shape.ty.size() {
-        1 => encode_words::<u8, 1>(plan, bytes, shape, scratch, out, |b| b[0]),
-        2 => encode_words::<u16, 2>(plan, bytes, shape, scratch, out, |b| u16::from_be_bytes(*b)),
-        4 => encode_words::<u32, 4>(plan, bytes, shape, scratch, out, |b| u32::from_be_bytes(*b)),
-        _ => encode_words::<u64, 8>(plan, bytes, shape, scratch, out, |b| u64::from_be_bytes(*b)),
-    }
+/// Words that do not have the size of the type.
+pub fn patterns_of<W: Word>(other: ReferenceTile<'_>, ty: NcType) -> Result<Vec<W>> {
+    let (from, to) = (other.ty.into(), ty.into());
+    Ok(match other.ty.size() {
+        1 => nc3z_num::convert(&words_of::<u8>(other.bytes), from, to)?,
+        2 => nc3z_num::convert(&words_of::<u16>(other.bytes), from, to)?,
+        4 => nc3z_num::convert(&words_of::<u32>(other.bytes), from, to)?,
+        _ => nc3z_num::convert(&words_of::<u64>(other.bytes), from, to)?,
+    })
 }
 
-fn encode_words<W: Word, const N: usize>(
+/// Reads the stored form of a dictionary.
+///
+/// # Errors
+/// It is not the stored form of a dictionary of this type.
+pub fn decode_dictionary(definition: &[u8], ty: NcType) -> Result<Dictionary> {
+    Ok(Dictionary::decode_definition(definition, ty.into())?)
+}
+
+/// The stored form of a dictionary.
+///
+/// # Errors
+/// The dictionary is of another type.
+#[cfg(feature = "encode")]
+pub fn encode_dictionary(dictionary: &Dictionary, ty: NcType) -> Result<Vec<u8>> {
+    Ok(dictionary.encode_definition(ty.into())?)
+}
+
+/// Appends the numeric codec's payload of big-endian elements.
+#[cfg(feature = "encode")]
+pub(super) fn encode_numeric(
     plan: &EncodePlan,
+    other: Option<ReferenceTile<'_>>,
     bytes: &[u8],
     shape: &TileShape,
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
-    get: impl Fn(&[u8; N]) -> W,
 ) -> Result<()> {
-    let mut words = std::mem::take(W::pool(&mut scratch.words));
-    words.clear();
-    words.extend(bytes.as_chunks::<N>().0.iter().map(get));
-    let done = num::encode(&words, shape.ty, &shape.num_geometry(), plan, &mut scratch.num, out);
-    *W::pool(&mut scratch.words) = words;
+    let pool = std::mem::take(&mut scratch.words);
+    let mut pool = read_words(shape.ty.size(), bytes, pool);
+    let done = match shape.ty.size() {
+        1 => encode_words::<u8>(&mut pool, (plan, other), shape, scratch, out),
+        2 => encode_words::<u16>(&mut pool, (plan, other), shape, scratch, out),
+        4 => encode_words::<u32>(&mut pool, (plan, other), shape, scratch, out),
+        _ => encode_words::<u64>(&mut pool, (plan, other), shape, scratch, out),
+    };
+    scratch.words = pool;
     done
+}
+
+#[cfg(feature = "encode")]
+fn encode_words<W: Word>(
+    pool: &mut Pool,
+    (plan, other): (&EncodePlan, Option<ReferenceTile<'_>>),
+    shape: &TileShape,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let against = other.map(|other| patterns_of::<W>(other, shape.ty)).transpose()?;
+    let (ty, geometry, words) = (shape.ty.into(), &shape.geometry, W::pool(pool));
+    Ok(nc3z_num::encode_against(words, ty, geometry, plan, against.as_deref(), &mut scratch.num, out)?)
 }
 
 /// Big-endian bytes as native words.
 pub fn words_of<W: Word>(bytes: &[u8]) -> Vec<W> {
-    fn fixed<W: Word, const N: usize>(bytes: &[u8], get: impl Fn(&[u8; N]) -> u64) -> Vec<W> {
-        bytes.as_chunks::<N>().0.iter().map(|b| W::from_u64(get(b))).collect()
+    std::mem::take(W::pool(&mut read_words(size_of::<W>(), bytes, Pool::default())))
+}
+
+/// Fills the words of this size; bytes that are no whole word are left out.
+fn read_words(size: usize, bytes: &[u8], mut pool: Pool) -> Pool {
+    fn fill<W: Word>(bytes: &[u8], pool: &mut Pool, read: impl Fn(&[u8], &mut [W])) {
+        let words = W::pool(pool);
+        words.resize(bytes.len() / size_of::<W>(), W::default());
+        read(&bytes[..size_of_val(&words[..])], words);
     }
-    match W::BYTES {
-        1 => fixed(bytes, |b: &[u8; 1]| u64::from(b[0])),
-        2 => fixed(bytes, |b| u64::from(u16::from_be_bytes(*b))),
-        4 => fixed(bytes, |b| u64::from(u32::from_be_bytes(*b))),
-        _ => fixed(bytes, |b| u64::from_be_bytes(*b)),
+    match size {
+        1 => fill::<u8>(bytes, &mut pool, |bytes, words| words.copy_from_slice(bytes)),
+        2 => fill::<u16>(bytes, &mut pool, BigEndian::read_u16_into),
+        4 => fill::<u32>(bytes, &mut pool, BigEndian::read_u32_into),
+        _ => fill::<u64>(bytes, &mut pool, BigEndian::read_u64_into),
     }
+    pool
 }
 
 #[cfg(test)]
+#[cfg(feature = "encode")]
 mod tests {
     use super::*;
 
     #[test]
-    fn numeric_chain_gives_back_big_endian_bytes_of_every_type() {
-        let chain = ChainSpec::from_value(&serde_json::json!([{"id":"nc3z.num"}]), &crate::Limits::default())
-            .unwrap();
+    fn numeric_payloads_give_back_big_endian_bytes_of_every_type() {
         let mut scratch = Scratch::default();
         for ty in NcType::ALL {
             let bytes: Vec<u8> = (0..240u32).map(|i| u8::try_from(i * i % 251).unwrap()).collect();
             let shape = TileShape { ty, geometry: Geometry::of(&[2, 3, 5]) };
             let mut payload = Vec::new();
-            encode_tile(TileCoder::Num(&EncodePlan::default()), &bytes, &shape, &mut scratch, &mut payload)
-                .unwrap();
+            encode_numeric(&EncodePlan::default(), None, &bytes, &shape, &mut scratch, &mut payload).unwrap();
             let mut back = vec![0; bytes.len()];
-            decode_tile(&chain, &payload, &shape, None, &mut scratch, &mut back).unwrap();
+            let (needs, given) = (Needs::default(), Dependencies::default());
+            decode_numeric(&payload, &shape, &needs, &given, &mut scratch, &mut back).unwrap();
             assert_eq!(back, bytes, "{ty}");
         }
-    }
-
-    #[test]
-    fn unknown_parameters_are_unsupported() {
-        let chain =
-            ChainSpec::from_value(&serde_json::json!([{"id":"nc3z.num","x":1}]), &crate::Limits::default());
-        assert!(dictionary_number(&chain.unwrap()).unwrap_err().is_unsupported());
     }
 }

@@ -1,26 +1,16 @@
-//! Chains that a user asks for: read strictly, with errors that teach, and bound to a variable's element size.
+//! Chains that a user asks for: read strictly, with errors that teach, and fitted to a variable's element size.
 
-use super::chain::{ChainSpec, StageSpec};
-use super::registry::check_chain;
+use super::registry::Registry;
+use super::spec::{ChainSpec, NUM_ID, StageSpec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 use serde_json::Value;
 use std::fmt;
 
-/// What there is, for messages: the id, and an object as it should be.
-const KNOWN: [(&str, &str); 8] = [
-    ("shuffle", r#"{"id":"shuffle","elementsize":4}"#),
-    ("bitshuffle", r#"{"id":"bitshuffle","elementsize":4,"blocksize":0}"#),
-    ("zstd", r#"{"id":"zstd","level":9}"#),
-    ("zlib", r#"{"id":"zlib","level":6}"#),
-    ("gzip", r#"{"id":"gzip","level":6}"#),
-    ("lz4", r#"{"id":"lz4","acceleration":1}"#),
-    (
-        "lzma",
-        r#"{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":33,"dict_size":1048576,"lc":2,"lp":2,"pb":2}]}"#,
-    ),
-    ("nc3z.num", r#"{"id":"nc3z.num"}"#),
-];
+/// The numeric codec, which is not in registries.
+const NUM_EXAMPLE: &str = r#"{"id":"nc3z.num"}"#;
+/// For messages about what is no chain at all.
+const EXAMPLE: &str = r#"[{"id":"zstd","level":9}]"#;
 
 /// A chain as asked for: JSON as archives store it, but `elementsize` may be left out (the variable's is meant), and
 /// `blocksize`.
@@ -33,10 +23,22 @@ impl WantedChain {
     /// # Errors
     /// Not JSON; ids or keys that this build does not know; a codec that is not the last.
     pub fn parse(text: &str) -> Result<Self> {
+        Self::parse_with(text, &Registry::default())
+    }
+
+    /// The same with other filters and codecs than this build's.
+    ///
+    /// # Errors
+    /// As [`WantedChain::parse`].
+    pub fn parse_with(text: &str, registry: &Registry) -> Result<Self> {
         let value: Value = serde_json::from_str(text)
-            .map_err(|e| Error::invalid(format!("`{text}` is no JSON ({e}); a chain is [{}]", KNOWN[2].1)))?;
+            .map_err(|e| Error::invalid(format!("`{text}` is no JSON ({e}); a chain is {EXAMPLE}")))?;
         let wanted = WantedChain(value);
-        wanted.filled(1)?;
+        // The elements are not known yet: the chain must fit some.
+        let sizes = [1, 2, 4, 8].map(|size| wanted.bind(size, registry));
+        if sizes.iter().all(Result::is_err) {
+            wanted.bind(1, registry)?;
+        }
         Ok(wanted)
     }
 
@@ -44,66 +46,45 @@ impl WantedChain {
     ///
     /// # Errors
     /// A filter for elements of another size.
-    pub fn bind(&self, element_size: usize) -> Result<ChainSpec> {
-        let chain = self.filled(element_size)?;
-        for stage in &chain.0 {
-            if let StageSpec::Shuffle { elementsize } | StageSpec::Bitshuffle { elementsize, .. } = stage
-                && *elementsize != element_size
-            {
-                let id = stage.id();
-                return Err(Error::invalid(format!(
-                    "{id} with elementsize {elementsize}, but the elements have {element_size} bytes; leave elementsize out, and it fits"
-                )));
-            }
-        }
-        Ok(chain)
-    }
-
-    fn filled(&self, element_size: usize) -> Result<ChainSpec> {
-        let mut value = self.0.clone();
-        let Value::Array(stages) = &mut value else {
-            return Err(Error::invalid(format!(
-                "a chain is an array, as in [{}]; found {value}",
-                KNOWN[2].1
-            )));
+    pub fn bind(&self, element_size: usize, registry: &Registry) -> Result<ChainSpec> {
+        let Value::Array(stages) = &self.0 else {
+            return Err(Error::invalid(format!("a chain is an array, as in {EXAMPLE}; found {}", self.0)));
         };
-        for stage in stages {
-            let id = stage.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let Some((_, example)) = KNOWN.iter().find(|(known, _)| *known == id) else {
-                let ids: Vec<_> = KNOWN.iter().map(|(id, _)| *id).collect();
-                return Err(Error::invalid(format!(
-                    "no filter or codec {stage}; there are {}",
-                    ids.join(", ")
-                )));
-            };
-            let Value::Object(map) = stage else { continue };
-            if id.ends_with("shuffle") {
-                map.entry("elementsize").or_insert_with(|| element_size.into());
-            }
-            if id == "bitshuffle" {
-                map.entry("blocksize").or_insert_with(|| 0.into());
-            }
-            if let Some(key) = map.keys().find(|key| !example.contains(&format!("\"{key}\""))) {
-                return Err(Error::invalid(format!("{id} has no key \"{key}\"; an example is {example}")));
-            }
+        if stages.len() as u64 > Limits::default().chain_len {
+            return Err(Error::invalid(format!("a chain of {} filters and codecs", stages.len())));
         }
-        let chain = ChainSpec::from_value(&value, &Limits::default())?;
-        for stage in &chain.0 {
-            let id = stage.id();
-            if let (StageSpec::Other(_), Some((_, example))) = (stage, KNOWN.iter().find(|(k, _)| *k == id)) {
-                let found = ChainSpec(vec![stage.clone()]);
-                return Err(Error::invalid(format!(
-                    "{found}: a key is missing or out of range; an example is [{example}]"
-                )));
-            }
-            if matches!(stage, StageSpec::Num(_)) && chain.0.len() > 1 {
-                return Err(Error::invalid(format!("{chain}: nc3z.num stands alone in its chain")));
-            }
+        let stages = stages.iter().map(|stage| complete(stage, element_size, registry));
+        let spec = ChainSpec(stages.collect::<Result<_>>()?);
+        if spec.0.len() > 1 && spec.0.iter().any(|stage| stage.id() == NUM_ID) {
+            return Err(Error::invalid(format!("{spec}: {NUM_ID} stands alone in its chain")));
         }
-        if chain.numeric().is_none() {
-            check_chain(&chain)?;
+        match registry.bind(spec.clone()).unsupported() {
+            Some(why) => Err(Error::invalid(why)),
+            None => Ok(spec),
         }
-        Ok(chain)
+    }
+}
+
+/// One object as a user wrote it, with what was left out.
+fn complete(stage: &Value, element_size: usize, registry: &Registry) -> Result<StageSpec> {
+    let spec = StageSpec::from_value(stage.clone()).ok();
+    let known = spec.and_then(|spec| match registry.get(spec.id()) {
+        Some(kind) => Some((spec, Some(kind), kind.example())),
+        None => (spec.id() == NUM_ID).then_some((spec, None, NUM_EXAMPLE)),
+    });
+    let Some((spec, kind, example)) = known else {
+        let ids: Vec<_> = registry.ids().chain([NUM_ID]).collect();
+        return Err(Error::invalid(format!("no filter or codec {stage}; there are {}", ids.join(", "))));
+    };
+    let id = spec.id();
+    if let Some((key, _)) = spec.parameters().find(|(key, _)| !example.contains(&format!("\"{key}\""))) {
+        return Err(Error::invalid(format!("{id} has no key \"{key}\"; an example is {example}")));
+    }
+    let Some(kind) = kind else { return Ok(spec) };
+    let spec = kind.complete(spec, element_size).map_err(Error::invalid)?;
+    match kind.bind(&spec) {
+        Ok(_) => Ok(spec),
+        Err(why) => Err(Error::invalid(format!("{spec}: {why}; an example is [{example}]"))),
     }
 }
 
@@ -114,6 +95,7 @@ impl fmt::Display for WantedChain {
 }
 
 #[cfg(test)]
+#[cfg(feature = "codecs")]
 mod tests {
     use super::*;
 
@@ -124,13 +106,16 @@ mod tests {
     #[test]
     fn a_chain_is_bound_to_the_element_size() {
         let wanted = WantedChain::parse(r#"[{"id":"shuffle"},{"id":"zlib","level":5}]"#).unwrap();
-        let chain = wanted.bind(8).unwrap();
-        assert_eq!(chain.0, [StageSpec::Shuffle { elementsize: 8 }, StageSpec::Zlib { level: 5 }]);
+        let registry = Registry::default();
+        let chain = wanted.bind(8, &registry).unwrap();
+        assert_eq!(chain.0, [StageSpec::shuffle(8), StageSpec::zlib(5)]);
         let fixed = WantedChain::parse(r#"[{"id":"bitshuffle","elementsize":4}]"#).unwrap();
-        assert_eq!(fixed.bind(4).unwrap().0, [StageSpec::Bitshuffle { elementsize: 4, blocksize: 0 }]);
-        assert!(fixed.bind(2).unwrap_err().to_string().contains("the elements have 2 bytes"));
-        assert_eq!(WantedChain::parse("[]").unwrap().bind(3).unwrap(), ChainSpec::default());
-        assert!(WantedChain::parse(r#"[{"id":"nc3z.num"}]"#).unwrap().bind(4).unwrap().numeric().is_some());
+        assert_eq!(fixed.bind(4, &registry).unwrap().0, [StageSpec::bitshuffle(4, 0)]);
+        assert!(fixed.bind(2, &registry).unwrap_err().to_string().contains("the elements have 2 bytes"));
+        assert_eq!(WantedChain::parse("[]").unwrap().bind(3, &registry).unwrap(), ChainSpec::default());
+        assert!(
+            WantedChain::parse(r#"[{"id":"nc3z.num"}]"#).unwrap().bind(4, &registry).unwrap().is_numeric()
+        );
     }
 
     #[test]

@@ -1,31 +1,51 @@
 //! One zlib stream (RFC 1950), as NumCodecs' `zlib` and HDF5's deflate filter make it; or one gzip member (RFC 1952), as
 //! NumCodecs' `gzip` does.
 
-use super::chain::MAX_ZLIB_LEVEL;
-use super::registry::{ByteStage, Contexts as AllContexts};
+use super::spec::StageSpec;
+use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
+/// `zlib` or `gzip`.
+pub(super) struct DeflateKind {
+    pub(super) gzip: bool,
+}
+
+impl StageKind for DeflateKind {
+    fn id(&self) -> &'static str {
+        name(self.gzip)
+    }
+
+    fn example(&self) -> &'static str {
+        if self.gzip { r#"{"id":"gzip","level":6}"# } else { r#"{"id":"zlib","level":6}"# }
+    }
+
+    fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
+        let [level] = spec.integers(["level"]).ok_or(OTHER_KEYS)?;
+        let level = u32::try_from(level).ok().filter(|level| *level <= MAX_LEVEL).ok_or(OTHER_KEYS)?;
+        Ok(Box::new(Deflate { level, gzip: self.gzip }))
+    }
+}
+
+const fn name(gzip: bool) -> &'static str {
+    if gzip { "gzip" } else { "zlib" }
+}
+
 /// The codec, with the level it writes at and what is around the deflated bytes.
-pub(super) struct Deflate {
+struct Deflate {
     level: u32,
     gzip: bool,
 }
+
+/// The highest level.
+const MAX_LEVEL: u32 = 9;
 
 /// The largest window, as zlib counts.
 const WINDOW_BITS: u8 = 15;
 
 impl Deflate {
-    pub(super) const fn zlib(level: u32) -> Self {
-        Deflate { level, gzip: false }
-    }
-
-    pub(super) const fn gzip(level: u32) -> Self {
-        Deflate { level, gzip: true }
-    }
-
     const fn name(&self) -> &'static str {
-        if self.gzip { "gzip" } else { "zlib" }
+        name(self.gzip)
     }
 
     fn compress(&self) -> Compress {
@@ -38,31 +58,33 @@ impl Deflate {
     }
 
     /// A gzip decoder is made anew: resetting it would make a zlib decoder of it.
-    fn fresh<'a>(&self, contexts: &'a mut AllContexts) -> &'a mut Decompress {
+    fn fresh<'a>(&self, contexts: &'a mut Contexts) -> &'a mut Decompress {
+        let streams = &mut contexts.get::<Streams>().0[usize::from(self.gzip)];
         if self.gzip {
-            return contexts.gzip.decompress.insert(self.decompress());
+            return streams.decompress.insert(self.decompress());
         }
-        let stream = contexts.zlib.decompress.get_or_insert_with(|| self.decompress());
+        let stream = streams.decompress.get_or_insert_with(|| self.decompress());
         stream.reset(true);
         stream
     }
 }
 
+/// Those of zlib and of gzip.
+#[derive(Default)]
+struct Streams([Pair; 2]);
+
 /// Streams for compression and decompression, made when first needed.
 #[derive(Default)]
-pub(super) struct Contexts {
+struct Pair {
     compress: Option<(u32, Compress)>,
     decompress: Option<Decompress>,
 }
 
-impl ByteStage for Deflate {
-    fn encode(&self, input: &[u8], contexts: &mut AllContexts, out: &mut Vec<u8>) -> Result<()> {
+impl Stage for Deflate {
+    fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let level = self.level;
-        if level > MAX_ZLIB_LEVEL {
-            return Err(Error::invalid(format!("{} level {level}: at most {MAX_ZLIB_LEVEL}", self.name())));
-        }
-        let contexts = if self.gzip { &mut contexts.gzip } else { &mut contexts.zlib };
-        let stream = match &mut contexts.compress {
+        let streams = &mut contexts.get::<Streams>().0[usize::from(self.gzip)];
+        let stream = match &mut streams.compress {
             Some((l, stream)) if *l == level => {
                 stream.reset();
                 stream
@@ -81,7 +103,7 @@ impl ByteStage for Deflate {
         }
     }
 
-    fn decode_into(&self, input: &[u8], contexts: &mut AllContexts, out: &mut [u8]) -> Result<()> {
+    fn decode_into(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()> {
         let stream = self.fresh(contexts);
         let wrong = |what, expected: String, found: String| {
             let place = if self.gzip { "gzip member" } else { "zlib stream" };
@@ -116,9 +138,5 @@ impl ByteStage for Deflate {
             ));
         }
         Ok(())
-    }
-
-    fn keeps_length(&self) -> bool {
-        false
     }
 }

@@ -5,11 +5,12 @@ use super::source::ArraySource;
 use crate::archive::Archive;
 use crate::error::Result;
 use bytes::Bytes;
-use nc3z_format::archive::ArrayId;
+use nc3z_format::array::TileKey;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// The original file, for variables whose bytes belong to others.
 impl FileBytes for Archive {
@@ -46,8 +47,9 @@ impl ArraySource for Archive {
         if !v.owned {
             return pieces::fill(v, tile, out, self);
         }
-        let array = ArrayId::variable(var.0);
-        self.inner.tiles.fill(array, tile, out, |out| self.read_tile_into(array, tile, out))
+        let array = self.arrays().variable(var).id;
+        let key = TileKey::new(array, tile);
+        self.inner.store.cache.fill(key, out, |out| self.read_tile_into(array, tile, out))
     }
 
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)> {
@@ -56,11 +58,26 @@ impl ArraySource for Archive {
             return pieces::view(v, tile, self);
         }
         let wanted = tile.elements * v.element_size();
-        Ok((0, self.cached_tile(self.arrays().variable(var), tile.tile, wanted, keep)?))
+        let key = TileKey::new(self.arrays().variable(var).id, tile.tile);
+        Ok((0, self.inner.store.cached(key, &self.near, wanted, keep)?))
+    }
+
+    fn fetches_ahead(&self) -> bool {
+        self.inner.store.fetches_ahead()
+    }
+
+    fn fetch(&self, var: VarId, tiles: &[u64]) -> Result<(usize, Option<Arc<dyn ArraySource>>)> {
+        if !self.variable_layout(var)?.owned {
+            return Ok((tiles.len(), None));
+        }
+        let keys: Vec<TileKey> =
+            tiles.iter().map(|tile| TileKey::new(self.arrays().variable(var).id, *tile)).collect();
+        let (taken, near) = self.inner.store.fetch(&keys)?;
+        Ok((taken, Some(Arc::new(self.with_near(near)))))
     }
 
     fn decode_cost(&self, var: VarId, tile: u64) -> u64 {
-        let array = ArrayId::variable(var.0);
+        let array = self.arrays().variable(var).id;
         match self.arrays().get(array) {
             Some(info) if !self.is_cached(array, tile) => info.tile_len(tile).map_or(0, |n| n as u64),
             _ => 0,

@@ -1,6 +1,6 @@
 //! Where a read's elements go: bytes as they are, or Rust's numbers.
 
-use crate::convert::{Cast, Element, Stored};
+use crate::dataset::convert::{Cast, Element, Stored};
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
 use nc3z_format::plan::copy::{copy_run, map_run};

@@ -2,7 +2,9 @@
 
 mod archive;
 mod classic;
+pub mod convert;
 mod dest;
+mod flat;
 mod pieces;
 mod read;
 mod source;
@@ -16,11 +18,11 @@ pub use variable::Variable;
 use crate::archive::Archive;
 use crate::classic::ClassicFile;
 use crate::error::Result;
-use crate::open::OpenOptions;
-use crate::source::{SharedSource, open};
-use nc3z_format::archive::forever::MAGIC;
+use crate::open::with_ends;
+use crate::options::OpenOptions;
+use crate::source::SharedSource;
+use nc3z_format::archive::constants::MAGIC;
 use nc3z_format::classic::{Attribute, Dimension, Header, Layout, VarId};
-use std::path::Path;
 use std::sync::Arc;
 
 /// An open file of either kind. Clones share everything; all methods may be called from any number of threads.
@@ -35,8 +37,9 @@ impl Dataset {
     ///
     /// # Errors
     /// What the system says; what is wrong with the file's structure, or what else it is.
-    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self> {
-        Self::from_source(open(path.as_ref(), options.mapped)?, options)
+    #[cfg(feature = "fs")]
+    pub fn open(path: impl AsRef<std::path::Path>, options: &OpenOptions) -> Result<Self> {
+        Self::from_source(crate::source::open(path.as_ref(), options.mapped)?, options)
     }
 
     /// The same from any byte source.
@@ -44,6 +47,8 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`].
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        // What is read to tell what it is serves opening it, too.
+        let source = with_ends(source);
         let mut magic = [0; MAGIC.len()];
         let is_archive = source.len() >= MAGIC.len() as u64 && {
             source.read_into(0, &mut magic)?;
@@ -105,7 +110,7 @@ impl Dataset {
     /// # Errors
     /// No such variable; the message lists what there is.
     pub fn variable(&self, name: &str) -> Result<Variable> {
-        let id = crate::array::find_variable(self.header(), name)?;
+        let id = crate::archive::find_variable(self.header(), name)?;
         Ok(Variable::new(Arc::clone(&self.source), id))
     }
 

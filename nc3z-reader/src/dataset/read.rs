@@ -3,12 +3,13 @@
 use super::dest::{AsStored, Dest, Misfit};
 use super::source::ArraySource;
 use crate::error::{Error, ErrorKind, Result};
+use crate::parallel;
+use crate::tile::{WINDOW_TILES, in_windows};
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::VarId;
 use nc3z_format::plan::{Part, Plan, TilePlan, split};
 use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
-use rayon::prelude::*;
 
 /// Bytes to decode or copy from which on a request is worth several threads.
 const PARALLEL_FROM: u64 = 2 << 20;
@@ -61,12 +62,16 @@ pub(super) fn read(
     }
     let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
     let size = source.layout().variables[var.index()].element_size();
+    let mut threads = 1;
     if is_big(source, var, &plan, size) {
         request.keep = request.decoded_len(&plan, size) <= source.cache_budget();
-        let threads = rayon::current_num_threads();
-        if threads > 1 {
-            return request.run_parallel(&plan, threads, dest);
-        }
+        threads = parallel::threads();
+    }
+    if source.fetches_ahead() {
+        return request.run_windows(&plan, threads, dest);
+    }
+    if threads > 1 {
+        return request.run_parallel(&plan, threads, dest);
     }
     request.run(&plan, dest)
 }
@@ -135,35 +140,51 @@ impl Request<'_> {
     fn run_parallel(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
         let parts = shares(self.tiling, self.slab, threads * SHARES)?;
         if parts.len() < threads {
-            return self.run_batches(plan, threads, dest);
+            return self.run_batches(&mut plan.tiles(), threads, dest);
         }
         let lens: Vec<usize> = parts.iter().map(|p| in_memory(p.dst.end - p.dst.start)).collect();
         let shares: Vec<_> = parts.iter().zip(dest.split(&lens)).collect();
-        let done: Vec<Result<()>> = shares
-            .into_par_iter()
-            .map(|(part, mut dest)| {
-                let share = Request { slab: &part.slab, ..*self };
-                share.run(&Plan::of(self.tiling, &part.slab)?, &mut *dest)
-            })
-            .collect();
+        let done: Vec<Result<()>> = parallel::map(shares, |(part, mut dest)| {
+            let share = Request { slab: &part.slab, ..*self };
+            share.run(&Plan::of(self.tiling, &part.slab)?, &mut *dest)
+        });
         // The first error in order of the output, whichever thread was first.
         done.into_iter().collect()
     }
 
+    /// Carries a plan out window by window: what one needs is fetched while the one before is decoded.
+    fn run_windows(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
+        let fetch = |tiles: &[TilePlan<'_>]| {
+            let numbers: Vec<u64> = tiles.iter().map(|tile| tile.tile).collect();
+            self.source.fetch(self.var, &numbers)
+        };
+        in_windows(&mut plan.tiles(), WINDOW_TILES, true, fetch, |tiles, near| {
+            let window = Request { source: near.as_deref().unwrap_or(self.source), ..*self };
+            if threads > 1 {
+                return window.run_batches(&mut tiles.into_iter(), threads, dest);
+            }
+            tiles.iter().try_for_each(|tile| window.read_tile(tile, dest))
+        })
+    }
+
     /// Decodes so many tiles at a time, while those before are copied.
-    fn run_batches(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
-        let mut tiles = plan.tiles();
+    fn run_batches(
+        &self,
+        tiles: &mut (dyn Iterator<Item = TilePlan<'_>> + Send),
+        threads: usize,
+        dest: &mut dyn Dest,
+    ) -> Result<()> {
         let mut next = || -> Result<Vec<_>> {
-            let batch: Vec<_> = tiles.by_ref().take(threads).collect();
-            let decoded: Vec<_> =
-                batch.par_iter().map(|tile| self.source.tile(self.var, tile, self.keep)).collect();
+            let batch: Vec<_> = tiles.take(threads).collect();
+            let decoded =
+                parallel::map(batch.iter().collect(), |tile| self.source.tile(self.var, tile, self.keep));
             batch.into_iter().zip(decoded).map(|(tile, decoded)| Ok((tile, decoded?))).collect()
         };
         let mut ready = next()?;
         while !ready.is_empty() {
             let copy =
                 || ready.iter().try_for_each(|(tile, (first, bytes))| self.put(tile, *first, bytes, dest));
-            let (copied, following) = rayon::join(copy, &mut next);
+            let (copied, following) = parallel::join(copy, &mut next);
             copied?;
             ready = following?;
         }

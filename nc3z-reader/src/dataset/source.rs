@@ -8,6 +8,7 @@ use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// Arrays that are read by hyperslabs: an archive, a classic file, and whatever else presents itself as one.
 ///
@@ -38,6 +39,21 @@ pub trait ArraySource: Send + Sync {
     /// # Errors
     /// As [`ArraySource::fill_tile`].
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)>;
+
+    /// Whether [`ArraySource::fetch`] should come before tiles are asked for: where each request costs a round trip.
+    fn fetches_ahead(&self) -> bool {
+        false
+    }
+
+    /// Fetches what the first of `tiles` need, as many as should be under way at once: how many those are (at least one), and
+    /// this source with their stored bytes in memory; `None` where there is nothing to fetch.
+    ///
+    /// # Errors
+    /// Those that concern all tiles: another object in the place of this one.
+    fn fetch(&self, var: VarId, tiles: &[u64]) -> Result<(usize, Option<Arc<dyn ArraySource>>)> {
+        let _ = var;
+        Ok((tiles.len(), None))
+    }
 
     /// Bytes that must be decoded before elements of a tile can be copied; 0 where they lie ready.
     fn decode_cost(&self, var: VarId, tile: u64) -> u64;

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 /// One decoded tile.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Tile {
     /// Its number.
     pub number: u64,

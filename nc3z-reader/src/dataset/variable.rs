@@ -4,7 +4,7 @@ use super::dest::{Dest, Typed};
 use super::read;
 use super::source::ArraySource;
 use super::tiles::TileIter;
-use crate::convert::Element;
+use crate::dataset::convert::Element;
 use crate::error::Result;
 use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};
 use nc3z_format::plan::Plan;
@@ -134,7 +134,7 @@ impl Variable {
     }
 
     /// Reads a hyperslab's elements as numbers of `T`, converted where the variable is of another type: see
-    /// [`crate::convert`].
+    /// [`crate::dataset::convert`].
     ///
     /// ```
     /// # let file = nc3z_reader::Dataset::open("../testdata/classic/record_padding.nc", &Default::default())?;

@@ -20,7 +20,7 @@ impl FileSource {
     /// # Errors
     /// Whatever the system says.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("open", Some(path), e))?;
+        let file = super::open_regular(path).map_err(|e| Error::io("open", Some(path), e))?;
         Self::from_file(file, path)
     }
 

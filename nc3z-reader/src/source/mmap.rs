@@ -2,7 +2,7 @@
 //!
 //! A mapped file must not be cut short while it is open: touching a page that is gone kills the process (SIGBUS),
 //! as does an I/O error of the disk. Archives are replaced by rename and only ever grow, so this does not happen
-//! by nc3z's own doing; where others may cut the file, use [`super::FileSource`] (`--no-mmap`).
+//! by nc3z's own doing; where others may cut the file, use [`super::FileSource`].
 
 use super::{ByteSource, MemorySource};
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ impl MmapSource {
     /// # Errors
     /// Whatever the system says.
     pub fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|e| Error::io("open", Some(path), e))?;
+        let file = super::open_regular(path).map_err(|e| Error::io("open", Some(path), e))?;
         let meta = file.metadata().map_err(|e| Error::io("read the length of", Some(path), e))?;
         if meta.is_dir() {
             let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");

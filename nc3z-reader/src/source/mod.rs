@@ -1,26 +1,52 @@
-//! Byte sources: anything that answers "how long are you" and "give me this range".
+//! Byte sources: anything that answers "how long are you" and "give me these ranges".
 //!
-//! Readers are written against [`ByteSource`] alone, so that a map, a file and memory (and later an object store)
-//! are one thing to them.
+//! Readers are written against [`ByteSource`] alone, so that a map, a file, memory and an object store are one thing to them. A
+//! source tells by [`Reach`] how it likes to be read, and readers ask accordingly: range after range where that costs nothing,
+//! in few merged requests where each one costs a round trip.
 
+mod ends;
+#[cfg(feature = "fs")]
 mod file;
+pub(crate) mod lenient;
 mod memory;
+#[cfg(feature = "fs")]
 mod mmap;
-mod original;
-pub(crate) mod soft;
-pub(crate) mod view;
+mod near;
+mod reach;
+#[cfg(feature = "fs")]
+mod regular;
+pub(crate) mod truncated;
 
+pub use ends::EndsSource;
+#[cfg(feature = "fs")]
 pub use file::FileSource;
 pub use memory::MemorySource;
+#[cfg(feature = "fs")]
 pub use mmap::MmapSource;
-pub use original::OriginalSource;
+pub(crate) use near::Near;
+pub use reach::Reach;
+#[cfg(feature = "fs")]
+pub use regular::{open_regular, special_name};
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
+use std::ops::Range;
+#[cfg(feature = "fs")]
 use std::path::Path;
 use std::sync::Arc;
 
 /// A range-readable, immutable sequence of bytes.
+///
+/// A new kind of source implements `len` and `read_into`; one that pays for each request implements [`ByteSource::read_ranges`]
+/// and [`ByteSource::reach`] too, and one whose bytes others can replace, [`ByteSource::identity`].
+///
+/// ```
+/// use nc3z_reader::source::{ByteSource, MemorySource};
+/// let source = MemorySource::new(vec![1, 2, 3, 4, 5]);
+/// let parts = source.read_ranges(&[0..2, 4..5])?;
+/// assert_eq!((&parts[0][..], &parts[1][..]), (&[1, 2][..], &[5][..]));
+/// # Ok::<(), nc3z_reader::Error>(())
+/// ```
 pub trait ByteSource: Send + Sync {
     /// Length in bytes, fixed when the source was opened.
     fn len(&self) -> u64;
@@ -46,6 +72,56 @@ pub trait ByteSource: Send + Sync {
         self.read_into(offset, &mut buf)?;
         Ok(buf.into())
     }
+
+    /// The bytes of each range, in the order of `ranges`. Readers merge ranges as [`ByteSource::reach`] says before they ask; a
+    /// remote source has as many requests under way at once as it said.
+    ///
+    /// # Errors
+    /// As [`ByteSource::read_into`]; if one range cannot be read, none is.
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        ranges.iter().map(|range| read_range(self, range)).collect()
+    }
+
+    /// How the source likes to be read; the default is that of local files.
+    fn reach(&self) -> Reach {
+        Reach::LOCAL
+    }
+
+    /// What tells these bytes from others under the same name: an entity tag, a version. It is that of the time the source was
+    /// opened: a source that finds another object in its place fails with [`Error::replaced`], and never mixes the bytes of two.
+    fn identity(&self) -> Option<Arc<str>> {
+        None
+    }
+
+    /// The first and last bytes, about as many as asked for; all of them where the source is no longer than both together, as
+    /// the first. A source that has some at hand, since it had to ask for them to learn its length, gives those.
+    ///
+    /// # Errors
+    /// As [`ByteSource::read_into`].
+    fn ends(&self, head: u64, tail: u64) -> Result<(Bytes, Bytes)> {
+        let len = self.len();
+        if head.saturating_add(tail) >= len {
+            return Ok((read_range(self, &(0..len))?, Bytes::new()));
+        }
+        let mut both = self.read_ranges(&[0..head, len - tail..len])?;
+        match (both.pop(), both.pop(), both.pop()) {
+            (Some(tail), Some(head), None) => Ok((head, tail)),
+            _ => Err(answers(2, both.len())),
+        }
+    }
+}
+
+/// One range of a source.
+fn read_range<S: ByteSource + ?Sized>(source: &S, range: &Range<u64>) -> Result<Bytes> {
+    let len = range.end.saturating_sub(range.start);
+    let len = usize::try_from(len).map_err(|_| beyond(source.len(), range.start, len))?;
+    source.read_at(range.start, len)
+}
+
+/// The error of a source that gave another number of ranges than it was asked for.
+pub(crate) fn answers(asked: usize, given: usize) -> Error {
+    let what = format!("the source gave {given} ranges where {asked} were asked for");
+    Error::io("read ranges of", None, std::io::Error::other(what))
 }
 
 /// A shared byte source.
@@ -55,21 +131,22 @@ pub type SharedSource = Arc<dyn ByteSource>;
 ///
 /// # Errors
 /// Whatever the system says of opening or mapping.
+#[cfg(feature = "fs")]
 pub fn open(path: &Path, mapped: bool) -> Result<SharedSource> {
     if mapped { Ok(Arc::new(MmapSource::open(path)?)) } else { Ok(Arc::new(FileSource::open(path)?)) }
 }
 
 /// Refuses a range that leaves the source, before anything is allocated for it.
-fn check_range(source_len: u64, offset: u64, len: usize) -> Result<()> {
+pub(crate) fn check_range(source_len: u64, offset: u64, len: usize) -> Result<()> {
     let available = source_len.saturating_sub(offset);
     if len as u64 > available {
-        return Err(Error::from(nc3z_format::Error::truncated(
-            "file",
-            offset,
-            "read",
-            len as u64 - available,
-            available,
-        )));
+        return Err(beyond(source_len, offset, len as u64));
     }
     Ok(())
+}
+
+fn beyond(source_len: u64, offset: u64, len: u64) -> Error {
+    let available = source_len.saturating_sub(offset);
+    let missing = len.saturating_sub(available);
+    nc3z_format::Error::truncated("file", offset, "read", missing, available).into()
 }

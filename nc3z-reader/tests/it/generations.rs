@@ -4,8 +4,8 @@ use nc3z_format::archive::{
     ArrayId, BlockHeader, BlockKind, ConstantsBuilder, IndexEntry, Row, SectionEncoding, SectionEntry,
     SectionKind, SectionTable, Trailer, VariableTable,
 };
-use nc3z_reader::Archive;
 use nc3z_reader::source::MemorySource;
+use nc3z_reader::{Archive, OpenOptions};
 use std::sync::Arc;
 
 /// What the second generation changed.
@@ -102,4 +102,97 @@ pub(crate) fn second(first: &[u8]) -> Changed {
     };
     bytes.extend(trailer.encode(&salt, at_trailer));
     Changed { bytes, block: (array, tile) }
+}
+
+/// The head that a generation names.
+pub(crate) enum NamedHead {
+    /// That of the generation before.
+    Same,
+    /// These bytes, its own.
+    Own(Vec<u8>),
+    /// What stands elsewhere.
+    At(SectionEntry),
+}
+
+/// Appends a generation that has nothing of its own but sections: those of the one before, and a head.
+pub(crate) fn append_sections(before: &[u8], head: NamedHead) -> Vec<u8> {
+    let old = Archive::from_source(Arc::new(MemorySource::new(before.to_vec())), &<_>::default()).unwrap();
+    let mut bytes = before.to_vec();
+    let begin = align(&mut bytes);
+    let mut sections: Vec<SectionEntry> = old.sections().entries().to_vec();
+    let entry = sections.iter_mut().find(|e| e.kind == SectionKind::Head).unwrap();
+    match head {
+        NamedHead::Same => {}
+        NamedHead::Own(head) => {
+            let (crc, len) = (crc32fast::hash(&head), head.len() as u64);
+            *entry =
+                SectionEntry { encoding: SectionEncoding::Raw, crc, offset: begin, len, ..entry.clone() };
+            bytes.extend(head);
+        }
+        NamedHead::At(place) => *entry = place,
+    }
+    seal(bytes, &old, begin, &SectionTable::new(sections))
+}
+
+/// Puts a section table and a trailer behind what a generation wrote.
+fn seal(mut bytes: Vec<u8>, old: &Archive, begin: u64, sections: &SectionTable) -> Vec<u8> {
+    let sections_offset = align(&mut bytes);
+    let sections = sections.encode();
+    bytes.extend(&sections);
+    let at_trailer = align(&mut bytes);
+    let salt = old.superblock().salt;
+    let trailer = Trailer {
+        generation: old.trailer().generation + 1,
+        sections_offset,
+        sections_len: u32::try_from(sections.len()).unwrap(),
+        sections_crc: salt.crc(sections_offset, &sections),
+        blocks_begin: begin,
+        blocks_end: begin,
+        previous: old.trailer_offset(),
+        archive_len: at_trailer + 128,
+        ..old.trailer().clone()
+    };
+    bytes.extend(trailer.encode(&salt, at_trailer));
+    bytes
+}
+
+#[test]
+fn any_generation_opens_and_reads_as_it_was() {
+    let (original, first) = crate::support::small();
+    let changed = second(&first);
+    let bytes = append_sections(&changed.bytes, NamedHead::Same);
+    let open = |generation: Option<u64>| {
+        let options = OpenOptions::default().with_generation(generation);
+        Archive::from_source(Arc::new(MemorySource::new(bytes.clone())), &options)
+    };
+    let restore = |archive: &Archive| {
+        let mut out = Vec::new();
+        archive.restore_to_stream(&mut out, &()).unwrap();
+        out
+    };
+    let [one, two, three] = [1, 2, 3].map(|n| open(Some(n)).unwrap());
+    assert!(restore(&one) == original && one.torn_tail() == 0);
+    assert!(restore(&two) != original && restore(&two) == restore(&three));
+    assert_eq!(open(None).unwrap().trailer().generation, 3);
+    assert_eq!((one.generations().unwrap().len(), three.generations().unwrap().len()), (1, 3));
+    let e = open(Some(7)).unwrap_err();
+    assert_eq!(e.to_string(), "invalid argument: there is no generation 7; the archive has 1 to 3");
+    assert!(open(Some(0)).is_err() && open(Some(u64::MAX)).is_err());
+}
+
+#[test]
+fn a_damaged_trailer_before_the_last_is_told_when_it_is_needed() {
+    let (_, first) = crate::support::small();
+    let mut bytes = append_sections(&append_sections(&first, NamedHead::Same), NamedHead::Same);
+    let second = {
+        let source = Arc::new(MemorySource::new(bytes.clone()));
+        Archive::from_source(source, &<_>::default()).unwrap().trailer().previous
+    };
+    bytes[usize::try_from(second).unwrap() + 20] ^= 1;
+    let open = |generation: Option<u64>| {
+        let options = OpenOptions::default().with_generation(generation);
+        Archive::from_source(Arc::new(MemorySource::new(bytes.clone())), &options)
+    };
+    assert!(open(None).is_ok());
+    assert!(open(Some(1)).unwrap_err().is_corrupt());
 }

@@ -3,10 +3,10 @@
 use crate::classic::{Model, Var};
 use crate::support::archive_bytes;
 use nc3z_format::NcType;
-use nc3z_format::archive::forever::REQUIRED_LOSSY;
+use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{BlockHeader, SectionKind};
 use nc3z_format::classic::Version;
-use nc3z_reader::salvage::{SalvageOptions, Salvaged};
+use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
@@ -37,8 +37,8 @@ fn source(bytes: &[u8]) -> SharedSource {
     Arc::new(MemorySource::new(bytes.to_vec()))
 }
 
-fn salvage(bytes: &[u8]) -> (bool, Salvaged) {
-    let (archive, salvaged) = Archive::salvage(&source(bytes), &SalvageOptions::default(), &()).unwrap();
+fn salvage(bytes: &[u8]) -> (bool, Recovered) {
+    let (archive, salvaged) = Archive::recover(&source(bytes), &RecoverOptions::default(), &()).unwrap();
     (archive.trailer().required & REQUIRED_LOSSY != 0, salvaged)
 }
 

@@ -9,7 +9,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BlockHeader, BlockKind, IndexEntry, SectionKind};
 use nc3z_format::arrays::byte_run;
 use nc3z_format::classic::Version;
-use nc3z_reader::salvage::SalvageOptions;
+use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions};
@@ -33,8 +33,8 @@ fn filling() -> OpenOptions {
 
 /// Salvages, rebuilds with fill values; gives the bytes and what was filled.
 fn salvage(source: &SharedSource, uncommitted: bool) -> nc3z_reader::Result<(Vec<u8>, Tiles)> {
-    let options = SalvageOptions { open: filling(), uncommitted };
-    let (archive, _) = Archive::salvage(source, &options, &())?;
+    let options = RecoverOptions { open: filling(), uncommitted };
+    let (archive, _) = Archive::recover(source, &options, &())?;
     let mut out = Vec::new();
     archive.restore_to_stream(&mut out, &())?;
     Ok((out, archive.filled().into_keys().collect()))

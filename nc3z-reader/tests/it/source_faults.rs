@@ -3,7 +3,7 @@
 
 use crate::support::{paged, small};
 use bytes::Bytes;
-use nc3z_reader::source::{ByteSource, SharedSource};
+use nc3z_reader::source::{ByteSource, Reach, SharedSource};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, Error, OpenOptions, Result};
 use std::io;
@@ -43,6 +43,11 @@ impl Failing {
 impl ByteSource for Failing {
     fn len(&self) -> u64 {
         self.bytes.len() as u64
+    }
+
+    /// Little is read ahead, so that faults strike everywhere.
+    fn reach(&self) -> Reach {
+        Reach::LOCAL.with_ends(160, 128)
     }
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
@@ -87,7 +92,12 @@ fn a_fault_at_any_read_is_an_error_and_never_other_values() {
                     Ok(out) => {
                         // What was read by then may have been enough.
                         assert!(out == original, "{fault:?} at read {from}: other values");
-                        assert!(matches!(fault, Fault::Changed | Fault::Cut), "{fault:?} at read {from}");
+                        // The ends are read again, each by itself, where they cannot be read together.
+                        let again = fault == Fault::Once && from <= 2;
+                        assert!(
+                            again || matches!(fault, Fault::Changed | Fault::Cut),
+                            "{fault:?} at read {from}"
+                        );
                     }
                     Err(e) if matches!(fault, Fault::Once | Fault::On) => {
                         let words = e.with_causes();

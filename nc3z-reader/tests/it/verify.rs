@@ -2,11 +2,11 @@
 
 use crate::classic::{Model, Var};
 use crate::faulty::{Faulty, Flipped};
-use crate::generations::second;
+use crate::generations::{NamedHead, append_sections, second};
 use crate::support::{archive_bytes, paged, small};
 use bytes::Bytes;
 use nc3z_format::NcType;
-use nc3z_format::archive::ArrayId;
+use nc3z_format::archive::{ArrayId, Head, SectionKind};
 use nc3z_format::classic::Version;
 use nc3z_reader::OpenOptions;
 use nc3z_reader::source::{MemorySource, SharedSource};
@@ -56,8 +56,8 @@ fn sound_archives_are_sound_and_every_block_is_counted() {
     for (name, bytes) in goldens() {
         let report = check(bytes);
         assert!(report.is_sound(), "{name}: {:?}", report.findings);
-        // Parity is a generation of its own.
-        let generations = 1 + u32::from(report.parity.is_some());
+        // Parity is a generation of its own, as a later state of the file is.
+        let generations = 1 + u32::from(report.parity.is_some()) + u32::from(name.contains(".later."));
         assert_eq!(report.parity.is_some(), name.contains("parity"), "{name}");
         assert!(report.blocks > 0 && report.tiles > 0 && report.unchecked == 0);
         assert_eq!(report.generations, generations, "{name}");
@@ -226,5 +226,23 @@ fn no_prefix_and_no_tail_is_sound() {
             let report = check([&bytes[..], &vec![0; tail][..]].concat());
             assert_eq!(report.findings[0].structure, Structure::Tail);
         }
+    }
+}
+
+#[test]
+fn a_head_that_says_something_else_is_found_in_every_generation() {
+    let (_, first) = small();
+    let archive = crate::support::open(first.clone()).unwrap();
+    let head = archive.head().clone();
+    let place = archive.sections().find(SectionKind::Head).unwrap().clone();
+    let other = Head { gap_tile_len: head.gap_tile_len + 1, ..head.clone() };
+    // The second generation has its own; the third names that of the first again.
+    for (own, sound) in [(head, true), (other, false)] {
+        let second = append_sections(&first, NamedHead::Own(own.encode()));
+        let report = check(append_sections(&second, NamedHead::At(place.clone())));
+        assert_eq!(report.is_sound(), sound, "{:?}", report.findings);
+        let words = "it says something else than the head copy behind the superblock";
+        let named = report.findings.iter().filter(|f| f.message == words).count();
+        assert_eq!(named, usize::from(!sound), "{:?}", report.findings);
     }
 }

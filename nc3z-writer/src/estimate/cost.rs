@@ -2,16 +2,15 @@
 
 use super::PresetEstimate;
 use super::sample::{Samples, read};
-use crate::choose::{ChainTable, Subject, choose, whole_len};
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::options::{PACK_LEN, Preset, WriterOptions};
-use crate::partition::Partition;
-use crate::pipeline::{fill_values, read_samples};
-use nc3z_format::archive::forever::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
+use crate::plan::{ChainTable, Partition, Policy, Subject, fill_values, plan_array, whole_len};
+use crate::tiles::{RawTile, read_samples};
+use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
 use nc3z_format::archive::{ArrayId, Head};
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{Scratch, TileShape, decode_tile, encode_zstd_frame};
+use nc3z_format::codec::{ChainSpec, Dependencies, Scratch, TileShape, encode_dictionary, encode_zstd_frame};
 use nc3z_reader::ClassicFile;
 use nc3z_reader::Monitor;
 use sha2::{Digest, Sha256};
@@ -61,8 +60,9 @@ pub(super) fn array_cost(
     let raw = pieces.iter().map(|p| read(classic, info, p)).collect::<Result<Vec<_>>>()?;
     let read_seconds = begin.elapsed().as_secs_f64();
     let mut scratch = Scratch::default();
-    let mut table = ChainTable::new();
-    table.number(&nc3z_format::codec::ChainSpec(vec![crate::choose::codec(options.preset)]));
+    let policy = Policy::of(options.preset);
+    let mut table = ChainTable::new(&options.registry);
+    table.number(&options.registry.bind(ChainSpec(vec![policy.codec()])));
     let begin = Instant::now();
     let scanned = Cell::new(0.0);
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
@@ -73,16 +73,18 @@ pub(super) fn array_cost(
     };
     let subject = Subject {
         info,
+        registry: &options.registry,
         samples: match records.get(&info.id) {
             Some(samples) => samples.clone(),
             None if info.total_bytes() <= PACK_LEN => Vec::new(),
-            None => read_samples(classic, samples.all(), info)?,
+            None => read_samples(classic, samples.all(), info, &policy.samples)?,
         },
         fills: fill_values(classic, info),
-        whole_len: whole_len(samples.all()),
+        whole_len: whole_len(samples.all(), policy),
         scan: &scan,
     };
-    let plan = choose(&subject, options.preset, &mut table, &mut scratch)?;
+    let mut plan = plan_array(&subject, policy, &mut scratch)?;
+    table.assign(&mut plan);
     let mut cost = ArrayCost {
         id: info.id,
         raw: 0.0,
@@ -98,13 +100,13 @@ pub(super) fn array_cost(
     };
     let dictionary = plan.dictionary().cloned();
     if let Some(dictionary) = &dictionary {
-        cost.fixed = float(dictionary.encode_definition(info.ty)?.len() as u64 + BLOCK_HEADER_LEN as u64);
+        cost.fixed = float(encode_dictionary(dictionary, info.ty)?.len() as u64 + BLOCK_HEADER_LEN as u64);
     }
     for bytes in &raw {
         let len = float(bytes.len() as u64);
-        let tile = crate::gather::RawTile { array: info.id, tile: 0, bytes: bytes.clone() };
+        let tile = RawTile { array: info.id, tile: 0, bytes: bytes.clone() };
         let begin = Instant::now();
-        let encoded = encode_tile(tile, info, &plan, table.chains(), &mut scratch)?;
+        let encoded = encode_tile(tile, info, &plan, &mut scratch)?;
         cost.encode_seconds += begin.elapsed().as_secs_f64();
         let stored = match encoded.form {
             Form::Constant { .. } => 0.0,
@@ -115,9 +117,9 @@ pub(super) fn array_cost(
             Form::Block { chain, payload } => {
                 let mut back = vec![0; bytes.len()];
                 let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(0)? };
-                let chain = &table.chains()[usize::from(chain)];
                 let begin = Instant::now();
-                decode_tile(chain, &payload, &shape, dictionary.as_deref(), &mut scratch, &mut back)?;
+                let given = Dependencies::default().with_dictionary(dictionary.as_deref());
+                table.get(chain).decode_tile(&payload, &shape, &given, &mut scratch, &mut back)?;
                 cost.decode_seconds += begin.elapsed().as_secs_f64();
                 float((payload.len() as u64 + BLOCK_HEADER_LEN as u64).next_multiple_of(8))
             }
@@ -140,7 +142,7 @@ impl Overhead {
         let partition = &samples.partition;
         let head = Head {
             header: classic.header_bytes().to_vec(),
-            chains: ChainTable::new().chains().to_vec(),
+            chains: vec![ChainSpec::default()],
             layouts: partition.variables.clone(),
             padding_tile_lens: partition.paddings.clone(),
             gap_tile_len: partition.gap,
@@ -260,7 +262,7 @@ pub(super) fn written_len(
     let path = std::path::Path::new("nowhere");
     let partition = Partition::new(classic.header(), classic.layout(), options)?;
     let out = std::io::sink();
-    Ok(crate::archive::write_to(classic, partition, out, path, options, None, monitor)?.trailer.archive_len)
+    Ok(crate::build::write_to(classic, partition, out, path, options, None, monitor)?.trailer.archive_len)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]

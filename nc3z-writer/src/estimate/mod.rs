@@ -11,7 +11,7 @@ mod sample;
 
 use crate::error::{ErrorKind, Result};
 use crate::options::{Preset, WriterOptions};
-use crate::pipeline::record_samples;
+use crate::tiles::record_samples;
 use cost::{ArrayCost, Overhead};
 use nc3z_format::archive::Role;
 use nc3z_format::arrays::ArrayInfo;

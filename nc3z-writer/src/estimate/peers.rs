@@ -5,7 +5,7 @@ use super::sample::{Piece, Samples, read};
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Scratch, StageSpec, encode_bytes};
+use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch, StageSpec};
 use nc3z_reader::ClassicFile;
 use rayon::prelude::*;
 
@@ -15,14 +15,18 @@ const WINDOW_LEN: u64 = 1 << 20;
 /// Stored over raw bytes of one array: gzip, netCDF-4 with deflate 1, with deflate 5.
 pub(super) struct Compared([f64; 3]);
 
+fn bound(stages: impl IntoIterator<Item = StageSpec>) -> Chain {
+    Registry::default().bind(ChainSpec(stages.into_iter().collect()))
+}
+
 pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Samples) -> Result<Compared> {
     let size = info.ty.size();
     let deflated = |level| {
-        let shuffle = (size > 1).then_some(StageSpec::Shuffle { elementsize: size });
-        ChainSpec(shuffle.into_iter().chain([StageSpec::Zlib { level }]).collect())
+        let shuffle = (size > 1).then_some(StageSpec::shuffle(size));
+        bound(shuffle.into_iter().chain([StageSpec::zlib(level)]))
     };
     // Level 1 of the zlib that netCDF-4 comes with stores about what level 2 of this one does.
-    let chains = [ChainSpec(vec![StageSpec::Gzip { level: 6 }]), deflated(2), deflated(5)];
+    let chains = [bound([StageSpec::gzip(6)]), deflated(2), deflated(5)];
     let mut scratch = Scratch::default();
     let (mut raw, mut stored) = (0.0, [0.0; 3]);
     // A few pieces tell: deflate is slow, and differs little from piece to piece.
@@ -33,7 +37,7 @@ pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Sample
         raw += float(bytes.len() as u64);
         for (chain, sum) in chains.iter().zip(&mut stored) {
             let mut out = Vec::new();
-            encode_bytes(chain, &bytes, &mut scratch, &mut out)?;
+            chain.encode_bytes(&bytes, &mut scratch, &mut out)?;
             *sum += float(out.len() as u64);
         }
     }
@@ -65,13 +69,13 @@ pub(super) fn gzip_len(classic: &ClassicFile, sample_len: u64) -> Result<u64> {
     let len = classic.source().len();
     let windows = len.div_ceil(WINDOW_LEN);
     let count = (sample_len / 4 / WINDOW_LEN).clamp(4, 64).min(windows);
-    let chain = ChainSpec(vec![StageSpec::Gzip { level: 6 }]);
+    let chain = bound([StageSpec::gzip(6)]);
     let one = |i: u64| -> Result<(f64, f64)> {
         let first = (2 * i + 1) * windows / (2 * count).max(1) * WINDOW_LEN;
         let n = usize::try_from(WINDOW_LEN.min(len - first)).expect("a window");
         let bytes = classic.source().read_at(first, n)?;
         let mut out = Vec::new();
-        encode_bytes(&chain, &bytes, &mut Scratch::default(), &mut out)?;
+        chain.encode_bytes(&bytes, &mut Scratch::default(), &mut out)?;
         Ok((float(n as u64), float(out.len() as u64)))
     };
     let found = (0..count).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;

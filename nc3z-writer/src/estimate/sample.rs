@@ -3,7 +3,7 @@
 
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::partition::Partition;
+use crate::plan::Partition;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;

@@ -2,6 +2,7 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
+use crate::generation::lock;
 use nc3z_reader::Monitor;
 use nc3z_reader::parity::{Mended, ParityReport, check, copy, mend, prove};
 use nc3z_reader::source::{FileSource, SharedSource};
@@ -53,7 +54,9 @@ pub fn mend_file(
 /// # Errors
 /// More damage than the parity can mend, before anything is written; the system refuses.
 pub fn mend_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, Mended)>> {
-    let shared: SharedSource = Arc::new(FileSource::open(path)?);
+    let source = Arc::new(FileSource::open(path)?);
+    lock(source.file(), path)?;
+    let shared: SharedSource = source;
     let Some(report) = check(&shared, monitor)? else { return Ok(None) };
     if report.missing > 0 {
         let why =

@@ -18,15 +18,13 @@ mod remove;
 pub use mend::{mend_file, mend_in_place};
 pub use remove::{Removed, remove};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
+use crate::generation::{self, Ending, InPlace, Medium, Unsealed};
 use nc3z_format::archive::{SectionEncoding, SectionEntry, SectionKind, SectionTable, TRAILER_LEN, Trailer};
 use nc3z_format::parity::{Params, ParityLayout, Share};
-use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, Monitor, OpenOptions, verify};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::sync::Arc;
 
 /// Optional feature bit of the trailer: has parity.
 const HAS_PARITY: u32 = 1;
@@ -36,10 +34,8 @@ const HAS_PARITY: u32 = 1;
 /// # Errors
 /// It is no archive, or a damaged one, or has parity that covers all of it already; the system refuses. The archive is then what it was.
 pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Result<(u64, u64)> {
-    let file = open_for_writing(path)?;
-    let archive = open_archive(&file, path)?;
-    let before = archive.trailer_offset() + TRAILER_LEN as u64;
-    if let Some(layout) = current(&archive)? {
+    let place = InPlace::open(path, &OpenOptions::default())?;
+    if let Some(layout) = current(place.archive())? {
         let why = format!(
             "it has parity of {} shards for each {} already; `nc3z parity remove` takes it away",
             layout.shards.parity(),
@@ -47,19 +43,10 @@ pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Res
         );
         return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
     }
-    check_sound(&file, path, before, monitor)?;
-    // What a commit left that did not finish is no part of the archive.
-    cut(&file, before, path)?;
-    match append(&archive, &file, path, share, memory, monitor) {
-        Ok(after) => {
-            file.sync_all().map_err(|e| Error::io("sync", path, e))?;
-            Ok((before, after))
-        }
-        Err(e) => {
-            cut(&file, before, path)?;
-            Err(e)
-        }
-    }
+    let before = place.end();
+    check_sound(&place, monitor)?;
+    let after = place.append(|medium| write(place.archive(), medium, share, memory, monitor))?;
+    Ok((before, after))
 }
 
 /// The share that the archive's parity was made for, if it has any.
@@ -84,8 +71,8 @@ fn share_of_layout(layout: &ParityLayout) -> Share {
 }
 
 /// True where the archive's last generation is its parity and nothing else.
-pub(crate) fn is_last(archive: &Archive, file: &File, path: &Path) -> bool {
-    let previous = previous_trailer(archive, file, path).ok().flatten();
+pub(crate) fn is_last(archive: &Archive, source: &dyn ByteSource) -> bool {
+    let previous = previous_trailer(archive, source).ok().flatten();
     previous.is_some_and(|(trailer, _)| is_parity_of(archive, &trailer))
 }
 
@@ -95,13 +82,13 @@ fn current(archive: &Archive) -> Result<Option<ParityLayout>> {
     Ok(layout.filter(|l| l.params.archive_len == archive.trailer_offset() + TRAILER_LEN as u64))
 }
 
-fn previous_trailer(archive: &Archive, file: &File, path: &Path) -> Result<Option<(Trailer, u64)>> {
+fn previous_trailer(archive: &Archive, source: &dyn ByteSource) -> Result<Option<(Trailer, u64)>> {
     let at = archive.trailer().previous;
     if at == 0 {
         return Ok(None);
     }
     let mut bytes = [0; TRAILER_LEN];
-    file.read_exact_at(&mut bytes, at).map_err(|e| Error::io("read", path, e))?;
+    source.read_into(at, &mut bytes)?;
     Ok(Some((Trailer::decode(&bytes, at, &archive.superblock().salt)?, at)))
 }
 
@@ -126,21 +113,30 @@ fn is_parity_of(archive: &Archive, previous: &Trailer) -> bool {
     *mine == as_added && own == [SectionKind::Parity]
 }
 
-/// Appends region, section table and trailer to an open archive whose file ends with its trailer; gives the new length.
-/// The region is on disk before the trailer is written; the caller syncs afterwards.
+/// Appends parity to an open archive that its medium holds; gives the new length.
 pub(crate) fn append(
     archive: &Archive,
-    file: &File,
-    path: &Path,
+    medium: &Medium<'_>,
     share: Share,
     memory: u64,
     monitor: &dyn Monitor,
 ) -> Result<u64> {
-    let old = archive.trailer();
-    let old_len = archive.trailer_offset() + TRAILER_LEN as u64;
-    let salt = archive.superblock().salt;
-    let mut entries: Vec<SectionEntry> =
-        archive.sections().entries().iter().filter(|e| e.kind != SectionKind::Parity).cloned().collect();
+    let end = archive.trailer().archive_len;
+    generation::append(medium, end, || write(archive, medium, share, memory, monitor))
+}
+
+/// Writes the region of the archive that ends where the medium does.
+fn write(
+    archive: &Archive,
+    medium: &Medium<'_>,
+    share: Share,
+    memory: u64,
+    monitor: &dyn Monitor,
+) -> Result<Unsealed> {
+    let old_len = archive.trailer().archive_len;
+    let mut ending = Ending::after(archive.trailer(), medium.name())?;
+    ending.set_optional(HAS_PARITY, true);
+    let mut entries = other_sections(archive);
     let parity = SectionEntry {
         kind: SectionKind::Parity,
         encoding: SectionEncoding::SelfChecked,
@@ -150,54 +146,30 @@ pub(crate) fn append(
     };
     entries.push(parity.clone());
     let table_len = SectionTable::new(entries.clone()).encode().len() as u64;
-    let Some(generation) = old.generation.checked_add(1) else {
-        let why = "its generations are used up".to_owned();
-        return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
-    };
-    let params = Params::choose(salt, generation, old_len, table_len + TRAILER_LEN as u64, share)?;
+    let tail_len = table_len + TRAILER_LEN as u64;
+    let params = Params::choose(ending.salt(), ending.generation(), old_len, tail_len, share)?;
     let layout = ParityLayout::new(params)?;
     let (begin, end) = (layout.params.begin, layout.params.end);
     let place = entries.last_mut().expect("pushed above");
     *place = SectionEntry { offset: begin, len: end - begin, ..parity };
-    let mut tail = SectionTable::new(entries).encode();
-    let trailer = Trailer {
-        generation,
-        optional: old.optional | HAS_PARITY,
-        sections_offset: end,
-        sections_len: u32::try_from(tail.len()).expect("a handful of sections"),
-        sections_crc: salt.crc(end, &tail),
-        blocks_begin: old_len,
-        blocks_end: old_len,
-        previous: archive.trailer_offset(),
-        archive_len: layout.params.archive_len,
-        ..old.clone()
-    };
-    tail.extend(trailer.encode(&salt, layout.params.archive_len - TRAILER_LEN as u64));
-    write_at(file, path, old_len, &vec![0; usize::try_from(begin - old_len).expect("less than a shard")])?;
-    let covered = region::Covered { file, path, layout: &layout, tail: &tail };
-    region::write(&covered, memory, monitor)?;
-    file.sync_data().map_err(|e| Error::io("sync", path, e))?;
-    write_at(file, path, end, &tail)?;
-    Ok(layout.params.archive_len)
+    // Parity covers the end of the archive, which is not there yet.
+    let unsealed = ending.close(entries, old_len..old_len, end);
+    let tail = [unsealed.table(), &unsealed.sealed()].concat();
+    medium.write_at(old_len, &vec![0; usize::try_from(begin - old_len).expect("less than a shard")])?;
+    region::write(&region::Covered { medium, layout: &layout, tail: &tail }, memory, monitor)?;
+    Ok(unsealed)
 }
 
-fn open_for_writing(path: &Path) -> Result<File> {
-    File::options().read(true).write(true).open(path).map_err(|e| Error::io("open for writing", path, e))
-}
-
-fn open_archive(file: &File, path: &Path) -> Result<Archive> {
-    let file = file.try_clone().map_err(|e| Error::io("open", path, e))?;
-    let source = Arc::new(FileSource::from_file(file, path)?);
-    Ok(Archive::from_source(source, &OpenOptions::default())?)
+/// The sections of the last generation but for its parity.
+fn other_sections(archive: &Archive) -> Vec<SectionEntry> {
+    archive.sections().entries().iter().filter(|e| e.kind != SectionKind::Parity).cloned().collect()
 }
 
 /// Parity over damage would keep the damage.
-fn check_sound(file: &File, path: &Path, len: u64, monitor: &dyn Monitor) -> Result<()> {
-    let file = file.try_clone().map_err(|e| Error::io("open", path, e))?;
-    let source: SharedSource = Arc::new(FileSource::from_file(file, path)?);
-    let report = verify::quick(&source, &OpenOptions::default(), monitor)?;
+fn check_sound(place: &InPlace, monitor: &dyn Monitor) -> Result<()> {
+    let report = verify::quick(&place.source()?, &OpenOptions::default(), monitor)?;
     // A torn tail is cut off.
-    match report.findings.iter().find(|f| f.bytes.start < len || f.bytes.is_empty()) {
+    match report.findings.iter().find(|f| f.bytes.start < place.end() || f.bytes.is_empty()) {
         None => Ok(()),
         Some(finding) => Err(nc3z_reader::Error::from(nc3z_format::Error::corrupt(
             "archive",
@@ -208,12 +180,4 @@ fn check_sound(file: &File, path: &Path, len: u64, monitor: &dyn Monitor) -> Res
         ))
         .into()),
     }
-}
-
-fn cut(file: &File, len: u64, path: &Path) -> Result<()> {
-    file.set_len(len).map_err(|e| Error::io("cut", path, e))
-}
-
-fn write_at(file: &File, path: &Path, offset: u64, bytes: &[u8]) -> Result<()> {
-    file.write_all_at(bytes, offset).map_err(|e| Error::io("write", path, e))
 }

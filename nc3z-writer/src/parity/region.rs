@@ -2,24 +2,20 @@
 //! the work space of as many groups as `memory` allows, at least one (48 MiB at 5%, 12 MiB at 1%).
 
 use super::encode::Groups;
-use super::write_at;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
+use crate::generation::Medium;
 use nc3z_format::parity::{DIGEST_LEN, Encoder, Packet, ParityLayout};
 use nc3z_reader::Monitor;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 /// Shards that are checked and hashed in one step.
 const STEP: u64 = 1024;
 
-/// The archive as parity sees it: the file, and the section table and trailer that are not in it yet.
+/// The archive as parity sees it: what is written, and the section table and trailer that are not in it yet.
 pub(super) struct Covered<'a> {
-    pub(super) file: &'a File,
-    pub(super) path: &'a Path,
+    pub(super) medium: &'a Medium<'a>,
     pub(super) layout: &'a ParityLayout,
     pub(super) tail: &'a [u8],
 }
@@ -47,11 +43,11 @@ impl Covered<'_> {
     }
 
     fn read_file(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        self.file.read_exact_at(out, offset).map_err(|e| Error::io("read", self.path, e))
+        self.medium.read_exact_at(out, offset)
     }
 
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {
-        write_at(self.file, self.path, offset, bytes)
+        self.medium.write_at(offset, bytes)
     }
 }
 

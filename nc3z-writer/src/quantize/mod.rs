@@ -14,6 +14,7 @@ mod source;
 use crate::error::{ErrorKind, Result};
 use crate::wanted::Wanted;
 use measure::measure;
+use nc3z_format::bytes::hex;
 use nc3z_format::quantize::{LossRecord, Quantize, VariableLoss};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{ClassicFile, Monitor};
@@ -53,7 +54,7 @@ pub(crate) fn quantize(
     let original = Arc::new(original);
     let source = QuantizedSource::new(Arc::clone(&original), &header, &choice.variables)?;
     let (sha256, losses) =
-        rayon::join(|| crate::archive::hash(&**original.source(), monitor), || measure(&source, monitor));
+        rayon::join(|| crate::build::hash(&**original.source(), monitor), || measure(&source, monitor));
     let (sha256, losses) = (sha256?, losses?);
     let variables = choice.variables.iter().zip(losses).map(|(chosen, loss)| VariableLoss {
         name: original.header().variables[chosen.variable.index()].name_lossy().into_owned(),
@@ -71,12 +72,4 @@ pub(crate) fn quantize(
     let shared: SharedSource = Arc::new(source);
     let classic = ClassicFile::from_source(shared, &nc3z_format::Limits::default())?;
     Ok(Quantized { classic, record, skipped: choice.skipped })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut s, b| {
-        let _ = write!(s, "{b:02x}");
-        s
-    })
 }

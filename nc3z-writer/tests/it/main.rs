@@ -6,5 +6,7 @@ mod chunks;
 mod classic;
 mod determinism;
 mod layouts;
+mod memory;
+mod repaired;
 mod sizes;
 mod support;

@@ -40,7 +40,7 @@ pub(crate) fn check(sample: &Sample, options: &WriterOptions, ranges: &[(u64, u6
     assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record);
     assert!(restored == *original, "restored bytes differ");
     let (mut windows, mut window) = (Vec::new(), Vec::new());
-    let mut rebuild = archive.rebuild();
+    let mut rebuild = archive.restore_stream();
     loop {
         rebuild.next_window(&mut window).unwrap();
         if window.is_empty() {

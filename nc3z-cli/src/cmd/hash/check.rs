@@ -5,7 +5,8 @@ use super::{compute, exit_of, is_archive, sha256_of_file};
 use crate::args::HashArgs;
 use crate::cmd::{Input, many, open_input};
 use crate::exit::Exit;
-use crate::output::progress::{Progress, interrupted};
+use crate::output::progress::{Progress, interrupted, while_blocked};
+use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result};
 use nc3z_format::classic::Header;
@@ -46,7 +47,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         read_list(list, args, &mut counts, &mut jobs)?;
     }
     let progress = Progress::new(0, "hash".to_owned());
-    let mut out = std::io::stdout();
+    let mut out = Stdout::verdicts();
     let (mut worst, mut rows) = (Exit::Done, Vec::new());
     many::in_order(
         &jobs,
@@ -102,7 +103,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
 fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
     let warn = |n: u64, one: &str, many: &str| {
         if n > 0 && !args.status {
-            eprintln!("nc3z: warning: {n} {}", if n == 1 { one } else { many });
+            note!("nc3z: warning: {n} {}", if n == 1 { one } else { many });
         }
     };
     warn(counts.malformed, "line is no digest", "lines are no digests");
@@ -110,7 +111,7 @@ fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
     warn(counts.wrong, "computed digest did NOT match", "computed digests did NOT match");
     let nothing = counts.right + counts.wrong + counts.unreadable == 0;
     if nothing && !args.status {
-        eprintln!("nc3z: warning: no digest was checked");
+        note!("nc3z: warning: no digest was checked");
     }
     let malformed = args.strict && counts.malformed > 0;
     let failed = counts.wrong + counts.unreadable > 0 || nothing || malformed;
@@ -120,9 +121,11 @@ fn verdict(counts: &Counts, args: &HashArgs) -> Exit {
 fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<Job>) -> Result<()> {
     let mut bytes = Vec::new();
     if list.as_os_str() == "-" {
-        std::io::stdin().lock().read_to_end(&mut bytes).context("read standard input")?;
+        while_blocked(|| std::io::stdin().lock().read_to_end(&mut bytes)).context("read standard input")?;
     } else {
-        bytes = std::fs::read(list).with_context(|| format!("read `{}`", list.display()))?;
+        // It may be a pipe.
+        bytes =
+            while_blocked(|| std::fs::read(list)).with_context(|| format!("read `{}`", list.display()))?;
     }
     let mut by_file: HashMap<PathBuf, usize> = HashMap::new();
     for (number, line) in (1..).zip(bytes.split(|&b| b == b'\n')) {
@@ -133,10 +136,7 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
         let Some(line) = parse(line) else {
             counts.malformed += 1;
             if args.strict && !args.status {
-                eprintln!(
-                    "nc3z: warning: {}: line {number} is no digest",
-                    text::safe(&list.to_string_lossy())
-                );
+                note!("nc3z: warning: {}: line {number} is no digest", text::safe(&list.to_string_lossy()));
             }
             continue;
         };

@@ -7,6 +7,7 @@ use super::{Input, many, open_input, targets};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
+use crate::output::streams::{self, Stdout};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 pub(crate) use line::{Line, Subject, parse, unhex};
@@ -28,10 +29,10 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
         worst = worst.max(of_error(e));
     }
     let progress = Progress::new(0, "hash".to_owned());
-    let mut out = std::io::stdout();
+    let mut out = Stdout::results();
     let mut rows = Vec::new();
     let work = |path: &PathBuf| hash(path, args, &progress);
-    many::in_order(&found.files, args.threads, work, |path, hashed| {
+    let done = many::in_order(&found.files, args.threads, work, |path, hashed| {
         match hashed {
             Ok(hashed) if args.json => rows.push(hashed.json(path)),
             Ok(hashed) => hashed.print(path, args, &mut out)?,
@@ -42,12 +43,17 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
             }
         }
         Ok(())
-    })?;
+    });
     drop(progress);
-    if args.json {
-        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
-    }
-    out.flush()?;
+    let print = || -> Result<()> {
+        done?;
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+        }
+        Ok(out.flush()?)
+    };
+    // Digests that nobody reads are not computed; what failed before still decides the exit code.
+    print().or_else(|e| if streams::is_reader_gone(&e) { Ok(()) } else { Err(e) })?;
     Ok(worst)
 }
 
@@ -108,7 +114,7 @@ fn compute(input: &Input, wanted: Wanted, progress: &Progress) -> Result<Digests
 
 /// Classic files are never mapped: one that shrinks meanwhile gives an error and no signal.
 fn is_archive(path: &Path) -> bool {
-    targets::first_bytes(path).is_ok_and(|b| b == nc3z_format::archive::forever::MAGIC)
+    targets::first_bytes(path).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
 }
 
 /// In a tree, archives and classic files are told by their first bytes; what cannot be read takes part, so that it is reported.
@@ -180,7 +186,8 @@ pub(crate) fn sha256_of_file(path: &Path, progress: &Progress) -> Result<[u8; 32
     use nc3z_reader::Monitor;
     use sha2::Digest as _;
     use std::io::Read;
-    let mut file = std::fs::File::open(path).with_context(|| format!("open `{}`", path.display()))?;
+    let mut file =
+        nc3z_reader::source::open_regular(path).with_context(|| format!("open `{}`", path.display()))?;
     progress.extend(file.metadata().map_or(0, |m| m.len()));
     let mut sha = sha2::Sha256::new();
     let mut buffer = vec![0; 1 << 20];

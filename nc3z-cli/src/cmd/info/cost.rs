@@ -6,8 +6,7 @@
 use crate::output::table::chain_words;
 use anyhow::{Context, Result};
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role, Row};
-use nc3z_format::classic::VarId;
-use nc3z_format::codec::ChainSpec;
+use nc3z_format::codec::Chain;
 use nc3z_reader::Archive;
 use nc3z_reader::source::SharedSource;
 use serde_json::{Value, json};
@@ -45,23 +44,24 @@ impl Cost {
         }
     }
 
-    pub(super) fn json(&self, chains: &[ChainSpec]) -> (Value, Value) {
+    pub(super) fn json(&self, chains: &[Chain]) -> (Value, Value) {
         let tiles = json!({
             "total": self.tiles(), "stored": self.stored, "packed": self.packed, "constant": self.constant,
             "absent": self.absent, "lost": self.lost,
         });
         let used = self.chains.iter().map(|(&number, tiles)| {
-            let stages = chains.get(usize::from(number)).map(ChainSpec::to_value);
+            let stages = chains.get(usize::from(number)).map(|chain| chain.spec().to_value());
             json!({"chain": number, "stages": stages, "tiles": tiles})
         });
         (tiles, used.collect())
     }
 
     /// `3 shuffle+zstd, 1 constant`; chains of one short form are counted together.
-    pub(super) fn words(&self, chains: &[ChainSpec]) -> String {
+    pub(super) fn words(&self, chains: &[Chain]) -> String {
         let mut by_words: BTreeMap<String, u64> = BTreeMap::new();
         for (&number, tiles) in &self.chains {
-            *by_words.entry(chain_words(chains.get(usize::from(number)))).or_default() += tiles;
+            *by_words.entry(chain_words(chains.get(usize::from(number)).map(Chain::spec))).or_default() +=
+                tiles;
         }
         let mut parts: Vec<String> =
             by_words.iter().map(|(words, tiles)| format!("{tiles} {words}")).collect();
@@ -94,9 +94,9 @@ impl Costs {
             let cost = containers.cost(row)?;
             costs.payload += cost.bytes;
             match row.array.role() {
-                Role::Variable(v) | Role::Definitions(v) => {
-                    if let Some(variable) = costs.variables.get_mut(VarId(v).index()) {
-                        variable.add(&cost);
+                Role::Variable(_) | Role::Definitions(_) => {
+                    if let Some(v) = archive.arrays().variable_of(row.array) {
+                        costs.variables[v.index()].add(&cost);
                     }
                 }
                 Role::Padding(_) => costs.padding.add(&cost),

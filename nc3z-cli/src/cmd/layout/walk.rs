@@ -5,9 +5,9 @@ use anyhow::Result;
 use nc3z_format::Limits;
 use nc3z_format::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, Member, PAGE_LEN, Page, SUPERBLOCK_LEN,
-    SectionEncoding, SectionKind, SectionTable, TRAILER_LEN, Trailer, align8, forever, parse_directory,
+    SectionEncoding, SectionKind, SectionTable, TRAILER_LEN, Trailer, align8, constants, parse_directory,
 };
-use nc3z_format::codec::{Scratch, decode_bytes};
+use nc3z_format::codec::Scratch;
 use nc3z_reader::Archive;
 use nc3z_reader::source::ByteSource;
 
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
             let window = self.source.read_at(begin, usize::try_from(len).expect("at most SEARCH_LEN"))?;
             for (i, word) in (0..).zip(window.chunks_exact(8)) {
                 let at = begin + 8 * i;
-                if word.starts_with(&forever::BLOCK_MARKER) && self.block_at(at, to).is_some() {
+                if word.starts_with(&constants::BLOCK_MARKER) && self.block_at(at, to).is_some() {
                     return Ok(at);
                 }
             }
@@ -188,7 +188,7 @@ impl<'a> Walk<'a> {
         }
         let chain = self.archive.chains().get(usize::from(header.chain))?;
         let mut decoded = vec![0; header.decoded_len as usize];
-        decode_bytes(chain, &payload, &mut Scratch::default(), &mut decoded).ok()?;
+        chain.decode_bytes(&payload, &mut Scratch::default(), &mut decoded).ok()?;
         parse_directory(&decoded).ok()
     }
 

@@ -1,0 +1,99 @@
+//! Options of commands that go through trees and long lists of files.
+
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What happens to files of a tree that the command has no use for. The summary counts them in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OthersArg {
+    /// Name each of them.
+    List,
+    /// Name each of them, and end with exit code 1 if there is one.
+    Fail,
+}
+
+/// The same for a command that makes a tree of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OthersOfTreeArg {
+    /// Name each of them.
+    List,
+    /// Name each of them, and end with exit code 1 if there is one.
+    Fail,
+    /// Copy each to its place in the output directory.
+    Copy,
+}
+
+/// What makes an archive that is there already the one of its source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SkipArg {
+    /// It is a whole archive with the source's header and length, and the source is not newer.
+    Header,
+    /// It is a whole archive, and the SHA-256 that it records is the source's.
+    Digest,
+    /// It has the name.
+    Name,
+}
+
+/// One part of several, by the names of files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shard {
+    /// From 0.
+    pub(crate) index: u64,
+    pub(crate) count: u64,
+}
+
+/// Which files of many take part, and how a long run is told and taken up again.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Take the names of further inputs from a file, one a line; `-` is standard input. With -o, relative names are kept below it.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
+    /// Names in --files-from end with a zero byte instead of a line break, as `find -print0` writes them.
+    #[arg(short = '0', long = "null", requires = "files_from")]
+    pub(crate) null: bool,
+    /// Take only part I (from 1) of N, by a hash of each file's relative name, so that N runs share the work.
+    #[arg(long, value_parser = parse_shard, value_name = "I/N")]
+    pub(crate) shard: Option<Shard>,
+    /// Pass over files whose archive is there already: `header` (a whole archive of a file with this header and length that is
+    /// not newer), `digest` (the recorded SHA-256 is the source's), or `name`.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "header", value_name = "HOW")]
+    pub(crate) skip_existing: Option<SkipArg>,
+    /// Append a line of JSON for each file as soon as it is done.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+    /// Pass over files that a log lists as done and whose archive is there; others are archived again.
+    #[arg(long, value_name = "LOG")]
+    pub(crate) resume: Option<PathBuf>,
+    /// Begin no more files after so many have failed.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_errors: Option<u64>,
+    /// Only tell what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// What to do with files of a tree that are not classic netCDF; they are counted in any case.
+    #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
+    pub(crate) others: Option<OthersOfTreeArg>,
+}
+
+fn parse_shard(text: &str) -> Result<Shard, String> {
+    let parts =
+        text.split_once('/').and_then(|(i, n)| Some((i.parse::<u64>().ok()?, n.parse::<u64>().ok()?)));
+    match parts {
+        Some((index @ 1.., count)) if index <= count => Ok(Shard { index: index - 1, count }),
+        _ => Err(format!("`{text}` is no part such as 2/5: the second of five")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_count_from_one() {
+        assert_eq!(parse_shard("1/1"), Ok(Shard { index: 0, count: 1 }));
+        assert_eq!(parse_shard("5/5"), Ok(Shard { index: 4, count: 5 }));
+        for bad in ["0/5", "6/5", "1", "1/", "/1", "a/b", "-1/2", "1/0"] {
+            assert!(parse_shard(bad).is_err(), "{bad}");
+        }
+    }
+}

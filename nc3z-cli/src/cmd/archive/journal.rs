@@ -1,0 +1,131 @@
+//! `--log` and `--resume`: one line of JSON for each file, in the order in which they are done.
+
+use crate::cmd::targets::Job;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// States of files that need not be archived again.
+const DONE: [&str; 2] = ["archived", "present"];
+
+/// A log that lines are appended to.
+pub(super) struct Journal {
+    path: PathBuf,
+    file: Mutex<File>,
+}
+
+impl Journal {
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let open = || {
+            let mut file = OpenOptions::new().append(true).read(true).create(true).open(path)?;
+            // What a killed run left of a line stays a line of its own.
+            if !ends_with_line(&file)? {
+                file.write_all(b"\n")?;
+            }
+            Ok::<_, std::io::Error>(file)
+        };
+        let file = open().with_context(|| format!("open the log `{}`", path.display()))?;
+        Ok(Journal { path: path.to_owned(), file: Mutex::new(file) })
+    }
+
+    /// Appends what became of a file, in one write.
+    pub(super) fn add(&self, job: &Job, state: &str, more: Value) -> Result<()> {
+        let mut line = json!({"file": text::safe(&job.input.to_string_lossy()), "state": state});
+        line["archive"] = text::safe(&job.output.to_string_lossy()).into();
+        if needs_hex(&job.input) {
+            line["file_hex"] = text::hex(job.input.as_os_str().as_bytes()).into();
+        }
+        if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
+            line.extend(more);
+        }
+        let mut file = self.file.lock().expect("no panic while it is locked");
+        file.write_all(format!("{line}\n").as_bytes())
+            .with_context(|| format!("append to the log `{}`", self.path.display()))
+    }
+}
+
+fn ends_with_line(file: &File) -> std::io::Result<bool> {
+    use std::os::unix::fs::FileExt;
+    let len = file.metadata()?.len();
+    let mut last = [b'\n'];
+    if len > 0 && file.metadata()?.is_file() {
+        file.read_exact_at(&mut last, len - 1)?;
+    }
+    Ok(last == *b"\n")
+}
+
+/// Names that JSON text cannot hold as they are, or that are escaped for terminals.
+fn needs_hex(path: &Path) -> bool {
+    path.to_str().is_none_or(|name| text::safe(name) != name)
+}
+
+/// The files that a log lists as done, by their names' bytes. A line that is not whole (a run was killed) is passed over; a file in which no
+/// line makes sense is no log.
+pub(super) fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
+    let bytes = std::fs::read(path).with_context(|| format!("read the log `{}`", path.display()))?;
+    let mut done = HashSet::new();
+    let (mut lines, mut known) = (0, 0);
+    for line in bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
+        lines += 1;
+        let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
+        let (Some(file), Some(state)) = (value["file"].as_str(), value["state"].as_str()) else { continue };
+        known += 1;
+        let name = match value["file_hex"].as_str() {
+            Some(hex) => unhex(hex).with_context(|| format!("`{}`: `{hex}` is no name", path.display()))?,
+            None => file.as_bytes().to_vec(),
+        };
+        if DONE.contains(&state) {
+            done.insert(name);
+        } else {
+            done.remove(&name);
+        }
+    }
+    if lines > 0 && known == 0 {
+        bail!(
+            "`{}` is no log of `nc3z archive --log`: no line in it names a file and its state",
+            path.display()
+        );
+    }
+    Ok(done)
+}
+
+fn unhex(hex: &str) -> Option<Vec<u8>> {
+    let bytes = hex.as_bytes().chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair).ok().filter(|p| p.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    bytes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+
+    #[test]
+    fn logs_come_back_with_any_name_and_after_a_torn_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        let names: [&[u8]; 4] = [b"a b.nc", b"\xff\n", b"\x1b[31m", "ä".as_bytes()];
+        let job = |name: &[u8]| Job {
+            input: OsStr::from_bytes(name).into(),
+            output: PathBuf::new(),
+            name: PathBuf::new(),
+        };
+        let journal = Journal::open(&path).unwrap();
+        names.iter().for_each(|n| journal.add(&job(n), "archived", json!({"x": 1})).unwrap());
+        journal.add(&job(b"bad"), "failed", json!({})).unwrap();
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"file\": \"to").unwrap();
+        Journal::open(&path).unwrap().add(&job(names[0]), "failed", json!({})).unwrap();
+        let expected: HashSet<Vec<u8>> = names[1..].iter().map(|n| n.to_vec()).collect();
+        assert_eq!(done_in(&path).unwrap(), expected);
+        std::fs::write(&path, "what is this?\n").unwrap();
+        assert!(done_in(&path).is_err());
+    }
+}

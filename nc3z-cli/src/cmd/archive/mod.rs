@@ -1,0 +1,373 @@
+//! `nc3z archive`.
+
+mod journal;
+mod piped;
+mod present;
+
+use super::manifests;
+use super::targets::{self, Found, Job, Naming};
+use super::tree::{self, Other, Summary};
+use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::{Progress, interrupted};
+use crate::output::{chain, report_error, text};
+use anyhow::{Context, Result, bail};
+use journal::Journal;
+use nc3z_format::tile::Edge;
+use nc3z_writer::{Archived, AtomicFile, Preset, Wanted, WriterOptions, archive_file};
+use serde_json::json;
+use std::collections::HashSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Archives all inputs; a failure in one does not stop the others.
+pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
+    let options = options(args);
+    if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
+        return super::with_threads(args.threads, || piped::run(args, &options))?;
+    }
+    let manifests = manifests::prepare(args)?;
+    let mut found = find(args)?;
+    found.failures.extend(manifests::refuse_unnameable(args, &mut found.jobs));
+    let is_told = found.is_tree || args.run.files_from.is_some();
+    let work = Work::new(args, options)?;
+    if args.run.dry_run {
+        return Ok(work.dry_run(&found));
+    }
+    let mut summary = Summary::new("archived", &found.others);
+    let failures = found.failures.iter().map(|(path, e)| (path.clone(), Outcome::Failed(work.fail(path, e))));
+    let mut outcomes: Vec<(PathBuf, Outcome)> = failures.collect();
+    outcomes.extend(work.run_jobs(&found.jobs)?);
+    let all = found.jobs.len() + found.failures.len();
+    let mut failed = Vec::new();
+    for (path, outcome) in outcomes {
+        match outcome {
+            Outcome::Archived { before, after } => summary.add(before, after),
+            Outcome::Present => summary.kept.0 += 1,
+            Outcome::NotTried => summary.not_tried += 1,
+            Outcome::Failed(exit) => {
+                summary.failed += 1;
+                failed.push((path, exit));
+            }
+        }
+    }
+    let mut worst = work.deal_with_others(&found.others, &mut summary)?;
+    if is_told {
+        summary.tell();
+    }
+    if all > 1 && !failed.is_empty() {
+        note!("nc3z: {} of {all} files failed:", failed.len());
+        failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+    }
+    if let Some(manifests) = manifests.filter(|_| !interrupted() && summary.not_tried == 0) {
+        let failed: HashSet<&Path> = failed.iter().map(|(path, _)| path.as_path()).collect();
+        manifests.write(&found.jobs, &failed, args.threads)?;
+    }
+    if interrupted() {
+        worst = Exit::Interrupted;
+    }
+    Ok(failed.into_iter().map(|(_, exit)| exit).fold(worst, Exit::max))
+}
+
+/// The files to archive: named, listed, or found in trees, less those of other shards.
+fn find(args: &ArchiveArgs) -> Result<Found> {
+    let rename = |p: &Path| Ok(targets::archive_name(p));
+    let naming = Naming { rename: &rename, wanted: &targets::looks_classic };
+    let output = manifests::output(args);
+    let mut found = targets::pair(&args.inputs, output.as_deref(), args.recursive, &naming)?;
+    if let Some(list) = &args.run.files_from {
+        let names = targets::read_names(list, args.run.null)?;
+        targets::pair_list(names, output.as_deref(), &naming, &mut found)?;
+    }
+    if let Some(shard) = args.run.shard {
+        targets::keep_shard(&mut found.jobs, shard);
+    }
+    Ok(found)
+}
+
+/// What became of one file.
+enum Outcome {
+    Archived {
+        before: u64,
+        after: u64,
+    },
+    /// Its archive was there.
+    Present,
+    Failed(Exit),
+    /// A stop came before it.
+    NotTried,
+}
+
+/// What all files of a run have in common.
+struct Work<'a> {
+    args: &'a ArchiveArgs,
+    options: WriterOptions,
+    journal: Option<Journal>,
+    /// Names of files that an earlier run has done.
+    done_before: HashSet<Vec<u8>>,
+    errors: AtomicU64,
+}
+
+impl<'a> Work<'a> {
+    fn new(args: &'a ArchiveArgs, options: WriterOptions) -> Result<Self> {
+        // Read before it is appended to: both may be one file.
+        let done_before = args.run.resume.as_deref().map_or_else(|| Ok(HashSet::new()), journal::done_in)?;
+        let journal = args.run.log.as_deref().filter(|_| !args.run.dry_run).map(Journal::open).transpose()?;
+        Ok(Work { args, options, journal, done_before, errors: AtomicU64::new(0) })
+    }
+
+    /// One file shares the threads among its tiles; many files share them among themselves, and the memory too.
+    fn run_jobs(&self, jobs: &[Job]) -> Result<Vec<(PathBuf, Outcome)>> {
+        let one = |job: &Job, options: &WriterOptions| (job.input.clone(), self.run_one(job, options));
+        if let [job] = jobs {
+            return Ok(vec![super::with_threads(self.args.threads, || one(job, &self.options))?]);
+        }
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let workers = if self.args.threads == 0 { cores } else { self.args.threads }.min(jobs.len());
+        let options = self.options.clone().with_memory(self.args.encode.memory / workers.max(1) as u64);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            super::with_threads(1, || {
+                let mine = std::iter::from_fn(|| jobs.get(next.fetch_add(1, Ordering::Relaxed)));
+                mine.map(|job| one(job, &options)).collect::<Vec<_>>()
+            })
+        };
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+            let done =
+                handles.into_iter().map(|h| h.join().expect("a worker's panic is this command's panic"));
+            Ok(done.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
+        })
+    }
+
+    /// Archives one file unless that is done, and says and logs what became of it.
+    fn run_one(&self, job: &Job, options: &WriterOptions) -> Outcome {
+        let enough = self.args.run.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
+        if interrupted() || enough {
+            return Outcome::NotTried;
+        }
+        let begin = Instant::now();
+        let (outcome, state, mut more) = match self.try_one(job, options) {
+            Ok(Some(done)) => {
+                let sizes = json!({"original_bytes": done.original_len, "stored_bytes": done.stored_len,
+                    "original_sha256": text::hex(&done.sha256), "proven": done.proven});
+                let outcome = Outcome::Archived { before: done.original_len, after: done.stored_len };
+                (outcome, "archived", sizes)
+            }
+            Ok(None) => (Outcome::Present, "present", json!({})),
+            Err(e) => {
+                let exit = self.fail(&job.input, &e);
+                let state = if exit == Exit::Interrupted { "interrupted" } else { "failed" };
+                (Outcome::Failed(exit), state, json!({"error": text::safe(&chain(&e))}))
+            }
+        };
+        more["seconds"] = json!((begin.elapsed().as_secs_f64() * 1e3).round() / 1e3);
+        match self.journal.as_ref().map_or(Ok(()), |journal| journal.add(job, state, more)) {
+            Ok(()) => outcome,
+            // The archive is there, but who resumes by the log would not know.
+            Err(e) => Outcome::Failed(self.fail(&job.input, &e)),
+        }
+    }
+
+    /// Nothing where the archive is there already.
+    fn try_one(&self, job: &Job, options: &WriterOptions) -> Result<Option<Archived>> {
+        if self.is_done(job)? {
+            return Ok(None);
+        }
+        let args = self.args;
+        super::places::prepare(&job.output)?;
+        let before = std::fs::metadata(&job.input).ok();
+        let len = before.as_ref().map_or(0, std::fs::Metadata::len);
+        let passes = if args.no_verify { 1 } else { 2 };
+        let progress = Progress::new(len.saturating_mul(passes), text::safe(&job.input.to_string_lossy()));
+        let done = archive_file(&job.input, &job.output, options, &progress)?;
+        drop(progress);
+        report(&job.input, &job.output, &done);
+        if args.remove_source {
+            remove_source(&job.input, before.as_ref())?;
+        }
+        Ok(Some(done))
+    }
+
+    /// Whether an earlier run has archived this file, as far as the user wants that looked at.
+    fn is_done(&self, job: &Job) -> Result<bool> {
+        if self.done_before.contains(job.input.as_os_str().as_bytes()) && job.output.is_file() {
+            return Ok(true);
+        }
+        let Some(how) = self.args.run.skip_existing else { return Ok(false) };
+        match present::is_present(&job.input, &job.output, how) {
+            // What is there and is not the source's archive is to be replaced.
+            Err(_) if self.args.force => Ok(false),
+            found => found,
+        }
+    }
+
+    /// Tells what would be done.
+    fn dry_run(&self, found: &Found) -> Exit {
+        let mut summary = Summary::new("to archive", &found.others);
+        let mut worst = Exit::Done;
+        for (path, e) in &found.failures {
+            worst = worst.max(self.fail(path, e));
+            summary.failed += 1;
+        }
+        for job in &found.jobs {
+            let (input, output) =
+                (text::safe(&job.input.to_string_lossy()), text::safe(&job.output.to_string_lossy()));
+            match self.is_done(job) {
+                Ok(true) => summary.kept.0 += 1,
+                Ok(false) if !self.args.force && job.output.symlink_metadata().is_ok() => {
+                    worst = worst.max(Exit::Failed);
+                    summary.failed += 1;
+                    note!("nc3z: {input}: `{output}` exists (--skip-existing passes over, --force replaces)");
+                }
+                Ok(false) => {
+                    summary.done += 1;
+                    note!("{input} -> {output}");
+                }
+                Err(e) => {
+                    worst = worst.max(self.fail(&job.input, &e));
+                    summary.failed += 1;
+                }
+            }
+        }
+        summary.tell();
+        worst
+    }
+
+    /// Files of a tree that are no classic netCDF: passed over, named, refused or copied.
+    fn deal_with_others(&self, others: &[Other], summary: &mut Summary) -> Result<Exit> {
+        let arg = match self.args.run.others {
+            None => None,
+            Some(OthersOfTreeArg::List) => Some(OthersArg::List),
+            Some(OthersOfTreeArg::Fail) => Some(OthersArg::Fail),
+            Some(OthersOfTreeArg::Copy) => {
+                let Some(output) = manifests::output(self.args) else {
+                    bail!("--others copy copies into another directory; name it with -o");
+                };
+                return Ok(self.copy(others, &output, summary));
+            }
+        };
+        Ok(tree::judge(others, arg))
+    }
+
+    fn copy(&self, others: &[Other], output: &Path, summary: &mut Summary) -> Exit {
+        let mut worst = Exit::Done;
+        for other in others.iter().filter(|o| o.kind.is_content()) {
+            if interrupted() {
+                return Exit::Interrupted;
+            }
+            match copy_file(&other.path, &output.join(&other.name), self.args) {
+                Ok(true) => summary.copied += 1,
+                Ok(false) => summary.kept.0 += 1,
+                Err(e) => {
+                    summary.failed += 1;
+                    worst = worst.max(self.fail(&other.path, &e));
+                }
+            }
+        }
+        worst
+    }
+
+    /// A failure of `archive` is never a corrupt archive: it is 1, or 130.
+    fn fail(&self, path: &Path, error: &anyhow::Error) -> Exit {
+        report_error(Some(path), error);
+        self.errors.fetch_add(1, Ordering::Relaxed);
+        match of_error(error) {
+            Exit::Interrupted => Exit::Interrupted,
+            _ => Exit::Failed,
+        }
+    }
+}
+
+/// Copies a file with its mode and time; false where such a copy is there and may be passed over.
+fn copy_file(from: &Path, to: &Path, args: &ArchiveArgs) -> Result<bool> {
+    let mut source =
+        nc3z_reader::source::open_regular(from).with_context(|| format!("open `{}`", from.display()))?;
+    let meta = source.metadata().with_context(|| format!("look at `{}`", from.display()))?;
+    let looks_same = |there: std::fs::Metadata| {
+        there.len() == meta.len() && there.modified().ok() == meta.modified().ok() && there.is_file()
+    };
+    if args.run.skip_existing.is_some() && std::fs::symlink_metadata(to).is_ok_and(looks_same) {
+        return Ok(false);
+    }
+    super::places::prepare(to)?;
+    let target = AtomicFile::create(to, args.force)?;
+    std::io::copy(&mut source, &mut target.file()).with_context(|| format!("copy to `{}`", to.display()))?;
+    target.commit(Some(&meta))?;
+    Ok(true)
+}
+
+fn options(args: &ArchiveArgs) -> WriterOptions {
+    let mut quantize = Wanted::default();
+    args.quantize.iter().for_each(|(name, mode)| quantize.push(name, *mode));
+    let options = encode_options(&args.encode);
+    let options = options.with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force);
+    match args.parity {
+        Some(share) => options.with_parity(share),
+        None => options,
+    }
+}
+
+/// What all commands that write archives share.
+pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
+    let preset = match args.preset {
+        PresetArg::Fast => Preset::Fast,
+        PresetArg::Default => Preset::Default,
+        PresetArg::Max => Preset::Max,
+    };
+    let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
+    let mut chains = Wanted::default();
+    args.chains.iter().for_each(|(name, chain)| chains.push(name, chain.clone()));
+    options = options.with_chains(chains);
+    if let Some(len) = args.block_size {
+        options = options.with_tile_len(len);
+    }
+    for layout in &args.layout {
+        options = match &layout.variable {
+            Some(variable) => options.with_variable_layout(variable, layout.choice),
+            None => options.with_layout(layout.choice),
+        };
+    }
+    options = args.chunk.iter().cloned().fold(options, WriterOptions::with_chunks);
+    options.with_edge(match args.edge {
+        EdgeArg::Clip => Edge::Clipped,
+        EdgeArg::Pad => Edge::Padded,
+    })
+}
+
+/// Removes the source, if its name still leads to the file that was archived.
+fn remove_source(input: &Path, before: Option<&std::fs::Metadata>) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |m: &std::fs::Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+    let now = std::fs::metadata(input).with_context(|| format!("look at `{}`", input.display()))?;
+    if before.map(identity) != Some(identity(&now)) {
+        bail!("another file took its name while it was archived; nothing was removed");
+    }
+    std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
+}
+
+fn report(input: &Path, output: &Path, done: &Archived) {
+    for warning in &done.warnings {
+        note!("nc3z: warning: {}: {}", text::safe(&input.to_string_lossy()), text::safe(warning));
+    }
+    let proven = match (done.proven, &done.lossy) {
+        (true, None) => ", proven",
+        (true, Some(_)) => ", LOSSY, the rounded file proven",
+        (false, None) => ", not proven",
+        (false, Some(_)) => ", LOSSY, not proven",
+    };
+    note!(
+        "{} -> {}  {} -> {} ({}x){proven}",
+        text::safe(&input.to_string_lossy()),
+        text::safe(&output.to_string_lossy()),
+        text::size(done.original_len),
+        text::size(done.stored_len),
+        text::ratio(done.original_len, done.stored_len),
+    );
+    if let Some(lossy) = &done.lossy {
+        note!("  values were rounded as asked; the archive gives back the rounded file, not the source");
+        lossy.variables.iter().for_each(|v| note!("  {}", text::loss(v)));
+    }
+}

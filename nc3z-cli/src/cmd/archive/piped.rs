@@ -1,0 +1,50 @@
+//! Archives from standard input, to standard output, or both.
+
+use super::report;
+use crate::args::ArchiveArgs;
+use crate::exit::Exit;
+use crate::output::progress::{Progress, while_blocked};
+use crate::output::streams::Stdout;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_reader::source::open_regular;
+use nc3z_writer::{WriterOptions, archive_open_file};
+use std::fs::File;
+use std::path::Path;
+
+/// From standard input, to standard output, or both: spooled, since the length is needed first and the proof reads back.
+pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
+    let [input] = &args.inputs[..] else { bail!("`-` stands alone: one input, one output") };
+    if args.remove_source {
+        bail!("--remove-source needs files on both sides");
+    }
+    let from_stdin = input.as_os_str() == "-";
+    let output = args.output.as_deref().unwrap_or(Path::new("-"));
+    let source = if from_stdin {
+        let mut spool = tempfile::tempfile().context("create a temporary file for standard input")?;
+        while_blocked(|| std::io::copy(&mut std::io::stdin().lock(), &mut spool))
+            .context("read standard input")?;
+        spool
+    } else {
+        open_regular(input).with_context(|| format!("open `{}`", input.display()))?
+    };
+    let progress = Progress::new(source.metadata().map_or(0, |m| m.len()) * 2, "archive".to_owned());
+    let name = if from_stdin { Path::new("standard input") } else { input };
+    let named = || text::safe(&name.to_string_lossy());
+    if output.as_os_str() != "-" {
+        crate::cmd::places::prepare(output)?;
+        let done = archive_open_file(source, name, output, options, &progress).with_context(named)?;
+        drop(progress);
+        report(name, output, &done);
+        return Ok(Exit::Done);
+    }
+    let dir = tempfile::tempdir().context("create a temporary directory for the archive")?;
+    let spool = dir.path().join("archive.nc3z");
+    archive_open_file(source, name, &spool, options, &progress).with_context(named)?;
+    let mut spooled = File::open(&spool).context("read the spooled archive")?;
+    // Nothing is left on disk should the reader of the pipe keep us until we are killed.
+    dir.close().context("remove the temporary directory")?;
+    while_blocked(|| std::io::copy(&mut spooled, &mut Stdout::results()))
+        .context("write to standard output")?;
+    Ok(Exit::Done)
+}

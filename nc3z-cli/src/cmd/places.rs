@@ -1,0 +1,49 @@
+//! Where outputs go: their directories are made, rid of what killed runs left there, and taken away again where a run put nothing in.
+
+use crate::output::text;
+use anyhow::{Context, Result};
+use nc3z_writer::remove_leftovers;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// What this run has done to directories.
+struct Places {
+    /// Directories that it has looked through.
+    seen: Option<HashSet<PathBuf>>,
+    /// Directories that it has made, parents first.
+    made: Vec<PathBuf>,
+}
+
+static PLACES: Mutex<Places> = Mutex::new(Places { seen: None, made: Vec::new() });
+
+/// Makes the directory that an output goes into, and removes temporary files that killed runs left in it.
+pub(crate) fn prepare(output: &Path) -> Result<()> {
+    let parent = match output.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    // Held until the directory is there: another thread may need the same one.
+    let mut places = PLACES.lock().expect("no panic while it is locked");
+    if places.seen.get_or_insert_default().contains(parent) {
+        return Ok(());
+    }
+    let missing: Vec<_> =
+        parent.ancestors().take_while(|a| !a.as_os_str().is_empty() && !a.exists()).collect();
+    places.made.extend(missing.iter().rev().map(|a| (*a).to_owned()));
+    std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
+    for path in remove_leftovers(parent) {
+        note!("nc3z: removed {}, left by a run that was killed", text::safe(&path.to_string_lossy()));
+    }
+    places.seen.get_or_insert_default().insert(parent.to_owned());
+    Ok(())
+}
+
+/// Removes the directories that this run has made and put nothing in.
+pub(crate) fn remove_empty() {
+    let places = PLACES.lock().expect("no panic while it is locked");
+    for path in places.made.iter().rev() {
+        // Fails, as it should, where there is something in it.
+        let _ = std::fs::remove_dir(path);
+    }
+}

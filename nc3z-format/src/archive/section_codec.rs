@@ -1,0 +1,112 @@
+//! The stored form of the head copy and of sections: as they are, or one zstd frame, with the format's own dictionary where that is
+//! smaller.
+//!
+//! Most archives are small, and half of a small archive is the header: names of attributes, units, conventions that stand in
+//! thousands of others. The dictionary is their vocabulary; `spec/dictionary` shows how it was made.
+
+use crate::codec::{ZstdDictionary, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with};
+use crate::error::Result;
+
+/// Part of the format, never changed.
+static DICTIONARY: ZstdDictionary =
+    ZstdDictionary::new(50_017, include_bytes!("../../../spec/dictionary/head.dict"), HARD_LEVEL);
+
+/// Up to this size content is compressed as hard as zstd can, and with the dictionary too.
+const HARD_LEN: usize = 1 << 20;
+const HARD_LEVEL: i32 = 19;
+const LEVEL: i32 = 6;
+/// The dictionary wins clearly where its frame is smaller by one part in so many than a quick one without.
+const CLEARLY: usize = 8;
+/// What a frame with the dictionary must save: who has none can read the others.
+const WORTH: usize = 16;
+
+/// One zstd frame, where that is smaller.
+pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
+    if decoded.len() > HARD_LEN {
+        let stored = encode_zstd_frame(decoded, LEVEL)?;
+        return Ok(Some(stored).filter(|s| s.len() < decoded.len()));
+    }
+    let with = encode_zstd_frame_with(&DICTIONARY, decoded)?;
+    // Compressing hard twice is dear: not where a quick look says that the dictionary wins.
+    let quick = encode_zstd_frame(decoded, LEVEL)?;
+    if with.len() + with.len() / CLEARLY < quick.len().min(decoded.len()) {
+        return Ok(Some(with));
+    }
+    let mut stored = encode_zstd_frame(decoded, HARD_LEVEL)?;
+    if with.len() + WORTH <= stored.len().min(decoded.len()) {
+        stored = with;
+    }
+    Ok(Some(stored).filter(|s| s.len() < decoded.len()))
+}
+
+/// The content of a head copy or section that is stored as a zstd frame, of at most `limit` bytes.
+///
+/// # Errors
+/// Damage; no content size; a larger one; another dictionary.
+pub fn unpack(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+    decode_zstd_frame_with(&DICTIONARY, stored, limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::decode_zstd_frame;
+    use sha2::{Digest, Sha256};
+
+    #[test]
+    fn words_of_headers_need_the_dictionary_and_noise_does_not() {
+        let header = b"\0\0\0\x0dstandard_name\0\0\0\0\0\0\x02\0\0\0\x08latitude\0\0\0\x05units\0\0\0\0\0\0\x02\0\0\0\x0ddegrees_north";
+        let stored = pack(header).unwrap().expect("smaller");
+        assert!(stored.len() * 2 < header.len(), "{}", stored.len());
+        assert_eq!(unpack(&stored, 1000).unwrap(), header);
+        assert!(unpack(&stored, 50).is_err());
+        let e = decode_zstd_frame(&stored, 1000).unwrap_err().to_string();
+        assert!(e.contains("dictionary"), "{e}");
+
+        let mut seed = 1u32;
+        let noise: Vec<u8> = (0..3000)
+            .map(|_| {
+                seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                (seed >> 24 & 15) as u8 ^ 0xA0
+            })
+            .collect();
+        let stored = pack(&noise).unwrap().expect("half of the bits are free");
+        assert_eq!(decode_zstd_frame(&stored, 5000).unwrap(), noise);
+        assert_eq!(unpack(&stored, 5000).unwrap(), noise);
+    }
+
+    #[test]
+    fn every_prefix_and_every_flipped_bit_is_an_error_or_some_bytes() {
+        let header = b"\0\0\0\x0dstandard_name\0\0\0\0\0\0\x02\0\0\0\x08latitude\0\0\0\x05units\0\0\0\0\0\0\x02\0\0\0\x0ddegrees_north";
+        let stored = pack(header).unwrap().expect("smaller");
+        for len in 0..stored.len() {
+            assert!(unpack(&stored[..len], 1000).is_err(), "{len}");
+        }
+        for bit in 0..stored.len() * 8 {
+            let mut bad = stored.clone();
+            bad[bit / 8] ^= 1 << (bit % 8);
+            if let Ok(bytes) = unpack(&bad, 1000) {
+                assert!(bytes.len() <= 1000);
+            }
+        }
+    }
+
+    #[test]
+    fn the_dictionary_is_that_of_the_specification() {
+        let spec = include_str!("../../../spec/archive.md");
+        let digest = Sha256::digest(DICTIONARY.bytes());
+        let hex = crate::bytes::hex(&digest);
+        assert!(spec.contains(&hex), "{hex}");
+    }
+
+    #[test]
+    fn another_dictionary_is_refused() {
+        let header = b"\0\0\0\x0dstandard_name\0\0\0\0\0\0\x02\0\0\0\x08latitude\0\0\0\x05units\0\0\0\0\0\0\x02\0\0\0\x0ddegrees_north";
+        let mut stored = pack(header).unwrap().expect("smaller");
+        // Magic, descriptor (two bytes of dictionary id, one of content size), id.
+        assert_eq!((stored[4] & 3, &stored[5..7]), (2, &50_017u16.to_le_bytes()[..]));
+        stored[5] ^= 1;
+        let e = unpack(&stored, 1000).unwrap_err().to_string();
+        assert!(e.contains("dictionary") && e.contains("50017"), "{e}");
+    }
+}

@@ -1,0 +1,280 @@
+//! From an index entry to the bytes that a tile needs.
+
+use crate::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
+use crate::arrays::ArrayInfo;
+use crate::codec::Chain;
+use crate::error::{Error, Result};
+use std::ops::Range;
+
+/// One tile of one array: what an index entry belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TileKey {
+    /// Whose tile; [`ArrayId::definitions`] for what tiles of a variable share.
+    pub array: ArrayId,
+    /// Its number.
+    pub tile: u64,
+}
+
+impl TileKey {
+    /// A tile of an array.
+    pub fn new(array: ArrayId, tile: u64) -> Self {
+        TileKey { array, tile }
+    }
+}
+
+impl std::fmt::Display for TileKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}, tile {}", self.array, self.tile)
+    }
+}
+
+/// Where the bytes of a tile are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In a block of its own.
+    Block(BlockPlace),
+    /// In a shared container.
+    Member(MemberPlace),
+    /// In the entry: all elements have these bits, big-endian; the rest of the eight bytes is zero.
+    Constant([u8; 8]),
+}
+
+/// A block: header and payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockPlace {
+    /// Of the block header.
+    pub offset: u64,
+    /// Bytes of the payload.
+    pub stored_len: u32,
+    /// CRC of the block header.
+    pub check: u32,
+}
+
+impl BlockPlace {
+    /// The bytes of header and payload.
+    ///
+    /// # Errors
+    /// Corrupt: they reach beyond `end`, where blocks end. `place` says whose block it is.
+    pub fn range(&self, end: u64, place: &dyn Fn() -> String) -> Result<Range<u64>> {
+        let stop = self.offset.checked_add(BLOCK_HEADER_LEN as u64 + u64::from(self.stored_len));
+        let beyond = || {
+            let room = format!("at most {} bytes on", end.saturating_sub(self.offset));
+            Error::corrupt(place(), self.offset, "end of the block", room, self.stored_len)
+        };
+        stop.filter(|stop| *stop <= end).map(|stop| self.offset..stop).ok_or_else(beyond)
+    }
+}
+
+/// A member of a shared container, whose length only its block header tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemberPlace {
+    /// Offset of the container's block header.
+    pub container: u64,
+    /// Where the member begins in the decoded container.
+    pub start: u32,
+    /// Its bytes.
+    pub len: u32,
+    /// CRC-32 of the decoded tile; not known where the index was recovered by probing.
+    pub decoded_crc: Option<u32>,
+}
+
+/// A tile that has been found: what must be fetched, and what it will be decoded with.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Located<'a> {
+    /// Which tile.
+    pub key: TileKey,
+    /// Its array.
+    pub info: &'a ArrayInfo,
+    /// Where its bytes are.
+    pub place: Place,
+    /// The number of the chain that made them.
+    pub chain_number: u16,
+    /// That chain.
+    pub chain: &'a Chain,
+    /// The dictionary that decoding needs.
+    pub dictionary: Option<TileKey>,
+    /// The tile that it is coded against.
+    pub reference: Option<TileKey>,
+}
+
+impl Located<'_> {
+    /// What must be there before this tile can be decoded. A reference may need a dictionary in turn, and nothing more.
+    pub fn depends_on(&self) -> impl Iterator<Item = TileKey> {
+        self.dictionary.into_iter().chain(self.reference)
+    }
+}
+
+/// Finds the bytes of a tile by its index entry, and what else it needs. `is_probed` says that the entry does not come from the
+/// archive's index; `place` names the tile in messages.
+///
+/// # Errors
+/// Corrupt: an entry that leads nowhere (absent, lost), a chain that the archive does not have, or one that this array cannot use.
+pub fn locate<'a>(
+    key: TileKey,
+    entry: &IndexEntry,
+    is_probed: bool,
+    info: &'a ArrayInfo,
+    chains: &'a [Chain],
+    place: &dyn Fn() -> String,
+) -> Result<Located<'a>> {
+    let (chain_number, found) = match *entry {
+        IndexEntry::Stored { offset, len, chain, check } => {
+            (chain, Place::Block(BlockPlace { offset, stored_len: len, check }))
+        }
+        IndexEntry::Packed { offset, start, len, chain, check } => {
+            let decoded_crc = (!is_probed).then_some(check);
+            (chain, Place::Member(MemberPlace { container: offset, start, len, decoded_crc }))
+        }
+        IndexEntry::Constant { value } => (0, Place::Constant(value)),
+        IndexEntry::Absent => {
+            return Err(Error::corrupt(place(), None, "index entry", "a stored tile", "absent"));
+        }
+        IndexEntry::Lost => {
+            let found = "lost to damage before the archive was repaired";
+            return Err(Error::corrupt(place(), None, "tile", "whole", found));
+        }
+    };
+    let chain = chains.get(usize::from(chain_number)).ok_or_else(|| {
+        let known = format!("less than {}", chains.len());
+        Error::corrupt(place(), None, "chain number", known, chain_number)
+    })?;
+    let dictionary = match (chain.needs().dictionary, key.array.role()) {
+        (None, _) => None,
+        (Some(number), Role::Variable(var)) => Some(TileKey::new(ArrayId::definitions(var), number)),
+        (Some(_), _) => {
+            let expected = "one without a dictionary";
+            return Err(Error::corrupt(key.array.to_string(), None, "chain", expected, chain));
+        }
+    };
+    let reference = match (chain.needs().reference, key.array.role()) {
+        (None, _) => None,
+        (Some(distance), Role::Variable(var)) if var >= distance.get() => {
+            Some(TileKey::new(ArrayId::variable(var - distance.get()), key.tile))
+        }
+        (Some(_), _) => {
+            let expected = "one that refers to a variable before this";
+            return Err(Error::corrupt(place(), None, "chain", expected, chain));
+        }
+    };
+    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference })
+}
+
+/// Checks that a tile may be coded against another: it has as many elements, and is itself coded against none.
+///
+/// # Errors
+/// Corrupt: it has not, or it is.
+pub fn check_reference(tile: &Located<'_>, other: &Located<'_>, place: &dyn Fn() -> String) -> Result<()> {
+    let expected = tile.info.tiling.tile_elements(tile.key.tile)?;
+    let found = other.info.tiling.tile_elements(other.key.tile)?;
+    if found != expected {
+        return Err(Error::corrupt(place(), None, "number of elements of the reference", expected, found));
+    }
+    match other.reference {
+        Some(further) => {
+            Err(Error::corrupt(place(), None, "reference", "a tile that is coded against none", further))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Finds the block of something that tiles of a variable share.
+///
+/// # Errors
+/// Corrupt: an entry of another kind.
+pub fn definition(entry: &IndexEntry, place: &dyn Fn() -> String) -> Result<BlockPlace> {
+    let IndexEntry::Stored { offset, len, chain, check } = *entry else {
+        return Err(Error::corrupt(place(), None, "index entry of a definition", "a block", "another"));
+    };
+    // Definitions are their own codec's bytes: chain 0.
+    if chain != 0 {
+        return Err(Error::corrupt(place(), offset, "chain of a definition", 0, chain));
+    }
+    Ok(BlockPlace { offset, stored_len: len, check })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Registry;
+    use crate::limits::Limits;
+    use crate::tile::TileLayout;
+    use crate::types::NcType;
+
+    fn info(id: ArrayId) -> ArrayInfo {
+        let tiling = TileLayout::linear(4).bind(&[10], 10).unwrap();
+        ArrayInfo { id, ty: NcType::Short, tiling }
+    }
+
+    fn chains() -> Vec<Chain> {
+        let json = br#"[[],[{"id":"nc3z.num","dict":3}],[{"id":"nc3z.num","ref":2}]]"#;
+        let specs = crate::codec::chains_from_json(json, &Limits::default()).unwrap();
+        specs.into_iter().map(|spec| Registry::default().bind(spec)).collect()
+    }
+
+    #[test]
+    fn tiles_name_what_they_depend_on() {
+        let (chains, key) = (chains(), TileKey::new(ArrayId::variable(5), 2));
+        let info = info(key.array);
+        let place = || "tile".to_owned();
+        let find = |entry| locate(key, &entry, false, &info, &chains, &place);
+        let found = find(IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 }).unwrap();
+        let needs: Vec<_> = found.depends_on().collect();
+        assert_eq!(needs, [TileKey::new(ArrayId::definitions(5), 3)]);
+        let found = find(IndexEntry::Packed { offset: 160, start: 3, len: 9, chain: 0, check: 7 }).unwrap();
+        let member = MemberPlace { container: 160, start: 3, len: 9, decoded_crc: Some(7) };
+        assert_eq!((found.place, found.depends_on().count()), (Place::Member(member), 0));
+        for bad in [
+            IndexEntry::Absent,
+            IndexEntry::Lost,
+            IndexEntry::Stored { offset: 160, len: 9, chain: 3, check: 7 },
+        ] {
+            assert!(find(bad).unwrap_err().is_corrupt(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn references_lead_to_the_same_tile_of_a_variable_before() {
+        let chains = chains();
+        let place = || "tile".to_owned();
+        let entry = |chain| IndexEntry::Stored { offset: 160, len: 9, chain, check: 7 };
+        let infos: Vec<_> = [0, 1, 2, 5].into_iter().map(|v| info(ArrayId::variable(v))).collect();
+        let find = |at: usize, tile, chain| {
+            locate(TileKey::new(infos[at].id, tile), &entry(chain), false, &infos[at], &chains, &place)
+        };
+        let found = find(3, 2, 2).unwrap();
+        assert_eq!(found.reference, Some(TileKey::new(ArrayId::variable(3), 2)));
+        assert_eq!(found.depends_on().collect::<Vec<_>>(), [TileKey::new(ArrayId::variable(3), 2)]);
+        assert_eq!(find(2, 0, 2).unwrap().reference, Some(TileKey::new(ArrayId::variable(0), 0)));
+        for at in [0, 1] {
+            let e = find(at, 0, 2).unwrap_err();
+            assert!(e.to_string().contains("refers to a variable before"), "{e}");
+        }
+        // One step, and as many elements.
+        let plain = find(0, 2, 0).unwrap();
+        check_reference(&found, &plain, &place).unwrap();
+        let e = check_reference(&found, &find(2, 2, 2).unwrap(), &place).unwrap_err();
+        assert!(e.is_corrupt() && e.to_string().contains("coded against none"), "{e}");
+        let e = check_reference(&find(3, 1, 2).unwrap(), &plain, &place).unwrap_err();
+        assert!(e.to_string().contains("number of elements"), "{e}");
+    }
+
+    #[test]
+    fn padding_has_no_dictionary() {
+        let (chains, key) = (chains(), TileKey::new(ArrayId::padding(5), 0));
+        let info = info(key.array);
+        let entry = IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 };
+        let e = locate(key, &entry, false, &info, &chains, &|| "tile".to_owned()).unwrap_err();
+        assert!(e.to_string().contains("dictionary"), "{e}");
+    }
+
+    #[test]
+    fn blocks_end_where_blocks_may_be() {
+        let place = || "tile".to_owned();
+        let block = BlockPlace { offset: 160, stored_len: 10, check: 0 };
+        assert_eq!(block.range(214, &place).unwrap(), 160..214);
+        assert!(block.range(213, &place).is_err());
+        let far = BlockPlace { offset: u64::MAX - 7, ..block };
+        assert!(far.range(u64::MAX, &place).is_err());
+    }
+}

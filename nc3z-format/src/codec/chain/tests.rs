@@ -1,0 +1,278 @@
+//! Chains forward and back, over every stage of this build.
+
+use super::*;
+use crate::Limits;
+use crate::codec::Lzma;
+use crate::codec::spec::{chains_from_json, chains_to_json};
+use proptest::prelude::*;
+
+fn bind(stages: Vec<StageSpec>) -> Chain {
+    Registry::default().bind(ChainSpec(stages))
+}
+
+fn chains() -> Vec<Chain> {
+    let mut all = vec![bind(vec![])];
+    let codecs = [
+        StageSpec::zstd(3),
+        StageSpec::zlib(6),
+        StageSpec::gzip(6),
+        StageSpec::lz4(1),
+        StageSpec::from(Lzma::for_elements(4, Lzma::LEAST_DICT)),
+    ];
+    for codec in codecs {
+        all.push(bind(vec![codec.clone()]));
+        for elementsize in [1, 2, 3, 4, 8, 24] {
+            all.push(bind(vec![StageSpec::shuffle(elementsize)]));
+            all.push(bind(vec![StageSpec::shuffle(elementsize), codec.clone()]));
+            let bits = StageSpec::bitshuffle(elementsize, elementsize * 8);
+            all.push(bind(vec![bits.clone()]));
+            all.push(bind(vec![bits, codec.clone()]));
+            let two = StageSpec::shuffle(5);
+            all.push(bind(vec![two.clone(), StageSpec::shuffle(elementsize), two, codec.clone()]));
+        }
+    }
+    all
+}
+
+proptest! {
+    #[test]
+    fn every_chain_gives_back_what_it_took(bytes in proptest::collection::vec(0u8..8, 0..700)) {
+        let mut scratch = Scratch::default();
+        for chain in chains() {
+            let mut payload = Vec::new();
+            chain.encode_bytes(&bytes, &mut scratch, &mut payload).unwrap();
+            let mut back = vec![0xEE; bytes.len()];
+            chain.decode_bytes(&payload, &mut scratch, &mut back).unwrap();
+            prop_assert_eq!(&back, &bytes);
+            let mut longer = vec![0; bytes.len() + 1];
+            prop_assert!(chain.decode_bytes(&payload, &mut scratch, &mut longer).is_err());
+            if !bytes.is_empty() {
+                let n = bytes.len() - 1;
+                prop_assert!(chain.decode_bytes(&payload, &mut scratch, &mut back[..n]).is_err());
+            }
+            for cut in 0..payload.len().min(40) {
+                prop_assert!(chain.decode_bytes(&payload[..cut], &mut scratch, &mut back).is_err());
+            }
+            payload.push(0);
+            prop_assert!(chain.decode_bytes(&payload, &mut scratch, &mut back).is_err());
+        }
+    }
+
+    #[test]
+    fn any_payload_gives_an_error_or_the_declared_length(payload in proptest::collection::vec(any::<u8>(), 0..200), n in 0usize..300) {
+        let mut scratch = Scratch::default();
+        let mut out = vec![0; n];
+        for chain in chains() {
+            let _ = chain.decode_bytes(&payload, &mut scratch, &mut out);
+        }
+    }
+}
+
+#[test]
+fn unknown_codec_is_named_with_its_parameters() {
+    let lz9 = StageSpec::from_value(serde_json::json!({"id":"lz9","window":7})).unwrap();
+    let chain = bind(vec![lz9]);
+    let e = chain.decode_bytes(b"", &mut Scratch::default(), &mut []).unwrap_err();
+    assert!(e.is_unsupported());
+    assert!(e.to_string().contains("lz9") && e.to_string().contains("\"window\":7"), "{e}");
+}
+
+#[test]
+fn both_ways_refuse_a_codec_before_the_end() {
+    let zstd = StageSpec::zstd(1);
+    let shuffle = StageSpec::shuffle(2);
+    for chain in [
+        vec![zstd.clone(), shuffle.clone()],
+        vec![zstd.clone(), zstd.clone()],
+        vec![shuffle, zstd.clone(), zstd],
+    ] {
+        let chain = bind(chain);
+        let mut out = Vec::new();
+        let e = chain.encode_bytes(b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();
+        assert!(e.is_unsupported() && out.is_empty(), "{chain}");
+        let e = chain.decode_bytes(b"abcdef", &mut Scratch::default(), &mut [0; 6]).unwrap_err();
+        assert!(e.is_unsupported(), "{chain}");
+    }
+}
+
+#[test]
+fn contexts_are_sound_after_errors() {
+    let bytes: Vec<u8> = (0..3000_u32).flat_map(|i| (i / 3).to_be_bytes()).collect();
+    let mut scratch = Scratch::default();
+    for chain in chains() {
+        let mut payload = Vec::new();
+        chain.encode_bytes(&bytes, &mut scratch, &mut payload).unwrap();
+        let mut out = vec![0; bytes.len()];
+        for at in (0..payload.len()).step_by(payload.len() / 50 + 1) {
+            payload[at] ^= 0x10;
+            let _ = chain.decode_bytes(&payload, &mut scratch, &mut out);
+            payload[at] ^= 0x10;
+        }
+        chain.decode_bytes(&payload, &mut scratch, &mut out).unwrap();
+        assert_eq!(out, bytes, "{chain}");
+    }
+}
+
+#[test]
+fn zlib_and_gzip_have_levels_up_to_9() {
+    for codec in [StageSpec::zlib(10), StageSpec::gzip(10)] {
+        let chain = bind(vec![codec]);
+        assert!(chain.encode_bytes(b"abc", &mut Scratch::default(), &mut Vec::new()).is_err());
+    }
+}
+
+#[test]
+fn every_bit_flip_is_an_error_or_honest_bytes() {
+    let bytes: Vec<u8> = (0..400_u32).flat_map(|i| (i * i / 7).to_be_bytes()).collect();
+    let mut scratch = Scratch::default();
+    let mut out = vec![0; bytes.len()];
+    let lzma = StageSpec::from(Lzma::for_elements(1, 1 << 16));
+    for codec in [StageSpec::lz4(1), StageSpec::gzip(6), lzma] {
+        let bits = StageSpec::bitshuffle(4, 0);
+        let chain = bind(vec![bits, codec]);
+        let mut payload = Vec::new();
+        chain.encode_bytes(&bytes, &mut scratch, &mut payload).unwrap();
+        for n in 0..payload.len() {
+            assert!(chain.decode_bytes(&payload[..n], &mut scratch, &mut out).is_err(), "{chain}: {n}");
+        }
+        for bit in 0..payload.len() * 8 {
+            payload[bit / 8] ^= 1 << (bit % 8);
+            let done = chain.decode_bytes(&payload, &mut scratch, &mut out);
+            // Gzip has a checksum of its own; some bits of its header, and its padding, mean nothing.
+            let checked = chain.spec().0[1].id() == "gzip";
+            assert!(done.is_err() || !checked || out == bytes, "{chain}: bit {bit}");
+            payload[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn known_ids_with_other_keys_are_kept_as_they_are_and_only_their_tiles_unreadable() {
+    for odd in [
+        r#"{"id":"shuffle"}"#,
+        r#"{"elementsize":0,"id":"shuffle"}"#,
+        r#"{"elementsize":4.0,"id":"shuffle"}"#,
+        r#"{"elementsize":4294967296,"id":"shuffle"}"#,
+        r#"{"elementsize":4,"id":"shuffle","x":1}"#,
+        r#"{"id":"zstd"}"#,
+        r#"{"id":"zstd","level":"3"}"#,
+        r#"{"id":"zstd","level":2147483648}"#,
+        r#"{"checksum":true,"id":"zstd","level":3}"#,
+        r#"{"id":"zlib"}"#,
+        r#"{"id":"zlib","level":10}"#,
+        r#"{"id":"zlib","level":-1}"#,
+        r#"{"id":"gzip","level":10}"#,
+        r#"{"id":"lz4"}"#,
+        r#"{"check":-1,"filters":null,"format":1,"id":"lzma","preset":6}"#,
+        r#"{"acceleration":4294967296,"id":"lz4"}"#,
+        r#"{"elementsize":4,"id":"bitshuffle"}"#,
+        r#"{"blocksize":12,"elementsize":4,"id":"bitshuffle"}"#,
+        r#"{"blocksize":0,"elementsize":0,"id":"bitshuffle"}"#,
+    ] {
+        let text = format!("[[],[{odd}]]");
+        let chains = chains_from_json(text.as_bytes(), &Limits::default()).unwrap();
+        assert!(Registry::default().bind(chains[1].clone()).unsupported().is_some(), "{odd}");
+        assert_eq!(chains_to_json(&chains), text);
+        let mut scratch = Scratch::default();
+        let e =
+            Registry::default().bind(chains[1].clone()).decode_bytes(b"", &mut scratch, &mut []).unwrap_err();
+        assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
+    }
+}
+
+#[test]
+fn unknown_parameters_of_the_numeric_codec_are_unsupported_and_named() {
+    let stage = |json: &str| StageSpec::from_value(serde_json::from_str(json).unwrap()).unwrap();
+    for odd in [
+        r#"{"id":"nc3z.num","x":1}"#,
+        r#"{"dict":-1,"id":"nc3z.num"}"#,
+        r#"{"dict":1,"id":"nc3z.num","x":1}"#,
+    ] {
+        let chain = bind(vec![stage(odd)]);
+        let shape = TileShape { ty: crate::NcType::Int, geometry: crate::tile::Geometry::of(&[]) };
+        let e = chain.decode_tile(b"", &shape, &Dependencies::default(), &mut Scratch::default(), &mut []);
+        let e = e.unwrap_err();
+        assert!(e.is_unsupported() && e.to_string().contains(odd), "{e}");
+    }
+    let needs = |stage| bind(vec![stage]).needs().dictionary;
+    assert_eq!((needs(StageSpec::num(Some(3))), needs(StageSpec::num(None))), (Some(3), None));
+}
+
+#[test]
+fn the_numeric_codec_codes_tiles_only_and_stands_alone() {
+    let mut scratch = Scratch::default();
+    for stages in [vec![StageSpec::num(None)], vec![StageSpec::shuffle(4), StageSpec::num(None)]] {
+        let chain = bind(stages);
+        let e = chain.decode_bytes(b"abcd", &mut scratch, &mut [0; 4]).unwrap_err();
+        assert!(e.is_unsupported() && e.to_string().contains("nc3z.num"), "{e}");
+        assert!(chain.encode_bytes(b"abcd", &mut scratch, &mut Vec::new()).unwrap_err().is_unsupported());
+    }
+}
+
+/// A filter that puts a byte in front: what a checksum would be.
+struct Prefix;
+
+impl Stage for Prefix {
+    fn decode_into(&self, input: &[u8], _: &mut crate::codec::Contexts, out: &mut [u8]) -> Result<()> {
+        match input.split_first() {
+            Some((b'!', rest)) if rest.len() == out.len() => out.copy_from_slice(rest),
+            _ => return Err(Error::corrupt("prefix", None, "first byte", "!", "another")),
+        }
+        Ok(())
+    }
+
+    fn encode(&self, input: &[u8], _: &mut crate::codec::Contexts, out: &mut Vec<u8>) -> Result<()> {
+        out.push(b'!');
+        out.extend_from_slice(input);
+        Ok(())
+    }
+
+    fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
+        decoded_len.checked_add(1)
+    }
+}
+
+impl crate::codec::StageKind for Prefix {
+    fn id(&self) -> &'static str {
+        "prefix"
+    }
+
+    fn example(&self) -> &'static str {
+        r#"{"id":"prefix"}"#
+    }
+
+    fn bind(&self, _: &StageSpec) -> Result<Box<dyn Stage>, String> {
+        Ok(Box::new(Prefix))
+    }
+}
+
+#[test]
+fn filters_may_change_the_length_wherever_they_stand() {
+    let registry = Registry::default().with(Prefix);
+    let prefix = || StageSpec::new::<&str>("prefix", []);
+    let bytes = b"0123456789abcdef";
+    let mut scratch = Scratch::default();
+    for stages in [
+        vec![prefix()],
+        vec![prefix(), StageSpec::zstd(1)],
+        vec![StageSpec::shuffle(4), prefix()],
+        vec![prefix(), StageSpec::shuffle(4), prefix(), prefix(), StageSpec::zlib(1)],
+    ] {
+        let chain = registry.bind(ChainSpec(stages));
+        let (mut payload, mut back) = (Vec::new(), [0; 16]);
+        chain.encode_bytes(bytes, &mut scratch, &mut payload).unwrap();
+        chain.decode_bytes(&payload, &mut scratch, &mut back).unwrap();
+        assert_eq!(&back, bytes, "{chain}");
+        assert!(chain.decode_bytes(&payload, &mut scratch, &mut back[..15]).is_err(), "{chain}");
+        payload.push(0);
+        assert!(chain.decode_bytes(&payload, &mut scratch, &mut back).is_err(), "{chain}");
+    }
+    assert!(Registry::empty().get("zstd").is_none() && registry.ids().any(|id| id == "prefix"));
+}
+
+#[test]
+fn chains_are_shared_between_threads() {
+    fn shared<T: Send + Sync + Clone>() {}
+    shared::<Chain>();
+    shared::<Registry>();
+}

@@ -1,0 +1,21 @@
+//! Memory that calls share; one for each thread.
+
+use super::stage::Contexts;
+
+/// Contexts and buffers that outlive one call; one for each thread.
+#[derive(Default)]
+pub struct Scratch {
+    pub(super) contexts: Contexts,
+    /// Buffers between the stages of a chain.
+    pub(super) between: [Vec<u8>; 2],
+    /// Lengths between the stages of a chain.
+    pub(super) lengths: Vec<usize>,
+    pub(super) num: nc3z_num::Scratch,
+    pub(super) words: nc3z_num::Pool,
+}
+
+impl std::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
+    }
+}

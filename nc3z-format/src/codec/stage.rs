@@ -1,0 +1,82 @@
+//! What a filter or codec has to be: a kind that reads its JSON object, and a bound stage that encodes and decodes.
+
+use super::spec::StageSpec;
+use crate::error::{Error, Result};
+use std::any::Any;
+use std::fmt;
+
+/// A filter or codec that a [`Registry`](super::Registry) knows by its id.
+///
+/// It reads the stored JSON object and makes the [`Stage`] that does the work, once for each chain of an archive.
+pub trait StageKind: Send + Sync {
+    /// The id in stored chains.
+    fn id(&self) -> &str;
+
+    /// A JSON object as it should be, for messages. Its keys are all that a user may give.
+    fn example(&self) -> &str;
+
+    /// Makes the stage for a stored object of this id. Any object may come.
+    ///
+    /// # Errors
+    /// Why this object cannot be bound, in a few words: a key that is missing, not known or out of range may change the meaning.
+    fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String>;
+
+    /// Completes an object that a user wrote, for elements of `element_size` bytes: fills in what may be left out.
+    ///
+    /// # Errors
+    /// Why it does not fit such elements.
+    fn complete(&self, spec: StageSpec, element_size: usize) -> Result<StageSpec, String> {
+        let _ = element_size;
+        Ok(spec)
+    }
+}
+
+/// One step of a byte chain, bound to its parameters. Immutable, and shared by all threads that decode.
+pub trait Stage: Send + Sync {
+    /// Decodes into exactly `out`. Any input gives that or an error, in time and memory proportional to both.
+    ///
+    /// # Errors
+    /// Damage; more or fewer bytes than `out` has.
+    fn decode_into(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()>;
+
+    /// Appends the encoded form of `input` to `out`. The same input gives the same bytes, whatever `contexts` have seen.
+    ///
+    /// # Errors
+    /// The library's refusal; a stage that only decodes.
+    fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
+        let _ = (input, contexts, out);
+        Err(Error::invalid("this build decodes this filter or codec, and does not encode it"))
+    }
+
+    /// The length of the encoded form of `decoded_len` bytes where their values do not matter: for filters. `None` (always or
+    /// never) for codecs, which stand last in their chain.
+    fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
+        let _ = decoded_len;
+        None
+    }
+}
+
+/// What stages keep from one call to the next: contexts of libraries, buffers. One for each thread; one value of each type.
+#[derive(Default)]
+pub struct Contexts(Vec<Box<dyn Any + Send>>);
+
+impl Contexts {
+    /// The value of this type, made when it is first asked for.
+    pub fn get<T: Any + Send + Default>(&mut self) -> &mut T {
+        let known = self.0.iter().position(|context| (**context).is::<T>());
+        let at = known.unwrap_or_else(|| {
+            self.0.push(Box::<T>::default());
+            self.0.len() - 1
+        });
+        self.0[at].downcast_mut().expect("found by its type, or made with it")
+    }
+}
+
+impl fmt::Debug for Contexts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Contexts").finish_non_exhaustive()
+    }
+}
+
+/// Why a built-in stage is not bound.
+pub(super) const OTHER_KEYS: &str = "a key is missing, not known or out of range";

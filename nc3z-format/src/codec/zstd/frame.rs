@@ -1,0 +1,165 @@
+//! Frames of the archive's own structures, some with the format's dictionary; and what is checked of every frame before it is decoded.
+
+use super::library::{Decoder, Encoder, Prepared};
+use crate::bytes::reserve;
+use crate::error::{Error, Result};
+use nc3z_num::ZstdFrame;
+use std::cell::RefCell;
+
+pub(super) const SECTION: &str = "zstd frame";
+
+/// The most bytes that a block of a frame holds, and the fewest that a block which holds any takes.
+const BLOCK_MOST: u64 = 128 << 10;
+const BLOCK_LEAST: u64 = 4;
+
+/// Checks that the input is one frame, not a skippable one, with nothing behind it, whose content size, if it says one, is one it
+/// can have.
+pub(super) fn check_frame(input: &[u8]) -> Result<ZstdFrame> {
+    let frame = ZstdFrame::parse(input)
+        .map_err(|found| Error::corrupt(SECTION, None, "content", "a zstd frame", found))?;
+    if frame.len != input.len() {
+        return Err(Error::corrupt(SECTION, None, "length of the frame", input.len(), frame.len));
+    }
+    let most = input.len() as u64 / BLOCK_LEAST * BLOCK_MOST;
+    match frame.content_size {
+        Some(size) if size > most => {
+            let expected = format!("at most {most} in a frame of {} bytes", input.len());
+            Err(Error::corrupt(SECTION, None, "content size", expected, size))
+        }
+        _ => Ok(frame),
+    }
+}
+
+pub(super) fn check_len(expected: usize, found: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::corrupt(SECTION, None, "decoded length", expected, found))
+}
+
+/// One frame.
+///
+/// # Errors
+/// zstd's refusal, which would be a lack of memory; a build without it.
+pub fn encode_zstd_frame(decoded: &[u8], level: i32) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    Encoder::default().encode(level, decoded, &mut out)?;
+    out.shrink_to_fit();
+    Ok(out)
+}
+
+/// A dictionary in zstd's own format, and what of it is made when first needed.
+pub struct ZstdDictionary {
+    pub(super) id: u32,
+    pub(super) bytes: &'static [u8],
+    #[cfg_attr(not(feature = "zstd"), expect(dead_code, reason = "only the C library encodes"))]
+    pub(super) level: i32,
+    #[cfg_attr(not(feature = "zstd"), expect(dead_code, reason = "only the C library prepares anything"))]
+    pub(super) prepared: Prepared,
+}
+
+impl ZstdDictionary {
+    /// The dictionary `bytes`, whose id is `id`, for frames of this level.
+    #[must_use]
+    pub const fn new(id: u32, bytes: &'static [u8], level: i32) -> Self {
+        Self { id, bytes, level, prepared: Prepared::new() }
+    }
+
+    /// The dictionary itself.
+    #[must_use]
+    pub const fn bytes(&self) -> &'static [u8] {
+        self.bytes
+    }
+}
+
+/// One frame that continues `before`: what stands there may be referred to.
+///
+/// # Errors
+/// zstd's refusal, which would be a lack of memory; a build without it.
+pub fn encode_zstd_frame_after(before: &[u8], decoded: &[u8]) -> Result<Vec<u8>> {
+    Encoder::encode_after(plain(before), decoded)
+}
+
+/// Decodes such a frame, which must say its content size, into exactly `len` bytes.
+///
+/// # Errors
+/// Damage; another content size; a build without the C library.
+pub fn decode_zstd_frame_after(before: &[u8], stored: &[u8], len: u64) -> Result<Vec<u8>> {
+    let size = check_frame(stored)?.content_size;
+    if size != Some(len) {
+        let found = size.map_or("none".into(), |n| n.to_string());
+        return Err(Error::corrupt(SECTION, None, "content size", len, found));
+    }
+    let len =
+        usize::try_from(len).map_err(|_| Error::limit(SECTION, None, "decoded length", u64::MAX, len))?;
+    let mut out = Vec::new();
+    reserve(&mut out, SECTION, "decoded length in memory", len)?;
+    let found = Decoder::decode_after(plain(before), stored, &mut out)?;
+    check_len(len, found)?;
+    Ok(out)
+}
+
+/// zstd takes bytes that begin with its mark for a dictionary in its own format: those are not referred to.
+fn plain(before: &[u8]) -> &[u8] {
+    if before.starts_with(&[0x37, 0xA4, 0x30, 0xEC]) { &[] } else { before }
+}
+
+/// One frame that needs the dictionary.
+///
+/// # Errors
+/// zstd's refusal, which would be a lack of memory; a build without it.
+pub fn encode_zstd_frame_with(dictionary: &ZstdDictionary, decoded: &[u8]) -> Result<Vec<u8>> {
+    Encoder::encode_with(dictionary, decoded)
+}
+
+/// Decodes one frame that says its content size, which must not exceed `limit`.
+///
+/// # Errors
+/// Damage; no content size; a larger one; a frame that needs a dictionary.
+pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+    decode_frame(None, stored, limit)
+}
+
+/// As [`decode_zstd_frame`], of frames that need this dictionary as well.
+///
+/// # Errors
+/// As there; a frame that needs another dictionary.
+pub fn decode_zstd_frame_with(
+    dictionary: &'static ZstdDictionary,
+    stored: &[u8],
+    limit: u64,
+) -> Result<Vec<u8>> {
+    decode_frame(Some(dictionary), stored, limit)
+}
+
+fn decode_frame(known: Option<&'static ZstdDictionary>, stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+    let frame = check_frame(stored)?;
+    let size = frame
+        .content_size
+        .ok_or_else(|| Error::corrupt(SECTION, None, "content size", "given", "missing"))?;
+    if size > limit {
+        return Err(Error::limit(SECTION, None, "decoded length", limit, size));
+    }
+    let dictionary = match frame.dictionary {
+        None => None,
+        Some(id) => match known {
+            Some(known) if known.id == id => Some(known),
+            known => {
+                let expected = known.map_or("none".to_owned(), |known| format!("{} or none", known.id));
+                return Err(Error::corrupt(SECTION, None, "dictionary", expected, id));
+            }
+        },
+    };
+    let len =
+        usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;
+    let mut out = Vec::new();
+    // Reserved, not filled: pages that are not decoded into are never touched.
+    reserve(&mut out, SECTION, "decoded length in memory", len)?;
+    // A context of its own for each call took a third of the time of opening a small archive.
+    thread_local! {
+        static DECODER: RefCell<Decoder> = RefCell::default();
+    }
+    let found = DECODER.with_borrow_mut(|decoder| decoder.decode_to_vec(dictionary, stored, &mut out))?;
+    check_len(len, found)?;
+    Ok(out)
+}

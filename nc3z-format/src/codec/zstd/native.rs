@@ -1,0 +1,138 @@
+//! zstd by its C library.
+
+use super::frame::{SECTION, ZstdDictionary};
+use crate::error::{Error, Result};
+use std::io;
+use std::sync::OnceLock;
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+use zstd::zstd_safe::{WriteBuf, compress_bound};
+
+/// Level of frames that continue something.
+const AFTER_LEVEL: i32 = 19;
+
+#[expect(clippy::needless_pass_by_value, reason = "what `map_err` gives")]
+fn refused(e: io::Error) -> Error {
+    Error::invalid(format!("zstd: {e}"))
+}
+
+/// Decompression contexts, made when first needed.
+#[derive(Default)]
+pub(super) struct Decoder {
+    plain: Option<Decompressor<'static>>,
+    /// One with a dictionary, and the dictionary's id.
+    informed: Option<(u32, Decompressor<'static>)>,
+}
+
+impl Decoder {
+    /// Decodes a frame that was checked; gives the number of bytes. In one call and straight into `out`: no window is ever
+    /// allocated, whatever size the frame asks for.
+    pub(super) fn decode_into(
+        &mut self,
+        dictionary: Option<&'static ZstdDictionary>,
+        frame: &[u8],
+        out: &mut [u8],
+    ) -> Result<usize> {
+        self.decode(dictionary, frame, out)
+    }
+
+    /// The same, into the room that `out` has.
+    pub(super) fn decode_to_vec(
+        &mut self,
+        dictionary: Option<&'static ZstdDictionary>,
+        frame: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<usize> {
+        self.decode(dictionary, frame, out)
+    }
+
+    /// Decodes a frame that continues `before`, into the room that `out` has.
+    pub(super) fn decode_after(before: &[u8], frame: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        let wrong = |e: io::Error| Error::corrupt(SECTION, None, "content", "a zstd frame", e);
+        let mut context = Decompressor::with_dictionary(before).map_err(refused)?;
+        context.decompress_to_buffer(frame, out).map_err(wrong)
+    }
+
+    fn decode(
+        &mut self,
+        dictionary: Option<&'static ZstdDictionary>,
+        frame: &[u8],
+        out: &mut (impl WriteBuf + ?Sized),
+    ) -> Result<usize> {
+        let wrong = |e: io::Error| Error::corrupt(SECTION, None, "content", "a zstd frame", e);
+        let context = self.context(dictionary).map_err(refused)?;
+        context.decompress_to_buffer(frame, out).map_err(wrong)
+    }
+
+    fn context(
+        &mut self,
+        dictionary: Option<&'static ZstdDictionary>,
+    ) -> io::Result<&mut Decompressor<'static>> {
+        let Some(dictionary) = dictionary else {
+            return Ok(match &mut self.plain {
+                Some(made) => made,
+                none => none.insert(Decompressor::new()?),
+            });
+        };
+        if self.informed.as_ref().is_none_or(|(id, _)| *id != dictionary.id) {
+            let made = Decompressor::with_prepared_dictionary(dictionary.decoder())?;
+            self.informed = Some((dictionary.id, made));
+        }
+        Ok(&mut self.informed.as_mut().expect("made just now").1)
+    }
+}
+
+/// A compression context and its level.
+#[derive(Default)]
+pub(super) struct Encoder(Option<(i32, Compressor<'static>)>);
+
+impl Encoder {
+    pub(super) fn encode(&mut self, level: i32, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        if self.0.as_ref().is_none_or(|(l, _)| *l != level) {
+            self.0 = Some((level, Compressor::new(level).map_err(refused)?));
+        }
+        let (_, compressor) = self.0.as_mut().expect("made just now");
+        let at = out.len();
+        out.resize(at + compress_bound(input.len()), 0);
+        let len = compressor.compress_to_buffer(input, &mut out[at..]).map_err(refused)?;
+        out.truncate(at + len);
+        Ok(())
+    }
+
+    pub(super) fn encode_with(dictionary: &ZstdDictionary, input: &[u8]) -> Result<Vec<u8>> {
+        let mut compressor = Compressor::with_prepared_dictionary(dictionary.encoder()).map_err(refused)?;
+        let mut out = compressor.compress(input).map_err(refused)?;
+        out.shrink_to_fit();
+        Ok(out)
+    }
+}
+
+impl Encoder {
+    /// Bytes that do not begin as a dictionary does are content and nothing else.
+    pub(super) fn encode_after(before: &[u8], input: &[u8]) -> Result<Vec<u8>> {
+        let mut compressor = Compressor::with_dictionary(AFTER_LEVEL, before).map_err(refused)?;
+        compressor.compress(input).map_err(refused)
+    }
+}
+
+/// What the library makes of a dictionary.
+pub(super) struct Prepared {
+    decoder: OnceLock<DecoderDictionary<'static>>,
+    encoder: OnceLock<EncoderDictionary<'static>>,
+}
+
+impl Prepared {
+    pub(super) const fn new() -> Self {
+        Prepared { decoder: OnceLock::new(), encoder: OnceLock::new() }
+    }
+}
+
+impl ZstdDictionary {
+    fn decoder(&self) -> &DecoderDictionary<'static> {
+        self.prepared.decoder.get_or_init(|| DecoderDictionary::copy(self.bytes))
+    }
+
+    fn encoder(&self) -> &EncoderDictionary<'static> {
+        self.prepared.encoder.get_or_init(|| EncoderDictionary::copy(self.bytes, self.level))
+    }
+}

@@ -1,0 +1,81 @@
+//! What choosing works on: the samples of one variable, pieces of them, and reused memory.
+
+use super::crop::Crop;
+use crate::element::ElementType;
+use crate::encode::{Coder, EncodePlan, Shape, TransformPlan};
+use crate::geometry::{DeltaAxes, Geometry};
+use crate::scratch::Scratch;
+use crate::word::{Pool, Word};
+
+/// How much time a variable is worth. Each effort encodes on the samples what the one before would pick, besides its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effort {
+    /// zstd only, level 1.
+    Fast,
+    /// The context coder, or zstd level 9.
+    #[default]
+    Default,
+    /// Finer contexts, zstd level 19.
+    Max,
+}
+
+/// A plan, and what it costs by an estimate or by real encodes.
+pub(crate) type Costed = (u64, EncodePlan);
+
+/// The samples of one variable, and what was found of them.
+pub(crate) struct Chooser<'a, W> {
+    pub(crate) samples: Vec<&'a [W]>,
+    pub(crate) geom: &'a Geometry,
+    /// Pieces for estimates.
+    pub(crate) crops: Vec<Crop<W>>,
+    /// Pieces that are really encoded.
+    pub(crate) trials: Vec<Crop<W>>,
+    /// Whether those are the samples as they are.
+    pub(crate) covered: bool,
+    /// Whether the samples are worth many encodes.
+    pub(crate) thorough: bool,
+    pub(crate) ty: ElementType,
+    pub(crate) mask: Option<u64>,
+    pub(crate) effort: Effort,
+    /// Bytes that a dictionary costs besides the tiles, and the elements that share them.
+    pub(crate) dict_len: u64,
+    pub(crate) elements: u64,
+    pub(crate) scratch: Scratch,
+    pub(crate) grid: Pool,
+    pub(crate) tokens: Vec<u8>,
+}
+
+impl<W: Word> Chooser<'_, W> {
+    /// A plan for trials: zstd at level 1, which ranks plans as its higher levels do.
+    pub(crate) fn plan(&self, transform: TransformPlan, axes: DeltaAxes, coder: Coder) -> EncodePlan {
+        let shape = if self.effort == Effort::Max {
+            Shape { log: 11, north: 8, west: 4 }
+        } else {
+            Shape { log: 9, north: 4, west: 4 }
+        };
+        EncodePlan { mask: self.mask, transform, axes, coder, shape, level: 1 }
+    }
+
+    /// The zstd level of tiles.
+    pub(crate) fn level(&self) -> i32 {
+        match self.effort {
+            Effort::Fast => 1,
+            Effort::Default if W::BITS > 8 => 9,
+            Effort::Default | Effort::Max => 19,
+        }
+    }
+
+    /// What `len` elements bear of the dictionary.
+    pub(crate) fn share(&self, plan: &EncodePlan, len: usize) -> u64 {
+        let len = len as u64;
+        if plan.dictionary().is_some() { self.dict_len * len / self.elements.max(len).max(1) } else { 0 }
+    }
+}
+
+/// The kind of a transform, and the step of a scale-offset.
+pub(crate) type TransformKind = (std::mem::Discriminant<TransformPlan>, u64);
+
+pub(crate) fn transform_kind(transform: &TransformPlan) -> TransformKind {
+    let step = if let TransformPlan::ScaleOffset(l) = transform { l.step.to_bits() } else { 0 };
+    (std::mem::discriminant(transform), step)
+}

@@ -1,0 +1,48 @@
+//! A hill climb over how often differences are repeated.
+
+use super::chooser::{Chooser, Costed};
+use crate::encode::EncodePlan;
+use crate::error::Result;
+use crate::word::Word;
+
+/// What a climb may do.
+pub(crate) struct Climb<'a> {
+    /// Changes of (neighbours, rows) that are tried at each step.
+    pub(crate) steps: &'a [(i8, i8)],
+    /// A step must save one part in so many.
+    pub(crate) gain: u64,
+}
+
+impl Climb<'_> {
+    /// From `start` to the cheapest plan around, as long as that saves enough; gives the plans passed, `start` not among them.
+    /// `cost` costs the plans it is given, and may leave some out.
+    pub(crate) fn run<'c, W: Word>(
+        &self,
+        chooser: &mut Chooser<'c, W>,
+        start: Costed,
+        mut cost: impl FnMut(&mut Chooser<'c, W>, &EncodePlan, Vec<EncodePlan>) -> Result<Vec<Costed>>,
+    ) -> Result<Vec<Costed>> {
+        let mut best = start;
+        let mut seen = vec![best.1.axes];
+        let mut passed = Vec::new();
+        loop {
+            let (neighbours, rows) = best.1.axes.repeats();
+            let mut around = Vec::new();
+            for &(n, r) in self.steps {
+                let moved = neighbours.checked_add_signed(n).zip(rows.checked_add_signed(r));
+                let Some((neighbours, rows)) = moved else { continue };
+                let axes = best.1.axes.repeated(neighbours, rows);
+                if !seen.contains(&axes) {
+                    seen.push(axes);
+                    around.push(EncodePlan { axes, ..best.1.clone() });
+                }
+            }
+            let enough = best.0 - best.0 / self.gain;
+            let tried = cost(chooser, &best.1, around)?;
+            let Some(next) = tried.into_iter().min_by_key(|t| t.0).filter(|t| t.0 < enough) else { break };
+            best = next;
+            passed.push(best.clone());
+        }
+        Ok(passed)
+    }
+}

@@ -1,0 +1,157 @@
+//! Small pieces of samples, on which plans are compared.
+
+use crate::encode::per_plane;
+use crate::geometry::Geometry;
+use crate::mask::Runs;
+use crate::scale_offset::{ScaleOffset, Segments};
+use crate::word::Word;
+use std::ops::Range;
+
+/// The least rows of a plane in a crop, and how many first rows and columns are not judged where the sample has more: what
+/// differences leave there stands once in a plane or row, but often in crops.
+const ROWS: usize = 16;
+const BORDER: usize = 3;
+/// How the elements of a sample are to be seen.
+#[derive(Clone, Copy)]
+pub(crate) struct Look<W> {
+    pub(crate) mask: Option<W>,
+    pub(crate) float: bool,
+}
+
+/// A small grid cut out of a sample: some columns of some rows of some planes of some volumes.
+pub(crate) struct Crop<W> {
+    pub(crate) words: Vec<W>,
+    pub(crate) geom: Geometry,
+    /// One plane of the sample has so many times the elements of one of the crop.
+    pub(crate) shrink: usize,
+    pub(crate) border: Border,
+    /// What whole planes of the sample show, for the planes of the crop: least values are seldom in crops.
+    pub(crate) planes: Option<Segments>,
+}
+
+/// The elements of a crop that are not judged: the first ones of each plane, and of each row.
+pub(crate) struct Border {
+    plane: usize,
+    row: usize,
+    first_of_plane: usize,
+    first_of_row: usize,
+}
+
+impl Border {
+    /// All are judged.
+    pub(crate) const NONE: Border =
+        Border { plane: usize::MAX, row: usize::MAX, first_of_plane: 0, first_of_row: 0 };
+
+    /// Which of the valid elements are judged, as ranges of their numbers.
+    pub(crate) fn judged(&self, runs: &Runs) -> Vec<Range<usize>> {
+        let mut ranges = Vec::new();
+        let mut before = 0;
+        for run in &runs.list {
+            let mut at = run.start;
+            while at < run.end {
+                let row = at / self.row * self.row;
+                let end = run.end.min(row.saturating_add(self.row));
+                let from = at.max(row + self.first_of_row);
+                if from < end && row % self.plane >= self.first_of_plane {
+                    ranges.push(before + from - run.start..before + end - run.start);
+                }
+                at = end;
+            }
+            before += run.len();
+        }
+        ranges
+    }
+}
+
+/// Cuts about `len` elements out of a sample, `part` eighths away from its beginning.
+pub(crate) fn crop<W: Word>(
+    sample: &[W],
+    geom: &Geometry,
+    len: usize,
+    part: usize,
+    look: Look<W>,
+) -> Crop<W> {
+    let n = sample.len();
+    let place = |all: usize, taken: usize| (all - taken) / 8 * part + (all - taken) % 8 * part / 8;
+    let Some(row) = Geometry::usable(geom.row, n).filter(|&r| n / r >= 2 && n > len) else {
+        let taken = n.min(len);
+        let from = place(n, taken);
+        let words = sample[from..from + taken].to_vec();
+        return Crop { words, geom: *geom, shrink: 1, border: Border::NONE, planes: None };
+    };
+    let multiple =
+        |s: Option<u64>, of: usize| Geometry::usable(s, n).filter(|s| s.is_multiple_of(of) && *s > of);
+    let plane = multiple(geom.plane, row);
+    let volume = plane.and_then(|p| multiple(geom.volume, p));
+    let volumes = volume.map_or(1, |v| (n / v).clamp(1, 2));
+    let planes =
+        plane.map_or(1, |p| (volume.unwrap_or(n) / p).min(n / p).clamp(1, if volumes > 1 { 2 } else { 4 }));
+    let all_rows = plane.unwrap_or(n) / row;
+    let columns = row.min((len / (volumes * planes * ROWS.min(all_rows))).clamp(64, 1 << 10));
+    let rows = (len / (volumes * planes * columns)).max(2).min(all_rows);
+    let first_volume = volume.map_or(0, |v| place(n / v.max(1), volumes.min(n / v.max(1))) * v);
+    let first_plane = plane.map_or(0, |p| {
+        let all = volume.map_or(n / p, |v| v / p);
+        place(all, planes.min(all)) * p
+    });
+    let first = first_volume + first_plane + place(all_rows, rows) * row + place(row, columns);
+    let mut words = Vec::with_capacity(volumes * planes * rows * columns);
+    let mut found = Vec::new();
+    for v in 0..volumes {
+        for p in 0..planes {
+            if let Some(len) = plane {
+                let at = first_volume + first_plane + v * volume.unwrap_or(0) + p * len;
+                let whole = sample.get(at..n.min(at + len)).unwrap_or_default();
+                found.extend(plane_of(whole, look));
+            }
+            for r in 0..rows {
+                let at = first + v * volume.unwrap_or(0) + p * plane.unwrap_or(0) + r * row;
+                words.extend_from_slice(sample.get(at..at + columns).unwrap_or_default());
+            }
+        }
+    }
+    let used = |on: bool, s: usize| on.then_some(s as u64);
+    let geom = Geometry {
+        row: Some(columns as u64),
+        plane: used(plane.is_some(), rows * columns),
+        volume: used(volume.is_some(), planes * rows * columns),
+    };
+    let shrink = plane.map_or(1, |p| p / (rows * columns).max(1)).max(1);
+    let first_of_plane = if rows < all_rows && rows > 2 * BORDER { BORDER * columns } else { 0 };
+    let first_of_row = if columns < row { BORDER } else { 0 };
+    let border = Border { plane: rows * columns, row: columns, first_of_plane, first_of_row };
+    let known = plane
+        .filter(|_| found.len() == volumes * planes && found.iter().flatten().count() * 3 > found.len() * 2);
+    let planes = known.map(|_| Segments {
+        len: rows * columns,
+        list: found.into_iter().map(|l| l.unwrap_or(ScaleOffset { off: 0.0, step: 1.0 })).collect(),
+    });
+    Crop { words, geom, shrink, border, planes }
+}
+
+/// The scale-offset of a whole plane, if it has one; an empty plane says nothing.
+fn plane_of<W: Word>(plane: &[W], look: Look<W>) -> Vec<Option<ScaleOffset>> {
+    if plane.is_empty() || !look.float {
+        return Vec::new();
+    }
+    let valid: Vec<u8> = plane.iter().map(|&e| u8::from(Some(e) != look.mask)).collect();
+    per_plane(plane, plane.len(), &valid)
+}
+
+/// Crops of all samples: one of each, or three of a lone one.
+pub(crate) fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize, look: Look<W>) -> Vec<Crop<W>> {
+    match samples {
+        [sample] if sample.len() > len => [1, 4, 7].map(|part| crop(sample, geom, len, part, look)).into(),
+        _ => (1..).step_by(3).zip(samples).map(|(part, s)| crop(s, geom, len, part.min(7), look)).collect(),
+    }
+}
+
+/// Keeps these ranges.
+pub(crate) fn compact<W: Word>(words: &mut Vec<W>, ranges: &[Range<usize>]) {
+    let mut kept = 0;
+    for range in ranges {
+        words.copy_within(range.clone(), kept);
+        kept += range.len();
+    }
+    words.truncate(kept);
+}

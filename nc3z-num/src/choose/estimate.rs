@@ -1,0 +1,159 @@
+//! Plans by a cheap estimate: order-0 entropy of their tokens on crops of the samples.
+
+use super::chooser::{Chooser, Costed};
+use super::climb::Climb;
+use super::crop::{Crop, compact};
+use crate::ctx::token::raw_bits;
+use crate::encode::{
+    Coder, EncodePlan, Staged, Task, TransformPlan, count, mapped, predict, token_cost, tokens_of, zigzag_all,
+};
+use crate::error::Result;
+use crate::geometry::DeltaAxes;
+use crate::word::Word;
+
+/// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
+const BEHIND: u64 = 115;
+pub(crate) const SLACK: u64 = 256;
+
+/// Plans are tried with repeated differences if they need at most so many hundredths of the best.
+pub(crate) const CLIMBS: u64 = 130;
+/// At most so many plans are.
+const STARTS: usize = 3;
+/// Up only; a repeat must save one part in 256.
+const UP: Climb<'_> = Climb { steps: &[(1, 0), (0, 1)], gain: 256 };
+
+/// Order-0 estimate of residuals in bits / 65536: tokens by entropy, raw bits as they are. Spoils the words.
+fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u64 {
+    if signed {
+        zigzag_all(words);
+    }
+    tokens.resize(words.len(), 0);
+    tokens_of(words, tokens);
+    let mut counts = [[0u32; 2]; 256];
+    count(tokens, &mut counts);
+    let histogram: [u32; 256] = counts.map(|[a, b]| a + b);
+    let raw: u64 = (0..=255u8).zip(&histogram).map(|(t, &c)| u64::from(c) * u64::from(raw_bits(t))).sum();
+    token_cost(&histogram) + (raw << 16)
+}
+
+/// Bytes besides residuals, as they would be with the planes of the sample.
+pub(crate) fn side<W>(staged: &Staged, plan: &EncodePlan, crop: &Crop<W>) -> u64 {
+    let transform = staged.transform_len();
+    let kept = if matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane) {
+        transform / crop.shrink
+    } else {
+        transform
+    };
+    (staged.side_len() - transform + kept) as u64
+}
+
+impl<W: Word> Chooser<'_, W> {
+    /// Adds the estimated bits / 65536 of plans that share a transform, on some of the crops.
+    pub(crate) fn estimate(&mut self, plans: &mut [Costed], crops: &[usize]) -> Result<()> {
+        for crop in crops.iter().filter_map(|&c| self.crops.get(c)) {
+            let Some((_, plan)) = plans.first() else { break };
+            let (n, scratch) = (crop.words.len(), &mut self.scratch);
+            let shared =
+                self.dict_len * u64::from(plan.dictionary().is_some()) * n as u64 / self.elements.max(1);
+            let task = Task {
+                elements: &crop.words,
+                ty: self.ty,
+                geom: &crop.geom,
+                planes: crop.planes.as_ref(),
+                against: None,
+                with_mask: false,
+            };
+            let mut staged = mapped(&task, plan, scratch)?;
+            if staged.is_all_masked() || n == 0 {
+                continue;
+            }
+            let mut grid = std::mem::take(W::pool(&mut self.grid));
+            grid.clone_from(W::pool(&mut scratch.encoder.mapped));
+            let judged = crop.border.judged(&scratch.runs);
+            let tokens = &mut self.tokens;
+            let mut measure = |plan: &EncodePlan| {
+                W::pool(&mut scratch.encoder.mapped).clone_from(&grid);
+                predict::<W>(&mut staged, n, &crop.geom, plan.axes, scratch);
+                let words = W::pool(&mut scratch.encoder.mapped);
+                compact(words, &judged);
+                let signed = staged.is_signed();
+                ((side(&staged, plan, crop) + shared) << 19) + token_bits(words, signed, tokens)
+            };
+            for (sum, plan) in &mut *plans {
+                *sum += measure(plan);
+            }
+            *W::pool(&mut self.grid) = grid;
+        }
+        Ok(())
+    }
+
+    /// All pairs of transform and delta axes with their estimates, the best first. Those that are far behind on one crop are not
+    /// estimated on the others.
+    pub(crate) fn estimates(&mut self, transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
+        let axes = self.axes();
+        let all = |t: &TransformPlan| {
+            axes.iter().map(|&a| (0, self.plan(t.clone(), a, Coder::Planes))).collect::<Vec<_>>()
+        };
+        let mut estimated: Vec<Vec<Costed>> = transforms.iter().map(all).collect();
+        let middle = self.crops.len() / 2;
+        let others: Vec<usize> = (0..self.crops.len()).filter(|&c| c != middle).collect();
+        for plans in &mut estimated {
+            self.estimate(plans, &[middle])?;
+            // Before any is left out: repeated differences may be worth more than a better transform.
+            self.climb_all(plans, &[middle], 2, u64::MAX)?;
+        }
+        let least = estimated.iter().flatten().map(|s| s.0).min().unwrap_or(0);
+        for plans in &mut estimated {
+            plans.retain(|s| s.0 <= least / 100 * BEHIND + (SLACK << 19));
+            self.estimate(plans, &others)?;
+        }
+        let mut estimated: Vec<_> = estimated.into_iter().flatten().collect();
+        estimated.sort_by_key(|s| s.0);
+        if !others.is_empty() {
+            let all: Vec<usize> = (0..self.crops.len()).collect();
+            self.climb_all(&mut estimated, &all, STARTS, CLIMBS)?;
+            estimated.sort_by_key(|s| s.0);
+        }
+        Ok(estimated)
+    }
+
+    /// Repeats the differences of the best plans, at most `starts` and `margin` hundredths of the best, as long as that
+    /// saves enough; adds the steps to the plans.
+    fn climb_all(
+        &mut self,
+        plans: &mut Vec<Costed>,
+        crops: &[usize],
+        starts: usize,
+        margin: u64,
+    ) -> Result<()> {
+        let least = plans.iter().map(|s| s.0).min().unwrap_or(0);
+        let most = (least / 100).saturating_mul(margin).saturating_add(SLACK << 19);
+        let mut from: Vec<_> =
+            plans.iter().filter(|s| s.0 <= most && s.1.axes != DeltaAxes::NONE).cloned().collect();
+        from.sort_by_key(|s| s.0);
+        from.truncate(starts);
+        for start in from {
+            let passed = UP.run(self, start, |chooser, _, around| {
+                let mut around: Vec<Costed> = around.into_iter().map(|plan| (0, plan)).collect();
+                chooser.estimate(&mut around, crops)?;
+                Ok(around)
+            })?;
+            plans.extend(passed);
+        }
+        Ok(())
+    }
+
+    /// All delta axes that the longest crop can show.
+    fn axes(&self) -> Vec<DeltaAxes> {
+        let Some(longest) = self.crops.iter().max_by_key(|p| p.words.len()) else { return Vec::new() };
+        let all = [
+            DeltaAxes::NEIGHBOURS,
+            DeltaAxes::ROWS,
+            DeltaAxes::PLANES,
+            DeltaAxes::ROWS_PLANES,
+            DeltaAxes::VOLUMES,
+            DeltaAxes::ROWS_VOLUMES,
+        ];
+        all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
+    }
+}

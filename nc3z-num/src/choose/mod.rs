@@ -1,0 +1,163 @@
+//! Choosing plans from samples: estimates for all pairs of transform and delta axes, real encodes for the best.
+//! Sizes only, integers where they decide; no clocks.
+//!
+//! What [`Effort::Fast`] picks is always among the plans that [`Effort::Default`] encodes on the samples as they are.
+
+mod chooser;
+mod climb;
+mod crop;
+mod estimate;
+mod reference;
+mod samples;
+mod trial;
+
+use crate::dictionary::{Dictionary, MAX_DICTIONARY};
+use crate::element::ElementType;
+use crate::encode::{Coder, EncodePlan, TransformPlan, log2_q16, pattern_of};
+use crate::error::{Error, Result};
+use crate::geometry::{DeltaAxes, Geometry};
+use crate::scratch::Scratch;
+use crate::word::{Pool, Word};
+use chooser::Chooser;
+pub use chooser::Effort;
+use crop::{Look, crop, crops};
+pub use reference::{Against, choose_reference};
+use samples::{distinct, find_mask, transforms};
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// What is known of the variable besides its samples.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent {
+    /// Elements of the variable; at least those of the samples are assumed.
+    pub elements: u64,
+    /// Samples of at most so many bytes in all are encoded as they are by some ten plans; longer ones by the best of each coder.
+    pub whole_len: usize,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { elements: 0, whole_len: 512 << 10 }
+    }
+}
+
+/// Plans for a variable, the one expected to be smallest first.
+#[derive(Debug, Clone, Default)]
+pub struct Candidates {
+    /// At most four plans; at least one.
+    pub plans: Vec<EncodePlan>,
+    /// True where values repeat so much that a dictionary of the whole variable may pay: collect it with
+    /// [`crate::DictionaryBuilder`] and call [`choose_with`].
+    pub scan_dictionary: bool,
+    /// The pattern that the plans mask out.
+    pub mask: Option<u64>,
+}
+
+/// Elements of a crop for estimates, and of the crop that is really encoded; [`Effort::Max`] takes four times as many.
+const CROP: usize = 6 << 10;
+const TRIAL: usize = 16 << 10;
+/// Bytes that storing any definition costs, besides its own.
+const DEFINITION: u64 = 64;
+
+thread_local! {
+    /// Buffers and contexts of the trials. Making them anew takes longer than choosing for a short variable.
+    static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
+}
+
+/// Ranks plans for a variable by samples of its tiles (each beginning where a tile begins; three are enough).
+///
+/// # Errors
+/// If the words do not have the size of the type.
+pub fn choose<W: Word>(
+    samples: &[&[W]],
+    ty: ElementType,
+    geom: &Geometry,
+    effort: Effort,
+    fill_values: &[W],
+) -> Result<Candidates> {
+    choose_with(samples, ty, geom, effort, fill_values, Extent::default(), None)
+}
+
+/// As [`choose`], with the extent of the variable, and a dictionary of all its values.
+///
+/// # Errors
+/// If the words do not have the size of the type.
+pub fn choose_with<W: Word>(
+    samples: &[&[W]],
+    ty: ElementType,
+    geom: &Geometry,
+    effort: Effort,
+    fill_values: &[W],
+    extent: Extent,
+    dict: Option<&Arc<Dictionary>>,
+) -> Result<Candidates> {
+    if ty.size() != W::BYTES {
+        return Err(Error::invalid(format!("words of {} bytes for type {ty}", W::BYTES)));
+    }
+    let samples: Vec<&[W]> = samples.iter().copied().filter(|s| !s.is_empty()).collect();
+    let Some(&middle) = samples.get(samples.len() / 2) else {
+        return Ok(Candidates { plans: vec![EncodePlan::default()], ..Candidates::default() });
+    };
+    let sampled: u64 = samples.iter().map(|s| s.len() as u64).sum();
+    let elements = extent.elements.max(sampled);
+    let scale = if effort == Effort::Max { 4 } else { 1 };
+    let mask = find_mask(&samples, fill_values);
+    let look = Look { mask, float: ty.is_float() };
+    let crops = crops(&samples, geom, scale * CROP, look);
+    // A dictionary of the samples is that of the variable where they are the variable.
+    let complete = sampled == elements;
+    let (mut own, mut dict_len) = (None, 0);
+    if let Some(dict) = dict {
+        dict_len = DEFINITION + dict.definition_estimate(ty)?;
+    } else if W::BITS > 8 {
+        let (patterns, valid) = distinct(&samples, &crops, mask, complete);
+        let count = patterns.len();
+        if count * 2 < valid && count <= MAX_DICTIONARY {
+            let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
+            dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
+            own = Dictionary::new(patterns, ty).map(Arc::new);
+            if let Some(own) = own.as_ref().filter(|_| complete) {
+                dict_len = DEFINITION + own.definition_estimate(ty)?;
+            }
+        }
+    }
+    let value = mask.map(Word::to_u64);
+    let found = transforms(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
+    let total = usize::try_from(sampled).unwrap_or(usize::MAX);
+    let covered = total <= scale * TRIAL;
+    let thorough = covered || total.saturating_mul(W::BYTES) <= extent.whole_len;
+    let trials = if covered {
+        samples.iter().map(|s| crop(s, geom, s.len(), 0, look)).collect()
+    } else {
+        vec![crop(middle, geom, scale * TRIAL, 4, look)]
+    };
+    let mut chooser = Chooser {
+        samples,
+        geom,
+        crops,
+        trials,
+        covered,
+        thorough,
+        ty,
+        mask: value,
+        effort,
+        dict_len,
+        elements,
+        scratch: SCRATCH.take().unwrap_or_default(),
+        grid: Pool::default(),
+        tokens: Vec::new(),
+    };
+    let plain = chooser.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Planes);
+    let mut outcome = chooser.run(&found)?;
+    SCRATCH.set(Some(chooser.scratch));
+    let partial = dict.is_none() && !complete;
+    if partial {
+        // What was tried with the patterns of the samples needs those of the whole variable.
+        outcome.plans.retain(|p| p.dictionary().is_none());
+        if outcome.plans.is_empty() {
+            outcome.plans.push(plain);
+        }
+    }
+    let scan_dictionary = partial && own.is_some() && outcome.dictionary_pays;
+    Ok(Candidates { plans: outcome.plans, scan_dictionary, mask: value })
+}

@@ -1,0 +1,162 @@
+//! Which other tile one is coded against: an estimate on a few hundred elements, for real encodes to follow.
+
+use super::samples::find_mask;
+use crate::element::ElementType;
+use crate::encode::{Coder, EncodePlan, TransformPlan, Values, common_zeros, hits, log2_q16};
+use crate::error::{Error, Result, bad};
+use crate::geometry::DeltaAxes;
+use crate::mask::Runs;
+use crate::reference::integers;
+use crate::scale_offset::Segments;
+use crate::transform::Transform;
+use crate::word::Word;
+use std::ops::Range;
+
+/// Elements that are looked at next to each other, and at how many places.
+const WINDOW: usize = 64;
+const WINDOWS: usize = 8;
+/// Candidates that are worth real encodes.
+const KEPT: usize = 2;
+/// A reference must need less than so many hundredths of what neighbours alone need.
+const WORTH: u64 = 98;
+/// Bits that an exception is taken for.
+const EXCEPTION: u64 = 28;
+
+/// A way to code a tile against another.
+#[derive(Debug, Clone)]
+pub struct Against {
+    /// Which of the candidates.
+    pub candidate: usize,
+    /// What to do with the tile.
+    pub plan: EncodePlan,
+}
+
+impl Against {
+    /// The elements of a tile of `n` that [`choose_reference`] looks at.
+    pub fn windows(n: usize) -> Vec<Range<usize>> {
+        if n <= WINDOW * WINDOWS {
+            return std::iter::once(0..n).collect();
+        }
+        let start = |i| (n - WINDOW) / (WINDOWS - 1) * i;
+        (0..WINDOWS).map(|i| start(i)..start(i) + WINDOW).collect()
+    }
+}
+
+/// Bits about that a residual takes, in 65536ths.
+fn bits<W: Word>(r: W) -> u64 {
+    let z = r.zigzag().to_u64();
+    match u32::try_from(z) {
+        Ok(z) if z < u32::MAX => log2_q16(z + 1),
+        _ => u64::from(64 - z.leading_zeros()) << 16,
+    }
+}
+
+/// A sample of a tile under one transform.
+struct Sample<'a, W> {
+    integers: Vec<W>,
+    valid: Vec<bool>,
+    windows: &'a [Range<usize>],
+}
+
+impl<W: Word> Sample<'_, W> {
+    /// Bits about of the tile against `other`, by itself and with neighbours differenced.
+    fn costs(&self, other: &[W]) -> [u64; 2] {
+        let (mut costs, mut at) = ([0; 2], 0);
+        for window in self.windows {
+            let mut before = None;
+            for i in at..at + window.len() {
+                if self.valid[i] {
+                    let r = self.integers[i].minus(other.get(i).copied().unwrap_or_default());
+                    costs[0] += bits(r);
+                    costs[1] += bits(r.minus(before.unwrap_or(r)));
+                    before = Some(r);
+                }
+            }
+            at += window.len();
+        }
+        costs
+    }
+}
+
+/// The ways to code a tile against one of the candidates that promise less than coding it by itself, the best first; a few, each
+/// of another candidate. `sample` and each of the candidates are the elements of [`Against::windows`], one window after another, as
+/// patterns of the tile's type. `base`: how the tile would be coded by itself.
+///
+/// # Errors
+/// Words that do not have the size of the type; a candidate of another length.
+pub fn choose_reference<W: Word>(
+    sample: &[W],
+    ty: ElementType,
+    windows: &[Range<usize>],
+    base: &EncodePlan,
+    fill_values: &[W],
+    candidates: &[Vec<W>],
+) -> Result<Vec<Against>> {
+    if ty.size() != W::BYTES || windows.iter().map(ExactSizeIterator::len).sum::<usize>() != sample.len() {
+        return Err(Error::invalid(format!("a sample of {} words for type {ty}", sample.len())));
+    }
+    if let Some(other) = candidates.iter().find(|c| c.len() != sample.len()) {
+        return Err(bad("length of a candidate", sample.len(), other.len()));
+    }
+    let mask =
+        base.mask.and_then(crate::encode::pattern_of::<W>).or_else(|| find_mask(&[sample], fill_values));
+    let valid: Vec<bool> = sample.iter().map(|e| Some(*e) != mask).collect();
+    let values: Vec<W> = sample.iter().copied().filter(|e| Some(*e) != mask).collect();
+    let mut held = Vec::new();
+    let mut found: Vec<(u64, usize, DeltaAxes, TransformPlan)> = Vec::new();
+    let mut alone = u64::MAX;
+    for (transform, plan, exceptions) in transforms(&values, ty, base, sample.len()) {
+        let of = (ty, None);
+        let mut seen = Sample { integers: Vec::new(), valid: valid.clone(), windows };
+        integers(sample, mask, &transform, of, &mut seen.integers, &mut held)?;
+        let missed = (exceptions * EXCEPTION) << 16;
+        alone = alone.min(seen.costs(&[])[1] + missed);
+        let mut other = Vec::new();
+        for (candidate, patterns) in candidates.iter().enumerate() {
+            integers(patterns, mask, &transform, of, &mut other, &mut held)?;
+            let [by_itself, differenced] = seen.costs(&other);
+            let axes = if by_itself <= differenced { DeltaAxes::NONE } else { DeltaAxes::NEIGHBOURS };
+            found.push((by_itself.min(differenced) + missed, candidate, axes, plan.clone()));
+        }
+    }
+    found.retain(|f| f.0 < alone / 100 * WORTH);
+    // Of equal ones the nearest, which is the last.
+    found.sort_by_key(|f| (f.0, std::cmp::Reverse(f.1)));
+    let mut ways: Vec<Against> = Vec::new();
+    for (_, candidate, axes, transform) in found {
+        if ways.len() < KEPT && ways.iter().all(|w| w.candidate != candidate) {
+            let mask = mask.map(Word::to_u64);
+            let coder = if base.coder == Coder::Planes { Coder::Planes } else { Coder::Ctx };
+            ways.push(Against {
+                candidate,
+                plan: EncodePlan { mask, transform, axes, coder, ..base.clone() },
+            });
+        }
+    }
+    Ok(ways)
+}
+
+/// The transforms that are tried, how each is asked for, and how many of the values would be exceptions.
+fn transforms<W: Word>(
+    values: &[W],
+    ty: ElementType,
+    base: &EncodePlan,
+    len: usize,
+) -> Vec<(Transform, TransformPlan, u64)> {
+    let mut runs = Runs::default();
+    runs.all(values.len());
+    let trim = if W::BITS == 8 { 0 } else { common_zeros(values, &runs) };
+    let ordered = if trim > 0 { Transform::Trim(trim) } else { Transform::Ordered };
+    let mut all = vec![(ordered, TransformPlan::Ordered, 0)];
+    let scale_offset = match base.transform {
+        _ if !ty.is_float() => None,
+        TransformPlan::ScaleOffset(l) => Some(l),
+        _ => Values::of(values, |_| true).detect(false).best(43),
+    };
+    if let Some(l) = scale_offset {
+        let missed = (values.len() - hits(values, l)) as u64;
+        let segments = Segments { len: len.max(1), list: vec![l] };
+        all.push((Transform::ScaleOffset(segments), TransformPlan::ScaleOffset(l), missed));
+    }
+    all
+}

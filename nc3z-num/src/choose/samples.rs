@@ -1,0 +1,100 @@
+//! What the samples show before anything is tried: the pattern to mask, distinct patterns, the transform maps that fit.
+
+use super::crop::Crop;
+use crate::dictionary::Dictionary;
+use crate::element::ElementType;
+use crate::encode::{DictionaryBuilder, TransformPlan, Values, means};
+use crate::geometry::Geometry;
+use crate::word::Word;
+use std::sync::Arc;
+
+/// Elements whose distinct patterns are counted.
+const COUNTED: usize = 48 << 10;
+/// Elements from which the mask is found.
+const MASK_SAMPLE: usize = 2 << 10;
+
+/// The most frequent pattern, if it is worth a mask.
+pub(crate) fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<W> {
+    let total: usize = samples.iter().map(|p| p.len()).sum();
+    let every = (total / MASK_SAMPLE).max(1) | 1;
+    let mut sorted: Vec<W> = samples.iter().flat_map(|p| p.iter().step_by(every)).copied().collect();
+    sorted.sort_unstable();
+    let most = sorted.chunk_by(|a, b| a == b).max_by_key(|c| c.len())?;
+    if most.len() * 20 > sorted.len() {
+        return Some(most[0]);
+    }
+    let known = |f: &&W| samples.iter().any(|s| s.contains(f));
+    fill_values.iter().find(known).copied()
+}
+
+/// Distinct valid patterns of a part of the samples and of the crops, and how many valid elements there are.
+pub(crate) fn distinct<W: Word>(
+    samples: &[&[W]],
+    crops: &[Crop<W>],
+    mask: Option<W>,
+    whole: bool,
+) -> (Vec<W>, usize) {
+    let share = if whole { usize::MAX } else { COUNTED / samples.len().max(1) };
+    let mut seen = DictionaryBuilder::default();
+    let mut valid = 0;
+    let parts = samples.iter().map(|s| {
+        let from = (s.len() - s.len().min(share)) / 2;
+        &s[from..from + s.len().min(share)]
+    });
+    for part in parts.chain(crops.iter().map(|c| &c.words[..])) {
+        valid += part.iter().filter(|&&e| Some(e) != mask).count();
+        seen.add(part, mask.map(Word::to_u64));
+    }
+    (seen.patterns(), valid)
+}
+
+/// The transforms that fit the samples.
+pub(crate) fn transforms<W: Word>(
+    pieces: &[Crop<W>],
+    ty: ElementType,
+    mask: Option<W>,
+    dict: Option<&Arc<Dictionary>>,
+) -> Vec<TransformPlan> {
+    let mut out = vec![TransformPlan::Ordered];
+    if ty.is_float() {
+        scale_offsets(pieces, mask, &mut out);
+    }
+    out.extend(dict.map(|d| TransformPlan::Dictionary(Arc::clone(d))));
+    out
+}
+
+fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<TransformPlan>) {
+    let valid = |p: &[W]| -> Vec<W> { p.iter().copied().filter(|&e| Some(e) != mask).collect() };
+    // Of all crops together, so that none of them shows only a part of the values; and the finest that a crop shows, where
+    // the others are coarser.
+    let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
+    let together = Values::of(&each.concat(), |_| true);
+    let constant = together.detect(true).best(58);
+    let mut finest = None;
+    if each.len() > 1 {
+        let of = |words: &Vec<W>| Values::of(words, |_| true).detect(false).best(58);
+        let found = each.iter().filter_map(of).filter(|l| constant.is_none() || together.hold(*l, 58));
+        finest = found.max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
+    }
+    let finer = finest.filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
+    out.extend(constant.into_iter().chain(finer).map(TransformPlan::ScaleOffset));
+    if constant.is_none() && W::BITS == 64 {
+        out.extend(means(&together).into_iter().map(TransformPlan::ScaleOffset));
+    }
+    let constant = constant.or(finest);
+    let fits = |p: &Crop<W>| {
+        if p.planes.is_some() {
+            return Some(true);
+        }
+        let n = Geometry::usable(p.geom.plane, p.words.len())?;
+        let values = Values::of(&p.words[..n], |i| Some(p.words[i]) != mask);
+        let enough = values.len() > 8;
+        enough
+            .then(|| constant.is_some_and(|l| values.hold(l, 43)) || values.detect(false).best(43).is_some())
+    };
+    let planes: Vec<bool> = pieces.iter().filter_map(fits).collect();
+    let fit = planes.iter().filter(|&&fits| fits).count();
+    if fit > 0 && fit * 2 >= planes.len() {
+        out.push(TransformPlan::ScaleOffsetPerPlane);
+    }
+}

@@ -1,0 +1,109 @@
+//! The context of a value: how large the token before it was, and those around it in the previous row.
+
+use multiversion::multiversion;
+
+/// How contexts are formed; the same in encoder and decoder.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Model {
+    /// Elements from a position back to the previous row; 0 = no such context.
+    pub(crate) stride: usize,
+    /// Thresholds of the previous row's average, ascending (`kn - 1`).
+    pub(crate) north: Vec<u8>,
+    /// Thresholds of the previous token, ascending (`kw - 1`).
+    pub(crate) west: Vec<u8>,
+}
+
+impl Model {
+    pub(crate) fn kn(&self) -> usize {
+        self.north.len() + 1
+    }
+
+    pub(crate) fn kw(&self) -> usize {
+        self.west.len() + 1
+    }
+
+    /// The class of the previous row where there is none.
+    pub(crate) fn middle(&self) -> usize {
+        self.kn() / 2
+    }
+
+    /// The class of a previous token.
+    pub(crate) fn west_class(&self, token: u8) -> usize {
+        self.west.iter().filter(|&&t| token >= t).count()
+    }
+}
+
+/// Average, rounded up.
+#[inline]
+fn avg(a: u8, b: u8) -> u8 {
+    // (a | b) - ((a ^ b) >> 1) is the rounded-up average without a carry out of eight bits.
+    (a | b) - ((a ^ b) >> 1)
+}
+
+/// `out[i]` = average around the previous row of position `from + i` of `grid`; `from > stride`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+pub(crate) fn averages(grid: &[u8], from: usize, stride: usize, out: &mut [u8]) {
+    let start = from - stride - 1;
+    let n = out.len();
+    let rows = grid[start..start + n]
+        .iter()
+        .zip(&grid[start + 1..start + 1 + n])
+        .zip(&grid[start + 2..start + 2 + n]);
+    for (o, ((&west, &here), &east)) in out.iter_mut().zip(rows) {
+        *o = avg(here, avg(west, east));
+    }
+}
+
+/// `out[i]` = class of the previous row's average at `from + i`; `out` has at most 256 places.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+pub(crate) fn classes(
+    grid: &[u8],
+    from: usize,
+    stride: usize,
+    thresholds: &[u8; 7],
+    few: bool,
+    out: &mut [u8],
+) {
+    averages(grid, from, stride, out);
+    if few {
+        for x in out {
+            *x =
+                u8::from(*x >= thresholds[0]) + u8::from(*x >= thresholds[1]) + u8::from(*x >= thresholds[2]);
+        }
+    } else {
+        for x in out {
+            *x = thresholds.iter().map(|&t| u8::from(*x >= t)).sum();
+        }
+    }
+}
+
+pub(crate) fn seven(north: &[u8]) -> [u8; 7] {
+    let mut thresholds = [255u8; 7];
+    thresholds[..north.len()].copy_from_slice(north);
+    thresholds
+}
+
+/// `out[i]` = class of the previous row's average at `from + i`, times `unit`.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(crate) fn north_classes(
+    grid: &[u8],
+    from: usize,
+    stride: usize,
+    north: &[u8],
+    unit: u16,
+    out: &mut [u16],
+) {
+    let thresholds = seven(north);
+    let mut u = [0u8; 256];
+    let mut at = from;
+    for part in out.chunks_mut(256) {
+        let u = &mut u[..part.len()];
+        classes(grid, at, stride, &thresholds, north.len() <= 3, u);
+        for (o, &x) in part.iter_mut().zip(u.iter()) {
+            *o = u16::from(x).wrapping_mul(unit);
+        }
+        at += part.len();
+    }
+}

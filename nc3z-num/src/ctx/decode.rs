@@ -1,0 +1,311 @@
+//! Decoder of `ctx`.
+
+use super::context::Model;
+use super::lane::Lane;
+use super::limits::{
+    MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_TABLES, MAX_WEST, MIN_LOG, MIN_STRIDE,
+};
+use super::table;
+use super::token::{TOKENS, alphabet, floor, raw_bits};
+use super::workspace::Workspace;
+use crate::bits::{Cursor, finish_bits, load, pad_into};
+use crate::error::{Result, bad};
+use crate::mask::Runs;
+use crate::word::{Word, index, low8, low16};
+use multiversion::multiversion;
+
+struct Header {
+    log: u32,
+    model: Model,
+    /// Table of each context.
+    map: Vec<u8>,
+    tables: usize,
+}
+
+fn header(cursor: &mut Cursor<'_>, n: usize) -> Result<Header> {
+    let log = u32::from(cursor.byte()?);
+    let (kn, kw) = (usize::from(cursor.byte()?), usize::from(cursor.byte()?));
+    let tables = usize::from(cursor.byte()?);
+    let contexts = kn * kw;
+    let fits = (MIN_LOG..=MAX_LOG).contains(&log)
+        && (1..=MAX_NORTH).contains(&kn)
+        && (1..=MAX_WEST).contains(&kw)
+        && contexts <= MAX_CONTEXTS
+        && (1..=MAX_TABLES.min(contexts)).contains(&tables)
+        && contexts << log <= MAX_STATES;
+    if !fits {
+        return Err(bad("ctx header", "numbers within limits", format_args!("{log} {kn} {kw} {tables}")));
+    }
+    let stride = index(cursor.varint()?);
+    let good = if kn == 1 { stride == 0 } else { stride >= MIN_STRIDE && stride < n.div_ceil(8) };
+    if !good {
+        return Err(bad("ctx stride", "0, or 16 or more and less than an eighth of the tile", stride));
+    }
+    let mut thresholds = |count: usize| -> Result<Vec<u8>> {
+        let list = cursor.take(count)?.to_vec();
+        if list.first() == Some(&0) || list.windows(2).any(|w| w[0] >= w[1]) {
+            return Err(bad("ctx thresholds", "1 or more, ascending", format_args!("{list:?}")));
+        }
+        Ok(list)
+    };
+    let model = Model { stride, north: thresholds(kn - 1)?, west: thresholds(kw - 1)? };
+    let packed = cursor.take(contexts.div_ceil(2))?;
+    let mut map: Vec<u8> = packed.iter().flat_map(|b| [b & 15, b >> 4]).collect();
+    if map.drain(contexts..).any(|pad| pad != 0) || map.iter().any(|&t| usize::from(t) >= tables) {
+        return Err(bad("ctx map", "tables that exist", format_args!("{map:?}")));
+    }
+    Ok(Header { log, model, map, tables })
+}
+
+/// Fills `entries` with the decoding tables of all contexts.
+fn build(header: &Header, cursor: &mut Cursor<'_>, bits: u32, work: &mut Workspace) -> Result<()> {
+    let tail = cursor.rest();
+    // The longest a table can be: 16 bits, then 4 + 12 bits for each token.
+    let most = header.tables * (2 + 2 * TOKENS);
+    pad_into(&tail[..tail.len().min(most)], &mut work.padded);
+    let mut at = 0u64;
+    let mut tables = Vec::with_capacity(header.tables);
+    for _ in 0..header.tables {
+        tables.push(table::take(&work.padded, &mut at, header.log, alphabet(bits))?);
+    }
+    // `take` went no further than the padded bytes, which are the first of the tail.
+    let last = index(at / 8);
+    if !at.is_multiple_of(8) && tail[last] >> (at % 8) != 0 {
+        return Err(bad("ctx tables", "zero padding bits", tail[last]));
+    }
+    *cursor = Cursor::new(&tail[index(at.div_ceil(8))..]);
+    let mut class = [0u16; 256];
+    for (token, c) in (0u8..=255).zip(&mut class) {
+        *c = low16(u32::try_from(header.model.west_class(token)).unwrap_or(0) << header.log);
+    }
+    work.entries.resize(MAX_STATES, 0);
+    let size = 1usize << header.log;
+    for (slot, &t) in work.entries.chunks_exact_mut(size).zip(&header.map) {
+        table::decode_entries(&tables[usize::from(t)], header.log, &class, &mut work.spread, slot);
+    }
+    Ok(())
+}
+
+/// Decodes `m` tokens of each of four lanes.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn four_lanes(
+    entries: &[u32; MAX_STATES],
+    padded: &[u8],
+    bit: &mut u64,
+    states: &mut [u16; 4],
+    contexts: [&[u16]; 4],
+    tokens: [&mut [u8]; 4],
+) -> bool {
+    let [c0, c1, c2, c3] = contexts;
+    let [t0, t1, t2, t3] = tokens;
+    let [mut s0, mut s1, mut s2, mut s3] = *states;
+    let mut at = *bit;
+    let inputs = c0.iter().zip(c1).zip(c2).zip(c3);
+    let outputs = t0.iter_mut().zip(t1).zip(t2).zip(t3);
+    for ((((&c0, &c1), &c2), &c3), (((t0, t1), t2), t3)) in inputs.zip(outputs) {
+        let Some(mut w) = load(padded, at) else { return false };
+        let mut sum = 0u32;
+        macro_rules! lane {
+            ($c:ident, $s:ident, $t:ident) => {
+                let e = entries[usize::from($c.wrapping_add($s))];
+                *$t = low8(u64::from(e >> 8));
+                $s = low16((e >> 16).wrapping_add(low16_bits(w, e & 63)));
+                w = w.wrapping_shr(e);
+                sum = sum.wrapping_add(e);
+            };
+        }
+        lane!(c0, s0, t0);
+        lane!(c1, s1, t1);
+        lane!(c2, s2, t2);
+        lane!(c3, s3, t3);
+        let _ = w;
+        // Four numbers of bits, at most 48 together, in the low byte.
+        at += u64::from(sum & 0xFF);
+    }
+    *bit = at;
+    *states = [s0, s1, s2, s3];
+    true
+}
+
+#[inline]
+fn low16_bits(w: u64, n: u32) -> u32 {
+    crate::word::low32(w & ((1u64 << n) - 1))
+}
+
+/// Decodes all tokens from the padded stream in `work`.
+fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Result<()> {
+    let short = || bad("ctx stream", "more bits", "none");
+    let entries: &[u32; MAX_STATES] =
+        work.entries.as_slice().try_into().map_err(|_| bad("ctx tables", MAX_STATES, 0))?;
+    let padded = work.padded.as_slice();
+    let size = 1u16 << header.log;
+    let mut bit = 0u64;
+    let mut states = [0u16; 4];
+    for s in &mut states {
+        let w = load(padded, bit).ok_or_else(short)?;
+        *s = low16(low16_bits(w, header.log));
+        bit += u64::from(header.log);
+    }
+    work.tokens.clear();
+    work.tokens.resize(runs.valid, 0);
+    work.grid.clear();
+    if runs.valid < n && header.model.stride > 0 {
+        work.grid.resize(n, 0);
+    }
+    let unit = low16(u32::try_from(header.model.kw()).unwrap_or(1) << header.log);
+    let mut lanes = Lane::all(&mut work.tokens, &mut work.grid, runs);
+    loop {
+        for lane in &mut lanes {
+            if lane.done == lane.ready_to && lane.done < lane.tokens.len() {
+                lane.refill(&header.model, unit);
+            }
+        }
+        let common = lanes.iter().map(|l| l.ready_to - l.done).min().unwrap_or(0);
+        if common > 0 {
+            let [a, b, c, d] = lanes.as_mut_slice() else { return Err(short()) };
+            let mut slices = [a, b, c, d].map(|l| {
+                let from = l.done - l.ready_from;
+                l.done += common;
+                (&l.contexts[from..from + common], &mut l.tokens[l.done - common..l.done])
+            });
+            let contexts = slices.each_ref().map(|s| s.0);
+            let outputs = slices.each_mut().map(|s| &mut *s.1);
+            if !four_lanes(entries, padded, &mut bit, &mut states, contexts, outputs) {
+                return Err(short());
+            }
+        } else {
+            // Lanes of unequal length, at the end: one value each.
+            let mut any = false;
+            for (lane, state) in lanes.iter_mut().zip(&mut states) {
+                if lane.done < lane.ready_to {
+                    let e =
+                        entries[usize::from(lane.contexts[lane.done - lane.ready_from].wrapping_add(*state))];
+                    let w = load(padded, bit).ok_or_else(short)?;
+                    let nb = e & 63;
+                    lane.tokens[lane.done] = low8(u64::from(e >> 8));
+                    *state = low16((e >> 16).wrapping_add(low16_bits(w, nb)));
+                    bit += u64::from(nb);
+                    lane.done += 1;
+                    any = true;
+                }
+            }
+            if !any {
+                break;
+            }
+        }
+    }
+    if states.iter().any(|s| s & (size - 1) != 0) {
+        return Err(bad("ctx final state", 0, format_args!("{states:?}")));
+    }
+    finish_bits(padded, bit, "ctx stream 1")
+}
+
+/// Per token: the floor of its numbers, and its raw bits.
+struct TokenTable<W> {
+    floors: [W; 256],
+    lengths: [u32; 256],
+}
+
+impl<W: Word> TokenTable<W> {
+    fn new() -> Self {
+        let mut made = Self { floors: [W::default(); 256], lengths: [0; 256] };
+        for t in (0..low8(TOKENS as u64)).filter(|&t| u32::from(t) < alphabet(W::BITS)) {
+            made.floors[usize::from(t)] = W::from_u64(floor(t));
+            made.lengths[usize::from(t)] = raw_bits(t);
+        }
+        made
+    }
+
+    /// `N` numbers whose fields are in one load.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+    fn group<const N: usize>(&self, tokens: &[u8; N], padded: &[u8], at: &mut u64, out: &mut [W; N]) -> bool {
+        let Some(mut w) = load(padded, *at) else { return false };
+        let mut total = 0;
+        for (&t, o) in tokens.iter().zip(out.iter_mut()) {
+            let len = self.lengths[usize::from(t)];
+            *o = self.floors[usize::from(t)].or(W::from_u64(w & !(u64::MAX << len)));
+            w >>= len;
+            total += len;
+        }
+        if W::BITS > 16 && total > 57 {
+            return tokens.iter().zip(out).all(|(&t, o)| self.single(t, padded, at, o));
+        }
+        *at += u64::from(total);
+        true
+    }
+
+    /// One number, whose field may need two loads.
+    #[inline(never)]
+    fn single(&self, token: u8, padded: &[u8], at: &mut u64, out: &mut W) -> bool {
+        let len = self.lengths[usize::from(token)];
+        let low = len.min(32);
+        let Some(a) = load(padded, *at) else { return false };
+        let Some(b) = load(padded, *at + u64::from(low)) else { return false };
+        let raw = (a & !(u64::MAX << low)) | (b & !(u64::MAX << (len - low))) << low;
+        *out = self.floors[usize::from(token)].or(W::from_u64(raw));
+        *at += u64::from(len);
+        true
+    }
+
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+    fn groups<const N: usize>(&self, tokens: &[u8], padded: &[u8], at: &mut u64, out: &mut [W]) -> bool {
+        let (tokens, last_tokens) = tokens.as_chunks::<N>();
+        let (out, last_out) = out.as_chunks_mut::<N>();
+        for (t, o) in tokens.iter().zip(out) {
+            if !self.group(t, padded, at, o) {
+                return false;
+            }
+        }
+        last_tokens.iter().zip(last_out).all(|(&t, o)| self.single(t, padded, at, o))
+    }
+}
+
+/// Adds the raw bits; undoes the zigzag where `signed`.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn numbers<W: Word>(tokens: &[u8], padded: &[u8], signed: bool, out: &mut [W], bit: &mut u64) -> bool {
+    let table = TokenTable::<W>::new();
+    let mut at = *bit;
+    for (t, o) in tokens.chunks(1024).zip(out.chunks_mut(1024)) {
+        // Fields that surely fit one load of 57 bits: 4 of 16-bit words; 2 or 1 of wider ones mostly do.
+        let read = match W::BITS {
+            8 | 16 => table.groups::<4>(t, padded, &mut at, o),
+            32 => table.groups::<2>(t, padded, &mut at, o),
+            _ => table.groups::<1>(t, padded, &mut at, o),
+        };
+        if !read {
+            return false;
+        }
+        if signed {
+            for o in o.iter_mut() {
+                *o = o.unzigzag();
+            }
+        }
+    }
+    *bit = at;
+    true
+}
+
+/// Decodes a part into `out`, which has the valid elements of a tile of `n`; `signed` undoes the zigzag.
+pub(crate) fn decode<W: Word>(
+    part: &[u8],
+    n: usize,
+    runs: &Runs,
+    signed: bool,
+    work: &mut Workspace,
+    out: &mut [W],
+) -> Result<()> {
+    let mut cursor = Cursor::new(part);
+    let header = header(&mut cursor, n)?;
+    build(&header, &mut cursor, W::BITS, work)?;
+    let first = index(cursor.varint()?);
+    pad_into(cursor.take(first)?, &mut work.padded);
+    tokens(&header, runs, n, work)?;
+    pad_into(cursor.rest(), &mut work.padded);
+    let mut bit = 0u64;
+    if !numbers(&work.tokens, &work.padded, signed, out, &mut bit) {
+        return Err(bad("ctx stream 2", "more bits", "none"));
+    }
+    finish_bits(&work.padded, bit, "ctx stream 2")
+}

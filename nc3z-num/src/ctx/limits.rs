@@ -1,0 +1,12 @@
+//! What a decoder accepts.
+
+pub(crate) const MIN_LOG: u32 = 5;
+pub(crate) const MAX_LOG: u32 = 12;
+pub(crate) const MAX_NORTH: usize = 8;
+pub(crate) const MAX_WEST: usize = 16;
+pub(crate) const MAX_CONTEXTS: usize = 32;
+pub(crate) const MAX_TABLES: usize = 16;
+/// All decoding tables together: states are 16 bits wide.
+pub(crate) const MAX_STATES: usize = 1 << 16;
+/// The shortest row that gives contexts.
+pub(crate) const MIN_STRIDE: usize = 16;

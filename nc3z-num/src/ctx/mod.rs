@@ -1,0 +1,13 @@
+//! The `ctx` residual codec: four interleaved tANS lanes over magnitude tokens, with a table for each context,
+//! and a stream of raw bits. Layout and rules: spec/num.md, section 7. Here: the decoder.
+
+pub(crate) mod context;
+mod decode;
+pub(crate) mod lane;
+pub(crate) mod limits;
+pub(crate) mod table;
+pub(crate) mod token;
+mod workspace;
+
+pub(crate) use decode::decode;
+pub(crate) use workspace::Workspace;

@@ -1,0 +1,165 @@
+//! Encoder of `ctx`.
+
+use super::context::averages_of;
+use super::model::{Histogram, Tables, tables, thresholds};
+use super::stream::{put_raw, put_tokens};
+use super::symbols::{histograms, symbols, tokens_of};
+use super::table::{self, Encoder};
+use super::workspace::Workspace;
+use crate::ctx::context::Model;
+use crate::ctx::lane::split;
+use crate::ctx::limits::{MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_WEST, MIN_LOG, MIN_STRIDE};
+use crate::ctx::token::TOKENS;
+use crate::encode::bits::{BitWriter, put_varint};
+use crate::encode::plan::Shape;
+use crate::mask::Runs;
+use crate::word::{Word, low8};
+use std::ops::Range;
+
+/// At most so many values are looked at to find thresholds.
+const SAMPLE: usize = 1 << 16;
+
+/// The stride of contexts for rows of `row` elements in a tile of `n`: whole rows, 16 elements or more.
+fn context_stride(row: usize, n: usize) -> usize {
+    if row < 2 || n == 0 {
+        return 0;
+    }
+    let stride = row.saturating_mul(MIN_STRIDE.div_ceil(row));
+    if stride < n.div_ceil(8) { stride } else { 0 }
+}
+
+/// Parts of the grid that belong to the lanes: from the lane's first valid position to the next lane's.
+fn lane_grids(runs: &Runs, lanes: &[Range<usize>; 4], n: usize) -> [Range<usize>; 4] {
+    let mut starts = [n; 5];
+    let mut before = 0;
+    for run in &runs.list {
+        for (l, lane) in lanes.iter().enumerate() {
+            if !lane.is_empty() && (before..before + run.len()).contains(&lane.start) {
+                starts[l] = run.start + lane.start - before;
+            }
+        }
+        before += run.len();
+    }
+    std::array::from_fn(|l| starts[l]..starts[l + 1])
+}
+
+/// Chooses the thresholds from a sample of the tokens.
+fn model(
+    tokens: &[u8],
+    grid: &[u8],
+    grids: &[Range<usize>; 4],
+    stride: usize,
+    shape: Shape,
+    work: &mut Vec<u8>,
+) -> Model {
+    let small = tokens.len() < 1024;
+    let kw = if small { 1 } else { usize::from(shape.west).clamp(1, MAX_WEST) };
+    let kn = if small || stride == 0 { 1 } else { usize::from(shape.north).clamp(1, MAX_NORTH) };
+    let kn = kn.min(MAX_CONTEXTS / kw);
+    if kw == 1 && kn == 1 {
+        return Model::default();
+    }
+    let mut rows = vec![[0u32; TOKENS]; TOKENS];
+    let pieces = |len: usize| {
+        let every = len.div_ceil(SAMPLE).max(1);
+        (0..len).step_by(1024 * every).map(move |s| s..(s + 1024).min(len))
+    };
+    let mut west = Vec::new();
+    if kw > 1 {
+        for piece in pieces(tokens.len()) {
+            for pair in tokens[piece].windows(2) {
+                rows[usize::from(pair[0])][usize::from(pair[1])] += 1;
+            }
+        }
+        west = thresholds(&rows, kw);
+    }
+    let mut north = Vec::new();
+    if kn > 1 {
+        rows.fill([0; TOKENS]);
+        work.resize(1024, 0);
+        for lane in grids.iter().filter(|g| g.len() > stride + 1) {
+            let grid = &grid[lane.clone()];
+            for piece in pieces(grid.len() - stride - 1) {
+                let from = piece.start + stride + 1;
+                averages_of(grid, from, stride, &mut work[..piece.len()]);
+                for (&u, &t) in work.iter().zip(&grid[from..from + piece.len()]) {
+                    rows[usize::from(u)][usize::from(t)] += 1;
+                }
+            }
+        }
+        north = thresholds(&rows, kn);
+    }
+    Model { stride: if north.is_empty() { 0 } else { stride }, north, west }
+}
+
+/// Writes tokens to `work.tokens`, and to `work.grid` where something is masked.
+fn tokenise<W: Word>(numbers: &[W], runs: &Runs, n: usize, work: &mut Workspace) {
+    work.tokens.resize(numbers.len(), 0);
+    tokens_of(numbers, &mut work.tokens);
+    work.grid.clear();
+    if runs.valid < n {
+        work.grid.resize(n, 0);
+        let mut from = 0;
+        for run in &runs.list {
+            work.grid[run.clone()].copy_from_slice(&work.tokens[from..from + run.len()]);
+            from += run.len();
+        }
+    }
+}
+
+/// Size of the tables: no finer than the number of values deserves, fine enough for the tokens that occur.
+fn table_log(shape: Shape, values: usize, histograms: &[Histogram]) -> u32 {
+    let distinct = histograms.iter().fold([false; TOKENS], |mut seen, h| {
+        seen.iter_mut().zip(h).for_each(|(s, &c)| *s |= c > 0);
+        seen
+    });
+    let distinct = distinct.iter().filter(|&&s| s).count().max(1);
+    let most = (MAX_STATES / histograms.len()).ilog2().min(MAX_LOG);
+    let wanted = u32::from(shape.log).min(values.ilog2() + 2).max(distinct.ilog2() + 2);
+    wanted.clamp(MIN_LOG, most)
+}
+
+fn put_header(model: &Model, tables: &Tables, log: u32, out: &mut Vec<u8>) {
+    out.push(low8(u64::from(log)));
+    out.push(low8(model.kn() as u64));
+    out.push(low8(model.kw() as u64));
+    out.push(low8(tables.counts.len() as u64));
+    put_varint(out, model.stride as u64);
+    out.extend_from_slice(&model.north);
+    out.extend_from_slice(&model.west);
+    for pair in tables.map.chunks(2) {
+        out.push(pair[0] | pair.get(1).map_or(0, |t| t << 4));
+    }
+    let mut bits = BitWriter::new(out);
+    for counts in &tables.counts {
+        table::put(counts, &mut bits);
+    }
+    bits.finish();
+}
+
+/// Appends the part for `numbers` (not empty), the valid elements of a tile of `n`.
+pub(crate) fn encode<W: Word>(
+    numbers: &[W],
+    n: usize,
+    runs: &Runs,
+    row: usize,
+    shape: Shape,
+    work: &mut Workspace,
+    out: &mut Vec<u8>,
+) {
+    tokenise(numbers, runs, n, work);
+    let lanes = split(numbers.len());
+    let grids = lane_grids(runs, &lanes, n);
+    let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
+    let model = model(&work.tokens, source, &grids, context_stride(row, n), shape, &mut work.averages);
+    symbols(&model, &work.tokens, &work.grid, runs, &lanes, &grids, &mut work.averages, &mut work.symbols);
+    let histograms = histograms(&work.symbols, model.kn() * model.kw());
+    let log = table_log(shape, numbers.len(), &histograms);
+    let tables = tables(&histograms, log);
+    put_header(&model, &tables, log, out);
+    let encoders: Vec<Encoder> =
+        tables.counts.iter().map(|c| Encoder::new(c, log, &mut work.spread)).collect();
+    work.steps.set(&encoders, &tables.map, log);
+    put_tokens(&work.steps, &work.symbols, log, &lanes, &mut work.bits, out);
+    put_raw(numbers, &work.tokens, &mut work.bits, out);
+}

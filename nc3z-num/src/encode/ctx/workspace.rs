@@ -1,0 +1,15 @@
+//! Memory that the encoder of `ctx` reuses.
+
+use super::stream::Steps;
+
+/// Buffers of one encoder.
+#[derive(Debug, Default)]
+pub(crate) struct Workspace {
+    pub(crate) tokens: Vec<u8>,
+    pub(crate) grid: Vec<u8>,
+    pub(crate) spread: Vec<u8>,
+    pub(crate) symbols: Vec<u16>,
+    pub(crate) steps: Steps,
+    pub(crate) averages: Vec<u8>,
+    pub(crate) bits: Vec<u8>,
+}

@@ -1,0 +1,59 @@
+//! The stored form of a dictionary: made here.
+
+use super::bits::put_varint;
+use super::plan::{Coder, EncodePlan};
+use super::tile::encode;
+use crate::dictionary::Dictionary;
+use crate::element::ElementType;
+use crate::error::{Error, Result};
+use crate::geometry::{DeltaAxes, Geometry};
+use crate::scratch::Scratch;
+use crate::word::Word;
+
+impl Dictionary {
+    /// The stored form: a count, then a payload of this codec.
+    ///
+    /// # Errors
+    /// If the dictionary was made for words of another width.
+    pub fn encode_definition(&self, ty: ElementType) -> Result<Vec<u8>> {
+        match ty.size() {
+            1 => self.encode_words::<u8>(ty),
+            2 => self.encode_words::<u16>(ty),
+            4 => self.encode_words::<u32>(ty),
+            _ => self.encode_words::<u64>(ty),
+        }
+    }
+
+    /// Bytes of the stored form, nearly; cheaper than making it.
+    pub(crate) fn definition_estimate(&self, ty: ElementType) -> Result<u64> {
+        let made = match ty.size() {
+            1 => self.encode_words_at::<u8>(ty, 3),
+            2 => self.encode_words_at::<u16>(ty, 3),
+            4 => self.encode_words_at::<u32>(ty, 3),
+            _ => self.encode_words_at::<u64>(ty, 3),
+        };
+        Ok(made?.len() as u64)
+    }
+
+    fn encode_words<W: Word>(&self, ty: ElementType) -> Result<Vec<u8>> {
+        self.encode_words_at::<W>(ty, 19)
+    }
+
+    fn encode_words_at<W: Word>(&self, ty: ElementType, level: i32) -> Result<Vec<u8>> {
+        let words = self.patterns::<W>();
+        if words.len() != self.len() {
+            return Err(Error::invalid("the dictionary is of another type"));
+        }
+        let mut best: Option<Vec<u8>> = None;
+        for coder in [Coder::Ctx, Coder::Planes] {
+            let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder, level, ..EncodePlan::default() };
+            let mut out = Vec::new();
+            put_varint(&mut out, self.len() as u64);
+            encode(words, ty, &Geometry::default(), &plan, &mut Scratch::new(), &mut out)?;
+            if best.as_ref().is_none_or(|b| out.len() < b.len()) {
+                best = Some(out);
+            }
+        }
+        Ok(best.unwrap_or_default())
+    }
+}

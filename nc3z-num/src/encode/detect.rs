@@ -1,0 +1,373 @@
+//! Finding the quantisation of floats. A wrong answer costs size, never exactness: the encoder checks each value.
+
+use super::scale_offset::hits;
+use crate::scale_offset::ScaleOffset;
+use crate::word::{Word, index, low32};
+use std::cell::OnceCell;
+
+/// Values looked at.
+const SAMPLE: usize = 1024;
+
+/// Powers of ten, exact in binary64.
+const TENS: [f64; 16] =
+    [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+/// Fractions with divisors up to this are looked for: means over so many cells, parts of degrees and hours; and of those of
+/// decimals, up to so many digits.
+const DIVISORS: u32 = 400;
+const DIGITS: usize = 4;
+/// Minutes of a day, seconds of an hour and of a day.
+const TIMES: [u32; 3] = [1440, 3600, 86_400];
+
+/// Values of a tile, or of a segment of one, as detection looks at them.
+pub(crate) struct Values<W> {
+    /// Finite patterns, some of all.
+    sample: Vec<W>,
+    /// The values of the sample, and the least and the greatest of all: ascending, distinct.
+    sorted: Vec<f64>,
+    ulp: f64,
+}
+
+impl<W: Word> Values<W> {
+    /// Of those elements whose position is `wanted`.
+    pub(crate) fn of(elements: &[W], wanted: impl Fn(usize) -> bool) -> Self {
+        let finite = |i: &usize| wanted(*i) && elements[*i].float_value().is_finite();
+        let sample: Vec<W> = spread(elements.len(), SAMPLE).filter(finite).map(|i| elements[i]).collect();
+        let mut sorted: Vec<f64> = sample.iter().map(|p| p.float_value()).collect();
+        let largest = sorted.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        if sample.len() < elements.len() {
+            // The least value is often the offset itself, and the range so many steps: a sample shows neither.
+            let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+            for (i, e) in elements.iter().enumerate() {
+                let x = e.float_value();
+                if (x < ends.0 || x > ends.1) && finite(&i) {
+                    ends = (ends.0.min(x), ends.1.max(x));
+                }
+            }
+            sorted.extend([ends.0, ends.1].iter().filter(|x| x.is_finite()));
+        }
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted.dedup();
+        Self { ulp: ulp::<W>(largest), sample, sorted }
+    }
+
+    /// How many values the sample has.
+    pub(crate) fn len(&self) -> usize {
+        self.sample.len()
+    }
+
+    /// The values of the sample that are normal numbers, in their order.
+    pub(crate) fn normal(&self) -> impl Iterator<Item = f64> {
+        self.sample.iter().map(|p| p.float_value()).filter(|x| x.is_normal())
+    }
+
+    /// Whether at least `least` in 64 of the values are met.
+    pub(crate) fn hold(&self, l: ScaleOffset, least: usize) -> bool {
+        self.len() >= 4 && hits(&self.sample, l) * 64 >= self.len() * least
+    }
+
+    /// What may have quantised them. `fractions`: also steps of small divisors.
+    pub(crate) fn detect(&self, fractions: bool) -> Detected<'_, W> {
+        let mut found = Detected { values: self, round: Vec::new(), gaps: None, fitted: OnceCell::new() };
+        if self.sorted.len() < 4 || self.len() < 4 {
+            return found;
+        }
+        // Beside the least value, that nearest to 0, which is rounded least.
+        let precise = self.sorted.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+        let offsets = [0.0, precise, self.sorted[0]];
+        let binary = offsets.into_iter().filter_map(|off| binary(&self.sorted, off, self.ulp));
+        let round = decimal(&self.sample, self.ulp).into_iter().chain(binary);
+        found.round.extend(round.map(|l| Met::of(self, l)));
+        if fractions {
+            let below = found.round.iter().filter(|m| m.holds(self, 58)).reduce(Met::cheaper);
+            let below = below.map_or(f64::INFINITY, |m| m.l.frequency());
+            if let Some(l) = fraction(&self.sample, self.ulp, below) {
+                // Coarser than what was found, and met as well: the others are its multiples.
+                found.round.clear();
+                found.round.push(Met::of(self, l));
+            }
+        }
+        found.gaps = Gaps::of(&self.sorted, self.ulp);
+        found
+    }
+}
+
+/// A scale-offset, how many values of a sample it meets, and what it would cost.
+#[derive(Clone, Copy)]
+struct Met {
+    l: ScaleOffset,
+    on: usize,
+    cost: f64,
+}
+
+impl Met {
+    fn of<W: Word>(values: &Values<W>, l: ScaleOffset) -> Self {
+        let on = if l.is_sound() { hits(&values.sample, l) } else { 0 };
+        Met { l, on, cost: cost::<W>(values.len(), on, l) }
+    }
+
+    fn holds<W: Word>(&self, values: &Values<W>, least: usize) -> bool {
+        self.on * 64 >= values.len() * least
+    }
+
+    fn cheaper<'a>(a: &'a Met, b: &'a Met) -> &'a Met {
+        if b.cost < a.cost { b } else { a }
+    }
+}
+
+/// What may have quantised some values.
+pub(crate) struct Detected<'a, W> {
+    values: &'a Values<W>,
+    round: Vec<Met>,
+    gaps: Option<Gaps>,
+    /// Dear, so it is made when first needed, and once.
+    fitted: OnceCell<Option<Met>>,
+}
+
+impl<W: Word> Detected<'_, W> {
+    /// The cheapest scale-offset, by [`cost`], that meets at least `least` in 64 of the values.
+    pub(crate) fn best(&self, least: usize) -> Option<ScaleOffset> {
+        let holding = |m: &&Met| m.holds(self.values, least);
+        let found = self.round.iter().filter(holding).reduce(Met::cheaper);
+        // Values of an offset of their own lie on a fine round scale by chance, but have gaps that are much wider.
+        let wide = |g: &Gaps| found.is_none_or(|m| g.least * m.l.frequency() > WIDE);
+        let fitted = self.gaps.as_ref().filter(|g| wide(g)).and_then(|gaps| {
+            let values = self.values;
+            let fit = || fitted(&values.sample, &values.sorted, gaps, values.ulp).map(|l| Met::of(values, l));
+            self.fitted.get_or_init(fit).as_ref()
+        });
+        found.into_iter().chain(fitted.filter(holding)).reduce(Met::cheaper).map(|m| m.l)
+    }
+}
+
+/// Gaps this many times as wide as the step show that there may be a coarser one.
+const WIDE: f64 = 2.5;
+
+/// About `most` (at most twice as many) of `len` positions, all over the range. Not at equal distances, which would show one value
+/// in ten of a field that is made of ramps.
+fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
+    let every = (len / most).max(1);
+    // A number between 0 and `every`, from the high bits of a multiplicative hash.
+    let jitter = move |i: usize| {
+        let hash = low32(i as u64).wrapping_mul(0x9E37_79B1) >> 16;
+        index((u64::from(hash) * every as u64) >> 16)
+    };
+    (0..len / every).map(move |i| i * every + jitter(i))
+}
+
+/// log2, about, the same on every machine.
+fn log2(x: f64) -> f64 {
+    let e = exponent(x);
+    f64::from(e) + x / power_of_two(e) - 1.0
+}
+
+/// What to compare lattices by, bits about: those of the steps, and exceptions, which are dear: a predictor makes little of
+/// fine steps where fields are smooth, but nothing of an exception, and spoils its neighbours.
+fn cost<W: Word>(len: usize, on: usize, l: ScaleOffset) -> f64 {
+    let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    count(len) * log2(l.frequency()) + count(len - on) * f64::from(4 * W::BITS)
+}
+
+/// Distance of neighbouring floats at `x`.
+fn ulp<W: Word>(x: f64) -> f64 {
+    let mantissa = if W::BITS == 64 { 52 } else { 23 };
+    power_of_two(exponent(x).max(-1000 + mantissa) - mantissa)
+}
+
+/// Exponent of a normal number.
+fn exponent(x: f64) -> i32 {
+    i32::try_from(x.to_bits() >> 52 & 0x7FF).unwrap_or(0) - 1023
+}
+
+fn power_of_two(e: i32) -> f64 {
+    f64::from_bits(u64::try_from((e + 1023).clamp(1, 2046)).unwrap_or(1) << 52)
+}
+
+/// Some of the values, for a first look.
+fn few_of<W: Word>(sample: &[W]) -> Vec<W> {
+    sample.iter().copied().step_by((sample.len() / 32).max(1)).collect()
+}
+
+/// Multiples of a round decimal step; quotients by a round number where those hit more.
+fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
+    let few = few_of(sample);
+    let mut second = None;
+    for p in -3i32..=15 {
+        let ten = TENS[p.unsigned_abs() as usize];
+        for part in [1.0, 2.0, 4.0, 5.0] {
+            let step = if p < 0 { ten / part } else { 1.0 / part / ten };
+            if step <= 1.5 * ulp {
+                return second;
+            }
+            let product = ScaleOffset { off: 0.0, step };
+            // The product is rounded twice: that shows in doubles only.
+            let quotient = ScaleOffset { off: 0.0, step: -ten * part };
+            let divides = W::BITS == 64 && p >= 0 && hits(&few, quotient) > hits(&few, product);
+            let l = if divides { quotient } else { product };
+            if hits(&few, l) * 8 < few.len() * 7 {
+                continue;
+            }
+            let found = hits(sample, l);
+            if found * 100 > sample.len() * 97 {
+                return Some(l);
+            }
+            if second.is_none() && found * 100 > sample.len() * 91 {
+                second = Some(l);
+            }
+        }
+    }
+    second
+}
+
+/// Fractions of a small divisor, or of decimals by one; the coarsest that fits, if it is much coarser than `below`.
+fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> {
+    let few = few_of(sample);
+    let first = &few[..few.len().min(8)];
+    let whole = (3..=DIVISORS).chain(TIMES).map(f64::from);
+    // Divisors that are multiples of ten have been tried with a digit less.
+    let parts = (3..=DIVISORS).filter(|d| !d.is_multiple_of(10)).map(f64::from);
+    let decimals = TENS[1..=DIGITS].iter().flat_map(|&ten| parts.clone().map(move |d| d * ten));
+    let mut divisors: Vec<f64> = whole.chain(decimals).collect();
+    divisors.sort_unstable_by(f64::total_cmp);
+    divisors
+        .into_iter()
+        .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
+        .map(|d| ScaleOffset { off: 0.0, step: -d })
+        .filter(|&l| hits(first, l) + 1 >= first.len())
+        .find(|&l| hits(&few, l) * 16 >= few.len() * 15 && hits(sample, l) * 100 > sample.len() * 97)
+}
+
+/// Multiples of a power of two, from `off`.
+fn binary(values: &[f64], off: f64, ulp: f64) -> Option<ScaleOffset> {
+    let low_bit = |x: f64| {
+        let mantissa = (x.to_bits() & ((1 << 52) - 1)) | 1 << 52;
+        exponent(x) - 52 + i32::try_from(mantissa.trailing_zeros()).unwrap_or(0)
+    };
+    let least = values.iter().map(|v| v - off).filter(|d| *d != 0.0).map(low_bit).min()?;
+    let step = power_of_two(least);
+    (step > 1.5 * ulp).then_some(ScaleOffset { off, step })
+}
+
+/// Gaps between values that rounding does not explain, ascending.
+struct Gaps {
+    list: Vec<f64>,
+    /// The smallest but for a few that may be chance.
+    least: f64,
+}
+
+impl Gaps {
+    /// None where there are too few to tell.
+    fn of(values: &[f64], ulp: f64) -> Option<Gaps> {
+        let mut list: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 2.5 * ulp).collect();
+        list.sort_unstable_by(f64::total_cmp);
+        let least = list.get(list.len() / 200).copied()?;
+        (list.len() >= 4).then_some(Gaps { list, least })
+    }
+}
+
+/// Offset and step fitted to the gaps between values.
+fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Option<ScaleOffset> {
+    let lo = values[0];
+    // The mean of the gaps that differ from the smallest by rounding only.
+    let alike = gaps.list.iter().filter(|g| **g >= gaps.least - 1.1 * ulp && **g <= gaps.least + 1.1 * ulp);
+    let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
+    let start = if count > 0.0 { sum / count } else { gaps.least };
+    [1.0, 2.0, 3.0].into_iter().find_map(|part| {
+        let (off, step) = refine(values, lo, start / part, ulp)?;
+        snap(sample, values, off, step)
+    })
+}
+
+/// Least squares over windows that grow from the least value; None where the values stray from the lattice.
+fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
+    if start <= 1.5 * ulp {
+        return None;
+    }
+    let mut step = start;
+    let span = values[values.len() - 1] - lo;
+    let mut window = 3.0 * start;
+    loop {
+        let (mut kd, mut kk) = (0.0, 0.0);
+        for v in values.iter().take_while(|v| **v - lo <= window) {
+            let k = ((v - lo) / step).round_ties_even();
+            kd += k * (v - lo);
+            kk += k * k;
+        }
+        if kk > 0.0 {
+            step = kd / kk;
+        }
+        if window >= span {
+            break;
+        }
+        window *= 1.8;
+    }
+    let n = u32::try_from(values.len()).map_or(0.0, f64::from);
+    let (mut sk, mut sd, mut skk, mut skd, mut stray) = (0.0, 0.0, 0.0, 0.0, 0.0);
+    for v in values {
+        let d = v - lo;
+        let k = (d / step).round_ties_even();
+        stray += if (d - k * step).abs() > 1.6 * ulp { 1.0 } else { 0.0 };
+        (sk, sd, skk, skd) = (sk + k, sd + d, skk + k * k, skd + k * d);
+    }
+    if stray * 200.0 > n {
+        return None;
+    }
+    let determinant = n * skk - sk * sk;
+    if determinant <= 0.0 {
+        return None;
+    }
+    let slope = (n * skd - sk * sd) / determinant;
+    Some((lo + (sd - slope * sk) / n, slope))
+}
+
+/// The nicest numbers near the fit that hit most.
+fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<ScaleOffset> {
+    let (lo, hi) = (values[0], values[values.len() - 1]);
+    let mut steps = vec![W::float_pattern(step).float_value(), step];
+    let mut near = |candidate: f64| {
+        if (candidate - step).abs() < 2e-4 * step && !steps.contains(&candidate) {
+            steps.push(candidate);
+        }
+    };
+    let single = |x: f64| f64::from(f32::from_bits(u32::float_pattern(x)));
+    near(single(step));
+    // The range divided by a number of steps, as packing by least and greatest value makes it, in either precision.
+    let count = ((hi - lo) / step).round_ties_even();
+    for count in [count, count - 1.0, count + 1.0] {
+        if count >= 1.0 {
+            near(single((hi - lo) / count));
+            near((hi - lo) / count);
+        }
+    }
+    for ten in TENS.iter().take(7) {
+        let e = exponent(step * ten * std::f64::consts::SQRT_2);
+        near(power_of_two(e) / ten);
+    }
+    for ten in &TENS {
+        if step * ten >= 100.0 {
+            near((step * ten).round_ties_even() / ten);
+            near((step * ten * 100.0).round_ties_even() / (ten * 100.0));
+            break;
+        }
+    }
+    near(1.0 / (1.0 / step).round_ties_even());
+    let few = few_of(sample);
+    let mut best: Option<(usize, ScaleOffset)> = None;
+    for &step in &steps {
+        let zero = step * ((lo / step).round_ties_even());
+        let aligned = if (zero - lo).abs() < 1e-3 * step { 0.0 } else { lo };
+        for off in [aligned, lo, off] {
+            let l = ScaleOffset { off, step };
+            if !l.is_sound() || hits(&few, l) * 3 < few.len() {
+                continue;
+            }
+            let count = hits(sample, l);
+            if best.as_ref().is_none_or(|b| count > b.0) {
+                best = Some((count, l));
+            }
+            if count == sample.len() {
+                return Some(l);
+            }
+        }
+    }
+    best.map(|b| b.1)
+}

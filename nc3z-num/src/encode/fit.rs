@@ -1,0 +1,53 @@
+//! Which scale-offset the tile at hand is mapped by.
+
+use super::detect::Values;
+use super::plan::TransformPlan;
+use crate::geometry::Geometry;
+use crate::scale_offset::{ScaleOffset, Segments};
+use crate::word::Word;
+
+/// The scale-offsets of a plan on this tile; `valid` is not 0 where an element is not masked, or empty where none is.
+pub(crate) fn segments<W: Word>(
+    elements: &[W],
+    geom: &Geometry,
+    plan: &TransformPlan,
+    valid: &[u8],
+) -> Option<Segments> {
+    let n = elements.len();
+    match plan {
+        TransformPlan::ScaleOffset(l) => {
+            // Another that fits better goes before one with many exceptions, where there are values enough to tell.
+            let values = Values::of(elements, |i| valid.get(i) != Some(&0));
+            let least = if values.len() < 64 { 43 } else { 54 };
+            let planned = |least| Some(*l).filter(|l| values.hold(*l, least));
+            let found = planned(least).or_else(|| {
+                let detected = values.detect(false);
+                detected.best(least).or_else(|| planned(43)).or_else(|| detected.best(43))
+            })?;
+            Some(Segments { len: n, list: vec![found] })
+        }
+        TransformPlan::ScaleOffsetPerPlane => {
+            let len = Geometry::usable(geom.plane, n).unwrap_or(n);
+            let list = per_plane(elements, len, valid);
+            let found = list.iter().flatten().count();
+            let none = ScaleOffset { off: 0.0, step: 1.0 };
+            let list: Vec<_> = list.into_iter().map(|l| l.unwrap_or(none)).collect();
+            (found * 3 > list.len() * 2).then_some(Segments { len, list })
+        }
+        _ => None,
+    }
+}
+
+/// The scale-offset of each run of `len` elements, where one holds.
+pub(crate) fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<ScaleOffset>> {
+    let mut last: Option<ScaleOffset> = None;
+    let plane = |(plane, elements): (usize, &[W])| {
+        let values = Values::of(elements, |i| valid.get(plane * len + i) != Some(&0));
+        // That of the plane before where it holds nearly everywhere, else the best.
+        let before = |least| last.filter(|l| values.hold(*l, least));
+        let fit = before(62).or_else(|| values.detect(false).best(43)).or_else(|| before(43));
+        last = fit.or(last);
+        fit
+    };
+    elements.chunks(len).enumerate().map(plane).collect()
+}

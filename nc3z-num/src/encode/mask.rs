@@ -1,0 +1,162 @@
+//! The mask part: which positions hold the masked pattern, as runs or a bitmap.
+
+use super::bits::put_varint;
+use super::frame::{self, Compressor};
+use crate::error::Result;
+use crate::geometry::Geometry;
+use crate::mask::{REFERENCE, Runs, pack, reference};
+use crate::reference::toggle_valid;
+use crate::word::Word;
+
+impl Runs {
+    /// Moves the words in the runs to the front.
+    pub(crate) fn gather<T: Copy>(&self, grid: &mut [T]) {
+        let mut to = 0;
+        for run in &self.list {
+            grid.copy_within(run.clone(), to);
+            to += run.len();
+        }
+    }
+}
+
+/// Marks positions that do not hold `pattern` by 0xFF; gives how many.
+#[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn compare<W: Word>(elements: &[W], pattern: W, valid: &mut [u8]) -> usize {
+    let mut total = 0;
+    for (e, v) in elements.chunks(128).zip(valid.chunks_mut(128)) {
+        let mut masked = 0u8;
+        for (x, y) in e.iter().zip(v.iter_mut()) {
+            let equal = u8::from(*x == pattern);
+            *y = equal.wrapping_sub(1);
+            masked += equal;
+        }
+        total += e.len() - usize::from(masked);
+    }
+    total
+}
+
+/// Finds the valid positions of a tile.
+pub(crate) fn find<W: Word>(elements: &[W], pattern: W, valid: &mut Vec<u8>, runs: &mut Runs) {
+    valid.clear();
+    valid.resize(elements.len(), 0);
+    if compare(elements, pattern, valid) == elements.len() {
+        runs.all(elements.len());
+    } else {
+        runs.scan(valid);
+    }
+}
+
+/// A row of bits, LSB first; those beyond the last are zero.
+#[derive(Clone)]
+struct Bits {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Bits {
+    fn of(valid: &[u8]) -> Self {
+        Bits { words: valid.chunks(64).map(pack).collect(), len: valid.len() }
+    }
+
+    /// `self[i] xor self[i - by]`, where there is no `self[i - by]` just `self[i]`.
+    fn differences(&self, by: usize) -> Self {
+        let (skip, shift) = (by / 64, by % 64);
+        let before = std::iter::repeat_n(0, skip).chain(self.words.iter().copied());
+        let mut carry = 0;
+        let mut words: Vec<u64> = self
+            .words
+            .iter()
+            .zip(before)
+            .map(|(w, b)| {
+                let moved = b << shift | carry;
+                carry = if shift > 0 { b >> (64 - shift) } else { 0 };
+                w ^ moved
+            })
+            .collect();
+        if let (Some(last), rest @ 1..) = (words.last_mut(), self.len % 64) {
+            *last &= u64::MAX >> (64 - rest);
+        }
+        Bits { words, len: self.len }
+    }
+
+    /// Positions where a bit differs from the one before; before the first stands a zero.
+    fn changes(&self) -> Self {
+        self.differences(1)
+    }
+
+    fn ones(&self) -> usize {
+        self.words.iter().map(|w| w.count_ones() as usize).sum()
+    }
+
+    /// The bytes of the row.
+    fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.words.iter().flat_map(|w| w.to_le_bytes()).take(self.len.div_ceil(8))
+    }
+}
+
+/// Run lengths as varints, alternating, beginning with zeros; `changes` has a one where a run begins.
+fn run_lengths(changes: &Bits, out: &mut Vec<u8>) {
+    let mut start = 0usize;
+    for (at, &word) in (0..).step_by(64).zip(&changes.words) {
+        let mut word = word;
+        while word != 0 {
+            let here = at + word.trailing_zeros() as usize;
+            put_varint(out, (here - start) as u64);
+            start = here;
+            word &= word - 1;
+        }
+    }
+    put_varint(out, (changes.len - start) as u64);
+}
+
+/// Appends the part of a mixed mask. `valid` is what [`find`] made.
+pub(crate) fn encode<W: Word>(
+    pattern: W,
+    valid: &[u8],
+    (geom, against): (&Geometry, Option<&[W]>),
+    level: i32,
+    zstd: &mut Compressor,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    W::put_le(&[pattern], out);
+    let plain = Bits::of(valid);
+    let strides =
+        (1..3u8).filter_map(|code| Some((code, plain.differences(reference(code, geom, valid.len())?))));
+    let other = against.map(|against| {
+        let mut toggled = valid.to_vec();
+        toggle_valid(&mut toggled, against, pattern);
+        (REFERENCE, Bits::of(&toggled))
+    });
+    let mut best = (plain.changes(), 0, plain.clone());
+    let mut least = best.0.ones();
+    for (code, bits) in strides.chain(other) {
+        let changes = bits.changes();
+        let ones = changes.ones();
+        if ones < least {
+            (best, least) = ((changes, code, bits), ones);
+        }
+    }
+    let (changes, code, bits) = best;
+    let mut content = Vec::new();
+    run_lengths(&changes, &mut content);
+    let start = out.len();
+    out.push(code);
+    frame::put_bytes(&content, level, zstd, out)?;
+    if least >= valid.len() / 64 {
+        content.clear();
+        content.extend(bits.bytes());
+        let mut other = vec![code | 4];
+        frame::put_bytes(&content, level, zstd, &mut other)?;
+        if other.len() < out.len() - start {
+            out.truncate(start);
+            out.extend_from_slice(&other);
+        }
+    }
+    Ok(())
+}
+
+/// The words of an argument given as 64 bits, if it fits the type.
+pub(crate) fn pattern_of<W: Word>(value: u64) -> Option<W> {
+    let w = W::from_u64(value);
+    (w.to_u64() == value).then_some(w)
+}

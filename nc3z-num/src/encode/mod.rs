@@ -1,0 +1,33 @@
+//! The encoder: what is not needed to decode.
+
+mod bits;
+mod buffers;
+mod ctx;
+mod definition;
+mod delta;
+mod detect;
+mod dictionary;
+mod fit;
+mod frame;
+mod mask;
+mod means;
+mod plan;
+mod planes;
+mod rank_index;
+mod scale_offset;
+mod tile;
+mod transform;
+
+pub(crate) use buffers::Buffers;
+pub(crate) use ctx::{count, log2_q16, token_cost, tokens_of};
+pub(crate) use detect::Values;
+pub use dictionary::DictionaryBuilder;
+pub(crate) use fit::per_plane;
+pub(crate) use mask::pattern_of;
+pub(crate) use means::means;
+pub use plan::{Coder, EncodePlan, Shape, TransformPlan};
+pub(crate) use rank_index::RankIndex;
+pub(crate) use scale_offset::hits;
+pub(crate) use tile::{Staged, Task, finish, mapped, predict, stage, zigzag_all};
+pub use tile::{encode, encode_against};
+pub(crate) use transform::common_zeros;

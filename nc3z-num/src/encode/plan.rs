@@ -1,0 +1,85 @@
+//! A plan: everything that the encoder is told about the tiles of a variable.
+
+use crate::dictionary::Dictionary;
+use crate::geometry::DeltaAxes;
+use crate::scale_offset::ScaleOffset;
+use std::sync::Arc;
+
+/// How fine contexts and tables may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Binary logarithm of the table size, 5 to 12.
+    pub log: u8,
+    /// Classes of the previous row, 1 to 8.
+    pub north: u8,
+    /// Classes of the previous token, 1 to 16.
+    pub west: u8,
+}
+
+/// How residuals are stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Coder {
+    /// As they are.
+    #[default]
+    Store,
+    /// Little-endian words, zstd.
+    Zstd,
+    /// Byte planes, zstd.
+    Planes,
+    /// Magnitude tokens in context, tANS.
+    Ctx,
+}
+
+/// Which transform to try.
+#[derive(Debug, Clone, Default)]
+pub enum TransformPlan {
+    /// Order-preserving integers; common low zero bits are trimmed.
+    #[default]
+    Ordered,
+    /// This scale-offset where it fits the tile, else one found for the tile.
+    ScaleOffset(ScaleOffset),
+    /// A scale-offset found for each plane of the tile.
+    ScaleOffsetPerPlane,
+    /// Ranks in this dictionary.
+    Dictionary(Arc<Dictionary>),
+}
+
+/// What to do with the tiles of a variable. Any plan can encode any tile.
+#[derive(Debug, Clone)]
+pub struct EncodePlan {
+    /// Bit pattern to mask out.
+    pub mask: Option<u64>,
+    /// Transform.
+    pub transform: TransformPlan,
+    /// Differences; axes that a tile does not have are left out.
+    pub axes: DeltaAxes,
+    /// Residual codec.
+    pub coder: Coder,
+    /// Fineness of [`Coder::Ctx`].
+    pub shape: Shape,
+    /// zstd level of residuals.
+    pub level: i32,
+}
+
+impl Default for EncodePlan {
+    fn default() -> Self {
+        Self {
+            mask: None,
+            transform: TransformPlan::Ordered,
+            axes: DeltaAxes::NONE,
+            coder: Coder::Store,
+            shape: Shape { log: 9, north: 4, west: 4 },
+            level: 9,
+        }
+    }
+}
+
+impl EncodePlan {
+    /// The dictionary it refers to.
+    pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        match &self.transform {
+            TransformPlan::Dictionary(dict) => Some(dict),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The scale-offset transform: patterns to multiples of the step, with exact exceptions.
+
+use super::bits::put_varint;
+use super::transform::Exceptions;
+use crate::mask::Runs;
+use crate::scale_offset::{ScaleOffset, Segments, point};
+use crate::transform::ord;
+use crate::word::Word;
+use multiversion::multiversion;
+
+/// As [`point`], whatever the sign of the step.
+fn point_of<W: Word>(k: W, l: ScaleOffset) -> W {
+    if l.step < 0.0 { point::<W, true>(k, l) } else { point::<W, false>(k, l) }
+}
+
+/// `k` of each pattern, and whether it gives the pattern back; counts those that do.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn fit_as<W: Word, const DIVIDED: bool>(
+    patterns: &[W],
+    l: ScaleOffset,
+    k: &mut [W],
+    hit: &mut [u8],
+) -> usize {
+    let mut hits = 0;
+    // A product instead of a quotient: near an integer both round to it, and elsewhere there is no hit.
+    let frequency = l.frequency();
+    for ((p, k), h) in patterns.chunks(128).zip(k.chunks_mut(128)).zip(hit.chunks_mut(128)) {
+        let mut count = 0u8;
+        for ((&p, k), h) in p.iter().zip(k.iter_mut()).zip(h.iter_mut()) {
+            let ratio = ((p.float_value() - l.off) * frequency).round_ties_even();
+            *k = W::signed_from_f64(ratio);
+            let good = u8::from(point::<W, DIVIDED>(*k, l) == p && ratio.abs() <= 9_007_199_254_740_992.0);
+            *h = good;
+            count += good;
+        }
+        hits += usize::from(count);
+    }
+    hits
+}
+
+/// As [`fit_as`], whatever the sign of the step.
+fn fit<W: Word>(patterns: &[W], l: ScaleOffset, k: &mut [W], hit: &mut [u8]) -> usize {
+    if l.step < 0.0 {
+        fit_as::<W, true>(patterns, l, k, hit)
+    } else {
+        fit_as::<W, false>(patterns, l, k, hit)
+    }
+}
+
+/// Share of `sample` that is met, as a count.
+pub(crate) fn hits<W: Word>(sample: &[W], l: ScaleOffset) -> usize {
+    let (mut k, mut hit) = ([W::default(); 64], [0u8; 64]);
+    sample.chunks(64).map(|s| fit(s, l, &mut k[..s.len()], &mut hit[..s.len()])).sum()
+}
+
+/// Maps the patterns in `grid` by the scale-offset of each segment, in place. None where more than a third of the
+/// valid elements would be exceptions; `grid` is as before then.
+pub(crate) fn map<W: Word>(
+    grid: &mut Vec<W>,
+    spare: &mut Vec<W>,
+    hit: &mut Vec<u8>,
+    runs: &Runs,
+    segments: &Segments,
+) -> Option<Exceptions<W>> {
+    let n = grid.len();
+    spare.resize(n, W::default());
+    hit.resize(n, 0);
+    let mut total = 0;
+    for (i, l) in segments.list.iter().enumerate() {
+        let range = i * segments.len..n.min((i + 1) * segments.len);
+        total += fit(&grid[range.clone()], *l, &mut spare[range.clone()], &mut hit[range]);
+    }
+    let mut exceptions = Exceptions { list: Vec::new() };
+    if total < n {
+        let mut previous = W::default();
+        for at in runs.list.iter().cloned().flatten() {
+            if hit[at] != 0 {
+                previous = spare[at];
+                continue;
+            }
+            spare[at] = previous;
+            let l = segments.list[at / segments.len];
+            let near = point_of(previous, l);
+            // The nearest multiple is the better start, if it is close.
+            let ratio = ((grid[at].float_value() - l.off) * l.frequency()).round_ties_even();
+            let k = W::signed_from_f64(if ratio.abs() <= 2_147_483_000.0 { ratio } else { 0.0 });
+            let (k, near) =
+                if ratio.abs() <= 2_147_483_000.0 { (k, point_of(k, l)) } else { (previous, near) };
+            spare[at] = k;
+            let difference = ord(grid[at], 0).minus(ord(near, 0));
+            if difference == W::default() {
+                continue;
+            }
+            previous = k;
+            exceptions.list.push((at, difference));
+            if exceptions.list.len() * 3 > runs.valid {
+                return None;
+            }
+        }
+    }
+    std::mem::swap(grid, spare);
+    Some(exceptions)
+}
+
+impl ScaleOffset {
+    /// What to multiply distances from `off` by for `k`, nearly.
+    pub(crate) fn frequency(self) -> f64 {
+        if self.step < 0.0 { -self.step } else { 1.0 / self.step }
+    }
+}
+
+impl Segments {
+    /// Appends the part.
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.len as u64);
+        for l in &self.list {
+            out.extend_from_slice(&l.off.to_le_bytes());
+            out.extend_from_slice(&l.step.to_le_bytes());
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Runs a plan on a tile, and does something simpler where the plan does not fit the tile.
+
+use super::bits::put_varint;
+use super::buffers::Buffers;
+use super::fit::segments;
+use super::plan::{Coder, EncodePlan, TransformPlan};
+use super::transform::{Exceptions, common_zeros};
+use super::{ctx, delta, frame, mask, planes, scale_offset};
+use crate::element::ElementType;
+use crate::error::{Error, Result};
+use crate::geometry::{DeltaAxes, Geometry};
+use crate::mask::pairs as pairs_of;
+use crate::payload::{MAX_ELEMENTS, Stages};
+use crate::reference;
+use crate::scale_offset::Segments;
+use crate::scratch::Scratch;
+use crate::transform::{Transform, to_integers};
+use crate::word::{Word, index};
+
+/// A tile after all stages but the last; its residuals stand in the pool.
+#[derive(Debug, Default)]
+pub(crate) struct Staged {
+    stages: Stages,
+    /// Whether it is coded against another tile.
+    against: bool,
+    mask: Vec<u8>,
+    base: Vec<u8>,
+    transform: Vec<u8>,
+    exceptions: Vec<u8>,
+}
+
+impl Staged {
+    /// Bytes besides residuals.
+    pub(crate) fn side_len(&self) -> usize {
+        self.mask.len() + self.base.len() + self.transform.len() + self.exceptions.len()
+    }
+
+    /// Those of them that are the transform map.
+    pub(crate) fn transform_len(&self) -> usize {
+        self.transform.len()
+    }
+
+    pub(crate) fn is_all_masked(&self) -> bool {
+        self.stages.mask == 2
+    }
+
+    /// True where residuals are signed.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.against || self.stages.axes.0 != 0
+    }
+
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.stages.bytes());
+        if self.stages.mask != 2 {
+            for part in [&self.mask, &self.base, &self.transform, &self.exceptions] {
+                if !part.is_empty() {
+                    put_varint(out, part.len() as u64);
+                }
+            }
+        }
+        for part in [&self.mask, &self.base, &self.transform, &self.exceptions] {
+            out.extend_from_slice(part);
+        }
+    }
+}
+
+/// A tile to encode, or a piece of one on which plans are compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Task<'a, W> {
+    pub(crate) elements: &'a [W],
+    pub(crate) ty: ElementType,
+    pub(crate) geom: &'a Geometry,
+    /// The scale-offsets of its planes, where they are known.
+    pub(crate) planes: Option<&'a Segments>,
+    /// The tile that it is coded against, as patterns of its type.
+    pub(crate) against: Option<&'a [W]>,
+    /// Else the mask part stays empty, for comparisons of size.
+    pub(crate) with_mask: bool,
+}
+
+/// Transforms the patterns in the pool; gives what was done.
+fn apply_transform<W: Word>(
+    task: &Task<'_, W>,
+    plan: &TransformPlan,
+    scratch: &mut Scratch,
+) -> (Transform, Exceptions<W>) {
+    let Task { elements, ty, geom, planes, .. } = *task;
+    let none = Exceptions { list: Vec::new() };
+    let Scratch { runs, bytes, valid, encoder: Buffers { mapped, spare, .. }, .. } = scratch;
+    let found = match (plan, planes) {
+        (TransformPlan::ScaleOffsetPerPlane, Some(known)) => Some(known.clone()),
+        _ if ty.is_float() && !elements.is_empty() => {
+            let valid = if runs.valid < elements.len() { &valid[..] } else { &[] };
+            segments(elements, geom, plan, valid)
+        }
+        _ => None,
+    };
+    let grid = W::pool(mapped);
+    if let TransformPlan::Dictionary(dict) = plan {
+        if let Some(exceptions) = dict.map(grid, runs, ty) {
+            return (Transform::Dictionary, exceptions);
+        }
+        grid.copy_from_slice(elements);
+    } else if let Some(segments) = found
+        && let Some(exceptions) = scale_offset::map(grid, W::pool(spare), bytes, runs, &segments)
+    {
+        return (Transform::ScaleOffset(segments), exceptions);
+    }
+    let trim = if W::BITS == 8 { 0 } else { common_zeros(elements, runs) };
+    to_integers(grid, ty, trim);
+    (if trim > 0 { Transform::Trim(trim) } else { Transform::Ordered }, none)
+}
+
+/// Mask and transform: the integers of all elements stand in `scratch.encoder.mapped`, unless all are masked.
+pub(crate) fn mapped<W: Word>(
+    task: &Task<'_, W>,
+    plan: &EncodePlan,
+    scratch: &mut Scratch,
+) -> Result<Staged> {
+    let Task { elements, ty, geom, against, with_mask, .. } = *task;
+    let n = elements.len();
+    let mut staged = Staged { against: against.is_some(), ..Staged::default() };
+    let mut masked = None;
+    match plan.mask.and_then(mask::pattern_of::<W>) {
+        Some(pattern) if n > 0 => {
+            let Scratch { valid, runs, encoder: Buffers { zstd, .. }, .. } = &mut *scratch;
+            mask::find(elements, pattern, valid, runs);
+            if runs.valid == 0 {
+                staged.stages.mask = 2;
+                W::put_le(&[pattern], &mut staged.mask);
+                return Ok(staged);
+            }
+            if runs.valid < n && with_mask {
+                staged.stages.mask = 1;
+                masked = Some(pattern);
+                mask::encode(pattern, valid, (geom, against), plan.level.min(9), zstd, &mut staged.mask)?;
+            }
+        }
+        _ => scratch.runs.all(n),
+    }
+    let grid = W::pool(&mut scratch.encoder.mapped);
+    grid.clear();
+    grid.extend_from_slice(elements);
+    let (map, exceptions) = apply_transform(task, &plan.transform, scratch);
+    staged.stages.transform = map.code();
+    map.put(&mut staged.transform);
+    if let Some(against) = against {
+        subtract_reference(against, masked, &map, (ty, plan), scratch)?;
+    }
+    if !exceptions.list.is_empty() {
+        staged.stages.exceptions = true;
+        exceptions.put(plan.level.min(9), &mut scratch.encoder.zstd, &mut staged.exceptions)?;
+    }
+    Ok(staged)
+}
+
+/// Takes the reference's integers off those in the pool.
+fn subtract_reference<W: Word>(
+    against: &[W],
+    masked: Option<W>,
+    map: &Transform,
+    (ty, plan): (ElementType, &EncodePlan),
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let Scratch { bytes, reference: pool, encoder: Buffers { mapped, .. }, .. } = scratch;
+    let integers = W::pool(pool);
+    let dict = plan.dictionary().map(AsRef::as_ref);
+    reference::integers(against, masked, map, (ty, dict), integers, bytes)?;
+    reference::subtract(W::pool(mapped), integers);
+    Ok(())
+}
+
+/// Stage 3 on the mapped words of `n` elements in `scratch.encoder.mapped`, which become the residuals of the valid ones.
+pub(crate) fn predict<W: Word>(
+    staged: &mut Staged,
+    n: usize,
+    geom: &Geometry,
+    axes: DeltaAxes,
+    scratch: &mut Scratch,
+) {
+    let axes = axes.reduced(geom, n);
+    let Scratch { runs, pairs, encoder: Buffers { mapped, spare, .. }, .. } = scratch;
+    let grid = W::pool(mapped);
+    staged.base.clear();
+    staged.stages.axes = axes;
+    if axes != DeltaAxes::NONE {
+        if runs.valid < n && axes != DeltaAxes::NEIGHBOURS {
+            pairs_of(runs, n, pairs);
+        }
+        let base = delta::encode(grid, W::pool(spare), pairs, runs, geom, axes);
+        W::put_le(&[base], &mut staged.base);
+    }
+    if runs.valid < n {
+        runs.gather(grid);
+        grid.truncate(runs.valid);
+    }
+}
+
+/// All stages but the last. The residuals of the valid elements stand in `scratch.encoder.mapped`.
+pub(crate) fn stage<W: Word>(task: &Task<'_, W>, plan: &EncodePlan, scratch: &mut Scratch) -> Result<Staged> {
+    let mut staged = mapped(task, plan, scratch)?;
+    if !staged.is_all_masked() {
+        predict::<W>(&mut staged, task.elements.len(), task.geom, plan.axes, scratch);
+    }
+    Ok(staged)
+}
+
+#[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(crate) fn zigzag_all<W: Word>(words: &mut [W]) {
+    for w in words {
+        *w = w.zigzag();
+    }
+}
+
+/// The last stage: appends the payload of a staged tile of `n` elements. Spoils the residuals.
+pub(crate) fn finish<W: Word>(
+    staged: &mut Staged,
+    n: usize,
+    geom: &Geometry,
+    plan: &EncodePlan,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    if staged.is_all_masked() || n == 0 {
+        staged.put(out);
+        return Ok(());
+    }
+    let Scratch { runs, bytes, encoder: Buffers { mapped, zstd, ctx: work, .. }, .. } = scratch;
+    let words = W::pool(mapped);
+    if staged.is_signed() && matches!(plan.coder, Coder::Planes | Coder::Ctx) {
+        zigzag_all(words);
+    }
+    staged.stages.coder = match plan.coder {
+        Coder::Store => 0,
+        Coder::Zstd => 1,
+        Coder::Planes => 2,
+        Coder::Ctx => 3,
+    };
+    staged.put(out);
+    bytes.clear();
+    match plan.coder {
+        Coder::Store => W::put_le(words, out),
+        Coder::Zstd => {
+            W::put_le(words, bytes);
+            frame::compress(bytes, plan.level, zstd, out)?;
+        }
+        Coder::Planes => {
+            planes::shuffle(words, bytes);
+            frame::compress(bytes, plan.level, zstd, out)?;
+        }
+        Coder::Ctx => ctx::encode(words, n, runs, geom.row.map_or(0, index), plan.shape, work, out),
+    }
+    Ok(())
+}
+
+/// Appends the payload of a tile.
+///
+/// # Errors
+/// If the words do not have the size of the type, or the tile has more than 2^30 elements.
+pub fn encode<W: Word>(
+    elements: &[W],
+    ty: ElementType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    encode_against(elements, ty, geom, plan, None, scratch, out)
+}
+
+/// As [`encode`], against another tile: `against` has its elements as patterns of this type ([`crate::convert`]).
+///
+/// # Errors
+/// As [`encode`]; a reference of another number of elements.
+pub fn encode_against<W: Word>(
+    elements: &[W],
+    ty: ElementType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+    against: Option<&[W]>,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let n = elements.len();
+    reference::check(against, n)?;
+    if ty.size() != W::BYTES || n > MAX_ELEMENTS {
+        return Err(Error::invalid(format!("{n} elements of {} bytes of type {ty}", W::BYTES)));
+    }
+    let start = out.len();
+    let task = Task { elements, ty, geom, planes: None, against, with_mask: true };
+    let mut staged = stage(&task, plan, scratch)?;
+    finish::<W>(&mut staged, n, geom, plan, scratch, out)?;
+    if out.len() - start > n * W::BYTES + 3 {
+        // Nothing was gained: integers as they are.
+        out.truncate(start);
+        let plain = EncodePlan::default();
+        scratch.runs.all(n);
+        let grid = W::pool(&mut scratch.encoder.mapped);
+        grid.clear();
+        grid.extend_from_slice(elements);
+        to_integers(grid, ty, 0);
+        if let Some(against) = against {
+            subtract_reference(against, None, &Transform::Ordered, (ty, &plain), scratch)?;
+        }
+        finish::<W>(
+            &mut Staged { against: against.is_some(), ..Staged::default() },
+            n,
+            geom,
+            &plain,
+            scratch,
+            out,
+        )?;
+    }
+    Ok(())
+}

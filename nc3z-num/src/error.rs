@@ -1,0 +1,39 @@
+//! What can be wrong with a payload, or with a call.
+
+use std::fmt::Display;
+
+/// An error of the numeric codec.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes are not a payload of this tile.
+    #[error("corrupt nc3z.num payload: {what} is {found}, expected {expected}")]
+    Corrupt {
+        /// The field that is wrong.
+        what: &'static str,
+        /// What it may be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// The payload may be sound, but this build is too old for it.
+    #[error("unsupported nc3z.num payload: {0}")]
+    Unsupported(String),
+    /// The caller asked for something that makes no sense.
+    #[error("invalid argument: {0}")]
+    InvalidArgument(String),
+}
+
+/// Result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn invalid(what: impl Into<String>) -> Self {
+        Error::InvalidArgument(what.into())
+    }
+}
+
+/// A corrupt field.
+pub(crate) fn bad(what: &'static str, expected: impl Display, found: impl Display) -> Error {
+    Error::Corrupt { what, expected: expected.to_string(), found: found.to_string() }
+}

@@ -1,0 +1,107 @@
+//! The shape of a tile as the codec sees it: distances to the neighbours that predictions use, and which of them are used.
+
+use crate::word::index;
+
+/// Distances, in elements of the tile, to the previous row, plane and volume: of the variable for linear tiles, of the
+/// stored box for chunks. `None` where the array has too few dimensions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Geometry {
+    /// Length of the last dimension.
+    pub row: Option<u64>,
+    /// `row` times the second-last dimension.
+    pub plane: Option<u64>,
+    /// `plane` times the third-last dimension.
+    pub volume: Option<u64>,
+}
+
+impl Geometry {
+    /// The distances in a row-major box of `shape`. A product beyond 64 bits counts as absent: no tile is so large.
+    ///
+    /// ```
+    /// use nc3z_num::Geometry;
+    /// let g = Geometry::of(&[7, 5, 3]);
+    /// assert_eq!((g.row, g.plane, g.volume), (Some(3), Some(15), Some(105)));
+    /// assert_eq!(Geometry::of(&[9]).plane, None);
+    /// ```
+    pub fn of(shape: &[u64]) -> Self {
+        let product = |n: usize| {
+            let last = &shape[shape.len().checked_sub(n)?..];
+            last.iter().try_fold(1u64, |product, &length| product.checked_mul(length))
+        };
+        Geometry { row: product(1), plane: product(2), volume: product(3) }
+    }
+
+    /// A distance as an offset into a tile of `n` elements; None where there is no such neighbour.
+    pub(crate) fn usable(distance: Option<u64>, n: usize) -> Option<usize> {
+        distance.map(index).filter(|&s| s > 1 && s < n)
+    }
+}
+/// Which axes are differenced: bit 0 neighbours, 1 rows, 2 planes, 3 volumes; and how many times more neighbours
+/// (bits 4, 5) and rows (bits 6, 7) are differenced again: smooth fields need their second or third differences.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DeltaAxes(pub(crate) u8);
+
+impl DeltaAxes {
+    /// No differences.
+    pub const NONE: DeltaAxes = DeltaAxes(0);
+    /// Neighbours. All others include them.
+    pub const NEIGHBOURS: DeltaAxes = DeltaAxes(1);
+    /// Neighbours and rows.
+    pub const ROWS: DeltaAxes = DeltaAxes(0b0011);
+    /// Neighbours and planes.
+    pub const PLANES: DeltaAxes = DeltaAxes(0b0101);
+    /// Neighbours, rows and planes.
+    pub const ROWS_PLANES: DeltaAxes = DeltaAxes(0b0111);
+    /// Neighbours and volumes.
+    pub const VOLUMES: DeltaAxes = DeltaAxes(0b1001);
+    /// Neighbours, rows and volumes.
+    pub const ROWS_VOLUMES: DeltaAxes = DeltaAxes(0b1011);
+    /// Neighbours and rows are differenced at most so many times more.
+    pub const MOST_REPEATS: u8 = 3;
+
+    /// These axes, with neighbours and rows differenced so many times more, at most [`DeltaAxes::MOST_REPEATS`] each; what is
+    /// not named is not repeated.
+    #[must_use]
+    pub fn repeated(self, neighbours: u8, rows: u8) -> DeltaAxes {
+        let neighbours = if self.0 & 1 == 1 { neighbours.min(Self::MOST_REPEATS) } else { 0 };
+        let rows = if self.0 & 2 == 2 { rows.min(Self::MOST_REPEATS) } else { 0 };
+        DeltaAxes(self.0 & 0x0F | neighbours << 4 | rows << 6)
+    }
+
+    /// How many times neighbours, and rows, are differenced after the first time.
+    pub fn repeats(self) -> (u8, u8) {
+        (self.0 >> 4 & 3, self.0 >> 6)
+    }
+
+    /// The axes longer than 1, in the order in which they are differenced.
+    pub(crate) fn later(self, geom: &Geometry, n: usize) -> [Option<usize>; 6] {
+        let pick =
+            |bit: u8, s: Option<u64>| if self.0 >> bit & 1 == 1 { Geometry::usable(s, n) } else { None };
+        let row = pick(1, geom.row);
+        let again = |k: u8| row.filter(|_| self.repeats().1 >= k);
+        [row, again(1), again(2), again(3), pick(2, geom.plane), pick(3, geom.volume)]
+    }
+
+    /// True where each stride named exists, and only what is named is repeated.
+    pub(crate) fn fit(self, geom: &Geometry, n: usize) -> bool {
+        let named = (self.0 >> 1 & 7).count_ones() as usize + usize::from(self.repeats().1);
+        self == self.repeated(self.repeats().0, self.repeats().1)
+            && (self.0 == 0 || self.0 & 1 == 1)
+            && self.later(geom, n).iter().flatten().count() == named
+    }
+
+    /// Without the axes that do not exist, and those that that repeat a shorter one.
+    #[cfg(feature = "encode")]
+    pub(crate) fn reduced(self, geom: &Geometry, n: usize) -> DeltaAxes {
+        let mut bits = self.0 & 0x0F;
+        for (bit, s) in [(1, geom.row), (2, geom.plane), (3, geom.volume)] {
+            let repeats =
+                (bit > 1 && s == geom.row && bits & 2 != 0) || (bit > 2 && s == geom.plane && bits & 4 != 0);
+            if Geometry::usable(s, n).is_none() || repeats {
+                bits &= !(1 << bit);
+            }
+        }
+        let (neighbours, rows) = self.repeats();
+        if n == 0 { DeltaAxes(0) } else { DeltaAxes(bits).repeated(neighbours, rows) }
+    }
+}

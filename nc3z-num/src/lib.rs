@@ -1,0 +1,79 @@
+//! The numeric codec `nc3z.num`: numbers in, a small payload out, and back; pure functions.
+//!
+//! Stages: a mask takes one bit pattern out; a transform undoes quantisation; another tile (the reference), and differences
+//! along delta axes, predict; a residual codec stores what is left. All decisions of a tile are in its payload, whose layout is spec/num.md.
+//! Any bytes may be decoded: the answer is an error or exactly the elements asked for, in time and memory
+//! proportional to both. The caller checks checksums and swaps bytes.
+//!
+//! ```
+//! use nc3z_num::{Effort, ElementType, Geometry, Scratch, choose, decode, encode};
+//!
+//! // 20 rows of 50 temperatures with one decimal; the codec sees the bit patterns.
+//! let field: Vec<u32> = (0..1000u16).map(|i| (f32::from(2731 + i % 50 + i / 50) / 10.0).to_bits()).collect();
+//! let geometry = Geometry::of(&[20, 50]);
+//!
+//! // Rank plans by samples of the array's tiles, of which there is one here; then encode each tile by the best.
+//! let plans = choose(&[&field], ElementType::F32, &geometry, Effort::Default, &[])?.plans;
+//! let mut scratch = Scratch::new();
+//! let mut payload = Vec::new();
+//! encode(&field, ElementType::F32, &geometry, &plans[0], &mut scratch, &mut payload)?;
+//! assert!(payload.len() < 100, "{} bytes of 4000", payload.len());
+//!
+//! // A payload says everything but the type, the geometry and the number of elements.
+//! let mut decoded = vec![0; field.len()];
+//! decode(&payload, ElementType::F32, &geometry, None, &mut scratch, &mut decoded)?;
+//! assert_eq!(decoded, field);
+//! # Ok::<(), nc3z_num::Error>(())
+//! ```
+//!
+//! Features: `encode` (on by default) holds the encoder, the chooser of plans and the builder of dictionaries; a reader
+//! links the decoder alone. `zstd` (on by default) links the C library; `ruzstd` decodes
+//! zstd frames in Rust where that is not built. With neither, payloads that have any are [`Error::Unsupported`].
+
+mod bits;
+#[cfg(feature = "encode")]
+mod choose;
+mod ctx;
+mod definition;
+mod delta;
+mod dictionary;
+mod element;
+#[cfg(feature = "encode")]
+mod encode;
+mod error;
+mod frame;
+mod geometry;
+mod mask;
+mod payload;
+mod planes;
+mod reference;
+mod scale_offset;
+mod scratch;
+mod transform;
+mod word;
+mod zstd_frame;
+
+#[cfg(test)]
+#[cfg(feature = "encode")]
+mod mutation_tests;
+#[cfg(test)]
+#[cfg(feature = "encode")]
+mod reference_tests;
+#[cfg(test)]
+#[cfg(feature = "encode")]
+mod tests;
+
+#[cfg(feature = "encode")]
+pub use choose::{Against, Candidates, Effort, Extent, choose, choose_reference, choose_with};
+pub use dictionary::{Dictionary, MAX_DICTIONARY};
+pub use element::ElementType;
+#[cfg(feature = "encode")]
+pub use encode::{Coder, DictionaryBuilder, EncodePlan, Shape, TransformPlan, encode, encode_against};
+pub use error::{Error, Result};
+pub use geometry::{DeltaAxes, Geometry};
+pub use payload::{MAX_ELEMENTS, decode, decode_against};
+pub use reference::convert;
+pub use scale_offset::ScaleOffset;
+pub use scratch::Scratch;
+pub use word::{Pool, Word};
+pub use zstd_frame::ZstdFrame;

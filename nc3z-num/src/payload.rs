@@ -1,0 +1,225 @@
+//! The payload: three fixed bytes, lengths of the parts, the parts; and its decoder.
+
+use crate::bits::Cursor;
+use crate::dictionary::Dictionary;
+use crate::element::ElementType;
+use crate::error::{Error, Result, bad};
+use crate::geometry::{DeltaAxes, Geometry};
+use crate::scratch::Scratch;
+use crate::transform::{self, Transform};
+use crate::word::{Word, index};
+use crate::{ctx, delta, frame, mask, planes, reference};
+
+/// Most elements of a tile: positions are 32 bits wide.
+pub const MAX_ELEMENTS: usize = 1 << 30;
+
+/// First byte of every payload.
+pub(crate) const VERSION: u8 = 1;
+
+/// The fixed bytes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Stages {
+    /// 0 nothing masked, 1 mixed, 2 all masked.
+    pub(crate) mask: u8,
+    /// [`Transform::code`].
+    pub(crate) transform: u8,
+    pub(crate) exceptions: bool,
+    pub(crate) axes: DeltaAxes,
+    /// 0 store, 1 zstd, 2 planes, 3 ctx.
+    pub(crate) coder: u8,
+}
+
+impl Stages {
+    #[cfg(feature = "encode")]
+    pub(crate) fn bytes(self) -> [u8; 3] {
+        let (neighbours, rows) = self.axes.repeats();
+        let first = self.mask | self.transform << 2 | u8::from(self.exceptions) << 5 | neighbours << 6;
+        [VERSION, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
+    }
+
+    fn parse(cursor: &mut Cursor<'_>, geom: &Geometry, n: usize) -> Result<Self> {
+        let version = cursor.byte()?;
+        if version != VERSION {
+            return Err(Error::Unsupported(format!("version {version}")));
+        }
+        let (a, b) = (cursor.byte()?, cursor.byte()?);
+        let stages = Self {
+            mask: a & 3,
+            transform: a >> 2 & 7,
+            exceptions: a >> 5 & 1 == 1,
+            axes: DeltaAxes(b & 15 | a >> 6 << 4 | b >> 6 << 6),
+            coder: b >> 4 & 3,
+        };
+        if stages.mask == 3 || stages.transform > 3 {
+            return Err(bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x}")));
+        }
+        if !stages.axes.fit(geom, n) {
+            let rule = "axes that the tile has, repeated where they are named";
+            return Err(bad("delta axes", rule, format_args!("{a:#04x} {b:#04x}")));
+        }
+        let empty = (stages.mask == 2 || n == 0) && (a & 0xFC != 0 || b != 0);
+        if empty || (n == 0 && stages.mask != 0) || (stages.exceptions && stages.transform < 2) {
+            return Err(bad("stage bytes", "stages that go together", format_args!("{a:#04x} {b:#04x}")));
+        }
+        Ok(stages)
+    }
+}
+
+/// The parts; empty where absent.
+#[derive(Debug, Default, Clone, Copy)]
+struct Parts<'a> {
+    mask: &'a [u8],
+    base: &'a [u8],
+    transform: &'a [u8],
+    exceptions: &'a [u8],
+    residuals: &'a [u8],
+}
+
+impl<'a> Parts<'a> {
+    fn parse(mut cursor: Cursor<'a>, stages: Stages) -> Result<Self> {
+        if stages.mask == 2 {
+            return Ok(Self { mask: cursor.rest(), ..Self::default() });
+        }
+        let present =
+            [stages.mask == 1, stages.axes.0 != 0, Transform::has_part(stages.transform), stages.exceptions];
+        let mut lengths = [0usize; 4];
+        for (length, _) in lengths.iter_mut().zip(present).filter(|(_, p)| *p) {
+            *length = index(cursor.varint()?);
+        }
+        Ok(Self {
+            mask: cursor.take(lengths[0])?,
+            base: cursor.take(lengths[1])?,
+            transform: cursor.take(lengths[2])?,
+            exceptions: cursor.take(lengths[3])?,
+            residuals: cursor.rest(),
+        })
+    }
+}
+
+/// Decodes the residuals of the valid elements into the front of `out`; zigzag is undone.
+fn residuals<W: Word>(
+    part: &[u8],
+    n: usize,
+    (stages, signed): (Stages, bool),
+    scratch: &mut Scratch,
+    out: &mut [W],
+) -> Result<()> {
+    let len = out.len() * W::BYTES;
+    let Scratch { zstd, bytes, runs, ctx: work, .. } = scratch;
+    match stages.coder {
+        0 if part.len() == len => W::get_le(part, out),
+        0 => return Err(bad("stored residuals", len, part.len())),
+        1 => {
+            frame::expand(part, len..=len, zstd, bytes)?;
+            W::get_le(bytes, out);
+        }
+        2 => {
+            frame::expand(part, len..=len, zstd, bytes)?;
+            planes::unshuffle(bytes, signed, out);
+        }
+        _ => ctx::decode(part, n, runs, signed, work, out)?,
+    }
+    Ok(())
+}
+
+/// Decodes a payload into exactly `out.len()` elements.
+///
+/// `dict` is the dictionary that the tile's chain names; a payload that does not use ranks ignores it.
+///
+/// # Errors
+/// Corrupt if the bytes are not a payload of this tile; unsupported if their version is newer.
+pub fn decode<W: Word>(
+    payload: &[u8],
+    ty: ElementType,
+    geom: &Geometry,
+    dict: Option<&Dictionary>,
+    scratch: &mut Scratch,
+    out: &mut [W],
+) -> Result<()> {
+    decode_against(payload, ty, geom, dict, None, scratch, out)
+}
+
+/// As [`decode`], of a tile that is coded against another: `against` has its elements as patterns of this type
+/// ([`crate::convert`]).
+///
+/// # Errors
+/// As [`decode`]; a reference of another number of elements.
+pub fn decode_against<W: Word>(
+    payload: &[u8],
+    ty: ElementType,
+    geom: &Geometry,
+    dict: Option<&Dictionary>,
+    against: Option<&[W]>,
+    scratch: &mut Scratch,
+    out: &mut [W],
+) -> Result<()> {
+    let n = out.len();
+    reference::check(against, n)?;
+    if ty.size() != W::BYTES || n > MAX_ELEMENTS {
+        return Err(Error::invalid(format!("{n} elements of {} bytes of type {ty}", W::BYTES)));
+    }
+    let mut cursor = Cursor::new(payload);
+    let stages = Stages::parse(&mut cursor, geom, n)?;
+    let parts = Parts::parse(cursor, stages)?;
+    if stages.mask == 2 {
+        out.fill(mask::decode_all(parts.mask)?);
+        return Ok(());
+    }
+    let Scratch { zstd, runs, bytes, valid, .. } = &mut *scratch;
+    let mut pattern = None;
+    if stages.mask == 1 {
+        pattern = Some(mask::decode::<W>(parts.mask, (n, geom, against), zstd, (bytes, valid), runs)?);
+    } else {
+        runs.all(n);
+    }
+    let nv = scratch.runs.valid;
+    if stages.coder == 3 && nv == 0 {
+        return Err(bad("residuals", "no ctx without values", 0));
+    }
+    let signed = stages.axes.0 != 0 || against.is_some();
+    residuals(parts.residuals, n, (stages, signed), scratch, &mut out[..nv])?;
+    rebuild(stages, &parts, (pattern, against), (ty, geom, dict), scratch, out)
+}
+
+/// Residuals to elements.
+fn rebuild<W: Word>(
+    stages: Stages,
+    parts: &Parts<'_>,
+    (pattern, against): (Option<W>, Option<&[W]>),
+    (ty, geom, dict): (ElementType, &Geometry, Option<&Dictionary>),
+    scratch: &mut Scratch,
+    out: &mut [W],
+) -> Result<()> {
+    let Scratch { zstd, runs, bytes, pairs, reference: integers, .. } = scratch;
+    if pattern.is_some() {
+        runs.scatter(out);
+    }
+    if stages.axes.0 != 0 {
+        let mut base = [W::default()];
+        if parts.base.len() != W::BYTES {
+            return Err(bad("base", W::BYTES, parts.base.len()));
+        }
+        W::get_le(parts.base, &mut base);
+        if pattern.is_some() && stages.axes.later(geom, out.len()).iter().any(Option::is_some) {
+            mask::pairs(runs, out.len(), pairs);
+        }
+        delta::decode(out, base[0], pairs, runs, geom, stages.axes)?;
+    }
+    let map = Transform::take::<W>(stages.transform, parts.transform, out.len(), ty)?;
+    if let Some(against) = against {
+        let integers = W::pool(integers);
+        reference::integers(against, pattern, &map, (ty, dict), integers, bytes)?;
+        reference::add(out, integers);
+    }
+    if pattern.is_some() && matches!(map, Transform::ScaleOffset(_) | Transform::Dictionary) {
+        runs.fill_gaps(out, W::default());
+    }
+    transform::invert(out, &map, ty, dict)?;
+    if stages.exceptions {
+        transform::apply_exceptions(parts.exceptions, out, runs, ty, zstd, bytes)?;
+    }
+    if let Some(pattern) = pattern {
+        runs.fill_gaps(out, pattern);
+    }
+    Ok(())
+}

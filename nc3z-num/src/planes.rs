@@ -1,0 +1,30 @@
+//! Byte planes: byte 0 of all words, then byte 1, and so on.
+
+use crate::word::Word;
+use multiversion::multiversion;
+
+/// Fills `out` from its planes; `planes` is as long as `out` in bytes.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(crate) fn unshuffle<W: Word>(planes: &[u8], signed: bool, out: &mut [W]) {
+    let n = out.len();
+    if n == 0 {
+        return;
+    }
+    for at in (0..n).step_by(1024) {
+        let end = n.min(at + 1024);
+        let block = &mut out[at..end];
+        for (w, &b) in block.iter_mut().zip(&planes[at..end]) {
+            *w = W::from_u64(u64::from(b));
+        }
+        for (plane, shift) in planes.chunks_exact(n).zip((0..W::BITS).step_by(8)).skip(1) {
+            for (w, &b) in block.iter_mut().zip(&plane[at..end]) {
+                *w = w.or(W::from_u64(u64::from(b)).shl(shift));
+            }
+        }
+        if signed {
+            for w in block.iter_mut() {
+                *w = w.unzigzag();
+            }
+        }
+    }
+}

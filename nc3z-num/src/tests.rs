@@ -1,0 +1,528 @@
+//! Round trips of every stage, and payloads that lie.
+#![expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "test data are made from small numbers"
+)]
+
+use super::*;
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// All sets of axes, and some with repeats.
+fn axes() -> impl Iterator<Item = DeltaAxes> {
+    let sets = [
+        DeltaAxes::NONE,
+        DeltaAxes::NEIGHBOURS,
+        DeltaAxes::ROWS,
+        DeltaAxes::PLANES,
+        DeltaAxes::ROWS_PLANES,
+        DeltaAxes::VOLUMES,
+        DeltaAxes::ROWS_VOLUMES,
+    ];
+    let repeated = [
+        DeltaAxes::NEIGHBOURS.repeated(1, 0),
+        DeltaAxes::NEIGHBOURS.repeated(3, 0),
+        DeltaAxes::ROWS.repeated(2, 1),
+        DeltaAxes::ROWS_PLANES.repeated(0, 3),
+        DeltaAxes::PLANES.repeated(1, 0),
+        DeltaAxes::ROWS_VOLUMES.repeated(3, 3),
+    ];
+    sets.into_iter().chain(repeated)
+}
+
+const CODERS: [Coder; 4] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx];
+
+fn encoded<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let mut out = Vec::new();
+    encode(elements, ty, geom, plan, &mut Scratch::new(), &mut out).unwrap();
+    out
+}
+
+fn decoded<W: Word>(
+    payload: &[u8],
+    n: usize,
+    ty: ElementType,
+    geom: &Geometry,
+    plan: &EncodePlan,
+) -> Result<Vec<W>> {
+    let mut out = vec![W::from_u64(0x55); n];
+    let dict = plan.dictionary().map(Arc::as_ref);
+    decode(payload, ty, geom, dict, &mut Scratch::new(), &mut out)?;
+    Ok(out)
+}
+
+fn check<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let payload = encoded(elements, ty, geom, plan);
+    assert!(payload.len() <= elements.len() * W::BYTES + 3);
+    assert_eq!(decoded::<W>(&payload, elements.len(), ty, geom, plan).unwrap(), elements, "{plan:?}");
+    payload
+}
+
+/// All axes and coders.
+fn check_all<W: Word>(
+    elements: &[W],
+    ty: ElementType,
+    geom: &Geometry,
+    mask: Option<u64>,
+    transform: &TransformPlan,
+) {
+    for axes in axes() {
+        for coder in CODERS {
+            let plan = EncodePlan {
+                mask,
+                transform: transform.clone(),
+                axes,
+                coder,
+                level: 1,
+                ..Default::default()
+            };
+            check(elements, ty, geom, &plan);
+        }
+    }
+}
+
+fn geometry(row: u64, rows: u64, planes: u64) -> Geometry {
+    Geometry { row: Some(row), plane: Some(row * rows), volume: Some(row * rows * planes) }
+}
+
+/// A smooth field with a ragged mask.
+fn field(nx: usize, ny: usize, nt: usize, masked: bool) -> Vec<u32> {
+    let mut seed = 1u32;
+    (0..nx * ny * nt)
+        .map(|i| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let (x, y) = ((i % nx) as f32, (i / nx) as f32);
+            if masked && ((x * 0.2).sin() + (y * 0.11).cos() > 0.7 || seed >> 26 == 3) {
+                return 1e20f32.to_bits();
+            }
+            (280.0 + (x * 0.05).sin() * 20.0 + (y * 0.03).cos() * 9.0 + (seed >> 20) as f32 * 1e-4).to_bits()
+        })
+        .collect()
+}
+
+fn sample<W: Word>(kind: usize, n: usize, seed: u64) -> Vec<W> {
+    let mut s = seed | 1;
+    let mut next = || {
+        s ^= s << 13;
+        s ^= s >> 7;
+        s ^= s << 17;
+        s
+    };
+    (0..n as u64)
+        .map(|i| match kind {
+            0 => W::from_u64(next()),
+            1 => W::from_u64(i.wrapping_mul(0x7FFF_FFFF_FFFF_FF81)),
+            2 => W::from_u64(seed),
+            3 => W::from_u64(
+                [0, u64::MAX, 1 << (W::BITS - 1), 0x7FC0_0001, 0x7FF8_0000_0000_0001][index_of(next(), 5)],
+            ),
+            4 => W::from_u64(u64::from(f32::to_bits((next() % 100) as f32 * 0.1 - 3.0))),
+            5 => W::from_u64(f64::to_bits((next() % 1000) as f64 * 0.01 - 3.0)),
+            6 => W::from_u64(next() & next() & next()),
+            7 => W::from_u64((next() % 7) << (W::BITS / 2)),
+            _ => W::from_u64(next() & 0x807F_FFFF),
+        })
+        .collect()
+}
+
+fn index_of(x: u64, n: u64) -> usize {
+    usize::try_from(x % n).unwrap()
+}
+
+fn types_of(bytes: usize) -> impl Iterator<Item = ElementType> {
+    ElementType::ALL.into_iter().filter(move |t| t.size() == bytes)
+}
+
+fn adversarial<W: Word>(kind: usize, n: usize, seed: u64, geom: &Geometry) {
+    let elements: Vec<W> = sample(kind, n, seed);
+    let common = elements.get(n / 2).map(|e| e.to_u64());
+    for ty in types_of(W::BYTES) {
+        check_all(&elements, ty, geom, None, &TransformPlan::Ordered);
+        check_all(&elements, ty, geom, common, &TransformPlan::Ordered);
+        if ty.is_float() {
+            let l = ScaleOffset { off: -3.0, step: 0.1 };
+            check_all(&elements, ty, geom, common, &TransformPlan::ScaleOffset(l));
+            let divided = ScaleOffset { off: if seed & 1 == 1 { 0.0 } else { -3.0 }, step: -100.0 };
+            check_all(&elements, ty, geom, None, &TransformPlan::ScaleOffset(divided));
+            check_all(&elements, ty, geom, None, &TransformPlan::ScaleOffsetPerPlane);
+        }
+        let known: Vec<W> = elements.iter().copied().step_by(2).collect();
+        if let Some(dict) = Dictionary::new(known, ty) {
+            let bytes = dict.encode_definition(ty).unwrap();
+            let again = Dictionary::decode_definition(&bytes, ty).unwrap();
+            assert_eq!(again.patterns::<W>(), dict.patterns::<W>());
+            check_all(&elements, ty, geom, common, &TransformPlan::Dictionary(Arc::new(again)));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..Default::default() })]
+
+    #[test]
+    fn any_words_of_any_type_come_back(
+        kind in 0usize..9, n in 0usize..400, seed: u64, row in 0u64..40, rows in 0u64..9, planes in 0u64..4,
+    ) {
+        let geom = geometry(row, rows, planes);
+        adversarial::<u8>(kind, n, seed, &geom);
+        adversarial::<u16>(kind, n, seed, &geom);
+        adversarial::<u32>(kind, n, seed, &geom);
+        adversarial::<u64>(kind, n, seed, &geom);
+    }
+}
+
+#[test]
+fn large_fields_come_back_under_every_plan() {
+    for masked in [false, true] {
+        for (nx, ny, nt) in [(144, 40, 5), (7, 90, 11), (1, 3000, 2), (5000, 1, 2)] {
+            let words = field(nx, ny, nt, masked);
+            let geom = geometry(nx as u64, ny as u64, nt as u64);
+            for n in [words.len(), words.len() - 3, words.len() / 2 + 1] {
+                let mask = Some(u64::from(1e20f32.to_bits()));
+                check_all(&words[..n], ElementType::F32, &geom, mask, &TransformPlan::Ordered);
+                check_all(&words[..n], ElementType::I32, &geom, None, &TransformPlan::Ordered);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_short_length_comes_back_through_ctx() {
+    for n in 0..70 {
+        for kind in 0..9 {
+            let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder: Coder::Ctx, ..Default::default() };
+            check(&sample::<u32>(kind, n, 77), ElementType::F32, &Geometry::default(), &plan);
+            check(&sample::<u64>(kind, n, 78), ElementType::I64, &Geometry::default(), &plan);
+        }
+    }
+}
+
+#[test]
+fn tiles_of_one_pattern_are_a_few_bytes() {
+    let plan = EncodePlan { mask: Some(9), ..Default::default() };
+    assert_eq!(check(&[9u16; 5000], ElementType::I16, &Geometry::default(), &plan), [1, 2, 0, 9, 0]);
+    assert_eq!(check::<u16>(&[], ElementType::I16, &Geometry::default(), &plan), [1, 0, 0]);
+    assert!(decoded::<u16>(&[1, 2, 0, 9, 0], 0, ElementType::I16, &Geometry::default(), &plan).is_err());
+    assert!(decoded::<u16>(&[1, 0, 0], 1, ElementType::I16, &Geometry::default(), &plan).is_err());
+}
+
+#[test]
+fn quantised_floats_are_found_and_shrink() {
+    let mut seed = 5u32;
+    let decimal: Vec<u32> = (0..100_000u32)
+        .map(|i| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let k = i / 50 + (seed >> 28);
+            if i % 1000 == 7 { f32::NAN.to_bits() } else { ((f64::from(k) * 0.01) as f32).to_bits() }
+        })
+        .collect();
+    let packed: Vec<u32> = decimal
+        .iter()
+        .map(|&b| {
+            let k = (f32::from_bits(b) * 100.0).round();
+            if k.is_nan() { b } else { (213.713_f32 + k * 0.003_715_8).to_bits() }
+        })
+        .collect();
+    let geom = geometry(100, 100, 10);
+    for (words, most) in [(decimal, 70_000), (packed, 90_000)] {
+        let samples = [&words[..30_000], &words[40_000..70_000]];
+        let found = choose(&samples, ElementType::F32, &geom, Effort::Default, &[]).unwrap();
+        let payload = check(&words, ElementType::F32, &geom, &found.plans[0]);
+        assert!(payload.len() < most, "{} {:?}", payload.len(), found.plans[0]);
+    }
+}
+
+#[test]
+fn decimals_that_were_parsed_as_doubles_are_quotients() {
+    // 2732 / 100 is 27.32, the nearest double; 2732 * 0.01 is another.
+    let texts = (0..9000u32).map(|i| format!("{}.{:02}", i / 40 % 60, i.wrapping_mul(40_503) >> 4 & 63));
+    let words: Vec<u64> = texts.map(|t| t.parse::<f64>().unwrap().to_bits()).collect();
+    for step in [0.01, -100.0] {
+        let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step });
+        let plan =
+            EncodePlan { transform, axes: DeltaAxes::NEIGHBOURS, coder: Coder::Ctx, ..Default::default() };
+        check(&words, ElementType::F64, &Geometry::default(), &plan);
+    }
+    let found = choose(&[&words], ElementType::F64, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let payload = check(&words, ElementType::F64, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 10, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn means_over_cells_are_fractions() {
+    let mut seed = 9u32;
+    let words: Vec<u32> = (0..20_000)
+        .map(|_| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            ((f64::from(seed >> 18) - 5000.0) / 144.0) as f32
+        })
+        .map(f32::to_bits)
+        .collect();
+    let found = choose(&[&words], ElementType::F32, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let payload = check(&words, ElementType::F32, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 15, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+/// GRIB messages as converters leave them: each field has its least value as its offset, a power of two as its step, at most some
+/// 260 steps, and a corner without values.
+fn messages(planes: u32, row: u32, rows: u32, offset: impl Fn(u32) -> f32) -> Vec<u32> {
+    let field = |p: u32, x: u32, y: u32| {
+        let wave = (f64::from(x + 3 * p) / 5.0).sin() + (f64::from(y) / 7.0).cos();
+        let noise = f64::from((x + row * (y + rows * p)).wrapping_mul(2_654_435_761) >> 29);
+        let k = (f64::from(1 << (7 - p % 2)) * (1.0 + wave / 2.0) + noise).floor();
+        let step = if p.is_multiple_of(2) { 0.25 } else { 0.5 };
+        (f64::from(offset(p)) + k * step) as f32
+    };
+    let at = |i: u32| (i / row / rows, i % row, i / row % rows);
+    let value = |(p, x, y): (u32, u32, u32)| if x + y < 9 { -9999.0 } else { field(p, x, y) };
+    (0..planes * rows * row).map(|i| value(at(i)).to_bits()).collect()
+}
+
+#[test]
+fn packed_fields_have_a_lattice_each() {
+    // The offset is a multiple of 2^-16 (all values then lie on that lattice), or beside every round number; the values near
+    // 290 are rounded.
+    let offsets: [(&str, fn(u32) -> f32); 2] = [
+        ("round", |p| -30.0 - (p * 7919 % 1000) as f32 / 65536.0 * 32.0),
+        ("rounded", |p| 245.151_67 + (p * 7919 % 1000) as f32 * 0.003_21),
+    ];
+    for (name, offset) in offsets {
+        let words = messages(40, 36, 33, offset);
+        let geom = geometry(36, 33, 40);
+        let fill = [(-9999.0f32).to_bits()];
+        let found = choose(&[&words], ElementType::F32, &geom, Effort::Default, &fill).unwrap();
+        assert!(
+            matches!(found.plans[0].transform, TransformPlan::ScaleOffsetPerPlane),
+            "{name} {:?}",
+            found.plans[0]
+        );
+        let payload = check(&words, ElementType::F32, &geom, &found.plans[0]);
+        assert!(payload.len() * 8 < words.len() * 4, "{name} {} of {}", payload.len(), words.len());
+    }
+}
+
+#[test]
+fn ramps_are_not_taken_for_their_tenths() {
+    // x + 10 y + 100 z: what is looked at must not be of one tenth only.
+    let (nx, ny, nz) = (40u32, 30u32, 60u32);
+    let ramp = |i: u32| (i % nx + 10 * (i / nx % ny) + 100 * (i / nx / ny)) as f32;
+    let words: Vec<u32> = (0..nx * ny * nz).map(|i| ramp(i).to_bits()).collect();
+    let geom = geometry(40, 30, 60);
+    let found = choose(&[&words], ElementType::F32, &geom, Effort::Default, &[]).unwrap();
+    let payload = check(&words, ElementType::F32, &geom, &found.plans[0]);
+    assert!(payload.len() < 600, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn means_of_decimals_are_fractions_of_them() {
+    // Means over 244 of values with two digits, as climatologies of 30.5 days by eight have them.
+    let mut seed = 9u32;
+    let value = |_| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ((f64::from(seed >> 14) - 100_000.0) / 24_400.0) as f32
+    };
+    let words: Vec<u32> = (0..20_000).map(value).map(f32::to_bits).collect();
+    let found = choose(&[&words], ElementType::F32, &Geometry::default(), Effort::Default, &[]).unwrap();
+    let payload = check(&words, ElementType::F32, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 19, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn smooth_fields_are_differenced_again() {
+    // A cubic in both directions, to the last bit of its integers.
+    let (nx, ny) = (90i64, 60i64);
+    let value = |x: i64, y: i64| x * x * x + 3 * x * y * y - y * y * y + 7 * x * y;
+    let words: Vec<u64> = (0..nx * ny).map(|i| value(i % nx, i / nx).cast_unsigned()).collect();
+    let geom = geometry(90, 60, 1);
+    let found = choose(&[&words], ElementType::I64, &geom, Effort::Default, &[]).unwrap();
+    let payload = check(&words, ElementType::I64, &geom, &found.plans[0]);
+    assert!(found.plans[0].axes.repeats() > (0, 0), "{:?}", found.plans[0]);
+    assert!(payload.len() < 1800, "{} {:?}", payload.len(), found.plans[0]);
+}
+
+#[test]
+fn repeats_need_what_they_repeat() {
+    let words: Vec<u16> = (0..40u16).map(|i| i * i).collect();
+    let geom = geometry(8, 5, 1);
+    for (axes, first, second) in [
+        (DeltaAxes::NEIGHBOURS.repeated(1, 1), 0x40, 0x01),
+        (DeltaAxes::ROWS.repeated(3, 2), 0xC0, 0x83),
+        (DeltaAxes::NONE.repeated(1, 1), 0, 0),
+    ] {
+        let plan = EncodePlan { axes, ..Default::default() };
+        let payload = unguarded(&words, ElementType::I16, &geom, &plan);
+        assert_eq!((payload[1] & 0xC0, payload[2]), (first, second), "{axes:?}");
+        for (byte, extra) in [(1, 0x40), (2, 0x40), (1, 0xC0), (2, 0xC0)] {
+            let mut other = payload.clone();
+            other[byte] ^= extra;
+            let named = if byte == 1 { axes.0 & 1 } else { axes.0 & 2 };
+            let read = decoded::<u16>(&other, words.len(), ElementType::I16, &geom, &plan);
+            assert_eq!(read.is_ok(), named != 0, "{axes:?} {byte} {extra}");
+        }
+    }
+    assert!(decoded::<u16>(&[1, 0x42, 0, 9, 0], 3, ElementType::I16, &geom, &EncodePlan::default()).is_err());
+    assert!(decoded::<u16>(&[1, 0, 0x40], 0, ElementType::I16, &geom, &EncodePlan::default()).is_err());
+}
+
+#[test]
+fn subnormals_and_signed_zeros_survive_a_lattice() {
+    let mut words: Vec<u32> = (0..2000).map(|i| ((f64::from(i % 37) * 0.5) as f32).to_bits()).collect();
+    words[3] = (-0.0f32).to_bits();
+    words[4] = 1;
+    words[5] = 0x8000_0001;
+    words[6] = f32::MIN_POSITIVE.to_bits();
+    words[7] = f32::INFINITY.to_bits();
+    words[8] = 0xFFC1_2345;
+    let geom = geometry(50, 40, 1);
+    for step in [0.5, 1e-40, f64::MIN_POSITIVE, f64::MAX, -2.0, -1e40, -f64::MIN_POSITIVE, -f64::MAX] {
+        let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step });
+        check_all(&words, ElementType::F32, &geom, None, &transform);
+    }
+}
+
+#[test]
+fn choosing_covers_all_types_and_shapes() {
+    for effort in [Effort::Fast, Effort::Default, Effort::Max] {
+        for kind in 0..9 {
+            let geom = geometry(30, 10, 3);
+            let words = sample::<u16>(kind, 3000, 3);
+            for ty in types_of(2) {
+                for plan in choose(&[&words, &[]], ty, &geom, effort, &[words[0]]).unwrap().plans {
+                    check(&words, ty, &geom, &plan);
+                }
+            }
+            let words = sample::<u64>(kind, 1500, 3);
+            for ty in types_of(8) {
+                for plan in choose(&[&words], ty, &geom, effort, &[]).unwrap().plans {
+                    check(&words, ty, &geom, &plan);
+                }
+            }
+        }
+    }
+    let none = choose::<u32>(&[], ElementType::F32, &Geometry::default(), Effort::Default, &[]).unwrap();
+    assert_eq!(none.plans.len(), 1);
+}
+
+#[test]
+fn every_prefix_fails_and_every_flipped_bit_is_survived() {
+    let geom = geometry(16, 8, 2);
+    let words = field(16, 8, 4, true);
+    let mask = Some(u64::from(1e20f32.to_bits()));
+    let quantised: Vec<u32> =
+        (0..500u32).map(|i| ((f64::from(i * i % 97) * 0.25) as f32 + 0.1).to_bits()).collect();
+    let dict = Arc::new(Dictionary::new(quantised[..400].to_vec(), ElementType::F32).unwrap());
+    let mut plans = Vec::new();
+    for coder in CODERS {
+        for axes in [DeltaAxes::NONE, DeltaAxes::ROWS_PLANES, DeltaAxes::ROWS_PLANES.repeated(2, 1)] {
+            plans.push((words.clone(), EncodePlan { mask, axes, coder, ..Default::default() }));
+            let l = ScaleOffset { off: 0.1, step: if axes == DeltaAxes::ROWS_PLANES { 0.25 } else { -4.0 } };
+            for transform in [
+                TransformPlan::ScaleOffset(l),
+                TransformPlan::ScaleOffsetPerPlane,
+                TransformPlan::Dictionary(dict.clone()),
+            ] {
+                plans.push((quantised.clone(), EncodePlan { transform, axes, coder, ..Default::default() }));
+            }
+        }
+    }
+    for (words, plan) in plans {
+        let payload = check(&words, ElementType::F32, &geom, &plan);
+        for len in 0..payload.len() {
+            assert!(
+                decoded::<u32>(&payload[..len], words.len(), ElementType::F32, &geom, &plan).is_err(),
+                "{len}"
+            );
+        }
+        let mut longer = payload.clone();
+        longer.push(0);
+        assert!(decoded::<u32>(&longer, words.len(), ElementType::F32, &geom, &plan).is_err());
+        for bit in 0..payload.len() * 8 {
+            let mut damaged = payload.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            let _ = decoded::<u32>(&damaged, words.len(), ElementType::F32, &geom, &plan);
+        }
+    }
+}
+
+#[test]
+fn definitions_reject_what_is_not_a_dictionary() {
+    let dict = Dictionary::new(vec![5u16, 9, 0xFFFE, 300], ElementType::I16).unwrap();
+    assert_eq!(dict.patterns::<u16>(), [0xFFFE, 5, 9, 300]);
+    let bytes = dict.encode_definition(ElementType::I16).unwrap();
+    assert!(Dictionary::decode_definition(&bytes, ElementType::I16).is_ok());
+    assert!(Dictionary::decode_definition(&bytes, ElementType::U16).is_err(), "unsigned order differs");
+    assert!(Dictionary::decode_definition(&[0, 1, 0, 0], ElementType::I16).is_err());
+    for len in 0..bytes.len() {
+        assert!(Dictionary::decode_definition(&bytes[..len], ElementType::I16).is_err());
+    }
+}
+
+/// The payload of a plan, even where it is longer than the elements.
+fn unguarded<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
+    let (mut scratch, mut out) = (Scratch::new(), Vec::new());
+    let task = crate::encode::Task { elements, ty, geom, planes: None, against: None, with_mask: true };
+    let mut staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();
+    crate::encode::finish::<W>(&mut staged, elements.len(), geom, plan, &mut scratch, &mut out).unwrap();
+    assert_eq!(decoded::<W>(&out, elements.len(), ty, geom, plan).unwrap(), elements);
+    out
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02X}")).collect::<Vec<_>>().join(" ")
+}
+
+/// The same against another tile.
+fn unguarded_against<W: Word>(elements: &[W], other: &[W], ty: ElementType, plan: &EncodePlan) -> Vec<u8> {
+    let (mut scratch, mut out, geom, n) = (Scratch::new(), Vec::new(), Geometry::default(), elements.len());
+    let against = Some(other);
+    let task = crate::encode::Task { elements, ty, geom: &geom, planes: None, against, with_mask: true };
+    let mut staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();
+    crate::encode::finish::<W>(&mut staged, n, &geom, plan, &mut scratch, &mut out).unwrap();
+    let mut back = vec![W::default(); n];
+    decode_against(&out, ty, &geom, None, against, &mut scratch, &mut back).unwrap();
+    assert_eq!(back, elements);
+    out
+}
+
+/// The vectors of spec/num.md: each line of its code block `vectors` is `name: bytes`.
+#[test]
+fn vectors_of_the_specification_hold() {
+    let shorts: Vec<u16> = [100i16, 101, 103, 90, 91, 140].iter().map(|x| x.cast_unsigned()).collect();
+    let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder: Coder::Ctx, ..Default::default() };
+    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1 }, ..plan };
+    let none = Geometry::default();
+    let mut lines = Vec::new();
+    for n in [1, 3, 5, 6] {
+        lines.push(format!("ctx-{n}: {}", hex(&unguarded(&shorts[..n], ElementType::I16, &none, &plan))));
+    }
+    let bits = |list: &[f32]| list.iter().map(|x| x.to_bits()).collect::<Vec<u32>>();
+    let masked = bits(&[1.5, 1e20, 2.0, 2.5, 3.0, 1e20, -1.5, 0.5]);
+    let mask = Some(u64::from(1e20f32.to_bits()));
+    let plan = EncodePlan { mask, axes: DeltaAxes::ROWS, coder: Coder::Store, ..Default::default() };
+    let geom = Geometry { row: Some(4), plane: Some(8), volume: None };
+    lines.push(format!("mask: {}", hex(&unguarded(&masked, ElementType::F32, &geom, &plan))));
+    let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 1.0, step: 0.1 });
+    let plan =
+        EncodePlan { transform, axes: DeltaAxes::NEIGHBOURS, coder: Coder::Store, ..Default::default() };
+    let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
+    lines.push(format!("lattice: {}", hex(&unguarded(&decimal, ElementType::F32, &none, &plan))));
+    let squares: Vec<u16> = (0..12u16).map(|i| (i % 4) * (i % 4) + 10 * (i / 4) * (i / 4)).collect();
+    let plan = EncodePlan { axes: DeltaAxes::ROWS.repeated(1, 1), coder: Coder::Store, ..Default::default() };
+    lines.push(format!("again: {}", hex(&unguarded(&squares, ElementType::U16, &geom, &plan))));
+    let parsed: Vec<u64> = [0.07, 0.14, 0.28, 27.32].iter().map(|x: &f64| x.to_bits()).collect();
+    let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: -100.0 });
+    let plan = EncodePlan { transform, axes: DeltaAxes::NONE, coder: Coder::Store, ..Default::default() };
+    lines.push(format!("divided: {}", hex(&unguarded(&parsed, ElementType::F64, &none, &plan))));
+    let tile = bits(&[1.5, 1e20, 2.0, 2.75, 3.0, 1e20, -1.5, 0.5]);
+    let other = bits(&[1.5, 1e20, 2.0, 2.5, 3.0, 1e20, 1e20, 0.5]);
+    let masking = EncodePlan { mask, coder: Coder::Store, ..Default::default() };
+    lines.push(format!("reference: {}", hex(&unguarded_against(&tile, &other, ElementType::F32, &masking))));
+    let singles = bits(&[0.07, 0.13, f32::NAN, 27.3]);
+    let other: Vec<u64> = convert(&singles, ElementType::F32, ElementType::F64).unwrap();
+    lines.push(format!("held: {}", hex(&unguarded_against(&parsed, &other, ElementType::F64, &plan))));
+    let spec = include_str!("../../spec/num.md");
+    for line in lines {
+        assert!(spec.lines().any(|l| l.trim() == line), "not in spec/num.md: {line}");
+    }
+}

@@ -1,0 +1,156 @@
+//! Stage 2, the transform: patterns of valid elements become integers whose differences are small. Here: the way back.
+
+use crate::bits::Cursor;
+use crate::dictionary::Dictionary;
+use crate::element::ElementType;
+use crate::error::{Result, bad};
+use crate::frame::{self, Zstd};
+use crate::mask::Runs;
+use crate::scale_offset::{self, Segments};
+use crate::word::{Word, index};
+use multiversion::multiversion;
+
+/// Order-preserving integer of a float pattern whose sign bit stands `1 + trim` ones ahead of its magnitude;
+/// its own inverse.
+#[inline]
+pub(crate) fn ord<W: Word>(b: W, trim: u32) -> W {
+    b.xor(b.sar(W::BITS - 1).shr(trim).shr(1))
+}
+
+/// As [`ord`] for floats; integers stay as they are.
+#[inline]
+pub(crate) fn key<W: Word>(b: W, ty: ElementType) -> W {
+    if ty.is_float() { ord(b, 0) } else { b }
+}
+
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn order_all<W: Word>(words: &mut [W]) {
+    for w in words {
+        *w = ord(*w, 0);
+    }
+}
+
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn untrim_all<W: Word>(words: &mut [W], trim: u32, float: bool) {
+    for w in words {
+        *w = if float { ord(*w, trim) } else { *w }.shl(trim);
+    }
+}
+
+/// A transform as it is stored.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub(crate) enum Transform {
+    #[default]
+    Ordered,
+    Trim(u32),
+    ScaleOffset(Segments),
+    Dictionary,
+}
+
+impl Transform {
+    /// True where a transform part is stored.
+    pub(crate) fn has_part(code: u8) -> bool {
+        code == 1 || code == 2
+    }
+
+    /// Reads the transform part of a tile of `n` elements.
+    pub(crate) fn take<W: Word>(code: u8, part: &[u8], n: usize, ty: ElementType) -> Result<Self> {
+        match (code, part) {
+            (0, []) => Ok(Transform::Ordered),
+            (3, []) => Ok(Transform::Dictionary),
+            (1, &[k]) if (1..W::BITS).contains(&u32::from(k)) => Ok(Transform::Trim(u32::from(k))),
+            (2, part) if ty.is_float() => Ok(Transform::ScaleOffset(Segments::take(part, n)?)),
+            _ => Err(bad("transform", "a transform of this type", code)),
+        }
+    }
+}
+
+/// What patterns are sorted by, as unsigned: by their order as floats or signed integers, or as they are.
+pub(crate) fn sort_key<W: Word>(b: W, ty: ElementType) -> W {
+    let top = if ty.is_signed() { W::from_u64(1).shl(W::BITS - 1) } else { W::default() };
+    key(b, ty).xor(top)
+}
+
+/// Float patterns to ordered integers, or back; integers stay as they are.
+pub(crate) fn order<W: Word>(grid: &mut [W], ty: ElementType) {
+    if ty.is_float() {
+        order_all(grid);
+    }
+}
+
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn trim_all<W: Word>(words: &mut [W], trim: u32, float: bool) {
+    for w in words {
+        let shifted = w.sar(trim);
+        *w = if float { ord(shifted, trim) } else { shifted };
+    }
+}
+
+/// Maps `grid` (patterns in, integers out) where that needs no exceptions.
+pub(crate) fn to_integers<W: Word>(grid: &mut [W], ty: ElementType, trim: u32) {
+    if trim > 0 {
+        trim_all(grid, trim, ty.is_float());
+    } else {
+        order(grid, ty);
+    }
+}
+
+/// Inverse of the transform: integers in, patterns out. Masked positions hold 0.
+pub(crate) fn invert<W: Word>(
+    grid: &mut [W],
+    transform: &Transform,
+    ty: ElementType,
+    dict: Option<&Dictionary>,
+) -> Result<()> {
+    match transform {
+        Transform::Ordered => order(grid, ty),
+        Transform::Trim(k) => untrim_all(grid, *k, ty.is_float()),
+        Transform::ScaleOffset(segments) => scale_offset::invert(grid, segments)?,
+        Transform::Dictionary => {
+            let dict = dict.ok_or_else(|| bad("rank", "a dictionary", "none"))?;
+            dict.lookup(grid)?;
+        }
+    }
+    Ok(())
+}
+
+/// Applies the exceptions of a part to the patterns in `grid`.
+pub(crate) fn apply_exceptions<W: Word>(
+    part: &[u8],
+    grid: &mut [W],
+    runs: &Runs,
+    ty: ElementType,
+    zstd: &mut Zstd,
+    content: &mut Vec<u8>,
+) -> Result<()> {
+    // A count, and for each exception a position of at most 5 bytes and a value of at most 10.
+    let most = grid.len().saturating_mul(15).saturating_add(5);
+    frame::take_bytes(part, 3..=most, zstd, content)?;
+    let mut cursor = Cursor::new(content);
+    let count = index(cursor.varint()?);
+    if count == 0 || count > runs.valid || count > content.len() {
+        return Err(bad("exception count", format_args!("1 to {}", runs.valid), count));
+    }
+    let mut positions = Vec::with_capacity(count);
+    let (mut next, mut run) = (0usize, 0usize);
+    for _ in 0..count {
+        let at = next.saturating_add(index(cursor.varint()?));
+        while run < runs.list.len() && runs.list[run].end <= at {
+            run += 1;
+        }
+        if runs.list.get(run).is_none_or(|r| !r.contains(&at)) {
+            return Err(bad("exception position", "a valid element", at));
+        }
+        positions.push(at);
+        next = at + 1;
+    }
+    for at in positions {
+        let z = cursor.varint()?;
+        let w = W::from_u64(z);
+        if w.to_u64() != z || z == 0 {
+            return Err(bad("exception value", "a word that is not 0", z));
+        }
+        grid[at] = key(key(grid[at], ty).plus(w.unzigzag()), ty);
+    }
+    cursor.finish("exceptions")
+}

@@ -1,0 +1,63 @@
+//! The vectors of `testdata/vectors`, one for each feature of the payload: they decode to what they say, and no prefix of one does.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use nc3z_num::{Dictionary, ElementType, Geometry, Scratch, Word, decode};
+use serde_json::Value;
+
+fn bytes(hex: &Value) -> Vec<u8> {
+    let hex = hex.as_str().unwrap();
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
+fn element_type(name: &str) -> ElementType {
+    match name {
+        "byte" => ElementType::I8,
+        "short" => ElementType::I16,
+        "ushort" => ElementType::U16,
+        "float" => ElementType::F32,
+        "double" => ElementType::F64,
+        other => panic!("type {other}"),
+    }
+}
+
+fn check<W: Word>(vector: &Value, ty: ElementType) {
+    let name = vector["name"].as_str().unwrap();
+    let distances: Vec<u64> =
+        vector["geometry"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
+    let some = |n: u64| (n > 0).then_some(n);
+    let geometry =
+        Geometry { row: some(distances[0]), plane: some(distances[1]), volume: some(distances[2]) };
+    let dictionary = Some(&vector["dictionary"]).filter(|d| !d.is_null());
+    let dictionary = dictionary.map(|d| Dictionary::decode_definition(&bytes(d), ty).unwrap());
+    let values = vector["values"].as_array().unwrap().iter();
+    let values = values.map(|v| u64::from_str_radix(&v.as_str().unwrap()[2..], 16).unwrap());
+    let expected: Vec<W> = values.map(W::from_u64).collect();
+    let payload = bytes(&vector["payload"]);
+    let mut scratch = Scratch::default();
+    let mut out = vec![W::default(); expected.len()];
+    decode(&payload, ty, &geometry, dictionary.as_ref(), &mut scratch, &mut out).unwrap();
+    assert_eq!(out, expected, "{name}");
+    for len in 0..payload.len() {
+        let cut = decode(&payload[..len], ty, &geometry, dictionary.as_ref(), &mut scratch, &mut out);
+        assert!(cut.is_err(), "{name}: the first {len} bytes");
+    }
+}
+
+#[test]
+fn vectors_of_every_feature_decode_to_what_they_say() {
+    let text = include_str!("../../testdata/vectors/num.json");
+    let vectors: Value = serde_json::from_str(text).unwrap();
+    let vectors = vectors.as_array().unwrap();
+    assert!(vectors.len() >= 15);
+    for vector in vectors {
+        assert!(!vector["proves"].as_str().unwrap().is_empty());
+        let ty = element_type(vector["type"].as_str().unwrap());
+        match ty.size() {
+            1 => check::<u8>(vector, ty),
+            2 => check::<u16>(vector, ty),
+            4 => check::<u32>(vector, ty),
+            _ => check::<u64>(vector, ty),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! One group: what is lost of it, computed from what is there, a stripe of the shards' bytes at a time.
+
+use crate::error::Result;
+use crate::parallel;
+use nc3z_format::parity::{Erasures, Interleave};
+
+/// Bytes of work space, for all threads together.
+const WORK_LEN: usize = 128 << 20;
+
+/// A member of a group, by its number among all data or parity items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Member {
+    Data(u64),
+    Parity(u64),
+}
+
+/// Fills a buffer with a member's bytes from a column on.
+pub(super) type Read<'a> = &'a (dyn Fn(Member, usize, &mut [u8]) -> Result<()> + Sync);
+
+/// A member and its bytes.
+pub(super) type Recovered = (Member, Vec<u8>);
+
+/// The lost members of a group; each has `len` bytes.
+///
+/// # Errors
+/// More are lost than the group can lose; what `read` says.
+pub(super) fn recover(
+    code: &Interleave,
+    group: u64,
+    lost: &[Member],
+    len: usize,
+    read: Read<'_>,
+) -> Result<Vec<Recovered>> {
+    let small = |n: u64| usize::try_from(n).expect("Interleave: at most 65,536 positions");
+    let span = small(code.span());
+    let position = |member: &Member| match *member {
+        Member::Data(item) => span + small(code.slot_of(item)),
+        Member::Parity(item) => small(code.parity_place(item).1),
+    };
+    let slots = code.slots(group);
+    let erasures = Erasures::new(small(slots), small(code.parity()), lost.iter().map(position).collect())?;
+    let present: Vec<(usize, Member)> = (0..slots)
+        .filter_map(|slot| Some(Member::Data(code.item_at(group, slot)?)))
+        .chain((0..code.parity()).map(|row| Member::Parity(code.parity_item(group, row))))
+        .map(|member| (position(&member), member))
+        .filter(|(position, _)| erasures.lost().binary_search(position).is_err())
+        .collect();
+    let threads = parallel::threads();
+    let width = (WORK_LEN / threads / erasures.work_len() / 64 * 64).clamp(64, len);
+    let columns: Vec<usize> = (0..len).step_by(width).collect();
+    let stripe = |column: usize| {
+        let lanes = width.min(len - column) / 64;
+        let mut work = vec![[0; 64]; erasures.work_len() * lanes];
+        for &(position, member) in &present {
+            let shard = &mut work[position * lanes..(position + 1) * lanes];
+            read(member, column, shard.as_flattened_mut())?;
+        }
+        erasures.reveal(&mut work);
+        let found = erasures.lost().iter().map(|p| work[p * lanes..(p + 1) * lanes].as_flattened().to_vec());
+        Ok(found.collect::<Vec<_>>())
+    };
+    let stripes = parallel::map(columns, stripe).into_iter().collect::<Result<Vec<_>>>()?;
+    let bytes_of = |member: &Member| {
+        let at = erasures.lost().binary_search(&position(member)).expect("it is one of the lost");
+        stripes.iter().flat_map(|stripe| &stripe[at]).copied().collect()
+    };
+    Ok(lost.iter().map(|member| (*member, bytes_of(member))).collect())
+}

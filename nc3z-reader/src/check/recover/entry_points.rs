@@ -1,0 +1,205 @@
+//! What is needed before anything else can be found: the salt, the original's length, and the last trailer if there is one.
+
+use crate::error::{Error, Result};
+use crate::open;
+use crate::source::lenient::Lenient;
+use crate::source::truncated::TruncatedSource;
+use crate::source::{ByteSource, SharedSource};
+use nc3z_format::Error as FormatError;
+use nc3z_format::archive::constants::TRAILER_MARKER;
+use nc3z_format::archive::{
+    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, Trailer,
+};
+use std::sync::Arc;
+
+/// Bytes looked at in one step when searching backwards.
+const SEARCH_LEN: u64 = 1 << 20;
+
+/// The facts that everything else hangs on.
+pub(crate) struct EntryPoints {
+    /// The source; where the file lost its beginning, with the offsets it had.
+    pub(crate) source: SharedSource,
+    /// Bytes missing before the file's first.
+    pub(crate) missing: u64,
+    /// The superblock, or what is wrong with it.
+    pub(crate) superblock: Result<Superblock>,
+    /// The last valid trailer.
+    pub(crate) trailer: Option<(u64, Trailer)>,
+    /// Why the last 128 bytes are no trailer, where they are none.
+    pub(crate) trailer_error: Option<Error>,
+    /// The salt; unproven where neither superblock nor trailer is whole.
+    pub(crate) salt: Salt,
+    /// Bytes of the original; as sure as the salt.
+    pub(crate) original_len: u64,
+    /// Length and CRC of the stored head copy, as the superblock has them, and whether it is compressed.
+    pub(crate) head: Option<HeadFacts>,
+}
+
+/// What the superblock says of the head copy.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeadFacts {
+    pub(crate) stored_len: u32,
+    pub(crate) crc: u32,
+    pub(crate) compressed: bool,
+}
+
+impl HeadFacts {
+    /// A head of these facts at this offset.
+    pub(crate) fn entry(self, offset: u64) -> SectionEntry {
+        let encoding = if self.compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
+        SectionEntry { kind: SectionKind::Head, encoding, crc: self.crc, offset, len: self.stored_len.into() }
+    }
+}
+
+impl EntryPoints {
+    /// Looks at both ends, and where need be at all between.
+    ///
+    /// # Errors
+    /// Unsupported: another format, a newer version, a feature this build lacks. Corrupt: nothing that says what the
+    /// salt is.
+    pub(crate) fn find(source: &SharedSource) -> Result<Self> {
+        let mut start = [0; SUPERBLOCK_LEN];
+        let whole = source.len() >= SUPERBLOCK_LEN as u64;
+        let superblock = if whole {
+            source.read_into(0, &mut start).and_then(|()| Superblock::decode(&start).map_err(Error::from))
+        } else {
+            let needed = SUPERBLOCK_LEN as u64 - source.len();
+            Err(FormatError::truncated("archive", source.len(), "superblock", needed, source.len()).into())
+        };
+        match superblock {
+            Ok(superblock) => Self::with_superblock(source, superblock),
+            Err(e) if e.is_unsupported() => Err(e),
+            Err(e) => Self::without_superblock(source, &start, e),
+        }
+    }
+
+    fn with_superblock(source: &SharedSource, superblock: Superblock) -> Result<Self> {
+        let mut trailer = None;
+        let trailer_error = if source.len() >= (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
+            let tail = Lenient::new(&**source);
+            let last_error = open::last_trailer_error(&tail, &superblock.salt);
+            match open::find_trailer(&tail, &superblock) {
+                Ok(found) => {
+                    trailer = Some(found);
+                    last_error
+                }
+                Err(e) if e.is_unsupported() => return Err(e),
+                Err(e) => last_error.or(Some(e)),
+            }
+        } else {
+            let needed = (SUPERBLOCK_LEN + TRAILER_LEN) as u64 - source.len();
+            let e = FormatError::truncated("archive", source.len(), "trailer", needed, source.len());
+            Some(e.into())
+        };
+        Ok(EntryPoints {
+            source: Arc::clone(source),
+            missing: 0,
+            trailer,
+            trailer_error,
+            salt: superblock.salt,
+            original_len: superblock.original_len,
+            head: Some(HeadFacts {
+                stored_len: superblock.head_stored_len,
+                crc: superblock.head_crc,
+                compressed: superblock.head_stored_len != superblock.head_decoded_len,
+            }),
+            superblock: Ok(superblock),
+        })
+    }
+
+    /// The trailer has the salt too. Without one, the superblock's bytes are taken for what they may still be; the head copy,
+    /// whose hash the salt is, decides.
+    fn without_superblock(source: &SharedSource, start: &[u8; SUPERBLOCK_LEN], e: Error) -> Result<Self> {
+        let (found, trailer_error) = last_trailer(&**source)?;
+        let u32_at = |at: usize| u32::from_le_bytes([start[at], start[at + 1], start[at + 2], start[at + 3]]);
+        let mut long = [0; 8];
+        long.copy_from_slice(&start[24..32]);
+        let head =
+            HeadFacts { stored_len: u32_at(32), crc: u32_at(40), compressed: u32_at(32) != u32_at(36) };
+        let Some((at, trailer)) = found else {
+            if start.iter().all(|&b| b == 0) {
+                return Err(e);
+            }
+            let mut salt = [0; 8];
+            salt.copy_from_slice(&start[16..24]);
+            return Ok(EntryPoints {
+                source: Arc::clone(source),
+                missing: 0,
+                superblock: Err(e),
+                trailer: None,
+                trailer_error,
+                salt: Salt(salt),
+                original_len: u64::from_le_bytes(long),
+                head: Some(head),
+            });
+        };
+        let place = trailer.archive_len - TRAILER_LEN as u64;
+        // A file that is shorter than its trailer says, and whose trailer is whole, lost its beginning.
+        let missing = place - at;
+        let view = if missing == 0 {
+            Arc::clone(source)
+        } else {
+            Arc::new(TruncatedSource::new(Arc::clone(source), missing))
+        };
+        Ok(EntryPoints {
+            source: view,
+            missing,
+            superblock: Err(e),
+            salt: trailer.salt,
+            original_len: trailer.original_len,
+            trailer: Some((place, trailer)),
+            trailer_error,
+            head: (missing == 0).then_some(head),
+        })
+    }
+}
+
+/// The last trailer that is whole by its own salt: at the end, where it may say that the file lost its beginning, or before, in
+/// its own place. Gives the offset in the file.
+fn last_trailer(source: &dyn ByteSource) -> Result<(Option<(u64, Trailer)>, Option<Error>)> {
+    let len = source.len();
+    let Some(last) = len.checked_sub(TRAILER_LEN as u64) else { return Ok((None, None)) };
+    let mut bytes = [0; TRAILER_LEN];
+    let at_end = source.read_into(last, &mut bytes).and_then(|()| by_its_own_salt(&bytes));
+    let error = match at_end {
+        Ok(trailer) if trailer.archive_len >= len => return Ok((Some((last, trailer)), None)),
+        Ok(trailer) => {
+            FormatError::corrupt("trailer", last, "archive length", len, trailer.archive_len).into()
+        }
+        Err(e) if e.is_unsupported() => return Err(e),
+        Err(e) => e,
+    };
+    let mut end = len;
+    while end > 0 {
+        let begin = end.saturating_sub(SEARCH_LEN) & !7;
+        let stop = (end + TRAILER_LEN as u64).min(len);
+        let mut window = vec![0; usize::try_from(stop - begin).expect("at most SEARCH_LEN and a trailer")];
+        Lenient::new(source).read(begin, &mut window);
+        let starts = (0..=window.len().saturating_sub(TRAILER_LEN)).rev().filter(|at| at % 8 == 0);
+        for at in starts {
+            if window.len() < TRAILER_LEN || window[at..at + 4] != TRAILER_MARKER {
+                continue;
+            }
+            bytes.copy_from_slice(&window[at..at + TRAILER_LEN]);
+            match by_its_own_salt(&bytes) {
+                // One of an archive inside this one says that it stands elsewhere.
+                Ok(t) if t.archive_len == begin + (at + TRAILER_LEN) as u64 => {
+                    return Ok((Some((begin + at as u64, t)), Some(error)));
+                }
+                Err(e) if e.is_unsupported() => return Err(e),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        end = begin;
+    }
+    Ok((None, Some(error)))
+}
+
+/// Reads a trailer with the salt and the place that it gives itself.
+fn by_its_own_salt(bytes: &[u8; TRAILER_LEN]) -> Result<Trailer> {
+    let (mut salt, mut len) = ([0; 8], [0; 8]);
+    salt.copy_from_slice(&bytes[8..16]);
+    len.copy_from_slice(&bytes[64..72]);
+    let place = u64::from_le_bytes(len).saturating_sub(TRAILER_LEN as u64);
+    Ok(Trailer::decode(bytes, place, &Salt(salt))?)
+}

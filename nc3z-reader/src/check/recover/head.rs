@@ -1,0 +1,103 @@
+//! The head copy, wherever a whole one is: behind the superblock, or behind the blocks.
+
+use super::entry_points::EntryPoints;
+use crate::error::Result;
+use crate::source::ByteSource;
+use crate::source::lenient::Lenient;
+use nc3z_format::archive::constants::HEAD_OFFSET;
+use nc3z_format::archive::{HeadParts, SectionEncoding, SectionEntry, SectionKind, SectionTable};
+use nc3z_format::{Error as FormatError, Limits};
+
+/// Bytes looked at in one step.
+const WINDOW_LEN: usize = 1 << 20;
+/// A zstd frame's first bytes.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// Finds a head copy whose checksum holds and whose header bytes make the salt; gives its decoded bytes too.
+///
+/// # Errors
+/// Corrupt: there is none, and without it no block can be made sense of.
+pub(crate) fn find_head(
+    points: &EntryPoints,
+    sections: Option<&SectionTable>,
+    limits: &Limits,
+) -> Result<(HeadParts, Vec<u8>)> {
+    let mut last = None;
+    let mut facts = Vec::new();
+    let first = points.head.map(|f| f.entry(HEAD_OFFSET));
+    let second = sections.and_then(|s| s.find(SectionKind::Head).ok().cloned());
+    for candidate in first.into_iter().chain(second) {
+        match read(points, &candidate, limits) {
+            Ok(head) => return Ok(head),
+            Err(e) => last = Some(e),
+        }
+        facts.push(candidate);
+    }
+    for fact in &facts {
+        // Both copies are the same bytes, so that their length and checksum find the other one.
+        if fact.encoding == SectionEncoding::Zstd
+            && let Some(offset) = search(points, fact)
+            && let Ok(head) = read(points, &SectionEntry { offset, ..fact.clone() }, limits)
+        {
+            return Ok(head);
+        }
+    }
+    Err(last.unwrap_or_else(|| {
+        let found = "neither copy is whole";
+        FormatError::corrupt("head copy", None, "classic header", "one whole copy", found).into()
+    }))
+}
+
+fn read(points: &EntryPoints, entry: &SectionEntry, limits: &Limits) -> Result<(HeadParts, Vec<u8>)> {
+    let room = points.source.len().saturating_sub(entry.offset);
+    if entry.len > room {
+        return Err(
+            FormatError::truncated("head copy", entry.offset, "length", entry.len - room, room).into()
+        );
+    }
+    let limit = limits.head_len();
+    if entry.len > limit {
+        return Err(FormatError::limit("head copy", entry.offset, "length", limit, entry.len).into());
+    }
+    let stored = points.source.read_at(entry.offset, usize::try_from(entry.len).expect("within limits"))?;
+    let decoded = entry.decode(&stored, limit)?;
+    let head = HeadParts::split(&decoded, limits)?;
+    if !points.salt.fits(&head.header, points.original_len) {
+        return Err(FormatError::corrupt(
+            "head copy",
+            entry.offset,
+            "salt of the header bytes",
+            "the archive's",
+            "another",
+        )
+        .into());
+    }
+    Ok((head, decoded))
+}
+
+/// A place where the same bytes stand again. What is hashed in all is at most twice the file.
+fn search(points: &EntryPoints, fact: &SectionEntry) -> Option<u64> {
+    let lenient = Lenient::new(&*points.source);
+    let len = usize::try_from(fact.len).ok().filter(|&n| n >= 8)?;
+    let mut budget = lenient.len().saturating_mul(2);
+    let (mut begin, end) = (HEAD_OFFSET, lenient.len());
+    let mut window = vec![0; WINDOW_LEN];
+    while begin < end {
+        let size = usize::try_from(end - begin).map_or(WINDOW_LEN, |n| n.min(WINDOW_LEN));
+        lenient.read(begin, &mut window[..size]);
+        for at in (0..size.saturating_sub(3)).step_by(8) {
+            let offset = begin + at as u64;
+            if window[at..at + 4] != ZSTD_MAGIC || offset == fact.offset || fact.len > end - offset {
+                continue;
+            }
+            budget = budget.checked_sub(fact.len)?;
+            let mut bytes = vec![0; len];
+            lenient.read(offset, &mut bytes);
+            if crc32fast::hash(&bytes) == fact.crc {
+                return Some(offset);
+            }
+        }
+        begin += size as u64;
+    }
+    None
+}

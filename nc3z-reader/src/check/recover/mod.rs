@@ -1,0 +1,371 @@
+//! Opening what is damaged: the blocks are probed, and the index is rebuilt from them.
+//!
+//! Every structure that is whole is used; what is not is replaced by what stands in for it: the second head copy for the first,
+//! the trailer's salt for the superblock's, chain definitions for the metadata, block headers, containers and constants lists for
+//! the index. Tiles of which nothing whole is left are *lost*. This module reads; writing a sound archive is the writer's.
+
+mod entry_points;
+mod head;
+mod probe;
+mod stored;
+
+pub(crate) use entry_points::EntryPoints;
+pub(crate) use probe::Probe;
+pub use stored::{StoredContainer, StoredTile};
+
+use crate::archive::{Archive, Inner};
+use crate::behind::Behind;
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::open::{Parts, check_table, read_later_head, read_section, read_sections};
+use crate::options::OpenOptions;
+use crate::source::lenient::Lenient;
+use crate::source::{Near, SharedSource};
+use crate::tile::{ProbedBlock, RecoveredIndex};
+use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
+use nc3z_format::archive::{
+    BlockKind, DigestState, Metadata, Role, SectionKind, SectionTable, Superblock, Trailer, VariableTable,
+    parse_constants, parse_directory,
+};
+use nc3z_format::array::Block;
+use nc3z_format::codec::ChainSpec;
+use nc3z_format::quantize::LOSSY_KEY;
+use nc3z_format::{Error as FormatError, Limits};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How to recover.
+#[derive(Debug, Clone, Default)]
+pub struct RecoverOptions {
+    /// Limits, and whether reads give fill values for what is lost.
+    pub open: OpenOptions,
+    /// Also takes blocks of a commit that has no trailer: those that came after the last trailer that is whole. Off by default, since
+    /// such a commit may have been cut short; on, where the end of an archive of several generations was lost.
+    pub uncommitted: bool,
+}
+
+/// What was found on the way.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// What is wrong with the structures, in words; empty where all are whole.
+    pub notes: Vec<String>,
+    /// Whole blocks by their headers.
+    pub blocks: u64,
+    /// Blocks that were left out since no trailer commits them.
+    pub uncommitted: u64,
+    /// Bytes missing before the file's first byte.
+    pub missing_beginning: u64,
+    /// True where a whole trailer was found, so that features and the original's digest are known.
+    pub has_trailer: bool,
+    /// True where a later generation was committed than that trailer's, and its own is damaged: what is recovered may be an older state
+    /// of the file.
+    pub is_older: bool,
+    /// The highest generation of a whole block.
+    pub generation: u32,
+}
+
+impl Archive {
+    /// Opens a damaged archive: reads all of it once, in time linear in its length, and rebuilds what the index should be.
+    /// A tile of which nothing whole is left is *lost*: reading it is an error, or gives fill values where the options allow it.
+    ///
+    /// # Errors
+    /// No archive, another version, an unknown feature; neither head copy whole, without which nothing can be said of the
+    /// blocks; a cancelled monitor.
+    pub fn recover(
+        source: &SharedSource,
+        options: &RecoverOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<(Self, Recovered)> {
+        let mut report = Recovered::default();
+        let (mut inner, points) = skeleton(source, &options.open, &mut report)?;
+        let committed = points.trailer.as_ref().map(|(_, t)| t.generation);
+        inner.store.index.recovered = Some(RecoveredIndex::default());
+        let found = probe(&mut inner, &points, options, &mut report, monitor)?;
+        let mut recovered = RecoveredIndex::new(committed);
+        index(&inner, &found, &mut recovered, &mut report, monitor)?;
+        recovered.seal();
+        inner.store.index.recovered = Some(recovered);
+        Ok((Archive::of(inner), report))
+    }
+
+    /// What can be said of a damaged archive without looking at its blocks: header, layout, and what index there is.
+    pub(crate) fn skeleton(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
+        let (inner, _) = skeleton(source, options, &mut Recovered::default())?;
+        Ok(Archive::of(inner))
+    }
+
+    /// True where the index was rebuilt by probing.
+    pub fn is_recovered(&self) -> bool {
+        self.inner.store.index.recovered.is_some()
+    }
+}
+
+/// Puts together what is whole of everything but the blocks.
+fn skeleton(
+    source: &SharedSource,
+    options: &OpenOptions,
+    report: &mut Recovered,
+) -> Result<(Inner, EntryPoints)> {
+    let limits = &options.limits.within(source.len());
+    let points = EntryPoints::find(source)?;
+    if points.missing > 0 {
+        report.missing_beginning = points.missing;
+        report.notes.push(format!("the first {} bytes are missing", points.missing));
+    } else if let Err(e) = &points.superblock {
+        report.notes.push(e.with_causes());
+    }
+    if let Some(e) = &points.trailer_error {
+        report.notes.push(e.with_causes());
+    }
+    let tail = Lenient::new(&*points.source);
+    let mut sections = None;
+    if let Some((at, trailer)) = &points.trailer {
+        report.has_trailer = true;
+        trailer.check_features()?;
+        if points.missing == 0
+            && let Err(e) = Behind::of(&*points.source, trailer).check(trailer)
+        {
+            report.is_older = true;
+            report.notes.push(e.with_causes());
+        }
+        sections = keep(read_sections(&tail, trailer, *at, limits), report);
+    }
+    let (head, copy) = head::find_head(&points, sections.as_ref(), limits)?;
+    let (table, metadata) = sections.as_ref().map_or((None, None), |s| {
+        let table = read_section(&tail, s, SectionKind::VariableTable, limits.table_len);
+        let table = table.and_then(|t| Ok(VariableTable::decode(&t)?));
+        let metadata = read_section(&tail, s, SectionKind::Metadata, limits.metadata_len);
+        let metadata = metadata.and_then(|m| Ok(Metadata::decode(&m, limits)?));
+        (keep(table, report), keep(metadata, report))
+    });
+    let later = match (&points.trailer, &table) {
+        (Some((_, trailer)), Some(table)) => read_later_head(&tail, table, trailer, &copy, limits)?,
+        (Some((at, trailer)), None) if trailer.required & REQUIRED_LATER_HEAD != 0 => {
+            let (what, found) = ("later head", "a damaged variable table, which alone says where it is");
+            return Err(FormatError::corrupt("variable table", *at, what, "an entry", found).into());
+        }
+        _ => None,
+    };
+    let parts = Parts {
+        superblock: superblock(&points),
+        trailer: points.trailer.as_ref().map_or_else(|| no_trailer(&points), |(_, t)| t.clone()),
+        // Blocks may lie anywhere.
+        trailer_offset: points.source.len(),
+        last_end: points.trailer.as_ref().map_or(points.source.len(), |(_, t)| t.archive_len),
+        sections: sections.unwrap_or_else(|| SectionTable::new(Vec::new())),
+        head,
+        later,
+        table: table.unwrap_or_default(),
+        metadata: metadata.unwrap_or_default(),
+    };
+    let lossy = parts.metadata.extra.contains_key(LOSSY_KEY);
+    let mut inner = parts.bind_to_header(Arc::clone(&points.source), options)?;
+    if let Some(e) = check_table(&inner.store.index.table, &inner.store.arrays)
+        .err()
+        .filter(|_| !inner.store.index.table.rows().is_empty())
+    {
+        report.notes.push(e.with_causes());
+        inner.store.index.table = VariableTable::default();
+    }
+    if lossy {
+        inner.trailer.required |= REQUIRED_LOSSY;
+    }
+    Ok((inner, points))
+}
+
+/// The value, or a note of what is wrong with it.
+fn keep<T>(result: Result<T>, report: &mut Recovered) -> Option<T> {
+    result.map_err(|e| report.notes.push(e.with_causes())).ok()
+}
+
+/// The superblock, or one made of what is known.
+fn superblock(points: &EntryPoints) -> Superblock {
+    match &points.superblock {
+        Ok(superblock) => superblock.clone(),
+        Err(_) => Superblock {
+            minor: nc3z_format::archive::MINOR_VERSION,
+            salt: points.salt,
+            original_len: points.original_len,
+            head_stored_len: 0,
+            head_decoded_len: 0,
+            head_crc: 0,
+        },
+    }
+}
+
+/// What stands for a trailer where there is none: no digest, no features.
+fn no_trailer(points: &EntryPoints) -> Trailer {
+    Trailer {
+        generation: 1,
+        salt: points.salt,
+        required: 0,
+        optional: 0,
+        sections_offset: HEAD_OFFSET,
+        sections_len: 0,
+        sections_crc: 0,
+        blocks_begin: HEAD_OFFSET,
+        blocks_end: HEAD_OFFSET,
+        previous: 0,
+        archive_len: points.source.len(),
+        original_len: points.original_len,
+        sha256: [0; 32],
+        digest_state: DigestState::None,
+    }
+}
+
+/// Finds all blocks, and takes the chains from those that define them.
+fn probe(
+    inner: &mut Inner,
+    points: &EntryPoints,
+    options: &RecoverOptions,
+    report: &mut Recovered,
+    monitor: &dyn Monitor,
+) -> Result<Vec<ProbedBlock>> {
+    let source = Arc::clone(&inner.store.source);
+    let lenient = Lenient::new(&*source);
+    let most = match &points.trailer {
+        Some((_, trailer)) if !options.uncommitted => trailer.generation,
+        _ => u32::MAX,
+    };
+    let mut probe = Probe::new(&lenient, points.salt, points.missing.max(HEAD_OFFSET), source.len());
+    let mut found = Vec::new();
+    let mut chains: BTreeMap<u64, ProbedBlock> = BTreeMap::new();
+    let mut at = 0;
+    let mut heads = u32::MAX;
+    let committed = points.trailer.as_ref().map(|(_, t)| t.generation);
+    while let Some(block) = probe.next(monitor)? {
+        monitor.advance(block.end().saturating_sub(at));
+        at = block.end();
+        report.blocks += 1;
+        report.generation = report.generation.max(block.header.generation);
+        if block.header.generation > most {
+            report.uncommitted += 1;
+            continue;
+        }
+        if committed.is_some_and(|c| block.header.generation > c) {
+            // The digest that is recorded is that of the generation before.
+            inner.trailer.digest_state = DigestState::Stale;
+            inner.trailer.sha256 = [0; 32];
+        }
+        if block.header.lossy {
+            // The trailer or the metadata that say so may be lost; every block says so too.
+            inner.trailer.required |= REQUIRED_LOSSY;
+        }
+        if block.header.kind == BlockKind::Head {
+            heads = heads.min(block.header.generation);
+        }
+        if block.header.kind == BlockKind::Chain {
+            chains.insert(block.header.tile, block);
+        } else if block.header.kind != BlockKind::Parity {
+            found.push(block);
+        }
+    }
+    monitor.advance(source.len().saturating_sub(at));
+    if heads != u32::MAX && inner.trailer.required & REQUIRED_LATER_HEAD == 0 {
+        // They are another file's: what is rebuilt here is the one that the head copy describes.
+        let all = found.len();
+        found.retain(|block| block.header.generation < heads);
+        let left = all - found.len();
+        report.notes.push(format!(
+            "{left} blocks of generations from {heads} on are of states with another header and were left out"
+        ));
+    }
+    if inner.trailer.required & REQUIRED_LOSSY != 0 && !inner.metadata.extra.contains_key(LOSSY_KEY) {
+        let words = "values were rounded when the archive was made; what was done to which is lost with the metadata, but for what the header's attributes say";
+        report.notes.push(words.to_owned());
+    }
+    read_chains(inner, chains, report);
+    for range in lenient.unreadable() {
+        report.notes.push(format!("bytes {} to {} cannot be read", range.start, range.end));
+    }
+    Ok(found)
+}
+
+/// Chains that are not in the head copy, where the metadata that should list them is lost.
+fn read_chains(inner: &mut Inner, found: BTreeMap<u64, ProbedBlock>, report: &mut Recovered) {
+    for (number, block) in found {
+        let known = inner.store.chains.len() as u64;
+        if number < known {
+            continue;
+        }
+        if number >= inner.store.limits.chains.min(1 << 16) {
+            report.notes.push(format!("chain definition {number} at byte {}: too many chains", block.offset));
+            continue;
+        }
+        let place = || format!("chain definition {number}");
+        let (at, store) = (block.place(), &inner.store);
+        let chain = store.read_block(&at, &Near::default(), &place).and_then(|bytes| {
+            let block = Block::check(&bytes, &at, &store.salt, &place)?;
+            Ok(parse_chain(block.payload, &store.limits)?)
+        });
+        if let Some(chain) = keep(chain, report) {
+            // Numbers between that nothing defines stay empty: a tile that uses one fails its checksum.
+            let missing = usize::try_from(number - known).expect("below 2^16");
+            let store = &mut inner.store;
+            let unknown = store.registry.bind(ChainSpec::default());
+            store.chains.extend(std::iter::repeat_n(unknown, missing));
+            store.chains.push(store.registry.bind(chain));
+        }
+    }
+}
+
+fn parse_chain(payload: &[u8], limits: &Limits) -> nc3z_format::Result<ChainSpec> {
+    // The table's parser reads a list of chains.
+    let list = [b"[", payload, b"]"].concat();
+    let mut chains = nc3z_format::codec::chains_from_json(&list, limits)?;
+    match chains.len() {
+        1 => Ok(chains.remove(0)),
+        n => Err(nc3z_format::Error::corrupt("chain definition", None, "chains", 1, n)),
+    }
+}
+
+/// Makes index entries of blocks, of containers' members and of constants lists.
+fn index(
+    inner: &Inner,
+    found: &[ProbedBlock],
+    recovered: &mut RecoveredIndex,
+    report: &mut Recovered,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let mut lists = Vec::new();
+    // Every member costs bytes of its container; a directory of many more members than bytes is an author's joke.
+    let mut budget = inner.store.source.len();
+    for block in found {
+        if monitor.is_cancelled() {
+            return Err(crate::Error::interrupted());
+        }
+        match (block.header.kind, block.header.array.role()) {
+            (BlockKind::Tile | BlockKind::Definition, Role::Unknown(_)) => {}
+            (BlockKind::Tile | BlockKind::Definition, _) => recovered.add_block(block),
+            (BlockKind::Container, _) => {
+                let members = inner.store.container(block.offset, &Near::default());
+                let members = members.and_then(|bytes| Ok(parse_directory(&bytes)?));
+                for member in keep(members, report).into_iter().flatten() {
+                    if budget == 0 {
+                        break;
+                    }
+                    budget -= 1;
+                    recovered.add_member(block, &member);
+                }
+            }
+            (BlockKind::Constants, _) => lists.push(block),
+            _ => {}
+        }
+    }
+    lists.sort_by_key(|b| (b.header.generation, b.offset));
+    for list in lists {
+        let rows = inner
+            .store
+            .read_bytes_block(&list.place(), list.header.array)
+            .and_then(|bytes| Ok(parse_constants(&bytes)?));
+        for row in keep(rows, report).into_iter().flatten() {
+            let Some(info) = inner.store.arrays.get(row.array) else { continue };
+            if row.value.len() == info.ty.size() {
+                let end = (row.first + row.count).min(info.tiling.tile_count());
+                recovered.add_constants(list, row.array, row.first, end, &row.value);
+            }
+        }
+    }
+    Ok(())
+}

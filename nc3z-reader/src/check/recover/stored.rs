@@ -1,0 +1,157 @@
+//! Tiles as they are stored, checked and decoded once, so that a repair can carry them over without changing a bit.
+
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::source::Near;
+use bytes::Bytes;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, IndexEntry, Member, parse_directory};
+use nc3z_format::array::{Block, Place, TileKey};
+
+/// The most definitions of one variable that are carried over.
+const MAX_DEFINITIONS: u64 = 1 << 16;
+
+/// A tile whose checksums hold, as it is stored.
+#[derive(Debug, Clone)]
+pub enum StoredTile {
+    /// All elements have the same bits: the big-endian value, then zeros.
+    Constant {
+        /// The value.
+        value: [u8; 8],
+        /// Bytes of an element.
+        size: u8,
+    },
+    /// A member of a container.
+    Packed {
+        /// Its chain.
+        chain: u16,
+        /// What the chain made.
+        bytes: Vec<u8>,
+        /// CRC-32 of the decoded tile.
+        decoded_crc: u32,
+    },
+    /// A block of its own.
+    Block {
+        /// Its chain.
+        chain: u16,
+        /// What the chain made.
+        payload: Bytes,
+        /// Bytes once decoded.
+        decoded_len: u32,
+        /// CRC-32 of the decoded bytes.
+        decoded_crc: u32,
+    },
+}
+
+/// A container whose checksums hold, as it is stored.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct StoredContainer {
+    /// Its chain.
+    pub chain: u16,
+    /// What the chain made.
+    pub payload: Bytes,
+    /// Bytes once decoded.
+    pub decoded_len: u32,
+    /// CRC-32 of the decoded bytes.
+    pub decoded_crc: u32,
+    /// Its members.
+    pub members: Vec<Member>,
+}
+
+impl Archive {
+    /// The container at an offset that [`Archive::stored_offset`] gave, as it is stored. All its checksums have been compared.
+    ///
+    /// # Errors
+    /// No container there; damage.
+    pub fn stored_container(&self, offset: u64) -> Result<StoredContainer> {
+        let (store, near) = (&self.inner.store, Near::default());
+        let place = || "packed container".to_owned();
+        // Decoded first: that also checks its place, its lengths and what it decodes to.
+        let decoded = store.container(offset, &near)?;
+        let at = store.container_header(offset, &near)?.place;
+        let bytes = store.read_block(&at, &near, &place)?;
+        let header = Block::check(&bytes, &at, &store.salt, &place)?.header;
+        Ok(StoredContainer {
+            chain: header.chain,
+            payload: bytes.slice(BLOCK_HEADER_LEN..),
+            decoded_len: header.decoded_len,
+            decoded_crc: header.decoded_crc,
+            members: parse_directory(&decoded)?,
+        })
+    }
+
+    /// A tile as it is stored. Checksums of stored bytes have been compared; it is decoded only where that is needed to know its
+    /// own checksum.
+    ///
+    /// # Errors
+    /// No such tile; damage; a lost tile.
+    pub fn stored_tile(&self, array: ArrayId, tile: u64) -> Result<StoredTile> {
+        let (store, near) = (&self.inner.store, Near::default());
+        let key = TileKey::new(array, tile);
+        let place = || store.describe_tile(key);
+        let found = store.locate(key, &near)?;
+        match &found.place {
+            Place::Constant(value) => {
+                let size = u8::try_from(found.info.ty.size()).expect("elements have at most 8 bytes");
+                Ok(StoredTile::Constant { value: *value, size })
+            }
+            Place::Member(member) => {
+                let container = store.container(member.container, &near)?;
+                let bytes = member.bytes(&container, &place)?.to_vec();
+                let decoded_crc = match member.decoded_crc {
+                    Some(crc) => crc,
+                    None => self.decoded_crc(key)?,
+                };
+                Ok(StoredTile::Packed { chain: found.chain_number, bytes, decoded_crc })
+            }
+            Place::Block(at) => {
+                let bytes = store.read_block(at, &near, &place)?;
+                let block = Block::check(&bytes, at, &store.salt, &place)?;
+                let decoded_len = found.info.tile_len(tile)?;
+                block.expect(BlockKind::Tile, key, found.chain_number, decoded_len, &place)?;
+                Ok(StoredTile::Block {
+                    chain: found.chain_number,
+                    payload: bytes.slice(BLOCK_HEADER_LEN..),
+                    decoded_len: block.header.decoded_len,
+                    decoded_crc: block.header.decoded_crc,
+                })
+            }
+        }
+    }
+
+    /// CRC-32 of a decoded tile.
+    fn decoded_crc(&self, key: TileKey) -> Result<u32> {
+        let mut bytes = vec![0; self.inner.store.info(key.array)?.tile_len(key.tile)?];
+        self.inner.store.decode_whole(key, &Near::default(), &mut bytes)?;
+        Ok(crc32fast::hash(&bytes))
+    }
+
+    /// Where in the archive a tile's block begins (a member's container); `None` where it has none.
+    pub fn stored_offset(&self, array: ArrayId, tile: u64) -> Option<u64> {
+        match self.entry(array, tile) {
+            Ok(IndexEntry::Stored { offset, .. } | IndexEntry::Packed { offset, .. }) => Some(offset),
+            _ => None,
+        }
+    }
+
+    /// The definitions of the variable whose array has this number, of those whose blocks are whole, by number, and the numbers of those that are not.
+    pub fn stored_definitions(&self, variable: u32) -> (Vec<(u64, Bytes)>, Vec<u64>) {
+        let array = ArrayId::definitions(variable);
+        let count = self.definition_count(variable).min(MAX_DEFINITIONS);
+        let (mut whole, mut lost) = (Vec::new(), Vec::new());
+        for number in 0..count {
+            match self.inner.store.read_definition(TileKey::new(array, number), &Near::default()) {
+                Ok(bytes) => whole.push((number, bytes)),
+                Err(_) => lost.push(number),
+            }
+        }
+        (whole, lost)
+    }
+
+    /// The number of definitions of a variable that an index knows of.
+    fn definition_count(&self, variable: u32) -> u64 {
+        let array = ArrayId::definitions(variable);
+        let stored = self.variable_table().find(array).map_or(0, |(row, _)| row.tile_count);
+        stored.max(self.inner.store.index.recovered.as_ref().map_or(0, |r| r.definitions(array)))
+    }
+}

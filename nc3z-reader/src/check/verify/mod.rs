@@ -1,0 +1,103 @@
+//! Checks of a whole archive. They walk the file, not only the index: every byte is covered by some check, so that damage is
+//! found before it is needed, and named by what it belongs to.
+//!
+//! [`quick`] compares every stored byte with its checksum and decodes nothing; [`deep`] also decodes every tile and rebuilds the
+//! original's digest. Both go on after a finding.
+
+mod blocks;
+mod deep;
+mod index;
+mod report;
+mod walk;
+
+pub use report::{Finding, Report, Structure};
+
+use crate::archive::Archive;
+use crate::check::parity;
+use crate::error::Result;
+use crate::monitor::Monitor;
+use crate::options::OpenOptions;
+use crate::source::SharedSource;
+use report::{Findings, Raw};
+use std::sync::Arc;
+use walk::Walk;
+
+/// Compares every byte of the archive with the checksum or the rule that covers it, and the index with the blocks. Work is shared
+/// among the threads of rayon's current pool; `monitor` is told of the archive's bytes.
+///
+/// # Errors
+/// No archive of a version that this build reads; a cancelled monitor. What is wrong with the archive is in the report.
+pub fn quick(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor) -> Result<Report> {
+    Ok(check(source, options, monitor)?.0)
+}
+
+/// The same, then decodes every tile and, if all are sound, rebuilds the original and compares its digest. `monitor` is told of
+/// the archive's bytes, then of the original's.
+///
+/// # Errors
+/// As [`quick`].
+pub fn deep(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor) -> Result<Report> {
+    let (mut report, archive) = check(source, options, monitor)?;
+    if let Some(archive) = archive {
+        deep::check(&archive, &mut report, monitor)?;
+    }
+    Ok(report)
+}
+
+/// The quick check; gives the archive too, if it opens as archives do.
+fn check(
+    source: &SharedSource,
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<(Report, Option<Archive>)> {
+    let mut report = Report { stored_len: source.len(), ..Report::default() };
+    let mut findings = Findings::default();
+    let walked = match Walk::new(source, options, &mut report, &mut findings, monitor) {
+        Ok(walk) => walk.run()?,
+        Err(e) if e.is_unsupported() => return Err(e),
+        Err(e) => {
+            // Neither end says anything: nothing that follows would make sense.
+            report.findings.push(Finding {
+                structure: Structure::Superblock,
+                bytes: 0..source.len(),
+                message: e.with_causes(),
+                places: Vec::new(),
+            });
+            return Ok((report, None));
+        }
+    };
+    let strict = OpenOptions { fill_lost: false, generation: None, older: true, ..options.clone() };
+    let opened = Archive::from_source(Arc::clone(&walked), &strict);
+    let mut lost = Vec::new();
+    match &opened {
+        Ok(archive) => lost = index::check(archive, &mut report, &mut findings, monitor)?,
+        Err(e) if e.is_unsupported() => return Err(opened.expect_err("it is an error")),
+        // Its bytes are as they were written, but make no sense.
+        Err(e) if findings.is_empty() => findings.push(Structure::Index, 0..0, e.with_causes()),
+        Err(_) => {}
+    }
+    if !findings.is_empty() {
+        // What can be mended is told by all shards, not by the parity's own alone.
+        report.parity = match parity::check(source, monitor) {
+            Err(e) if e.is_interrupted() => return Err(e),
+            found => found.ok().flatten(),
+        };
+    }
+    // Where it does not open, the head alone still says which variable a block is of.
+    let words = opened.as_ref().ok().cloned().or_else(|| Archive::skeleton(source, &strict).ok());
+    report.more = findings.more;
+    report.findings = findings.all.into_iter().map(|raw| named(raw, words.as_ref())).collect();
+    report.findings.sort_by_key(|f| (f.bytes.start, f.bytes.end));
+    if let Ok(archive) = &opened {
+        report.lost = lost.into_iter().map(|(array, tiles)| archive.place(array, tiles)).collect();
+    }
+    Ok((report, opened.ok()))
+}
+
+/// Puts a finding into the user's words.
+fn named(mut raw: Raw, archive: Option<&Archive>) -> Finding {
+    raw.settle();
+    let Raw { structure, bytes, message, tiles } = raw;
+    let places = archive.map(|a| tiles.into_iter().map(|(array, tiles)| a.place(array, tiles)).collect());
+    Finding { structure, bytes, message, places: places.unwrap_or_default() }
+}

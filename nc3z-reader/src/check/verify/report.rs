@@ -1,0 +1,169 @@
+//! What a check found.
+
+use crate::check::parity::ParityReport;
+use crate::place::TilePlace;
+use crate::restore::Restored;
+use nc3z_format::archive::{ArrayId, SectionKind};
+use std::ops::Range;
+
+/// What a byte of an archive belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Structure {
+    /// The first 160 bytes.
+    Superblock,
+    /// The head copy behind the superblock.
+    HeadCopy,
+    /// A block: header or payload.
+    Block,
+    /// Bytes between structures, which are zero.
+    Gap,
+    /// A section.
+    Section(SectionKind),
+    /// A page of the index.
+    IndexPage,
+    /// The table of sections.
+    SectionTable,
+    /// The last 128 bytes, or those of an older generation.
+    Trailer,
+    /// What follows the last whole trailer.
+    Tail,
+    /// What the index says, where its bytes are as they were written.
+    Index,
+    /// A tile that does not decode, though its stored bytes are as they were written.
+    Tile,
+    /// The rebuilt original.
+    Original,
+}
+
+impl Structure {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Structure::Superblock => "superblock",
+            Structure::HeadCopy => "head copy",
+            Structure::Block => "block",
+            Structure::Gap => "bytes between structures",
+            Structure::Section(kind) => kind.name(),
+            Structure::IndexPage => "index page",
+            Structure::SectionTable => "section table",
+            Structure::Trailer => "trailer",
+            Structure::Tail => "tail",
+            Structure::Index => "index",
+            Structure::Tile => "tile",
+            Structure::Original => "original",
+        }
+    }
+}
+
+/// One thing that is wrong.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Finding {
+    /// What it is wrong with.
+    pub structure: Structure,
+    /// Which bytes of the archive the finding is about; empty where it is about none in particular.
+    pub bytes: Range<u64>,
+    /// What is wrong.
+    pub message: String,
+    /// What of the user's data is touched.
+    pub places: Vec<TilePlace>,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Report {
+    /// Bytes of the archive.
+    pub stored_len: u64,
+    /// Generations whose trailers are whole.
+    pub generations: u32,
+    /// Blocks whose header and payload were compared with their checksums, superseded ones included.
+    pub blocks: u64,
+    /// Index entries that were checked; tiles that were decoded, for a deep check.
+    pub tiles: u64,
+    /// Bytes of sections that have checksums of a kind unknown to this build.
+    pub unchecked: u64,
+    /// Tiles that a deep check could not decode since this build does not know their chains; their stored bytes are as they were
+    /// written.
+    pub undecoded: u64,
+    /// What is wrong; empty for a sound archive.
+    pub findings: Vec<Finding>,
+    /// Findings beyond those listed.
+    pub more: u64,
+    /// Tiles that were lost before the archive was repaired: recorded, so no finding.
+    pub lost: Vec<TilePlace>,
+    /// Its parity, where it has one that can be used: what of it, and of the archive, is damaged, and whether that can be mended. For a
+    /// sound archive, only the parity itself was checked.
+    pub parity: Option<ParityReport>,
+    /// The rebuilt original, for a deep check of an archive where every tile was sound.
+    pub restored: Option<Restored>,
+}
+
+impl Report {
+    /// True where the archive is as it was written. It may hold tiles that were lost earlier: see `lost`.
+    pub fn is_sound(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// Findings kept; the rest is counted.
+const MAX_FINDINGS: usize = 10_000;
+
+/// A finding while the archive is still walked: tiles by number only.
+#[derive(Debug, Clone)]
+pub(super) struct Raw {
+    pub(super) structure: Structure,
+    pub(super) bytes: Range<u64>,
+    pub(super) message: String,
+    pub(super) tiles: Vec<(ArrayId, Range<u64>)>,
+}
+
+/// Findings so far.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    pub(super) all: Vec<Raw>,
+    pub(super) more: u64,
+}
+
+impl Findings {
+    pub(super) fn push(&mut self, structure: Structure, bytes: Range<u64>, message: impl Into<String>) {
+        self.add(Raw { structure, bytes, message: message.into(), tiles: Vec::new() });
+    }
+
+    pub(super) fn add(&mut self, raw: Raw) {
+        if self.all.len() < MAX_FINDINGS {
+            self.all.push(raw);
+        } else {
+            self.more += 1;
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+impl Raw {
+    /// Adds a tile; runs of neighbours become one.
+    pub(super) fn touch(&mut self, array: ArrayId, tiles: Range<u64>) {
+        match self.tiles.last_mut() {
+            Some((last, range)) if *last == array && range.end == tiles.start => range.end = tiles.end,
+            _ => self.tiles.push((array, tiles)),
+        }
+    }
+
+    /// Sorts what was touched, each tile once.
+    pub(super) fn settle(&mut self) {
+        self.tiles.sort_unstable_by_key(|(array, range)| (*array, range.start, range.end));
+        let mut merged: Vec<(ArrayId, Range<u64>)> = Vec::with_capacity(self.tiles.len());
+        for (array, range) in self.tiles.drain(..) {
+            match merged.last_mut() {
+                Some((last, before)) if *last == array && before.end >= range.start => {
+                    before.end = before.end.max(range.end);
+                }
+                _ => merged.push((array, range)),
+            }
+        }
+        self.tiles = merged;
+    }
+}

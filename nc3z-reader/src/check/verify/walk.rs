@@ -1,0 +1,492 @@
+//! The walk over the file: superblock, head copy, then generation by generation blocks, sections, section table, trailer; and
+//! the bytes between them, which are zero.
+
+use super::blocks::{self, Expected};
+use super::report::{Findings, Report, Structure};
+use crate::check::parity::{ParityReport, check_region, locate_section};
+use crate::check::recover::EntryPoints;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::open::read_sections;
+use crate::options::OpenOptions;
+use crate::parallel;
+use crate::source::lenient::Lenient;
+use crate::source::{ByteSource, SharedSource};
+use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LOSSY};
+use nc3z_format::archive::{
+    BLOCK_HEADER_LEN, PAGE_LEN, Page, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind,
+    TRAILER_LEN, Trailer, align8,
+};
+use std::collections::HashSet;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Bytes read at a time.
+const PIECE_LEN: usize = 512 << 10;
+
+/// Bytes of later copies of the head that are decoded to be compared with the first, for each byte of the file, and in any case.
+const COMPARED_OF_FILE: u64 = 64;
+const COMPARED_FLOOR: u64 = 1 << 30;
+
+/// A part of the file that something is known of.
+struct Region {
+    bytes: Range<u64>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Checked when it was found.
+    Done,
+    Head {
+        crc: u32,
+    },
+    Blocks {
+        expected: Option<Expected>,
+    },
+    Section(SectionEntry),
+}
+
+/// The section entry of a region that is a copy of the head.
+fn head_section(region: &Region) -> Option<&SectionEntry> {
+    match &region.kind {
+        Kind::Section(entry) if entry.kind == SectionKind::Head => Some(entry),
+        _ => None,
+    }
+}
+
+/// One walk.
+pub(super) struct Walk<'a> {
+    source: SharedSource,
+    points: EntryPoints,
+    options: &'a OpenOptions,
+    report: &'a mut Report,
+    findings: &'a mut Findings,
+    monitor: &'a dyn Monitor,
+    regions: Vec<Region>,
+    /// Ranges of sections, which tables of several generations may name.
+    named: HashSet<(u64, u64)>,
+    /// The parity that the last generation has.
+    parity: Option<u64>,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(
+        source: &SharedSource,
+        options: &'a OpenOptions,
+        report: &'a mut Report,
+        findings: &'a mut Findings,
+        monitor: &'a dyn Monitor,
+    ) -> Result<Self> {
+        let points = EntryPoints::find(source)?;
+        let source = Arc::clone(&points.source);
+        let (regions, named) = (Vec::new(), HashSet::new());
+        Ok(Walk { source, points, options, report, findings, monitor, regions, named, parity: None })
+    }
+
+    /// Walks the file; gives the source with the offsets that the archive had.
+    pub(super) fn run(mut self) -> Result<SharedSource> {
+        let len = self.source.len();
+        self.ends();
+        self.generations()?;
+        self.head();
+        self.regions.sort_by_key(|r| (r.bytes.start, r.bytes.end));
+        let mut at = 0;
+        for region in std::mem::take(&mut self.regions) {
+            if region.bytes.start > at {
+                self.zeros(at..region.bytes.start)?;
+            } else if region.bytes.start < at && !region.bytes.is_empty() {
+                // Not checked: were it, a file could ask for the same bytes to be read over and over.
+                let words = format!("two structures claim bytes from {}", region.bytes.start);
+                self.findings.push(Structure::Index, region.bytes.clone(), words);
+                at = at.max(region.bytes.end);
+                continue;
+            }
+            self.region(&region)?;
+            at = at.max(region.bytes.end);
+        }
+        self.zeros(at.min(len)..len)?;
+        Ok(self.source)
+    }
+
+    /// Superblock, last trailer, and what lies beyond them.
+    fn ends(&mut self) {
+        let len = self.source.len();
+        let start = 0..(SUPERBLOCK_LEN as u64).min(len);
+        if self.points.missing > 0 {
+            let words = format!("the first {} bytes of the archive are missing", self.points.missing);
+            self.findings.push(Structure::Superblock, 0..self.points.missing, words);
+            self.done(0..self.points.missing);
+        } else {
+            if let Err(e) = &self.points.superblock {
+                self.findings.push(Structure::Superblock, start.clone(), e.with_causes());
+            }
+            self.done(start);
+        }
+        let Some(e) = &self.points.trailer_error else { return };
+        let words = e.with_causes();
+        match &self.points.trailer {
+            None => {
+                let from = len.saturating_sub(TRAILER_LEN as u64);
+                self.findings.push(Structure::Trailer, from..len, words);
+            }
+            Some((_, trailer)) => {
+                let tail = trailer.archive_len..len;
+                let words = format!(
+                    "{} bytes after the last whole trailer, that of generation {}: a commit that did not finish, or whose end was damaged, or foreign bytes ({words})",
+                    tail.end - tail.start,
+                    trailer.generation,
+                );
+                self.findings.push(Structure::Tail, tail.clone(), words);
+                self.done(tail);
+            }
+        }
+    }
+
+    fn done(&mut self, bytes: Range<u64>) {
+        self.regions.push(Region { bytes, kind: Kind::Done });
+    }
+
+    /// All generations from the last back to the first.
+    fn generations(&mut self) -> Result<()> {
+        let mut next = self.points.trailer.clone();
+        if next.is_none() {
+            // Blocks follow the head, up to nobody knows where.
+            let begin = self
+                .points
+                .head
+                .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
+            // Of a cut archive the last block may reach to the very end.
+            let end = self.source.len();
+            let begin = if begin < end { begin } else { HEAD_OFFSET.min(end) };
+            self.regions.push(Region { bytes: begin..end, kind: Kind::Blocks { expected: None } });
+        }
+        while let Some((at, trailer)) = next {
+            if u64::from(self.report.generations) >= self.options.limits.generations {
+                let (limit, n) = (self.options.limits.generations, self.report.generations.into());
+                return Err(nc3z_format::Error::limit("archive", at, "generations", limit, n).into());
+            }
+            self.report.generations += 1;
+            self.generation(at, &trailer);
+            next = self.previous(&trailer);
+        }
+        Ok(())
+    }
+
+    fn generation(&mut self, at: u64, trailer: &Trailer) {
+        self.done(at..at + TRAILER_LEN as u64);
+        // Of a file that lost its beginning, what is left.
+        let begin = trailer.blocks_begin.max(align8(self.points.missing)).min(trailer.blocks_end);
+        let blocks = begin..trailer.blocks_end;
+        let lossy = trailer.required & REQUIRED_LOSSY != 0;
+        let expected = Some(Expected { generation: trailer.generation, lossy });
+        self.regions.push(Region { bytes: blocks, kind: Kind::Blocks { expected } });
+        let table = trailer.sections_offset..trailer.sections_offset + u64::from(trailer.sections_len);
+        let tail = Lenient::new(&*self.source);
+        match read_sections(&tail, trailer, at, &self.options.limits) {
+            Ok(sections) => {
+                if self.report.generations == 1 {
+                    self.parity = sections.find(SectionKind::Parity).ok().map(|e| e.offset);
+                }
+                for entry in sections.entries() {
+                    let bytes = entry.offset..entry.offset + entry.len;
+                    if !self.named.insert((bytes.start, bytes.end)) {
+                        continue;
+                    }
+                    let first_head = entry.kind == SectionKind::Head && entry.offset == HEAD_OFFSET;
+                    if !first_head {
+                        self.regions.push(Region { bytes, kind: Kind::Section(entry.clone()) });
+                    } else if self.points.superblock.is_err() {
+                        self.regions.push(Region { bytes, kind: Kind::Head { crc: entry.crc } });
+                    }
+                }
+            }
+            Err(e) => {
+                self.findings.push(Structure::SectionTable, table.clone(), e.with_causes());
+                // What it should name cannot be checked.
+                let unknown = trailer.blocks_end..trailer.sections_offset;
+                self.report.unchecked += unknown.end - unknown.start;
+                self.done(unknown);
+            }
+        }
+        self.done(table);
+    }
+
+    fn previous(&mut self, trailer: &Trailer) -> Option<(u64, Trailer)> {
+        let at = trailer.previous;
+        if at == 0 {
+            return None;
+        }
+        let bytes = at..at + TRAILER_LEN as u64;
+        let mut record = [0; TRAILER_LEN];
+        let read = self.source.read_into(at, &mut record);
+        let read = read.and_then(|()| Ok(Trailer::decode(&record, at, &self.points.salt)?));
+        match read {
+            Ok(previous) if previous.generation < trailer.generation => Some((at, previous)),
+            Ok(previous) => {
+                let words = format!("generation {} before {}", previous.generation, trailer.generation);
+                self.findings.push(Structure::Trailer, bytes.clone(), words);
+                self.done(bytes);
+                None
+            }
+            Err(e) => {
+                self.findings.push(Structure::Trailer, bytes.clone(), e.with_causes());
+                self.done(bytes.clone());
+                // Nothing says what lies before it, but blocks can be found.
+                let begin = self
+                    .points
+                    .head
+                    .map_or(HEAD_OFFSET, |h| align8(HEAD_OFFSET.saturating_add(h.stored_len.into())));
+                self.unknown(begin..at);
+                None
+            }
+        }
+    }
+
+    /// Looks for blocks in what no structure claims of a range, as far as it is known.
+    fn unknown(&mut self, bytes: Range<u64>) {
+        let inside = |r: &Region| bytes.start < r.bytes.end && r.bytes.start < bytes.end;
+        let mut known: Vec<Range<u64>> =
+            self.regions.iter().filter(|r| inside(r)).map(|r| r.bytes.clone()).collect();
+        known.sort_by_key(|r| r.start);
+        known.push(bytes.end..bytes.end);
+        let mut from = bytes.start;
+        for range in known {
+            // Less than a block between two structures is padding.
+            if range.start >= from.saturating_add(BLOCK_HEADER_LEN as u64) {
+                let bytes = from..range.start;
+                self.regions.push(Region { bytes, kind: Kind::Blocks { expected: None } });
+            }
+            from = from.max(range.end);
+        }
+    }
+
+    /// The head copy, as the superblock has it, or as a second copy has it; and all copies against each other.
+    fn head(&mut self) {
+        let copies: Vec<SectionEntry> = self.regions.iter().filter_map(head_section).cloned().collect();
+        let stated = self.points.head.map(|facts| facts.entry(HEAD_OFFSET));
+        let second = copies.first().map(|copy| SectionEntry { offset: HEAD_OFFSET, ..copy.clone() });
+        let whole = self.points.superblock.is_ok();
+        let Some(first) = (if whole { stated } else { second.or(stated) }) else { return };
+        if self.points.missing == 0 && !self.regions.iter().any(|r| matches!(r.kind, Kind::Head { .. })) {
+            let end = HEAD_OFFSET.saturating_add(first.len).min(self.source.len());
+            let bytes = HEAD_OFFSET.min(end)..end;
+            self.regions.push(Region { bytes, kind: Kind::Head { crc: first.crc } });
+        }
+        self.compare_heads(&first, &copies);
+    }
+
+    /// Each generation's copy of the head must say what the first one says, however it is stored. (Whether each is whole is
+    /// told where it stands.)
+    fn compare_heads(&mut self, first: &SectionEntry, copies: &[SectionEntry]) {
+        let differs = |copy: &&SectionEntry| (copy.len, copy.crc) != (first.len, first.crc);
+        let mut copies = copies.iter().filter(differs).peekable();
+        if copies.peek().is_none() {
+            return;
+        }
+        let source = Arc::clone(&self.source);
+        let limit = self.options.limits.within(source.len()).head_len();
+        let Some(Ok(first)) = read_head(&*source, first, limit) else { return };
+        // Decoding a head may take a hundred thousand times what storing it takes, and each generation has one.
+        let mut budget = source.len().saturating_mul(COMPARED_OF_FILE).saturating_add(COMPARED_FLOOR);
+        for copy in copies {
+            let Some(left) = budget.checked_sub(first.len() as u64) else {
+                self.report.unchecked += copy.len;
+                continue;
+            };
+            budget = left;
+            // A longer one is known by its frame's content size, and never decoded.
+            let found = read_head(&*source, copy, first.len() as u64);
+            let other = match found {
+                None => false,
+                Some(Ok(bytes)) => bytes != first,
+                Some(Err(e)) => e.is_limit(),
+            };
+            if !other {
+                continue;
+            }
+            let words = "it says something else than the head copy behind the superblock";
+            let bytes = copy.offset..copy.offset + copy.len;
+            self.findings.push(Structure::Section(SectionKind::Head), bytes, words);
+        }
+    }
+
+    fn region(&mut self, region: &Region) -> Result<()> {
+        let bytes = region.bytes.clone();
+        match &region.kind {
+            Kind::Done => {}
+            Kind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
+            Kind::Blocks { expected } => {
+                let walked = blocks::walk(&self.source, self.points.salt, bytes, *expected, self.monitor)?;
+                self.report.blocks += walked.blocks;
+                walked.findings.into_iter().for_each(|raw| self.findings.add(raw));
+                return Ok(());
+            }
+            Kind::Section(entry) => self.section(entry)?,
+        }
+        self.monitor.advance(bytes.end - bytes.start);
+        Ok(())
+    }
+
+    fn section(&mut self, entry: &SectionEntry) -> Result<()> {
+        let bytes = entry.offset..entry.offset + entry.len;
+        match (entry.encoding, entry.kind) {
+            (SectionEncoding::Raw | SectionEncoding::Zstd, kind) => {
+                self.crc_of(&bytes, entry.crc, Structure::Section(kind))
+            }
+            (SectionEncoding::SelfChecked, SectionKind::IndexPages) => self.pages(bytes),
+            (SectionEncoding::SelfChecked, SectionKind::Parity) => self.parity(entry),
+            (SectionEncoding::SelfChecked, _) => {
+                self.report.unchecked += entry.len;
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks packets and parity shards; the newest parity is reported.
+    fn parity(&mut self, entry: &SectionEntry) -> Result<()> {
+        let bytes = entry.offset..entry.offset + entry.len;
+        let quiet = Quiet(self.monitor);
+        let checked = locate_section(&*self.source, entry, self.points.salt)
+            .and_then(|layout| check_region(&*self.source, &layout, &quiet));
+        let report = match checked {
+            Ok(report) => report,
+            Err(e) if e.is_interrupted() => return Err(e),
+            Err(e) => {
+                self.findings.push(Structure::Section(SectionKind::Parity), bytes, e.with_causes());
+                return Ok(());
+            }
+        };
+        let (begin, end) = (report.layout.params.begin, report.layout.params.end);
+        if bytes != (begin..end) {
+            let words = format!("its packets say that it is bytes {begin} to {end}");
+            self.findings.push(Structure::Section(SectionKind::Parity), bytes, words);
+        }
+        for range in report.damage() {
+            let words = "parity shards or packets that fail their checksums";
+            self.findings.push(Structure::Section(SectionKind::Parity), range, words);
+        }
+        let generation = |r: &ParityReport| r.layout.params.generation;
+        // One that a later generation has no more is history.
+        let counts = self.parity == Some(entry.offset);
+        if counts && self.report.parity.as_ref().is_none_or(|known| generation(known) < generation(&report)) {
+            self.report.parity = Some(report);
+        }
+        Ok(())
+    }
+
+    /// Compares the CRC-32 of a range.
+    fn crc_of(&mut self, bytes: &Range<u64>, expected: u32, structure: Structure) -> Result<()> {
+        let mut crc = crc32fast::Hasher::new();
+        let read = pieces(&*self.source, bytes, self.monitor, &mut |_, piece| {
+            crc.update(piece);
+            true
+        });
+        match read {
+            Ok(()) => {
+                let found = crc.finalize();
+                if found != expected {
+                    let words = format!("CRC is {found:08x}, expected {expected:08x}");
+                    self.findings.push(structure, bytes.clone(), words);
+                }
+                Ok(())
+            }
+            Err(e) if e.is_interrupted() => Err(e),
+            Err(e) => {
+                self.findings.push(structure, bytes.clone(), e.with_causes());
+                Ok(())
+            }
+        }
+    }
+
+    /// Checks each page of a section of index pages by itself.
+    fn pages(&mut self, bytes: Range<u64>) -> Result<()> {
+        if self.monitor.is_cancelled() {
+            return Err(Error::interrupted());
+        }
+        let (source, salt) = (&*self.source, self.points.salt);
+        let offsets: Vec<u64> = bytes.step_by(PAGE_LEN).collect();
+        let bad = parallel::map(offsets, |at| Some((at, bad_page(source, salt, at)?)));
+        for (at, words) in bad.into_iter().flatten() {
+            self.findings.push(Structure::IndexPage, at..at + PAGE_LEN as u64, words);
+        }
+        Ok(())
+    }
+
+    /// Bytes that belong to nothing must be zero.
+    fn zeros(&mut self, bytes: Range<u64>) -> Result<()> {
+        let mut wrong: Option<Range<u64>> = None;
+        let read = pieces(&*self.source, &bytes, self.monitor, &mut |at, piece| {
+            for (i, _) in piece.iter().enumerate().filter(|(_, b)| **b != 0) {
+                let place = at + i as u64;
+                let begin = wrong.as_ref().map_or(place, |w| w.start);
+                wrong = Some(begin..place + 1);
+            }
+            true
+        });
+        match read {
+            Ok(()) => {}
+            Err(e) if e.is_interrupted() => return Err(e),
+            Err(e) => self.findings.push(Structure::Gap, bytes.clone(), e.with_causes()),
+        }
+        if let Some(wrong) = wrong {
+            self.findings.push(Structure::Gap, wrong, "bytes that belong to nothing are not zero");
+        }
+        self.monitor.advance(bytes.end - bytes.start);
+        Ok(())
+    }
+}
+
+/// A copy of the head, decoded; `None` where it cannot be read, or cannot be one of at most so many bytes.
+fn read_head(
+    source: &dyn ByteSource,
+    entry: &SectionEntry,
+    limit: u64,
+) -> Option<nc3z_format::Result<Vec<u8>>> {
+    // As it is or compressed: never longer than what it holds and a frame's header.
+    let len = usize::try_from(entry.len).ok().filter(|&n| n as u64 <= limit.saturating_add(1 << 20))?;
+    Some(entry.decode(&source.read_at(entry.offset, len).ok()?, limit))
+}
+
+/// Hears nothing of progress, which is told for whole regions.
+struct Quiet<'a>(&'a dyn Monitor);
+
+impl Monitor for Quiet<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+fn bad_page(source: &dyn ByteSource, salt: Salt, at: u64) -> Option<String> {
+    let page = source.read_at(at, PAGE_LEN);
+    page.and_then(|page| {
+        Page::check(&page, &salt, at)?;
+        Page::new(&page, at)?;
+        Ok(())
+    })
+    .err()
+    .map(|e| e.with_causes())
+}
+
+/// Reads a range piece by piece until `sink` has had enough.
+pub(super) fn pieces(
+    source: &dyn ByteSource,
+    bytes: &Range<u64>,
+    monitor: &dyn Monitor,
+    sink: &mut dyn FnMut(u64, &[u8]) -> bool,
+) -> Result<()> {
+    let mut buffer = Vec::new();
+    let mut at = bytes.start;
+    while at < bytes.end {
+        if monitor.is_cancelled() {
+            return Err(Error::interrupted());
+        }
+        let n = usize::try_from(bytes.end - at).map_or(PIECE_LEN, |n| n.min(PIECE_LEN));
+        buffer.resize(n, 0);
+        source.read_into(at, &mut buffer)?;
+        if !sink(at, &buffer) {
+            break;
+        }
+        at += n as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Chunked arrays in a rebuild: chunks lie across the stream of windows, and are held while it passes them.
+//!
+//! A *layer* is all chunks of one index of their grid along the first dimension; it is a run of the flattened array. Where a
+//! layer fits in [`HELD_LEN`] (record variables: all their layers together), its chunks are decoded once, when the first window
+//! needs them, and held until the stream has passed their last byte. Larger layers are rebuilt in *strips*, runs of
+//! at most that many bytes: a chunk is then decoded once for every strip that it meets.
+
+mod strip;
+
+use super::held::Held;
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::parallel;
+use crate::source::Near;
+use crate::tile::{Piece, TileStore, plans_of_run};
+use nc3z_format::archive::ArrayId;
+use nc3z_format::array::TileKey;
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::plan::copy::copy_tile;
+use nc3z_format::tile::{TileLayout, Tiling};
+use std::collections::BTreeMap;
+use strip::Strip;
+
+/// Bytes of decoded chunks, or of strips, that are held at a time.
+const HELD_LEN: u64 = 64 << 20;
+/// What holding a chunk costs besides its bytes.
+const HELD_COST: u64 = 128;
+/// Bytes that one task copies at a time.
+const PART_LEN: usize = 1 << 20;
+/// Pieces shorter than this are rebuilt together and then spread.
+const LONG_PIECE: usize = 16 << 10;
+
+/// How each chunked array is restored.
+#[derive(Default)]
+pub(super) struct Chunks {
+    arrays: BTreeMap<ArrayId, Way>,
+}
+
+/// How an array is rebuilt.
+struct Way {
+    /// Its chunks over bytes.
+    tiling: Tiling,
+    /// Where its layers are too large to be held.
+    strip: Option<Strip>,
+}
+
+/// Some pieces of one array that follow each other in it, copied by one task.
+struct Part<'w> {
+    array: ArrayId,
+    first: u64,
+    len: usize,
+    outs: Vec<&'w mut [u8]>,
+}
+
+impl Chunks {
+    /// Works out how the chunked arrays of an archive are rebuilt.
+    pub(super) fn new(archive: &Archive) -> Result<Self> {
+        let mut chunks = Chunks::default();
+        let mut records = Vec::new();
+        for info in archive.arrays().iter().filter(|a| is_chunked(a) && a.tiling.tile_count() > 0) {
+            let tiling = info.byte_tiling()?;
+            let cost = layer_cost(&tiling);
+            let Some(v) = archive.arrays().variable_of(info.id) else { continue };
+            // A layer of one record is let go before the next variable's comes.
+            let long = matches!(tiling.layout(), TileLayout::Chunked { shape, .. } if shape[0] > 1);
+            if long && archive.variable_layout(v)?.is_record {
+                records.push((cost, info.id));
+            }
+            let strip = (cost > HELD_LEN).then(|| Strip::new(HELD_LEN));
+            chunks.arrays.insert(info.id, Way { tiling, strip });
+        }
+        // The smallest layers are held, as many as fit; the others share as much again.
+        records.sort_unstable();
+        let mut room = HELD_LEN;
+        let held = records.iter().take_while(|(cost, _)| {
+            let fits = *cost <= room;
+            room -= if fits { *cost } else { 0 };
+            fits
+        });
+        let held = held.count();
+        let strips = (records.len() - held).max(1) as u64;
+        for (_, id) in &records[held..] {
+            if let Some(way) = chunks.arrays.get_mut(id) {
+                way.strip = Some(Strip::new((HELD_LEN / strips).max(1)));
+            }
+        }
+        Ok(chunks)
+    }
+
+    /// Where a window that begins at byte `begin` of an array and may not reach beyond `target` should end, so that it does not
+    /// need chunks of two layers where one will do.
+    pub(super) fn border(&self, array: ArrayId, begin: u64, target: u64) -> Option<u64> {
+        let layer = layer_len(&self.arrays.get(&array)?.tiling);
+        Some(target / layer * layer).filter(|border| *border > begin)
+    }
+
+    /// Whether an array's tiles are fetched when a strip of it is restored.
+    pub(super) fn fetches_itself(&self, array: ArrayId) -> bool {
+        self.arrays.get(&array).is_some_and(|way| way.strip.is_some())
+    }
+
+    /// Fills pieces of chunked arrays, all of one window, in the order in which they stand in it.
+    pub(super) fn fill(
+        &mut self,
+        archive: &Archive,
+        near: &Near,
+        held: &mut Held,
+        pieces: Vec<Piece<'_>>,
+    ) -> Result<()> {
+        let store = &archive.inner.store;
+        let mut parts = Vec::new();
+        let mut by_array: BTreeMap<ArrayId, Vec<Piece<'_>>> = BTreeMap::new();
+        for piece in pieces.into_iter().filter(|p| !p.out.is_empty()) {
+            by_array.entry(piece.info.id).or_default().push(piece);
+        }
+        for (array, pieces) in by_array {
+            match self.arrays.get_mut(&array) {
+                Some(Way { tiling, strip: Some(strip) }) => {
+                    for piece in pieces {
+                        strip.copy(store, tiling, piece)?;
+                    }
+                }
+                _ => cut_into_parts(array, pieces, &mut parts),
+            }
+        }
+        held.hold(store, near, self.needed(&parts)?)?;
+        let (held, arrays) = (&*held, &self.arrays);
+        parallel::try_each(parts, |part| {
+            let tiling = &arrays[&part.array].tiling;
+            part.fill(store, near, held, tiling)
+        })
+    }
+
+    /// The chunks that parts of windows are copied from. One that is a run of its part goes there, and nowhere else.
+    fn needed(&self, parts: &[Part<'_>]) -> Result<Vec<TileKey>> {
+        let mut needed = Vec::new();
+        for part in parts {
+            for plan in plans_of_run(&self.arrays[&part.array].tiling, part.first, part.len as u64) {
+                let (plan, _) = plan?;
+                let tiles = plan.tiles().filter(|t| t.whole.is_none());
+                needed.extend(tiles.map(|t| TileKey::new(part.array, t.tile)));
+            }
+        }
+        Ok(needed)
+    }
+
+    /// Lets go of strips whose last byte lies before byte `done` of the original.
+    pub(super) fn release(&mut self, archive: &Archive, done: u64) {
+        for (array, way) in &mut self.arrays {
+            if let Some(strip) = &mut way.strip {
+                strip.release(archive, *array, done);
+            }
+        }
+    }
+}
+
+/// Whether an array's tiles are chunks.
+pub(super) fn is_chunked(info: &ArrayInfo) -> bool {
+    matches!(info.tiling.layout(), TileLayout::Chunked { .. })
+}
+
+/// Elements (bytes) of a layer of an array that has tiles.
+fn layer_len(tiling: &Tiling) -> u64 {
+    let TileLayout::Chunked { shape: chunk, .. } = tiling.layout() else { return tiling.elements() };
+    let shape = tiling.shape();
+    // The last dimension of a tiling over bytes is always there.
+    tiling.elements() / shape[0] * chunk[0].min(shape[0])
+}
+
+/// Bytes that holding a layer takes.
+fn layer_cost(tiling: &Tiling) -> u64 {
+    let TileLayout::Chunked { shape: chunk, .. } = tiling.layout() else { return u64::MAX };
+    let layers = tiling.shape()[0].div_ceil(chunk[0]);
+    let tiles = tiling.tile_count() / layers;
+    let tile = tiling.tile_elements(0).unwrap_or(u64::MAX);
+    tiles.saturating_mul(tile.saturating_add(HELD_COST))
+}
+
+/// Long pieces are cut so that tasks have like shares; short ones that follow each other in the array are put together.
+fn cut_into_parts<'w>(array: ArrayId, pieces: Vec<Piece<'w>>, parts: &mut Vec<Part<'w>>) {
+    let mut together: Option<Part<'w>> = None;
+    for Piece { first, out, .. } in pieces {
+        if out.len() >= LONG_PIECE {
+            let outs = out.chunks_mut(PART_LEN).enumerate().map(|(i, out)| {
+                let first = first + (i * PART_LEN) as u64;
+                Part { array, first, len: out.len(), outs: vec![out] }
+            });
+            parts.extend(outs);
+            continue;
+        }
+        match &mut together {
+            Some(part) if part.first + part.len as u64 == first && part.len < PART_LEN => {
+                part.len += out.len();
+                part.outs.push(out);
+            }
+            open => parts.extend(open.replace(Part { array, first, len: out.len(), outs: vec![out] })),
+        }
+    }
+    parts.extend(together);
+}
+
+impl Part<'_> {
+    fn fill(mut self, store: &TileStore, near: &Near, held: &Held, tiling: &Tiling) -> Result<()> {
+        if let [out] = &mut self.outs[..] {
+            return fill_run(store, near, held, tiling, self.array, self.first, out);
+        }
+        let mut bytes = vec![0; self.len];
+        fill_run(store, near, held, tiling, self.array, self.first, &mut bytes)?;
+        let mut rest = bytes.as_slice();
+        for out in self.outs {
+            let (here, after) = rest.split_at(out.len());
+            out.copy_from_slice(here);
+            rest = after;
+        }
+        Ok(())
+    }
+}
+
+/// Fills `out` with a run of the flattened array: chunks that are a run themselves are decoded in place, of held ones the parts
+/// copied.
+fn fill_run(
+    store: &TileStore,
+    near: &Near,
+    held: &Held,
+    tiling: &Tiling,
+    array: ArrayId,
+    first: u64,
+    out: &mut [u8],
+) -> Result<()> {
+    let mut rest = out;
+    for plan in plans_of_run(tiling, first, rest.len() as u64) {
+        let (plan, len) = plan?;
+        let (here, after) = rest.split_at_mut(len);
+        for tile in plan.tiles() {
+            let key = TileKey::new(array, tile.tile);
+            match (tile.whole, held.find(key)) {
+                (_, Some(bytes)) => copy_tile(&tile, bytes, here)?,
+                (Some(dst), None) => {
+                    let at = usize::try_from(dst).expect("inside the run");
+                    let len = usize::try_from(tile.elements).expect("inside the run");
+                    store.decode(key, near, &mut here[at..at + len])?;
+                }
+                (None, None) => {
+                    copy_tile(&tile, &store.cached(key, near, tile.elements, false)?, here)?;
+                }
+            }
+        }
+        rest = after;
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! Variables that own no bytes: their values are read where they lie in the file, one variable after another.
+
+use super::stream::absorb;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::source::ByteSource;
+use nc3z_format::Error as FormatError;
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::byte_run;
+use nc3z_format::classic::{Layout, VarId, VarLayout};
+use nc3z_format::digest::{Hash, ValuesHasher};
+
+/// Bytes of the file that are read at a time.
+const PIECE_LEN: u64 = 8 << 20;
+/// Runs shorter than this, and no further apart, are read many at a time.
+const SHORT_RUN: u64 = 64 << 10;
+/// Bytes that are read for short runs.
+const WINDOW_LEN: u64 = 1 << 20;
+/// Aliased variables may span so many times the file's length together, and [`FREE_LEN`] besides: a header of a megabyte can
+/// name ten thousand variables that are all of the file.
+const MAX_SPANS: u64 = 64;
+/// Bytes that aliased variables may span in any file: some seconds' work.
+const FREE_LEN: u64 = 8 << 30;
+
+fn aliased(layout: &Layout) -> impl Iterator<Item = (VarId, &VarLayout)> {
+    (0..).map(VarId).zip(&layout.variables).filter(|(_, v)| !v.owned && v.present > 0)
+}
+
+/// Refuses a file whose aliased variables together are out of proportion to its length.
+pub(super) fn check_work(layout: &Layout) -> Result<()> {
+    let limit = layout.file_len.saturating_mul(MAX_SPANS).saturating_add(FREE_LEN);
+    let span = |v: &VarLayout| v.element_run(v.present - 1).map_or(0, |last| last.offset - v.begin);
+    let spans = aliased(layout).fold(0_u64, |sum, (_, v)| sum.saturating_add(span(v)));
+    if spans > limit {
+        let what = "bytes spanned by variables that overlap others";
+        return Err(FormatError::limit("digest", None, what, limit, spans).into());
+    }
+    Ok(())
+}
+
+/// Fills in the roots of all aliased variables.
+pub(super) fn roots(
+    layout: &Layout,
+    source: &dyn ByteSource,
+    monitor: &dyn Monitor,
+    roots: &mut [Hash],
+) -> Result<()> {
+    // One window for all: where a million variables are the same bytes, these are read once.
+    let mut window = Window { source, begin: 0, bytes: Vec::new() };
+    for (id, v) in aliased(layout) {
+        if monitor.is_cancelled() {
+            return Err(Error::interrupted());
+        }
+        roots[id.index()] = root(layout, id, v, &mut window, monitor)?;
+    }
+    Ok(())
+}
+
+fn root(
+    layout: &Layout,
+    id: VarId,
+    v: &VarLayout,
+    window: &mut Window<'_>,
+    monitor: &dyn Monitor,
+) -> Result<Hash> {
+    let mut hasher = ValuesHasher::default();
+    let total = v.present * v.element_size();
+    let mut at = 0;
+    while at < total {
+        let (offset, run) =
+            byte_run(layout, ArrayId::variable(id.0), at).expect("what is present lies in the file");
+        let run = run.min(PIECE_LEN).min(total - at);
+        let ahead = if run < SHORT_RUN && v.stride < SHORT_RUN { WINDOW_LEN } else { run };
+        if window.fill(offset, run, ahead)? && monitor.is_cancelled() {
+            return Err(Error::interrupted());
+        }
+        absorb(&mut hasher, window.bytes(offset, run));
+        at += run;
+    }
+    Ok(hasher.finish())
+}
+
+/// The part of the file that was read last.
+struct Window<'a> {
+    source: &'a dyn ByteSource,
+    begin: u64,
+    bytes: Vec<u8>,
+}
+
+impl Window<'_> {
+    /// Makes sure that `[offset, offset + len)` is in the window; reads `ahead` bytes if it is not, and says so.
+    fn fill(&mut self, offset: u64, len: u64, ahead: u64) -> Result<bool> {
+        if self.begin <= offset && offset + len <= self.begin + self.bytes.len() as u64 {
+            return Ok(false);
+        }
+        let take = ahead.max(len).min(self.source.len() - offset);
+        self.bytes.resize(usize::try_from(take).expect("at most PIECE_LEN"), 0);
+        self.begin = offset;
+        if let Err(e) = self.source.read_into(offset, &mut self.bytes) {
+            self.bytes.clear();
+            return Err(e);
+        }
+        Ok(true)
+    }
+
+    fn bytes(&self, offset: u64, len: u64) -> &[u8] {
+        let at = |x: u64| usize::try_from(x).expect("inside the window");
+        &self.bytes[at(offset - self.begin)..at(offset - self.begin + len)]
+    }
+}

@@ -1,0 +1,111 @@
+//! Digests of archives and classic files: one forward pass over the (rebuilt) file gives the SHA-256 of its bytes and the content
+//! digests together. Parallel, in the memory of a rebuild.
+
+mod aliased;
+mod stream;
+
+use crate::archive::Archive;
+use crate::classic::ClassicFile;
+use crate::error::{Error, Result};
+use crate::monitor::Monitor;
+use crate::parallel;
+use crate::source::ByteSource;
+use nc3z_format::classic::{Header, Layout};
+use nc3z_format::digest::{Hash, content_digest, variable_digest};
+use stream::Stream;
+
+/// Bytes of a classic file that are read at a time.
+const WINDOW_LEN: u64 = 8 << 20;
+
+/// Which digests are to be computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// Those of the content: of the file and of each variable.
+    pub content: bool,
+    /// SHA-256 of the classic file's bytes.
+    pub sha256: bool,
+}
+
+/// What was computed from the bytes, never taken from a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Digests {
+    /// Bytes of the classic file.
+    pub len: u64,
+    /// SHA-256 of the classic file's bytes, if wanted.
+    pub sha256: Option<Hash>,
+    /// The content digest of the file (`spec/digest.md`), if wanted.
+    pub content: Option<Hash>,
+    /// The digest of each variable, in the header's order; empty unless content is wanted.
+    pub variables: Vec<Hash>,
+}
+
+impl Archive {
+    /// Decodes everything and computes digests of the original and of its content.
+    ///
+    /// # Errors
+    /// Damage; a SHA-256 that differs from the one on record; a cancelled monitor; variables that overlap so often that reading them would not end (a limit).
+    pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<Digests> {
+        let mut stream = Stream::new(self.layout(), wanted)?;
+        self.restore_into(monitor, &mut |at, bytes: &[u8]| {
+            stream.feed(at, bytes);
+            Ok::<_, Error>(())
+        })?;
+        let source = self.original();
+        let digests = finish(stream, self.header(), self.layout(), &source, wanted, monitor)?;
+        if let Some(sha256) = &digests.sha256 {
+            self.check_recorded(sha256)?;
+        }
+        Ok(digests)
+    }
+}
+
+impl ClassicFile {
+    /// Reads everything and computes digests of the file and of its content.
+    ///
+    /// # Errors
+    /// As [`Archive::digests`].
+    pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<Digests> {
+        let source = &**self.source();
+        let mut stream = Stream::new(self.layout(), wanted)?;
+        let read = |at: u64, window: &mut Vec<u8>| -> Result<()> {
+            let len = WINDOW_LEN.min(source.len() - at);
+            window.resize(usize::try_from(len).expect("at most WINDOW_LEN"), 0);
+            source.read_into(at, window)
+        };
+        let (mut ready, mut spare, mut at) = (Vec::new(), Vec::new(), 0);
+        read(at, &mut ready)?;
+        while !ready.is_empty() {
+            if monitor.is_cancelled() {
+                return Err(Error::interrupted());
+            }
+            let next = at + ready.len() as u64;
+            // The next window is read while this one is hashed.
+            parallel::join(|| stream.feed(at, &ready), || read(next, &mut spare)).1?;
+            monitor.advance(ready.len() as u64);
+            at = next;
+            std::mem::swap(&mut ready, &mut spare);
+        }
+        finish(stream, self.header(), self.layout(), source, wanted, monitor)
+    }
+}
+
+/// What the stream could not give: aliased variables, and the digests over all.
+fn finish(
+    stream: Stream<'_>,
+    header: &Header,
+    layout: &Layout,
+    source: &dyn ByteSource,
+    wanted: Wanted,
+    monitor: &dyn Monitor,
+) -> Result<Digests> {
+    let (sha256, mut roots) = stream.finish();
+    let mut digests = Digests { len: layout.file_len, sha256, content: None, variables: Vec::new() };
+    if wanted.content {
+        aliased::roots(layout, source, monitor, &mut roots)?;
+        let each = layout.variables.iter().zip(&roots);
+        digests.variables = each.map(|(variable, root)| variable_digest(variable, root)).collect();
+        digests.content = Some(content_digest(header, layout, &digests.variables));
+    }
+    Ok(digests)
+}

@@ -1,0 +1,176 @@
+//! The file's bytes as they go by: each owned variable's values go into its tree, all bytes into one SHA-256.
+
+use super::Wanted;
+use crate::error::Result;
+use crate::parallel;
+use nc3z_format::classic::{Layout, Records, SegmentKind, Slot, VarId};
+use nc3z_format::digest::{Hash, LEAF_LEN, Tree, ValuesHasher, leaf_hash};
+use sha2::{Digest as _, Sha256};
+
+/// Slots of record variables shorter than this are gathered before they are hashed.
+const SHORT_SLOT: u64 = 4 << 10;
+
+/// Hashes a file that comes in windows, first to last.
+pub(super) struct Stream<'a> {
+    layout: &'a Layout,
+    sha: Option<Sha256>,
+    content: Option<Content>,
+}
+
+/// The trees of the variables.
+struct Content {
+    roots: Vec<Hash>,
+    /// Variables whose first bytes have come, but not the last.
+    open: Vec<Option<Box<ValuesHasher>>>,
+}
+
+/// One variable's bytes in a window.
+struct Task<'w> {
+    variable: VarId,
+    hasher: Box<ValuesHasher>,
+    bytes: Bytes<'w>,
+}
+
+enum Bytes<'w> {
+    Run(&'w [u8]),
+    /// Records in a part of the record region that begins at this byte of the file.
+    Records(u64, &'w [u8], &'w Slot),
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn new(layout: &'a Layout, wanted: Wanted) -> Result<Self> {
+        let count = layout.variables.len();
+        let content = || Content {
+            roots: vec![Tree::default().root(); count],
+            open: (0..count).map(|_| None).collect(),
+        };
+        if wanted.content {
+            super::aliased::check_work(layout)?;
+        }
+        let sha = wanted.sha256.then(Sha256::new);
+        Ok(Stream { layout, sha, content: wanted.content.then(content) })
+    }
+
+    /// Takes the bytes that follow those before.
+    pub(super) fn feed(&mut self, at: u64, window: &[u8]) {
+        let Stream { layout, sha, content } = self;
+        let plain = || {
+            if let Some(sha) = sha {
+                sha.update(window);
+            }
+        };
+        let values = || {
+            if let Some(content) = content {
+                content.feed(layout, at, window);
+            }
+        };
+        parallel::join(plain, values);
+    }
+
+    /// SHA-256 of all bytes, and the root of each variable; that of nothing where a variable is aliased.
+    pub(super) fn finish(self) -> (Option<Hash>, Vec<Hash>) {
+        let roots = self.content.map(|c| {
+            debug_assert!(c.open.iter().all(Option::is_none), "every owned variable's bytes have come");
+            c.roots
+        });
+        (self.sha.map(|sha| sha.finalize().into()), roots.unwrap_or_default())
+    }
+}
+
+impl Content {
+    fn feed(&mut self, layout: &Layout, at: u64, window: &[u8]) {
+        let mut tasks = Vec::new();
+        let (mut at, mut rest) = (at, window);
+        while !rest.is_empty() {
+            let segment = layout.segment_at(at).expect("segments tile the file");
+            let take = usize::try_from(segment.end() - at).map_or(rest.len(), |n| n.min(rest.len()));
+            let (here, after) = rest.split_at(take);
+            match segment.kind {
+                SegmentKind::Fixed(variable) => tasks.push(self.task(variable, Bytes::Run(here))),
+                SegmentKind::Records => {
+                    let records = layout
+                        .records
+                        .as_ref()
+                        .expect("a record segment exists only where records are regular");
+                    let slots =
+                        records.slots.iter().filter(|slot| meets(records, slot, at, here.len() as u64));
+                    tasks.extend(slots.map(|slot| self.task(slot.variable, Bytes::Records(at, here, slot))));
+                }
+                SegmentKind::Header | SegmentKind::Gap => {}
+            }
+            at += take as u64;
+            rest = after;
+        }
+        let tasks = parallel::map(tasks, |mut task| {
+            task.run(layout);
+            task
+        });
+        for Task { variable, hasher, .. } in tasks {
+            let v = &layout.variables[variable.index()];
+            if hasher.bytes() == v.present * v.element_size() {
+                self.roots[variable.index()] = hasher.finish();
+            } else {
+                self.open[variable.index()] = Some(hasher);
+            }
+        }
+    }
+
+    fn task<'w>(&mut self, variable: VarId, bytes: Bytes<'w>) -> Task<'w> {
+        Task { variable, hasher: self.open[variable.index()].take().unwrap_or_default(), bytes }
+    }
+}
+
+/// Whether `len` bytes from byte `at` of the record region hold some of this slot.
+fn meets(records: &Records, slot: &Slot, at: u64, len: u64) -> bool {
+    if len >= records.stride {
+        return true;
+    }
+    let from = (at - records.begin) % records.stride;
+    let (begin, end) = (slot.offset_in_record, slot.offset_in_record + slot.slot_len);
+    // Less than a record: the end of one, the beginning of the next, or something between.
+    (begin < from + len && end > from) || begin + records.stride < from + len
+}
+
+impl Task<'_> {
+    fn run(&mut self, layout: &Layout) {
+        match self.bytes {
+            Bytes::Run(bytes) => absorb(&mut self.hasher, bytes),
+            Bytes::Records(begin, bytes, slot) => self.run_records(layout, begin, bytes, slot),
+        }
+    }
+
+    /// This variable's part of each record in the window; the first and the last may be cut.
+    fn run_records(&mut self, layout: &Layout, begin: u64, bytes: &[u8], slot: &Slot) {
+        let records = layout.records.as_ref().expect("the caller has taken a slot from them");
+        let v = &layout.variables[slot.variable.index()];
+        let total = v.present * v.element_size();
+        let end = begin + bytes.len() as u64;
+        let mut gathered = Vec::new();
+        for record in (begin - records.begin) / records.stride..=(end - 1 - records.begin) / records.stride {
+            let Some(left) = total.checked_sub(record * slot.slot_len) else { break };
+            let first = records.begin + record * records.stride + slot.offset_in_record;
+            let (from, to) = (first.max(begin), (first + slot.slot_len.min(left)).min(end));
+            if from >= to {
+                continue;
+            }
+            let inside = |x: u64| usize::try_from(x - begin).expect("inside the window");
+            let part = &bytes[inside(from)..inside(to)];
+            if slot.slot_len < SHORT_SLOT {
+                gathered.extend_from_slice(part);
+            } else {
+                absorb(&mut self.hasher, part);
+            }
+        }
+        absorb(&mut self.hasher, &gathered);
+    }
+}
+
+/// Takes the next values of a variable; whole leaves are hashed in parallel.
+pub(super) fn absorb(hasher: &mut ValuesHasher, bytes: &[u8]) {
+    let (head, rest) = bytes.split_at(hasher.room().min(bytes.len()));
+    hasher.update(head);
+    let leaves = rest.chunks_exact(LEAF_LEN);
+    let tail = leaves.remainder();
+    parallel::map(leaves.collect(), leaf_hash).into_iter().for_each(|leaf| hasher.push_leaf(leaf));
+    hasher.update(tail);
+}

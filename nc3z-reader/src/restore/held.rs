@@ -1,0 +1,84 @@
+//! Decoded tiles that windows to come need again.
+
+use crate::error::{Error, Result};
+use crate::source::Near;
+use crate::tile::TileStore;
+use nc3z_format::Error as FormatError;
+use nc3z_format::array::TileKey;
+use nc3z_format::classic::Layout;
+use nc3z_format::flat;
+use nc3z_format::tile::Extent;
+use std::collections::HashMap;
+
+/// Tiles that reach beyond the window they were first needed for.
+#[derive(Default)]
+pub(super) struct Held {
+    tiles: HashMap<TileKey, Vec<u8>>,
+    /// Memory of tiles let go, for the next ones.
+    spare: Vec<Vec<u8>>,
+}
+
+impl Held {
+    /// A tile that is held, decoded.
+    ///
+    /// # Panics
+    /// If it is not: [`Held::hold`] comes first.
+    pub(super) fn get(&self, key: TileKey) -> &[u8] {
+        &self.tiles[&key]
+    }
+
+    pub(super) fn find(&self, key: TileKey) -> Option<&[u8]> {
+        self.tiles.get(&key).map(Vec::as_slice)
+    }
+
+    /// Decodes tiles that are not held yet, in parallel.
+    pub(super) fn hold(&mut self, store: &TileStore, near: &Near, mut needed: Vec<TileKey>) -> Result<()> {
+        needed.retain(|key| !self.tiles.contains_key(key));
+        needed.sort_unstable();
+        needed.dedup();
+        self.check_room(store, &needed)?;
+        let spare = std::mem::take(&mut self.spare).into_iter().chain(std::iter::repeat_with(Vec::new));
+        self.tiles.extend(store.decode_all(needed.into_iter().zip(spare).collect(), near)?);
+        Ok(())
+    }
+
+    /// That tiles of record variables are small together is the writer's word only: an archive of another may ask for any memory.
+    fn check_room(&self, store: &TileStore, needed: &[TileKey]) -> Result<()> {
+        let limit = store.limits.rebuild_len;
+        let mut room = limit;
+        let held = self.tiles.values().map(|tile| Ok::<_, Error>(tile.len()));
+        let asked = needed.iter().map(|key| Ok(store.info(key.array)?.tile_len(key.tile)?));
+        for len in held.chain(asked) {
+            let len = len? as u64;
+            room = room.checked_sub(len).ok_or_else(|| {
+                let what = "decoded tiles of one window";
+                Error::from(FormatError::limit("original file", None, what, limit, limit.saturating_add(len)))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Lets go of tiles whose last byte lies before byte `done` of the original.
+    pub(super) fn release(&mut self, store: &TileStore, layout: &Layout, done: u64) {
+        let needed = |key: &TileKey| {
+            let last = last_byte(store, *key).and_then(|last| store.arrays.byte_run(layout, key.array, last));
+            last.is_some_and(|(offset, _)| offset >= done)
+        };
+        let passed = self.tiles.extract_if(|key, _| !needed(key));
+        self.spare = passed.map(|(_, tile)| tile).collect();
+    }
+}
+
+/// The last byte that a tile has of its array's flattened form.
+fn last_byte(store: &TileStore, key: TileKey) -> Option<u64> {
+    let info = store.arrays.get(key.array)?;
+    let size = info.ty.size() as u64;
+    let last = match info.tiling.extent(key.tile).ok()? {
+        Extent::Linear { first, count } => first + count.checked_sub(1)?,
+        Extent::Chunk { start, shape } => {
+            let widths = flat::widths(info.tiling.shape());
+            start.iter().zip(&shape).zip(&widths).map(|((s, n), w)| (s + n - 1) * w).sum()
+        }
+    };
+    Some(last * size + size - 1)
+}

@@ -1,0 +1,94 @@
+//! The original file out of an archive: as a stream of windows, any range of it, as a byte source, written out with its digest
+//! checked.
+
+mod ahead;
+mod chunks;
+mod columns;
+mod digest;
+#[cfg(feature = "fs")]
+mod file;
+mod held;
+mod original;
+mod range;
+mod stream;
+
+pub use digest::{Digests, Wanted};
+pub use original::OriginalSource;
+pub use stream::RestoreStream;
+
+use crate::archive::{Archive, Digest};
+use crate::error::{Error, ErrorKind, Result};
+use crate::monitor::Monitor;
+use nc3z_format::bytes::hex;
+use sha2::{Digest as _, Sha256};
+use std::io::Write;
+
+/// What a restore has proven.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// Bytes of the original.
+    pub len: u64,
+    /// SHA-256 of the rebuilt bytes.
+    pub sha256: [u8; 32],
+    /// True where the archive recorded a digest and it is this one.
+    pub matches_record: bool,
+}
+
+impl Archive {
+    /// Writes the original to a stream.
+    ///
+    /// # Errors
+    /// Damage, a digest that differs from the one recorded, what the stream says, a cancelled monitor. What was written is then of no use.
+    pub fn restore_to_stream(&self, out: &mut (dyn Write + Send), monitor: &dyn Monitor) -> Result<Restored> {
+        let io = |e| Error::io("write to", None, e);
+        let restored = self.digest_windows(monitor, &mut |_, bytes| out.write_all(bytes).map_err(io))?;
+        out.flush().map_err(io)?;
+        self.check_digest(restored)
+    }
+
+    /// Rebuilds the original and throws it away: the deepest check there is.
+    ///
+    /// # Errors
+    /// As [`Archive::restore_to_stream`].
+    pub fn check_original(&self, monitor: &dyn Monitor) -> Result<Restored> {
+        let restored = self.digest_windows(monitor, &mut |_, _| Ok(()))?;
+        self.check_digest(restored)
+    }
+
+    fn digest_windows(
+        &self,
+        monitor: &dyn Monitor,
+        sink: &mut (dyn FnMut(u64, &[u8]) -> Result<()> + Send),
+    ) -> Result<Restored> {
+        let mut sha = Sha256::new();
+        let mut len = 0;
+        self.restore_into(monitor, &mut |at, bytes: &[u8]| {
+            sha.update(bytes);
+            len += bytes.len() as u64;
+            sink(at, bytes)
+        })?;
+        Ok(Restored { len, sha256: sha.finalize().into(), matches_record: false })
+    }
+
+    fn check_digest(&self, mut restored: Restored) -> Result<Restored> {
+        if !self.filled().is_empty() {
+            // Not the original, and not said to be.
+            return Ok(restored);
+        }
+        restored.matches_record = self.check_recorded(&restored.sha256)?;
+        Ok(restored)
+    }
+
+    /// Compares a SHA-256 of the rebuilt bytes with the one on record; false where there is none.
+    ///
+    /// # Errors
+    /// Another is on record.
+    pub fn check_recorded(&self, found: &[u8; 32]) -> Result<bool> {
+        let Digest::Sha256(expected) = self.digest() else { return Ok(false) };
+        if expected != *found {
+            return Err(ErrorKind::Digest { expected: hex(&expected), found: hex(found) }.into());
+        }
+        Ok(true)
+    }
+}

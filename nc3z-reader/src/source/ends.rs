@@ -1,0 +1,108 @@
+//! A source whose first and last bytes are in memory: what opening reads, and the small things that lie beside it.
+
+use super::{ByteSource, Reach, SharedSource};
+use crate::error::Result;
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// First and last bytes in front of the source that they are of. Reads that lie in them ask the source nothing.
+///
+/// Opening makes one of every source; whoever has first and last bytes from elsewhere makes one too, and then opening asks for
+/// nothing that lies in them:
+///
+/// ```
+/// use nc3z_reader::source::{ByteSource, EndsSource, MemorySource};
+/// use std::sync::Arc;
+/// let bytes: Vec<u8> = (0..100).collect();
+/// let tail = bytes[90..].to_vec();
+/// let source = EndsSource::new(Arc::new(MemorySource::new(bytes)), Vec::new().into(), tail.into());
+/// assert_eq!(source.read_at(95, 2)?[..], [95, 96]);
+/// # Ok::<(), nc3z_reader::Error>(())
+/// ```
+pub struct EndsSource {
+    source: SharedSource,
+    head: Bytes,
+    /// Ends where the source ends.
+    tail: Bytes,
+}
+
+impl EndsSource {
+    /// `head` are the source's first bytes, `tail` its last; what is longer than the source is not used.
+    pub fn new(source: SharedSource, head: Bytes, tail: Bytes) -> Self {
+        let fits = |bytes: Bytes| if bytes.len() as u64 <= source.len() { bytes } else { Bytes::new() };
+        let (head, tail) = (fits(head), fits(tail));
+        EndsSource { source, head, tail }
+    }
+
+    /// Reads both ends, as much as the source suggests.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub fn read(source: SharedSource) -> Result<Self> {
+        let Reach { head_len, tail_len, .. } = source.reach();
+        let (head, tail) = source.ends(head_len, tail_len)?;
+        Ok(Self::new(source, head, tail))
+    }
+
+    /// The bytes, if they lie in one of the ends.
+    fn held(&self, offset: u64, len: usize) -> Option<Bytes> {
+        let within = |bytes: &Bytes, begin: u64| {
+            let from = usize::try_from(offset.checked_sub(begin)?).ok()?;
+            let end = from.checked_add(len).filter(|end| *end <= bytes.len())?;
+            Some(bytes.slice(from..end))
+        };
+        within(&self.head, 0).or_else(|| within(&self.tail, self.len() - self.tail.len() as u64))
+    }
+}
+
+impl ByteSource for EndsSource {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        match self.held(offset, buf.len()) {
+            Some(bytes) => buf.copy_from_slice(&bytes),
+            None => self.source.read_into(offset, buf)?,
+        }
+        Ok(())
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.held(offset, len).map_or_else(|| self.source.read_at(offset, len), Ok)
+    }
+
+    fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let held = |range: &Range<u64>| {
+            let len = usize::try_from(range.end.checked_sub(range.start)?).ok()?;
+            self.held(range.start, len)
+        };
+        let mut found: Vec<Option<Bytes>> = ranges.iter().map(held).collect();
+        let missing: Vec<Range<u64>> =
+            ranges.iter().zip(&found).filter(|(_, f)| f.is_none()).map(|(r, _)| r.clone()).collect();
+        if !missing.is_empty() {
+            let read = self.source.read_ranges(&missing)?;
+            if read.len() != missing.len() {
+                return Err(super::answers(missing.len(), read.len()));
+            }
+            found.iter_mut().filter(|f| f.is_none()).zip(read).for_each(|(f, bytes)| *f = Some(bytes));
+        }
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    fn reach(&self) -> Reach {
+        self.source.reach()
+    }
+
+    fn identity(&self) -> Option<Arc<str>> {
+        self.source.identity()
+    }
+
+    fn ends(&self, head: u64, tail: u64) -> Result<(Bytes, Bytes)> {
+        if self.tail.is_empty() && (self.head.len() as u64) < self.len() {
+            return self.source.ends(head, tail);
+        }
+        Ok((self.head.clone(), self.tail.clone()))
+    }
+}

@@ -1,0 +1,91 @@
+//! Bytes of a source that have been fetched already.
+
+use super::{ByteSource, answers};
+use crate::error::Result;
+use bytes::Bytes;
+use nc3z_format::array::coalesce;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Ranges of a source in memory. Cheap to clone; empty until something is fetched.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Near(Option<Arc<[(u64, Bytes)]>>);
+
+impl Near {
+    /// Fetches `wanted` in as few requests as the source likes.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub(crate) fn fetch(source: &dyn ByteSource, wanted: &[Range<u64>]) -> Result<Self> {
+        let reach = source.reach();
+        let merged = coalesce(wanted, reach.gap, reach.request_len);
+        if merged.is_empty() {
+            return Ok(Near::default());
+        }
+        let found = source.read_ranges(&merged)?;
+        if found.len() != merged.len() {
+            return Err(answers(merged.len(), found.len()));
+        }
+        Ok(Self::of(merged.iter().map(|range| range.start).zip(found)))
+    }
+
+    /// Pieces that begin at the given offsets, ascending and apart from each other.
+    pub(crate) fn of(pieces: impl IntoIterator<Item = (u64, Bytes)>) -> Self {
+        Near(Some(pieces.into_iter().collect()))
+    }
+
+    /// These pieces and those of another, none of which overlap.
+    pub(crate) fn and(&self, other: &Near) -> Self {
+        let (Some(a), Some(b)) = (&self.0, &other.0) else {
+            return if self.0.is_some() { self.clone() } else { other.clone() };
+        };
+        let mut all: Vec<_> = a.iter().chain(b.iter()).cloned().collect();
+        all.sort_by_key(|(offset, bytes)| (*offset, bytes.len()));
+        // Where two begin at the same byte the longer one comes last, and is found.
+        Near(Some(all.into()))
+    }
+
+    /// The bytes `[offset, offset + len)`, if one piece has them all.
+    pub(crate) fn get(&self, offset: u64, len: usize) -> Option<Bytes> {
+        let pieces = self.0.as_ref()?;
+        let after = pieces.partition_point(|(begin, _)| *begin <= offset);
+        let (begin, bytes) = pieces.get(after.checked_sub(1)?)?;
+        let from = usize::try_from(offset - begin).ok()?;
+        let end = from.checked_add(len).filter(|end| *end <= bytes.len())?;
+        Some(bytes.slice(from..end))
+    }
+
+    /// Whether [`Near::get`] would give these bytes.
+    pub(crate) fn holds(&self, range: &Range<u64>) -> bool {
+        usize::try_from(range.end - range.start).is_ok_and(|len| self.get(range.start, len).is_some())
+    }
+
+    /// The bytes from here, else from the source.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub(crate) fn read_at(&self, source: &dyn ByteSource, offset: u64, len: usize) -> Result<Bytes> {
+        self.get(offset, len).map_or_else(|| source.read_at(offset, len), Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::source::MemorySource;
+
+    #[test]
+    fn pieces_give_what_they_hold_and_no_more() {
+        let source = MemorySource::new((0..100).collect::<Vec<u8>>());
+        let near = Near::fetch(&source, &[10..20, 50..60]).unwrap();
+        assert_eq!(&near.get(12, 3).unwrap()[..], [12, 13, 14]);
+        assert_eq!(near.get(50, 10).unwrap().len(), 10);
+        for (offset, len) in [(9, 2), (19, 2), (20, 1), (55, 6), (0, 1), (99, 1)] {
+            assert!(near.get(offset, len).is_none(), "{offset} +{len}");
+        }
+        let both = near.and(&Near::fetch(&source, &[30..35, 35..40]).unwrap());
+        assert_eq!(&both.get(39, 1).unwrap()[..], [39]);
+        assert_eq!(&both.read_at(&source, 98, 2).unwrap()[..], [98, 99]);
+        assert!(Near::default().get(0, 0).is_none());
+    }
+}

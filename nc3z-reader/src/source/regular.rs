@@ -1,0 +1,34 @@
+//! Opening files by name without waiting for anybody.
+
+use std::fs::{self, File, FileType};
+use std::io;
+use std::path::Path;
+
+/// Opens a file that can be read by position. Opening a named pipe would wait for a writer, whatever signals arrive, and a device has no
+/// length; both are refused before they are opened.
+///
+/// # Errors
+/// What is no regular file (a directory fails where it is read), and whatever the system refuses.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    if let Some(name) = special_name(fs::metadata(path)?.file_type()) {
+        let why = format!("it is {name}; files are read by position, and only regular files can be");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    File::open(path)
+}
+
+/// What a person calls a thing that has a name but is no file, directory or link.
+pub fn special_name(kind: FileType) -> Option<&'static str> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        match kind {
+            k if k.is_fifo() => return Some("a named pipe"),
+            k if k.is_socket() => return Some("a socket"),
+            k if k.is_char_device() || k.is_block_device() => return Some("a device"),
+            _ => {}
+        }
+    }
+    let plain = kind.is_file() || kind.is_dir() || kind.is_symlink();
+    (!plain).then_some("no file")
+}

@@ -1,0 +1,149 @@
+//! Decoded tiles, kept for whoever reads them next: one cache for the process, with a budget in bytes.
+//!
+//! * A tile that several threads ask for at once is decoded once, by the first; nothing is locked meanwhile.
+//! * Tiles read once, by a scan, make room before tiles read again (S3-FIFO). A tile that lands in an output whole is
+//!   decoded there and not kept, unless it is small; nor are the tiles of a request larger than half the budget.
+//! * The tiles of an archive leave when the last clone of it is dropped.
+//! * The budget is [`TileCache::set_budget`]'s, else `NC3Z_CACHE`'s (a size such as `64MiB`; `0` for no cache), else an
+//!   eighth of the memory that the process may use, at most 1 GiB.
+//!
+//! ```
+//! use nc3z_reader::cache::TileCache;
+//! let cache = TileCache::process();
+//! cache.set_budget(64 << 20);
+//! assert_eq!(cache.budget(), 64 << 20);
+//! println!("{} hits", cache.stats().hits);
+//! ```
+
+mod budget;
+mod share;
+mod stats;
+
+pub use budget::{budget_from_env, default_budget};
+pub(crate) use share::Share;
+pub use stats::CacheStats;
+
+use bytes::Bytes;
+use nc3z_format::array::TileKey;
+use quick_cache::sync::{Cache, GuardResult};
+use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
+use stats::Counters;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+/// Bytes that an entry costs beside its tile.
+const ENTRY_LEN: u64 = 128;
+/// Budget a shard: each is locked by itself, and no tile larger than its shard is kept.
+const SHARD_BUDGET: u64 = 64 << 20;
+/// Shards at most.
+const MAX_SHARDS: u64 = 64;
+
+/// Which tile of which open archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    archive: u64,
+    tile: TileKey,
+}
+
+#[derive(Clone)]
+struct ByLength;
+
+impl Weighter<Key, Bytes> for ByLength {
+    fn weight(&self, _: &Key, tile: &Bytes) -> u64 {
+        tile.len() as u64 + ENTRY_LEN
+    }
+}
+
+/// Counts evictions, and frees what was evicted after the lock is gone.
+#[derive(Clone)]
+struct Evictions(Arc<Counters>);
+
+impl Lifecycle<Key, Bytes> for Evictions {
+    type RequestState = Vec<Bytes>;
+
+    fn on_evict(&self, evicted: &mut Vec<Bytes>, _: Key, tile: Bytes) {
+        self.0.evictions.fetch_add(1, Ordering::Relaxed);
+        evicted.push(tile);
+    }
+}
+
+type Tiles = Cache<Key, Bytes, ByLength, DefaultHashBuilder, Evictions>;
+
+/// A cache of decoded tiles. Clones share everything.
+#[derive(Clone)]
+pub struct TileCache(Arc<Shared>);
+
+struct Shared {
+    tiles: Tiles,
+    budget: AtomicU64,
+    counters: Arc<Counters>,
+}
+
+impl TileCache {
+    /// The process's cache, which archives use unless they are opened with another.
+    pub fn process() -> &'static TileCache {
+        static PROCESS: OnceLock<TileCache> = OnceLock::new();
+        // A program that wants to know of a value it cannot read asks `budget_from_env` itself.
+        PROCESS
+            .get_or_init(|| TileCache::new(budget_from_env().ok().flatten().unwrap_or_else(default_budget)))
+    }
+
+    /// A cache of its own, for so many bytes; 0 keeps nothing.
+    pub fn new(budget: u64) -> Self {
+        let counters = Arc::new(Counters::default());
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
+        // A cache that begins without a budget may be given one.
+        let shards = if budget == 0 { cores } else { budget / SHARD_BUDGET };
+        let shards = shards.clamp(1, (4 * cores).min(MAX_SHARDS));
+        let items = (budget >> 18).clamp(64 * shards, 1 << 20);
+        let size = |n: u64| usize::try_from(n).expect("at most 2^20");
+        let options = OptionsBuilder::new()
+            .shards(size(shards))
+            .estimated_items_capacity(size(items))
+            .weight_capacity(budget)
+            .build()
+            .expect("capacities are set");
+        let tiles = Cache::with_options(
+            options,
+            ByLength,
+            DefaultHashBuilder::default(),
+            Evictions(Arc::clone(&counters)),
+        );
+        TileCache(Arc::new(Shared { tiles, budget: AtomicU64::new(budget), counters }))
+    }
+
+    /// Bytes that may be kept.
+    pub fn budget(&self) -> u64 {
+        self.0.budget.load(Ordering::Relaxed)
+    }
+
+    /// Changes the budget; what no longer fits is dropped. Best before the first read: the number of locks stays.
+    pub fn set_budget(&self, budget: u64) {
+        self.0.budget.store(budget, Ordering::Relaxed);
+        self.0.tiles.set_capacity(budget);
+        if budget == 0 {
+            self.0.tiles.clear();
+        }
+    }
+
+    /// Drops every tile.
+    pub fn clear(&self) {
+        self.0.tiles.clear();
+    }
+
+    /// What has happened so far.
+    pub fn stats(&self) -> CacheStats {
+        self.0.counters.read(self.0.tiles.len() as u64, self.0.tiles.weight(), self.budget())
+    }
+
+    /// Whether a tile of this length would be kept.
+    fn admits(&self, len: u64) -> bool {
+        self.budget() > 0 && len + ENTRY_LEN <= self.0.tiles.shard_capacity() / 10 * 9
+    }
+}
+
+impl std::fmt::Debug for TileCache {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("TileCache").field(&self.stats()).finish()
+    }
+}

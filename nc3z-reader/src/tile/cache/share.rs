@@ -1,0 +1,121 @@
+//! One open archive's part of a cache.
+
+use super::{GuardResult, Key, TileCache};
+use crate::error::Result;
+use bytes::Bytes;
+use nc3z_format::array::TileKey;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Tiles no longer than this are kept even where they are decoded in their final place: coordinates are read often,
+/// and cost more to find and decode than to copy.
+const SMALL_LEN: usize = 64 << 10;
+
+/// The tiles of one open archive; they leave the cache with it.
+pub(crate) struct Share {
+    cache: TileCache,
+    /// Unlike that of any other opened by this process.
+    archive: u64,
+    /// Whether anything was ever kept: the way out is long where there is much.
+    used: AtomicBool,
+}
+
+impl Share {
+    pub(crate) fn of(cache: TileCache) -> Self {
+        static OPENED: AtomicU64 = AtomicU64::new(0);
+        Share { cache, archive: OPENED.fetch_add(1, Ordering::Relaxed), used: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn cache(&self) -> &TileCache {
+        &self.cache
+    }
+
+    fn key(&self, tile: TileKey) -> Key {
+        Key { archive: self.archive, tile }
+    }
+
+    /// Whether a tile is there, without touching it.
+    pub(crate) fn holds(&self, tile: TileKey) -> bool {
+        self.cache.budget() > 0 && self.cache.0.tiles.contains_key(&self.key(tile))
+    }
+
+    /// Fills `out` with a whole tile: from the cache, else decoded in place.
+    pub(crate) fn fill(
+        &self,
+        tile: TileKey,
+        out: &mut [u8],
+        decode: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let shared = &*self.cache.0;
+        let key = self.key(tile);
+        let enabled = self.cache.budget() > 0;
+        if let Some(bytes) = enabled.then(|| shared.tiles.get(&key)).flatten() {
+            shared.counters.hit();
+            shared.counters.copied(out.len() as u64);
+            out.copy_from_slice(&bytes);
+            return Ok(());
+        }
+        decode(out)?;
+        shared.counters.decoded(out.len());
+        if out.len() <= SMALL_LEN && self.cache.admits(out.len() as u64) {
+            self.used.store(true, Ordering::Relaxed);
+            shared.tiles.insert(key, Bytes::copy_from_slice(out));
+        }
+        Ok(())
+    }
+
+    /// A decoded tile of `len` bytes, of which `wanted` are to be copied; kept unless `keep` is false. Two threads that
+    /// ask for a tile at once decode it once.
+    pub(crate) fn get(
+        &self,
+        tile: TileKey,
+        len: usize,
+        wanted: u64,
+        keep: bool,
+        decode: impl FnOnce(&mut [u8]) -> Result<()>,
+    ) -> Result<Bytes> {
+        let shared = &*self.cache.0;
+        shared.counters.copied(wanted);
+        let decode = || -> Result<Bytes> {
+            let mut bytes = vec![0; len];
+            decode(&mut bytes)?;
+            shared.counters.decoded(len);
+            Ok(bytes.into())
+        };
+        if self.cache.budget() == 0 {
+            return decode();
+        }
+        let key = self.key(tile);
+        if !keep || !self.cache.admits(len as u64) {
+            return match shared.tiles.get(&key) {
+                Some(bytes) => {
+                    shared.counters.hit();
+                    Ok(bytes)
+                }
+                None => decode(),
+            };
+        }
+        match shared.tiles.get_value_or_guard(&key, None) {
+            GuardResult::Value(bytes) => {
+                shared.counters.hit();
+                Ok(bytes)
+            }
+            GuardResult::Guard(guard) => {
+                // An error drops the guard: the next thread that waits tries for itself.
+                let bytes = decode()?;
+                self.used.store(true, Ordering::Relaxed);
+                // Refused only if the cache was cleared meanwhile.
+                let _ = guard.insert(bytes.clone());
+                Ok(bytes)
+            }
+            GuardResult::Timeout => decode(),
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if self.used.load(Ordering::Relaxed) {
+            self.cache.0.tiles.retain(|key, _| key.archive != self.archive);
+        }
+    }
+}

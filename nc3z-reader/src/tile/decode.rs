@@ -1,0 +1,176 @@
+//! One tile from its stored bytes; the containers and dictionaries that tiles share are decoded once and kept a while.
+
+use super::TileStore;
+use crate::error::{Error, Result};
+use crate::source::Near;
+use bytes::Bytes;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, parse_directory};
+use nc3z_format::array::{
+    Block, BlockPlace, Container, Located, Place, TileKey, check_crc, check_reference, definition,
+};
+use nc3z_format::codec::{Dependencies, ReferenceTile, Scratch, decode_dictionary};
+use nc3z_format::num::Dictionary;
+use nc3z_format::{Error as FormatError, NcType};
+use quick_cache::Weighter;
+use quick_cache::sync::Cache;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// Bytes of decoded containers that are kept: their members are mostly read one after another.
+/// One of the largest, 8 MiB, must fit a shard of the cache, or it were decoded again for each of its members.
+const CONTAINERS_LEN: u64 = 64 << 20;
+/// Dictionaries kept; each has at most 65,536 values.
+const DICTIONARIES: usize = 256;
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
+}
+
+/// Runs `work` with this thread's codec contexts and buffers.
+pub(crate) fn with_scratch<T>(work: impl FnOnce(&mut Scratch) -> T) -> T {
+    SCRATCH.with_borrow_mut(work)
+}
+
+#[derive(Clone)]
+struct ByLength;
+
+impl Weighter<u64, Arc<Vec<u8>>> for ByLength {
+    fn weight(&self, _: &u64, container: &Arc<Vec<u8>>) -> u64 {
+        container.len() as u64 + 64
+    }
+}
+
+/// Verified, decoded blocks that many tiles need.
+pub(crate) struct Blocks {
+    /// By offset.
+    containers: Cache<u64, Arc<Vec<u8>>, ByLength>,
+    /// By key.
+    dictionaries: Cache<TileKey, Arc<Dictionary>>,
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Blocks {
+            containers: Cache::with_weighter(128, CONTAINERS_LEN, ByLength),
+            dictionaries: Cache::new(DICTIONARIES),
+        }
+    }
+}
+
+impl Blocks {
+    pub(super) fn has_container(&self, offset: u64) -> bool {
+        self.containers.contains_key(&offset)
+    }
+
+    pub(super) fn has_dictionary(&self, key: TileKey) -> bool {
+        self.dictionaries.contains_key(&key)
+    }
+}
+
+impl TileStore {
+    /// Decodes what has been located.
+    pub(super) fn decode_located(&self, found: &Located<'_>, near: &Near, out: &mut [u8]) -> Result<()> {
+        let place = || self.describe_tile(found.key);
+        if !matches!(found.place, Place::Constant(_)) {
+            self.work.spend(out.len() as u64)?;
+        }
+        let dictionary = found.dictionary.map(|key| self.dictionary(key, found.info.ty, near)).transpose()?;
+        let reference = found.reference.map(|key| self.reference(found, key, near)).transpose()?;
+        let reference = reference.as_ref().map(|(ty, bytes)| ReferenceTile { ty: *ty, bytes });
+        let given = Dependencies::default().with_dictionary(dictionary.as_deref()).with_reference(reference);
+        let mut decode =
+            |stored: &[u8]| with_scratch(|s| found.decode(stored, &given, &self.salt, s, out, &place));
+        match &found.place {
+            Place::Block(at) => decode(&self.read_block(at, near, &place)?),
+            Place::Member(member) => decode(&self.container(member.container, near)?),
+            Place::Constant(_) => decode(&[]),
+        }?;
+        Ok(())
+    }
+
+    /// The decoded tile that another is coded against, and its type. Nobody waits for two tiles: it is coded against none.
+    fn reference(&self, tile: &Located<'_>, key: TileKey, near: &Near) -> Result<(NcType, Bytes)> {
+        let place = || format!("{}, which is coded against", self.describe_tile(tile.key));
+        let decode = || {
+            let other = self.locate(key, near)?;
+            check_reference(tile, &other, &|| self.describe_tile(key))?;
+            let len = other.info.tile_len(key.tile)?;
+            let decode = |out: &mut [u8]| self.decode_located(&other, near, out);
+            // What was filled in is in the cache too, and no values to refer to.
+            if self.fills.is_none() {
+                return Ok((other.info.ty, self.cache.get(key, len, 0, true, decode)?));
+            }
+            let mut bytes = vec![0; len];
+            decode(&mut bytes)?;
+            Ok((other.info.ty, bytes.into()))
+        };
+        decode().map_err(|e: Error| e.needed_by(&place()))
+    }
+
+    /// The bytes of a block, header first; nothing of them has been checked.
+    pub(crate) fn read_block(
+        &self,
+        at: &BlockPlace,
+        near: &Near,
+        place: &dyn Fn() -> String,
+    ) -> Result<Bytes> {
+        let range = at.range(self.end, place)?;
+        near.read_at(&*self.source, range.start, BLOCK_HEADER_LEN + at.stored_len as usize)
+    }
+
+    /// The decoded bytes of the container at `offset`.
+    pub(crate) fn container(&self, offset: u64, near: &Near) -> Result<Arc<Vec<u8>>> {
+        self.blocks.containers.get_or_insert_with(&offset, || self.read_container(offset, near).map(Arc::new))
+    }
+
+    fn read_container(&self, offset: u64, near: &Near) -> Result<Vec<u8>> {
+        let container = self.container_header(offset, near)?;
+        self.work.spend(container.decoded_len().into())?;
+        let bytes = self.read_block(&container.place, near, &|| "packed container".to_owned())?;
+        let decoded = with_scratch(|s| container.decode(&bytes, &self.salt, &self.chains, s))?;
+        // spec/conformance.md, section 3: the members fill it exactly.
+        parse_directory(&decoded).map_err(|e| e.within("packed container", offset))?;
+        Ok(decoded)
+    }
+
+    /// The header of the container at `offset`, which tells its length.
+    pub(crate) fn container_header(&self, offset: u64, near: &Near) -> Result<Container> {
+        if offset.checked_add(BLOCK_HEADER_LEN as u64).is_none_or(|end| end > self.end) {
+            let expected = format!("below {}", self.end);
+            return Err(FormatError::corrupt("packed container", offset, "offset", expected, offset).into());
+        }
+        let header = near.read_at(&*self.source, offset, BLOCK_HEADER_LEN)?;
+        let header = header.first_chunk().expect("read with this length");
+        Ok(Container::read(header, &self.salt, offset, self.limits.container_len)?)
+    }
+
+    /// A dictionary, decoded when first needed.
+    fn dictionary(&self, key: TileKey, ty: NcType, near: &Near) -> Result<Arc<Dictionary>> {
+        self.blocks.dictionaries.get_or_insert_with(&key, || {
+            let place = || format!("{}, number {}", self.describe(key.array), key.tile);
+            let payload = self.read_definition(key, near)?;
+            let decoded = decode_dictionary(&payload, ty).map_err(|e| e.within(&place(), 0))?;
+            Ok(Arc::new(decoded))
+        })
+    }
+
+    /// The bytes of something that tiles of a variable share, its checksums compared.
+    pub(crate) fn read_definition(&self, key: TileKey, near: &Near) -> Result<Bytes> {
+        let place = || format!("{}, number {}", self.describe(key.array), key.tile);
+        let (entry, _) = self.index.find(self, key, near)?;
+        let at = definition(&entry, &place)?;
+        let bytes = self.read_block(&at, near, &place)?;
+        let block = Block::check(&bytes, &at, &self.salt, &place)?;
+        block.expect(BlockKind::Definition, key, 0, block.payload.len(), &place)?;
+        check_crc(block.payload, block.header.decoded_crc, at.offset, "CRC of the definition", &place)?;
+        Ok(bytes.slice(BLOCK_HEADER_LEN..))
+    }
+
+    /// The decoded bytes of a block that is no tile, wherever it was found.
+    pub(crate) fn read_bytes_block(&self, at: &BlockPlace, array: ArrayId) -> Result<Vec<u8>> {
+        let (near, place) = (Near::default(), || array.to_string());
+        let bytes = self.read_block(at, &near, &place)?;
+        let block = Block::check(&bytes, at, &self.salt, &place)?;
+        Ok(with_scratch(|s| block.decode_bytes(&self.chains, self.limits.container_len, s, &place))?)
+    }
+}

@@ -1,0 +1,65 @@
+//! Fill values in the place of tiles that are damaged or lost: only where the caller asked for them, and never in silence.
+
+use crate::error::{Error, Result};
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, Role};
+use nc3z_format::array::TileKey;
+use nc3z_format::arrays::Arrays;
+use nc3z_format::classic::Header;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Tiles whose message is kept.
+const MESSAGES: usize = 10_000;
+
+/// Tiles that were filled, and why.
+#[derive(Default)]
+pub(crate) struct Fills(Mutex<BTreeMap<(ArrayId, u64), Fill>>);
+
+/// One tile in whose place fill values were given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Fill {
+    /// Why: what is wrong with the tile. Empty where very many tiles were filled before.
+    pub message: String,
+    /// True where the tile may be whole, but is made with a chain that this build does not know.
+    pub unsupported: bool,
+}
+
+impl Fills {
+    /// Fills `out`, whose length is that of the tile, and remembers it. Errors that a fill value cannot stand in for pass.
+    pub(crate) fn fill(
+        &self,
+        header: &Header,
+        arrays: &Arrays,
+        key: TileKey,
+        error: Error,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let Some(info) = arrays.get(key.array) else { return Err(error) };
+        if error.is_interrupted() || error.is_replaced() {
+            return Err(error);
+        }
+        let value = fill_value(header, arrays, key.array, info.ty);
+        out.chunks_mut(value.len()).for_each(|c| c.copy_from_slice(&value[..c.len()]));
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Words cost memory; of very many tiles the first ones' suffice.
+        let message = if all.len() < MESSAGES { error.with_causes() } else { String::new() };
+        all.insert((key.array, key.tile), Fill { message, unsupported: error.is_unsupported() });
+        Ok(())
+    }
+
+    /// All so far.
+    pub(crate) fn all(&self) -> BTreeMap<(ArrayId, u64), Fill> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// The value that stands for "nothing here": the variable's `_FillValue`, else the type's default; zero for other bytes.
+fn fill_value(header: &Header, arrays: &Arrays, array: ArrayId, ty: NcType) -> Vec<u8> {
+    if !matches!(array.role(), Role::Variable(_)) {
+        return vec![0; ty.size()];
+    }
+    let variable = arrays.variable_of(array).map(|v| &header.variables[v.index()]);
+    variable.map_or_else(|| ty.default_fill().to_vec(), |v| v.fill_value().to_vec())
+}

@@ -1,0 +1,149 @@
+//! From the number of a tile to its elements: locate → fetch in windows → decode in parallel → cache.
+//!
+//! * [`index`]: index pages, level by level, checked when first touched; or what probing recovered ([`recovered`]).
+//! * [`fetch`]: what many tiles need, merged into few requests. Only where the source says that this pays; a local one is read
+//!   by the worker that decodes.
+//! * [`decode`]: containers and dictionaries, kept a while; then the tile. What is lost may be filled ([`fill`]).
+//! * [`window`]: one window of tiles is decoded while the next is fetched.
+//! * [`run`]: byte ranges of an array; [`cache`]: decoded tiles; [`work`]: what a command may decode.
+
+pub mod cache;
+mod decode;
+mod fetch;
+mod fill;
+mod index;
+mod recovered;
+mod run;
+mod window;
+mod work;
+
+pub(crate) use decode::Blocks;
+pub(crate) use fetch::WINDOW_TILES;
+pub use fill::Fill;
+pub(crate) use fill::Fills;
+pub(crate) use index::Index;
+pub(crate) use recovered::{ProbedBlock, RecoveredIndex};
+pub(crate) use run::{Piece, plans_of_run, read_run};
+pub(crate) use window::in_windows;
+pub(crate) use work::Work;
+
+use crate::error::{Error, Result};
+use crate::parallel;
+use crate::source::{Near, SharedSource};
+use bytes::Bytes;
+use cache::Share;
+use nc3z_format::archive::{ArrayId, Salt};
+use nc3z_format::array::{Located, TileKey, locate};
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::classic::Header;
+use nc3z_format::codec::{Chain, Registry};
+use nc3z_format::{Error as FormatError, Limits};
+use std::sync::Arc;
+
+/// The tiles of one open archive: all that is needed to find, fetch and decode them. Nothing here changes but the caches, which
+/// hold only verified bytes.
+pub(crate) struct TileStore {
+    pub(crate) source: SharedSource,
+    /// The source's identity when the archive was opened.
+    pub(crate) identity: Option<Arc<str>>,
+    pub(crate) limits: Limits,
+    pub(crate) salt: Salt,
+    /// Blocks and index pages end before this byte.
+    pub(crate) end: u64,
+    pub(crate) header: Header,
+    pub(crate) arrays: Arrays,
+    /// Bound when the archive was opened, by number.
+    pub(crate) chains: Vec<Chain>,
+    pub(crate) registry: Registry,
+    pub(crate) index: Index,
+    pub(crate) blocks: Blocks,
+    /// What may still be decoded.
+    pub(crate) work: Work,
+    /// Where fill values stand in for what is lost, if the caller allowed it.
+    pub(crate) fills: Option<Fills>,
+    /// Decoded tiles, in a cache shared with other archives.
+    pub(crate) cache: Share,
+}
+
+impl TileStore {
+    /// An array that has tiles.
+    pub(crate) fn info(&self, array: ArrayId) -> Result<&ArrayInfo> {
+        let missing = || FormatError::invalid(format!("there is no {array}"));
+        Ok(self.arrays.get(array).ok_or_else(missing)?)
+    }
+
+    /// Where a tile is, and what it needs.
+    pub(crate) fn locate(&self, key: TileKey, near: &Near) -> Result<Located<'_>> {
+        let info = self.info(key.array)?;
+        let (entry, is_probed) = self.index.find(self, key, near)?;
+        Ok(locate(key, &entry, is_probed, info, &self.chains, &|| self.describe_tile(key))?)
+    }
+
+    /// Decodes a tile into exactly `out`, whose length the caller took from the array's tiling. Where the caller allowed it,
+    /// fill values stand in for a tile that is damaged or lost.
+    pub(crate) fn decode(&self, key: TileKey, near: &Near, out: &mut [u8]) -> Result<()> {
+        let decoded = self.decode_whole(key, near, out);
+        match &self.fills {
+            Some(fills) if !self.work.is_spent() => {
+                decoded.or_else(|e| fills.fill(&self.header, &self.arrays, key, e, out))
+            }
+            _ => decoded,
+        }
+    }
+
+    /// Decodes a tile, or says what is wrong with it.
+    pub(crate) fn decode_whole(&self, key: TileKey, near: &Near, out: &mut [u8]) -> Result<()> {
+        self.locate(key, near)
+            .and_then(|found| self.decode_located(&found, near, out))
+            .map_err(|e| self.blame(e))
+    }
+
+    /// Decodes tiles that are needed apart from where they go, in parallel, into buffers of the right length.
+    pub(crate) fn decode_all(
+        &self,
+        wanted: Vec<(TileKey, Vec<u8>)>,
+        near: &Near,
+    ) -> Result<Vec<(TileKey, Vec<u8>)>> {
+        let decode = |(key, mut out): (TileKey, Vec<u8>)| {
+            out.resize(self.info(key.array)?.tile_len(key.tile)?, 0);
+            self.decode(key, near, &mut out)?;
+            Ok((key, out))
+        };
+        parallel::map(wanted, decode).into_iter().collect()
+    }
+
+    /// A decoded tile by way of the cache; `wanted` bytes of it are to be copied.
+    pub(crate) fn cached(&self, key: TileKey, near: &Near, wanted: u64, keep: bool) -> Result<Bytes> {
+        let len = self.info(key.array)?.tile_len(key.tile)?;
+        self.cache.get(key, len, wanted, keep, |out| self.decode(key, near, out))
+    }
+
+    /// Of bytes that fail their checksums, another object in the place of the source is the likelier cause.
+    fn blame(&self, error: Error) -> Error {
+        if self.identity.is_none() || !error.is_corrupt() {
+            return error;
+        }
+        self.check_identity().err().unwrap_or(error)
+    }
+
+    /// That the source is still the one that was opened.
+    pub(crate) fn check_identity(&self) -> Result<()> {
+        let Some(expected) = &self.identity else { return Ok(()) };
+        match self.source.identity() {
+            Some(found) if found == *expected => Ok(()),
+            found => Err(Error::replaced(&**expected, found.as_deref().unwrap_or("unknown"))),
+        }
+    }
+
+    /// How an array is called in messages: by the variable's name where it has one.
+    pub(crate) fn describe(&self, array: ArrayId) -> String {
+        match self.arrays.variable_of(array) {
+            Some(v) => format!("{array} \"{}\"", self.header.variables[v.index()].name_lossy()),
+            None => array.to_string(),
+        }
+    }
+
+    pub(crate) fn describe_tile(&self, key: TileKey) -> String {
+        format!("{}, tile {}", self.describe(key.array), key.tile)
+    }
+}

@@ -1,0 +1,189 @@
+//! An index put together from the blocks themselves: of several versions of a tile the one of the highest generation, then of
+//! the later offset.
+
+use crate::error::Result;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry};
+use nc3z_format::array::{BlockPlace, TileKey};
+use std::collections::{BTreeMap, HashMap};
+
+/// A block whose header is whole, and which ends inside the file.
+#[derive(Debug, Clone)]
+pub(crate) struct ProbedBlock {
+    pub(crate) offset: u64,
+    pub(crate) header: BlockHeader,
+    /// The header's CRC.
+    pub(crate) check: u32,
+}
+
+impl ProbedBlock {
+    /// Where its payload ends.
+    pub(crate) fn end(&self) -> u64 {
+        self.offset + BLOCK_HEADER_LEN as u64 + u64::from(self.header.stored_len)
+    }
+
+    /// The same as an index entry would have it.
+    pub(crate) fn place(&self) -> BlockPlace {
+        BlockPlace { offset: self.offset, stored_len: self.header.stored_len, check: self.check }
+    }
+}
+
+/// One version of one tile.
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    array: ArrayId,
+    tile: u64,
+    generation: u32,
+    /// Of the block; for members, of their container.
+    offset: u64,
+    what: What,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum What {
+    Block { len: u32, chain: u16, check: u32 },
+    Member { start: u32, len: u32, chain: u16 },
+}
+
+/// A run of constant tiles: up to which tile, since when, which value.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    end: u64,
+    generation: u32,
+    offset: u64,
+    value: [u8; 8],
+}
+
+/// The entries of all tiles that were found.
+#[derive(Debug, Default)]
+pub(crate) struct RecoveredIndex {
+    /// Sorted by array and tile; one version each once sealed.
+    versions: Vec<Version>,
+    /// Disjoint runs by first tile.
+    constants: HashMap<ArrayId, BTreeMap<u64, Run>>,
+    /// Blocks of later generations than this were committed by nobody; the archive's own index does not know them.
+    committed: Option<u32>,
+}
+
+impl RecoveredIndex {
+    pub(crate) fn new(committed: Option<u32>) -> Self {
+        RecoveredIndex { committed, ..RecoveredIndex::default() }
+    }
+
+    /// Adds a tile's block, or a definition's.
+    pub(crate) fn add_block(&mut self, found: &ProbedBlock) {
+        let h = &found.header;
+        let what = What::Block { len: h.stored_len, chain: h.chain, check: found.check };
+        let (array, tile, generation) = (h.array, h.tile, h.generation);
+        self.versions.push(Version { array, tile, generation, offset: found.offset, what });
+    }
+
+    /// Adds a member of a container.
+    pub(crate) fn add_member(&mut self, container: &ProbedBlock, member: &nc3z_format::archive::Member) {
+        let what = What::Member { start: member.start, len: member.len, chain: member.chain };
+        self.versions.push(Version {
+            array: member.array,
+            tile: member.tile,
+            generation: container.header.generation,
+            offset: container.offset,
+            what,
+        });
+    }
+
+    /// Adds constant tiles `[first, end)`. Lists come in ascending order of generation, then offset: the last one wins.
+    pub(crate) fn add_constants(
+        &mut self,
+        list: &ProbedBlock,
+        array: ArrayId,
+        first: u64,
+        end: u64,
+        value: &[u8],
+    ) {
+        if first >= end || value.len() > 8 {
+            return;
+        }
+        let runs = self.constants.entry(array).or_default();
+        // Cut what reaches into the new run, drop what it covers: every run is added and removed once.
+        if let Some((&at, &before)) = runs.range(..first).next_back()
+            && before.end > first
+        {
+            runs.insert(at, Run { end: first, ..before });
+            if before.end > end {
+                runs.insert(end, before);
+            }
+        }
+        while let Some((&at, &covered)) = runs.range(first..end).next() {
+            runs.remove(&at);
+            if covered.end > end {
+                runs.insert(end, covered);
+            }
+        }
+        let mut bytes = [0; 8];
+        bytes[..value.len()].copy_from_slice(value);
+        let run = Run { end, generation: list.header.generation, offset: list.offset, value: bytes };
+        runs.insert(first, run);
+    }
+
+    /// Keeps the winning version of each tile.
+    pub(crate) fn seal(&mut self) {
+        self.versions.sort_unstable_by_key(|v| (v.array, v.tile, v.generation, v.offset));
+        // The last of each group wins; dedup keeps the first.
+        self.versions.reverse();
+        self.versions.dedup_by_key(|v| (v.array, v.tile));
+        self.versions.reverse();
+        self.versions.shrink_to_fit();
+    }
+
+    /// The number of a variable's definitions: one more than the highest found.
+    pub(crate) fn definitions(&self, array: ArrayId) -> u64 {
+        let end = self.versions.partition_point(|v| v.array <= array);
+        let last = end.checked_sub(1).map(|at| &self.versions[at]).filter(|v| v.array == array);
+        last.map_or(0, |v| v.tile.saturating_add(1))
+    }
+
+    /// What probing found of a tile, and in which generation.
+    fn probed(&self, array: ArrayId, tile: u64) -> Option<(u32, IndexEntry)> {
+        let at = self.versions.binary_search_by_key(&(array, tile), |v| (v.array, v.tile)).ok();
+        let version = at.map(|at| &self.versions[at]);
+        let run = self.constants.get(&array).and_then(|runs| runs.range(..=tile).next_back());
+        let run = run.map(|(_, run)| run).filter(|run| run.end > tile);
+        let newer = |r: &Run, v: &Version| (r.generation, r.offset) > (v.generation, v.offset);
+        match (version, run) {
+            (Some(v), Some(r)) if newer(r, v) => {
+                Some((r.generation, IndexEntry::Constant { value: r.value }))
+            }
+            (Some(v), _) => Some((v.generation, v.entry())),
+            (None, Some(r)) => Some((r.generation, IndexEntry::Constant { value: r.value })),
+            (None, None) => None,
+        }
+    }
+
+    /// The entry of a tile: the archive's own (`stored`) where that can be read, since it knows which version counts; else the
+    /// newest version that was found; *lost* where there is none. True where it is not the archive's own.
+    pub(crate) fn find(
+        &self,
+        key: TileKey,
+        stored: impl FnOnce() -> Result<IndexEntry>,
+    ) -> (IndexEntry, bool) {
+        let probed = self.probed(key.array, key.tile);
+        if let (Some((generation, entry)), Some(committed)) = (probed, self.committed)
+            && generation > committed
+        {
+            return (entry, true);
+        }
+        match (stored(), probed) {
+            (Ok(entry), _) => (entry, false),
+            (Err(_), Some((_, entry))) => (entry, true),
+            (Err(_), None) => (IndexEntry::Lost, true),
+        }
+    }
+}
+
+impl Version {
+    fn entry(&self) -> IndexEntry {
+        let offset = self.offset;
+        match self.what {
+            What::Block { len, chain, check } => IndexEntry::Stored { offset, len, chain, check },
+            What::Member { start, len, chain } => IndexEntry::Packed { offset, start, len, chain, check: 0 },
+        }
+    }
+}

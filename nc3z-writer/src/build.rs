@@ -1,0 +1,210 @@
+//! From a classic file, wherever its bytes are, to an archive, wherever that is kept: written, proven, sealed, with parity where it is asked for.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::generation::{GenerationWriter, Medium, Unsealed};
+use crate::options::{Share, WriterOptions};
+use crate::pipeline::write_tiles;
+use crate::plan::{Partition, Plans};
+use nc3z_format::Limits;
+use nc3z_format::archive::constants::REQUIRED_LOSSY;
+use nc3z_format::archive::{Head, Metadata, Salt};
+use nc3z_format::arrays::Arrays;
+use nc3z_format::quantize::LossRecord;
+use nc3z_reader::source::ByteSource;
+use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
+use sha2::{Digest, Sha256};
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Bytes of the output buffer.
+pub(crate) const OUT_BUFFER: usize = 1 << 20;
+/// Bytes that are compared or hashed at a time.
+const COMPARE_LEN: usize = 1 << 20;
+
+/// What is archived, and how.
+pub(crate) struct Build<'a> {
+    pub(crate) classic: &'a ClassicFile,
+    /// What the source is called in messages.
+    pub(crate) name: &'a Path,
+    pub(crate) options: &'a WriterOptions,
+    pub(crate) lossy: Option<&'a LossRecord>,
+    pub(crate) parity: Option<Share>,
+    /// Whether the archive is read back and compared with the source.
+    pub(crate) prove: bool,
+    /// An error where the source is not what it was when work began.
+    pub(crate) unchanged: &'a dyn Fn() -> Result<()>,
+    /// An error where the original's digest is not to be.
+    pub(crate) accept: &'a dyn Fn(&[u8; 32]) -> Result<()>,
+    pub(crate) monitor: &'a dyn Monitor,
+}
+
+/// What was built.
+pub(crate) struct Built {
+    pub(crate) sha256: [u8; 32],
+    pub(crate) stored_len: u64,
+}
+
+impl Build<'_> {
+    /// Writes the archive to an empty medium, trailer included.
+    pub(crate) fn run(&self, partition: Partition, medium: &Medium<'_>) -> Result<Built> {
+        // The salt depends on all of the content: it is read once before anything is written, while the arrays are planned.
+        let (sha256, prepared) = rayon::join(
+            || hash(&**self.classic.source(), self.monitor),
+            || Prepared::new(self.classic, partition, self.options),
+        );
+        let sha256 = sha256.map_err(|e| self.or_changed(e))?;
+        (self.accept)(&sha256)?;
+        let prepared = prepared.map_err(|e| self.or_changed(e))?;
+        let salt = Salt::of_file(&prepared.head.header, self.classic.source().len(), &sha256);
+        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
+        let unsealed = prepared
+            .write(out, medium.name(), salt, self.lossy, self.monitor)
+            .map_err(|e| self.or_changed(e))?;
+        if self.prove {
+            self.prove(medium, &unsealed, &sha256).map_err(|e| self.or_changed(e))?;
+        }
+        (self.unchanged)()?;
+        let memory = self.options.memory;
+        let stored_len = seal(medium, unsealed, Some(sha256), self.parity, memory, self.monitor)?;
+        Ok(Built { sha256, stored_len })
+    }
+
+    /// Where the source changed meanwhile, that is the news, not the difference it made.
+    fn or_changed(&self, e: Error) -> Error {
+        (self.unchanged)().err().unwrap_or(e)
+    }
+
+    /// Rebuilds the original from what was written; its digest must be that of the source.
+    fn prove(&self, medium: &Medium<'_>, unsealed: &Unsealed, expected: &[u8; 32]) -> Result<()> {
+        let options = OpenOptions::default().with_registry(self.options.registry.clone());
+        let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options)?;
+        let mut sha = Sha256::new();
+        archive.restore_into(self.monitor, &mut |_, bytes: &[u8]| -> Result<()> {
+            sha.update(bytes);
+            Ok(())
+        })?;
+        if sha.finalize().as_slice() == expected {
+            return Ok(());
+        }
+        let (path, offset) = (self.name.to_owned(), self.first_difference(&archive)?);
+        Err(ErrorKind::Proof { path, offset }.into())
+    }
+
+    /// Where an archive differs from the source; the source's length, if it is no more what it was when it was hashed.
+    fn first_difference(&self, archive: &Archive) -> Result<u64> {
+        let source = self.classic.source();
+        let mut buffer = vec![0; COMPARE_LEN];
+        let mut found = None;
+        archive.restore_into(self.monitor, &mut |at: u64, bytes: &[u8]| -> Result<()> {
+            for (at, part) in (at..).step_by(COMPARE_LEN).zip(bytes.chunks(COMPARE_LEN)) {
+                let original = &mut buffer[..part.len()];
+                source.read_into(at, original)?;
+                if found.is_none() && original != part {
+                    let same = original.iter().zip(part).take_while(|(a, b)| a == b).count();
+                    found = Some(at + same as u64);
+                }
+            }
+            Ok(())
+        })?;
+        Ok(found.unwrap_or(source.len()))
+    }
+}
+
+/// Writes the trailer, then parity where it is asked for; gives the archive's length.
+pub(crate) fn seal(
+    medium: &Medium<'_>,
+    unsealed: Unsealed,
+    digest: Option<[u8; 32]>,
+    parity: Option<Share>,
+    memory: u64,
+    monitor: &dyn Monitor,
+) -> Result<u64> {
+    let (at, len) = (unsealed.offset(), unsealed.trailer.archive_len);
+    medium.write_at(at, &unsealed.seal(digest))?;
+    let Some(share) = parity else { return Ok(len) };
+    let archive = Archive::from_source(medium.source()?, &OpenOptions::default())?;
+    crate::parity::append(&archive, medium, share, memory, monitor)
+}
+
+/// Writes everything but the trailer; `path` is for messages. The salt is that of no content: it changes no length.
+pub(crate) fn write_to<W: Write>(
+    classic: &ClassicFile,
+    partition: Partition,
+    out: W,
+    path: &Path,
+    options: &WriterOptions,
+    lossy: Option<&LossRecord>,
+    monitor: &dyn Monitor,
+) -> Result<Unsealed> {
+    let salt = Salt::new(classic.header_bytes(), classic.source().len());
+    Prepared::new(classic, partition, options)?.write(out, path, salt, lossy, monitor)
+}
+
+/// A classic file whose arrays are planned.
+struct Prepared<'a> {
+    classic: &'a ClassicFile,
+    options: &'a WriterOptions,
+    arrays: Arrays,
+    plans: Plans,
+    head: Head,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(classic: &'a ClassicFile, partition: Partition, options: &'a WriterOptions) -> Result<Self> {
+        let Partition { variables, paddings, gap, .. } = partition;
+        let (header, layout) = (classic.header(), classic.layout());
+        let arrays = Arrays::new(header, layout, &variables, &paddings, gap, &Limits::default())?;
+        let plans = Plans::new(classic, &arrays, options)?;
+        let head = Head {
+            header: classic.header_bytes().to_vec(),
+            chains: plans.table.specs(),
+            layouts: variables,
+            padding_tile_lens: paddings,
+            gap_tile_len: gap,
+        };
+        Ok(Prepared { classic, options, arrays, plans, head })
+    }
+
+    /// Writes everything but the trailer.
+    fn write<W: Write>(
+        self,
+        out: W,
+        path: &Path,
+        salt: Salt,
+        lossy: Option<&LossRecord>,
+        monitor: &dyn Monitor,
+    ) -> Result<Unsealed> {
+        let Prepared { classic, options, arrays, plans, head } = self;
+        let len = classic.source().len();
+        let mut writer = GenerationWriter::fresh(out, path, &head, len, salt, options.preset)?;
+        writer.require(options.required);
+        if lossy.is_some() {
+            writer.require(REQUIRED_LOSSY);
+        }
+        write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
+        let metadata = Metadata {
+            writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
+            options: options.recorded(),
+            extra: options.extra.clone().into_iter().chain(lossy.map(LossRecord::entry)).collect(),
+            ..Metadata::default()
+        };
+        writer.finish(&metadata)
+    }
+}
+
+/// SHA-256 of all bytes of a source.
+pub(crate) fn hash(source: &dyn ByteSource, monitor: &dyn Monitor) -> Result<[u8; 32]> {
+    let mut sha = Sha256::new();
+    let mut buffer = vec![0; COMPARE_LEN];
+    let mut at = 0;
+    while at < source.len() {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let n = usize::try_from(source.len() - at).map_or(COMPARE_LEN, |n| n.min(COMPARE_LEN));
+        source.read_into(at, &mut buffer[..n])?;
+        sha.update(&buffer[..n]);
+        at += n as u64;
+    }
+    Ok(sha.finalize().into())
+}

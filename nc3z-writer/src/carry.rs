@@ -1,0 +1,173 @@
+//! Stored tiles of one archive, carried over to another as they are: nothing is encoded again.
+
+use crate::build::OUT_BUFFER;
+use crate::encode::{EncodedTile, Form};
+use crate::error::{ErrorKind, Result};
+use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
+use crate::options::Preset;
+use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
+use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
+use nc3z_format::codec::Chain;
+use nc3z_reader::recover::StoredTile;
+use nc3z_reader::{Archive, Monitor};
+use rayon::prelude::*;
+use std::io::{BufWriter, Write};
+
+/// Tiles carried over in one round of parallel work.
+const BATCH_TILES: usize = 256;
+
+/// What is carried over in one piece.
+enum Piece {
+    /// A tile that is constant or has a block of its own.
+    Tile(ArrayId, u64),
+    /// The container at an offset, and those of its members that count.
+    Container(u64, Vec<(ArrayId, u64)>),
+}
+
+/// A piece as it will be written.
+enum Stored {
+    Tiles(Vec<EncodedTile>),
+    Container(WholeContainer),
+}
+
+/// Writes an archive of all tiles that are not lost to an empty medium, but for its trailer; gives the number of tiles it holds.
+pub(crate) fn carry_over(
+    archive: &Archive,
+    is_lost: &dyn Fn(ArrayId, u64) -> bool,
+    medium: &Medium<'_>,
+    metadata: &Metadata,
+    monitor: &dyn Monitor,
+) -> Result<(Unsealed, u64)> {
+    // All chains stand in the head copy now; their numbers stay.
+    let chains = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
+    let head = Head { chains, ..archive.head().clone() };
+    let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
+    // Of a later state: the archive's salt is bound to the first one's header.
+    let later = archive.trailer().required & REQUIRED_LATER_HEAD != 0;
+    let salt = if later {
+        Salt::new(archive.header_bytes(), archive.original_len())
+    } else {
+        archive.superblock().salt
+    };
+    let mut writer =
+        GenerationWriter::fresh(out, medium.name(), &head, archive.original_len(), salt, Preset::Default)?;
+    writer.require(archive.trailer().required & REQUIRED_LOSSY);
+    for (variable, _) in archive.header().variables() {
+        for (number, bytes) in archive.stored_definitions(archive.arrays().number_of(variable)).0 {
+            writer.put_definition(variable.0, number, &bytes)?;
+        }
+    }
+    let mut order: Vec<(u64, ArrayId, u64)> = Vec::new();
+    let mut some_lost = false;
+    for info in archive.arrays().iter() {
+        writer.declare_lost(fresh_id(archive, info.id), info.tiling.tile_count());
+        for tile in 0..info.tiling.tile_count() {
+            if is_lost(info.id, tile) {
+                some_lost = true;
+            } else {
+                order.push((archive.stored_offset(info.id, tile).unwrap_or(0), info.id, tile));
+            }
+        }
+    }
+    if some_lost {
+        writer.require(REQUIRED_LOST);
+    }
+    // In the order in which they stood, so that what was near stays near.
+    order.sort_unstable();
+    for batch in pieces(archive, &order).chunks(BATCH_TILES) {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let stored: nc3z_reader::Result<Vec<Stored>> =
+            batch.par_iter().map(|piece| stored(archive, piece)).collect();
+        stored?.into_iter().try_for_each(|stored| put(&mut writer, stored))?;
+    }
+    Ok((writer.finish(metadata)?, order.len() as u64))
+}
+
+/// Members of one container, which stand together in `order`, as one piece.
+fn pieces(archive: &Archive, order: &[(u64, ArrayId, u64)]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for &(offset, array, tile) in order {
+        if !matches!(archive.entry(array, tile), Ok(IndexEntry::Packed { .. })) {
+            pieces.push(Piece::Tile(array, tile));
+            continue;
+        }
+        match pieces.last_mut() {
+            Some(Piece::Container(at, members)) if *at == offset => members.push((array, tile)),
+            _ => pieces.push(Piece::Container(offset, vec![(array, tile)])),
+        }
+    }
+    pieces
+}
+
+fn put<W: Write>(writer: &mut GenerationWriter<'_, W>, stored: Stored) -> Result<()> {
+    match stored {
+        Stored::Tiles(tiles) => tiles.into_iter().try_for_each(|tile| writer.put(tile)),
+        Stored::Container(container) => writer.put_container(container),
+    }
+}
+
+fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
+    let (offset, members) = match piece {
+        Piece::Tile(array, tile) => {
+            return Ok(Stored::Tiles(vec![stored_tile(archive, *array, *tile, None)?]));
+        }
+        Piece::Container(offset, members) => (*offset, members),
+    };
+    let container = archive.stored_container(offset)?;
+    // A member that does not count, since it is lost or was superseded, must not be found again by who probes the new archive.
+    let mut counted = members.clone();
+    counted.sort_unstable();
+    let mut all: Vec<_> = container.members.iter().map(|m| (m.array, m.tile)).collect();
+    all.sort_unstable();
+    let renumbered = members.iter().any(|&(array, _)| fresh_id(archive, array) != array);
+    if all != counted || renumbered {
+        let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
+        // Zstd needs no number, and what is not compressed may be.
+        let packer = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
+        let tile = |&(array, tile): &(ArrayId, u64)| stored_tile(archive, array, tile, packer);
+        return Ok(Stored::Tiles(members.iter().map(tile).collect::<nc3z_reader::Result<_>>()?));
+    }
+    let entry = |m: &nc3z_format::archive::Member| {
+        let StoredTile::Packed { decoded_crc: check, .. } = archive.stored_tile(m.array, m.tile)? else {
+            unreachable!("`pieces` has asked for its entry");
+        };
+        let (start, len, chain) = (m.start, m.len, m.chain);
+        Ok((m.array, m.tile, IndexEntry::Packed { offset, start, len, chain, check }))
+    };
+    Ok(Stored::Container(WholeContainer {
+        chain: container.chain,
+        members: container.members.iter().map(entry).collect::<nc3z_reader::Result<_>>()?,
+        payload: container.payload.to_vec(),
+        decoded_len: container.decoded_len,
+        decoded_crc: container.decoded_crc,
+    }))
+}
+
+fn stored_tile(
+    archive: &Archive,
+    array: ArrayId,
+    tile: u64,
+    packer: Option<u16>,
+) -> nc3z_reader::Result<EncodedTile> {
+    let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
+        StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
+        StoredTile::Packed { chain, bytes, decoded_crc } => {
+            (0, decoded_crc, Form::Packed { chain, bytes, packer })
+        }
+        StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
+            (decoded_len, decoded_crc, Form::Block { chain, payload: payload.to_vec() })
+        }
+    };
+    Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
+}
+
+/// The id of an array in a fresh archive, where arrays have the numbers of their variables' places in the header.
+fn fresh_id(archive: &Archive, array: ArrayId) -> ArrayId {
+    match (array.role(), archive.arrays().variable_of(array)) {
+        (Role::Variable(_), Some(v)) => ArrayId::variable(v.0),
+        (Role::Padding(_), Some(v)) => ArrayId::padding(v.0),
+        _ => array,
+    }
+}

@@ -1,0 +1,117 @@
+//! Appending to an archive that exists: everything but the end, sync, section table and trailer, sync. Until the trailer is written the
+//! archive is what it was; what fails is cut off again.
+
+use super::ending::Unsealed;
+use super::medium::Medium;
+use crate::atomic::is_same_file;
+use crate::error::{Error, ErrorKind, Result};
+use crate::leftovers::is_temporary_name;
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, OpenOptions};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Appends a generation to an archive of `end` bytes: `write` writes all but section table and trailer, from `end` on. Gives the new length.
+///
+/// # Errors
+/// What `write` or the system says; the archive is then cut back to `end`.
+pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Result<Unsealed>) -> Result<u64> {
+    let appended = write().and_then(|unsealed| {
+        let at = unsealed.trailer.sections_offset;
+        if let Some((offset, bytes)) = &unsealed.patch {
+            medium.write_at(*offset, bytes)?;
+        }
+        // What the trailer commits is on disk before it.
+        medium.sync()?;
+        medium.write_at(at, &[unsealed.table(), &unsealed.sealed()].concat())?;
+        medium.sync()?;
+        Ok(unsealed.trailer.archive_len)
+    });
+    if appended.is_err() {
+        medium.set_len(end)?;
+    }
+    appended
+}
+
+/// An archive that is being changed in place.
+pub(crate) struct InPlace {
+    file: File,
+    path: PathBuf,
+    archive: Archive,
+}
+
+/// Keeps others from changing the archive at `path`, which `file` is, as long as any handle of `file` is open. Who only reads asks for no
+/// lock. What is known of the archive must be read after this.
+///
+/// # Errors
+/// Another process has the lock, or has put another file in the place of this one; the file system has no locks.
+pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
+    // The run that makes a temporary file holds its lock, and nobody else has any business with it.
+    if path.file_name().is_some_and(is_temporary_name) {
+        return Ok(());
+    }
+    match flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => {}
+        Err(rustix::io::Errno::WOULDBLOCK) => return Err(ErrorKind::Busy(path.to_owned()).into()),
+        Err(e) => return Err(Error::io("lock", path, e.into())),
+    }
+    let locked = file.metadata().map_err(|e| Error::io("look at", path, e))?;
+    // Who replaced it held the lock of a file that has no name any more.
+    if is_same_file(&locked, path) { Ok(()) } else { Err(ErrorKind::Busy(path.to_owned()).into()) }
+}
+
+impl InPlace {
+    /// Opens the archive at `path` for reading and writing, and locks it.
+    pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        // What is no file is refused before it is opened.
+        let file = nc3z_reader::source::open_regular(path)
+            .and_then(|_| File::options().read(true).write(true).open(path))
+            .map_err(|e| Error::io("open for writing", path, e))?;
+        lock(&file, path)?;
+        let archive = Archive::from_source(shared(&file, path)?, options)?;
+        Ok(InPlace { file, path: path.to_owned(), archive })
+    }
+
+    /// The archive as it was found.
+    pub(crate) fn archive(&self) -> &Archive {
+        &self.archive
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file, by position.
+    pub(crate) fn source(&self) -> Result<SharedSource> {
+        shared(&self.file, &self.path)
+    }
+
+    pub(crate) fn medium(&self) -> Medium<'_> {
+        Medium::File { file: &self.file, name: &self.path, path: None }
+    }
+
+    /// The end of the last trailer.
+    pub(crate) fn end(&self) -> u64 {
+        self.archive.trailer().archive_len
+    }
+
+    /// Cuts the file; what is left of it is on disk afterwards.
+    pub(crate) fn cut(&self, len: u64) -> Result<()> {
+        self.medium().set_len(len)?;
+        self.medium().sync()
+    }
+
+    /// Appends a generation where the last trailer ends; what a commit left there that did not finish is no part of the archive.
+    pub(crate) fn append(&self, write: impl FnOnce(&Medium<'_>) -> Result<Unsealed>) -> Result<u64> {
+        let medium = self.medium();
+        medium.set_len(self.end())?;
+        append(&medium, self.end(), || write(&medium))
+    }
+}
+
+fn shared(file: &File, path: &Path) -> Result<SharedSource> {
+    let file = file.try_clone().map_err(|e| Error::io("open", path, e))?;
+    Ok(Arc::new(FileSource::from_file(file, path)?))
+}

@@ -1,0 +1,162 @@
+//! Blocks, and what collects small tiles until they make one: containers and constants lists.
+
+use super::sink::Sink;
+use crate::error::Result;
+use crate::options::Preset;
+use crate::plan::Policy;
+use nc3z_format::archive::constants::REQUIRED_LOSSY;
+use nc3z_format::archive::{ArrayId, BlockHeader, BlockKind, ContainerBuilder, IndexEntry, Salt};
+use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch, StageSpec};
+use std::io::Write;
+
+/// What all blocks of a generation have in common.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stamp {
+    pub(super) generation: u32,
+    pub(super) salt: Salt,
+    pub(super) required: u32,
+}
+
+/// What a block says of its content.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Content {
+    pub(super) kind: BlockKind,
+    pub(super) array: ArrayId,
+    pub(super) tile: u64,
+    pub(super) chain: u16,
+    pub(super) decoded_len: u32,
+    pub(super) decoded_crc: u32,
+}
+
+impl Content {
+    /// The header in front of a payload.
+    fn header(self, stamp: Stamp, payload: &[u8]) -> BlockHeader {
+        let Content { kind, array, tile, chain, decoded_len, decoded_crc } = self;
+        BlockHeader {
+            generation: stamp.generation,
+            array,
+            kind,
+            lossy: stamp.required & REQUIRED_LOSSY != 0,
+            chain,
+            tile,
+            decoded_len,
+            stored_len: u32::try_from(payload.len()).expect("payloads are not larger than their tile"),
+            payload_crc: BlockHeader::payload_crc(array, tile, payload),
+            decoded_crc,
+        }
+    }
+}
+
+/// Writes a block; gives its offset and header CRC.
+pub(super) fn write_block<W: Write>(
+    sink: &mut Sink<'_, W>,
+    stamp: Stamp,
+    content: Content,
+    payload: &[u8],
+) -> Result<(u64, u32)> {
+    let offset = sink.align()?;
+    let encoded = content.header(stamp, payload).encode(&stamp.salt, offset);
+    sink.write(&encoded)?;
+    sink.write(payload)?;
+    Ok((offset, BlockHeader::header_crc(&encoded)))
+}
+
+/// A container that is being filled.
+#[derive(Default)]
+pub(super) struct OpenContainer {
+    builder: ContainerBuilder,
+    members: Vec<Member>,
+}
+
+/// A member of a container, but for its place.
+struct Member {
+    array: ArrayId,
+    tile: u64,
+    chain: u16,
+    decoded_crc: u32,
+    len: u32,
+}
+
+impl OpenContainer {
+    pub(super) fn push(&mut self, array: ArrayId, tile: u64, chain: u16, decoded_crc: u32, stored: &[u8]) {
+        let len = u32::try_from(stored.len()).expect("a packed tile is small");
+        self.builder.push(array, tile, chain, stored);
+        self.members.push(Member { array, tile, chain, decoded_crc, len });
+    }
+
+    /// Bytes of the members so far.
+    pub(super) fn len(&self) -> usize {
+        self.builder.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// The decoded container, and the entries of its members once its block stands at some offset.
+    pub(super) fn finish(self) -> (Vec<u8>, impl FnOnce(u64) -> Vec<(ArrayId, u64, IndexEntry)>) {
+        let (decoded, starts) = self.builder.finish();
+        let members = self.members;
+        let entries = move |offset| {
+            let entry = |(m, start): (Member, u32)| {
+                let Member { array, tile, chain, decoded_crc: check, len } = m;
+                (array, tile, IndexEntry::Packed { offset, start, len, chain, check })
+            };
+            members.into_iter().zip(starts).map(entry).collect()
+        };
+        (decoded, entries)
+    }
+}
+
+/// A container of another archive, carried over as it is stored.
+pub(crate) struct WholeContainer {
+    /// The chain of the container.
+    pub(crate) chain: u16,
+    /// What the chain made.
+    pub(crate) payload: Vec<u8>,
+    /// Bytes once decoded.
+    pub(crate) decoded_len: u32,
+    /// CRC-32 of the decoded bytes.
+    pub(crate) decoded_crc: u32,
+    /// All its members, and their entries but for the container's offset.
+    pub(crate) members: Vec<(ArrayId, u64, IndexEntry)>,
+}
+
+/// Compresses bytes of our own making (containers, constants lists) by zstd, or by the chain that is said, where that is smaller. Gives the
+/// number of the chain, and the payload.
+pub(super) fn encode_own(
+    decoded: &[u8],
+    packer: Option<u16>,
+    chains: &[Chain],
+    preset: Preset,
+    scratch: &mut Scratch,
+) -> Result<(u16, Vec<u8>)> {
+    let policy = Policy::of(preset);
+    let level = policy.container_level;
+    let wanted;
+    let (chain, by) = if let Some(n) = packer {
+        (Some(n), &chains[usize::from(n)])
+    } else {
+        // The decoder needs no level: any chain that is just zstd serves.
+        let zstd = chains.iter().position(|c| c.spec().is_zstd());
+        wanted = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(level)]));
+        (zstd.map(|at| u16::try_from(at).expect("chain numbers are 16 bits")), &wanted)
+    };
+    let Some(chain) = chain else { return Ok((0, decoded.to_vec())) };
+    let mut payload = Vec::new();
+    by.encode_bytes(decoded, scratch, &mut payload)?;
+    if let Some(lzma) = by.spec().as_lzma().filter(|_| policy.lzma_rivals) {
+        for rival in lzma.rivals() {
+            let mut other = Vec::new();
+            let chain = Registry::default().bind(ChainSpec(vec![rival.into()]));
+            chain.encode_bytes(decoded, scratch, &mut other)?;
+            if other.len() < payload.len() {
+                payload = other;
+            }
+        }
+    }
+    if payload.len() >= decoded.len() {
+        return Ok((0, decoded.to_vec()));
+    }
+    Ok((chain, payload))
+}

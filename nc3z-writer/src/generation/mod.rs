@@ -1,0 +1,22 @@
+//! Generations: whatever is appended to an archive, and the whole of a fresh one, is written here and nowhere else.
+//!
+//! ```text
+//! fresh:   superblock, head copy ─┐
+//! on top:  archive as it is ──────┴▶ blocks ▶ index pages ▶ sections ▶ section table ▶ (proof, sync) ▶ trailer, sync
+//! ```
+//! [`GenerationWriter`] makes the blocks, the index and the sections; [`Ending`] the section table and the trailer, also for generations that
+//! have nothing else (parity); [`InPlace`] appends to an archive that others may want to change too.
+
+mod append;
+mod blocks;
+mod ending;
+mod index;
+mod medium;
+mod sink;
+mod writer;
+
+pub(crate) use append::{InPlace, append, lock};
+pub(crate) use blocks::WholeContainer;
+pub(crate) use ending::{Ending, Unsealed};
+pub(crate) use medium::{Medium, Memory};
+pub(crate) use writer::GenerationWriter;

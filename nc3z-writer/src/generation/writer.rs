@@ -1,0 +1,379 @@
+//! One generation as it is written: blocks in any order, then index, sections and section table. Forward only, never seeks.
+
+use super::blocks::{Content, OpenContainer, Stamp, WholeContainer, encode_own, write_block};
+use super::ending::{Ending, Unsealed};
+use super::index::{Index, Older};
+use super::sink::Sink;
+use crate::encode::{EncodedTile, Form};
+use crate::error::Result;
+use crate::options::{CONTAINER_LEN, Preset};
+use crate::plan::Policy;
+use nc3z_format::archive::constants::REQUIRED_LOSSY;
+use nc3z_format::archive::{
+    ArrayId, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata, SUPERBLOCK_LEN,
+    Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, encode_section,
+};
+use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch};
+use nc3z_reader::Archive;
+use nc3z_reader::source::SharedSource;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+/// Archives whose blocks end beyond this have a second copy of the head (`spec/archive.md`, section 6).
+const SECOND_HEAD_FROM: u64 = 64 << 10;
+/// So have smaller ones that are at least so many times as long as the head: the copy costs them 1.6 % at most.
+const SECOND_HEAD_SHARE: u64 = 64;
+/// Constants lists are closed at this size.
+const CONSTANTS_LEN: usize = 1 << 20;
+
+/// Writes one generation.
+pub(crate) struct GenerationWriter<'a, W> {
+    sink: Sink<'a, W>,
+    ending: Ending,
+    preset: Preset,
+    chains: Vec<Chain>,
+    head: HeadSection,
+    added: Option<Added>,
+    index: Index,
+    /// The open containers, by what will pack them.
+    open: BTreeMap<Option<u16>, OpenContainer>,
+    containers: u64,
+    constants: ConstantsBuilder,
+    constants_lists: u64,
+    blocks_begin: u64,
+    scratch: Scratch,
+}
+
+/// Where the head section comes from.
+enum HeadSection {
+    /// The head copy as stored, kept for the second copy.
+    Fresh { bytes: Vec<u8>, compressed: bool, crc: u32 },
+    /// That of the generation before.
+    Kept(SectionEntry),
+}
+
+/// What a generation after another adds to its beginning.
+struct Added {
+    /// Offset of the commit block.
+    commit: u64,
+    /// Chains beyond those of the head copy, as the metadata list them.
+    chains: Vec<ChainSpec>,
+    /// Sections of the generation before that stay: parity, which is stale then, and what this build does not know.
+    sections: Vec<SectionEntry>,
+    /// The decoded head copy.
+    head_copy: Vec<u8>,
+}
+
+impl<'a, W: Write> GenerationWriter<'a, W> {
+    /// The first generation of a fresh archive: writes superblock and head copy.
+    pub(crate) fn fresh(
+        out: W,
+        path: &'a Path,
+        head: &Head,
+        original_len: u64,
+        salt: Salt,
+        preset: Preset,
+    ) -> Result<Self> {
+        let (bytes, decoded_len) = head.store()?;
+        let crc = crc32fast::hash(&bytes);
+        let superblock = Superblock {
+            minor: nc3z_format::archive::MINOR_VERSION,
+            salt,
+            original_len,
+            head_stored_len: u32::try_from(bytes.len()).expect("Limits::header_len is below 4 GiB"),
+            head_decoded_len: decoded_len,
+            head_crc: crc,
+        };
+        let mut sink = Sink::new(out, path, 0);
+        sink.write(&superblock.encode())?;
+        sink.write(&bytes)?;
+        let blocks_begin = sink.align()?;
+        let compressed = bytes.len() != decoded_len as usize;
+        Ok(GenerationWriter {
+            sink,
+            ending: Ending::first(salt, original_len),
+            preset,
+            chains: head.chains.iter().map(|chain| Registry::default().bind(chain.clone())).collect(),
+            head: HeadSection::Fresh { bytes, compressed, crc },
+            added: None,
+            index: Index::default(),
+            open: BTreeMap::new(),
+            containers: 0,
+            constants: ConstantsBuilder::default(),
+            constants_lists: 0,
+            blocks_begin,
+            scratch: Scratch::default(),
+        })
+    }
+
+    /// A generation after the last one of `archive`, whose bytes `older` reads. Arrays that are not declared are not in it; nor is a later
+    /// head, unless it is put.
+    pub(crate) fn after(out: W, path: &'a Path, archive: &Archive, older: SharedSource) -> Result<Self> {
+        let last = archive.trailer();
+        let mut ending = Ending::after(last, path)?;
+        ending.without_head(archive.superblock().original_len);
+        let head = archive.sections().find(SectionKind::Head)?.clone();
+        let stored = older.read_at(head.offset, usize::try_from(head.len).expect("it has been read"))?;
+        let head_copy = head.decode(&stored, archive.limits().header_len * 2)?;
+        let optional = |e: &&SectionEntry| matches!(e.kind, SectionKind::Parity | SectionKind::Optional(_));
+        let mut writer = GenerationWriter {
+            sink: Sink::new(out, path, last.archive_len),
+            ending,
+            preset: Preset::Default,
+            chains: archive.chains().to_vec(),
+            head: HeadSection::Kept(head),
+            added: Some(Added {
+                commit: last.archive_len,
+                chains: archive.metadata().chains.clone(),
+                sections: archive.sections().entries().iter().filter(optional).cloned().collect(),
+                head_copy,
+            }),
+            index: Index::after(Older { table: archive.variable_table().clone(), source: older }),
+            open: BTreeMap::new(),
+            containers: 0,
+            constants: ConstantsBuilder::default(),
+            constants_lists: 0,
+            blocks_begin: last.archive_len,
+            scratch: Scratch::default(),
+        };
+        // How long the archive will be is put in before the trailer is written.
+        let commit = writer.commit(0);
+        writer.sink.write(&commit)?;
+        Ok(writer)
+    }
+
+    /// The block that this generation begins with.
+    fn commit(&self, archive_len: u64) -> [u8; Commit::BLOCK_LEN] {
+        let e = &self.ending;
+        let commit = Commit { archive_len, previous: self.blocks_begin - TRAILER_LEN as u64 };
+        let lossy = e.required() & REQUIRED_LOSSY != 0;
+        commit.block(e.generation(), lossy, &e.salt(), self.blocks_begin)
+    }
+
+    /// Adds a chain after those there are; gives its number.
+    pub(crate) fn put_chain(&mut self, chain: ChainSpec) -> Result<u16> {
+        let number = u16::try_from(self.chains.len()).map_err(|_| {
+            let (limit, found) = (1 << 16, self.chains.len() as u64 + 1);
+            nc3z_format::Error::limit("chain table", None, "number of chains", limit, found)
+        })?;
+        let json = chain.to_value().to_string().into_bytes();
+        let decoded_len = u32::try_from(json.len()).expect("a chain is some hundred bytes");
+        let (kind, array) = (BlockKind::Chain, ArrayId::CHAINS);
+        let (tile, decoded_crc) = (number.into(), crc32fast::hash(&json));
+        self.block(Content { kind, array, tile, chain: 0, decoded_len, decoded_crc }, &json)?;
+        let added = self.added.as_mut().expect("the chains of a fresh archive stand in its head copy");
+        added.chains.push(chain.clone());
+        self.chains.push(Registry::default().bind(chain));
+        Ok(number)
+    }
+
+    /// A chain by number.
+    pub(crate) fn chain(&self, number: u16) -> &Chain {
+        &self.chains[usize::from(number)]
+    }
+
+    /// The head of this generation is that of the one before, of a file of this length.
+    pub(crate) fn keep_head(&mut self, original_len: u64) {
+        if self.index.keeps(ArrayId::HEADS) {
+            self.index.declare(ArrayId::HEADS, 1);
+            self.ending.with_head(original_len);
+        }
+    }
+
+    /// Gives this generation a head of its own: another header, and which arrays its variables have.
+    pub(crate) fn put_head(&mut self, head: &LaterHead) -> Result<()> {
+        let decoded = head.encode();
+        let added = self.added.as_ref().expect("a fresh archive has its head copy");
+        let payload = LaterHead::store(&decoded, &added.head_copy)?;
+        let len = decoded.len() as u64;
+        let limit = || nc3z_format::Error::limit("later head", None, "length", u32::MAX.into(), len);
+        let decoded_len = u32::try_from(decoded.len()).map_err(|_| limit())?;
+        let (kind, array, decoded_crc) = (BlockKind::Head, ArrayId::HEADS, crc32fast::hash(&decoded));
+        self.index.declare_anew(array);
+        self.ending.with_head(head.original_len);
+        self.put_block(Content { kind, array, tile: 0, chain: 0, decoded_len, decoded_crc }, &payload)
+    }
+
+    /// The digest of the file that this generation holds, if it is known.
+    pub(crate) fn set_digest(&mut self, sha256: Option<[u8; 32]>) {
+        self.ending.set_digest(sha256);
+    }
+
+    /// Announces an array with this many tiles.
+    pub(crate) fn declare(&mut self, array: ArrayId, tiles: u64) {
+        if tiles > 0 {
+            self.index.declare(array, tiles);
+        }
+    }
+
+    /// The same for an array whose tiles are lost unless they come.
+    pub(crate) fn declare_lost(&mut self, array: ArrayId, tiles: u64) {
+        if tiles > 0 {
+            self.index.declare_lost(array, tiles);
+        }
+    }
+
+    /// Sets required features, before the first block: blocks say that they are lossy.
+    pub(crate) fn require(&mut self, features: u32) {
+        self.ending.require(features);
+    }
+
+    /// Appends one tile. Tiles of an array may come in any order, arrays too.
+    pub(crate) fn put(&mut self, tile: EncodedTile) -> Result<()> {
+        let EncodedTile { array, tile, decoded_len, decoded_crc, form } = tile;
+        match form {
+            Form::Constant { value, size } => {
+                self.constants.push(array, tile, &value[..usize::from(size)]);
+                self.index.set(array, tile, IndexEntry::Constant { value });
+                if self.constants.len() >= CONSTANTS_LEN {
+                    self.flush_constants()?;
+                }
+            }
+            Form::Packed { chain, bytes, packer } => {
+                let open = self.open.entry(packer).or_default();
+                open.push(array, tile, chain, decoded_crc, &bytes);
+                let most =
+                    if packer.is_some() { Policy::of(self.preset).shared_len() } else { CONTAINER_LEN };
+                if open.len() >= most {
+                    let full = std::mem::take(open);
+                    self.write_container(packer, full)?;
+                }
+            }
+            Form::Block { chain, payload } => {
+                let content = Content { kind: BlockKind::Tile, array, tile, chain, decoded_len, decoded_crc };
+                self.put_block(content, &payload)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends a container with all its members.
+    pub(crate) fn put_container(&mut self, container: WholeContainer) -> Result<()> {
+        let WholeContainer { chain, payload, decoded_len, decoded_crc, members } = container;
+        let (kind, array) = (BlockKind::Container, ArrayId::CONTAINERS);
+        let content = Content { kind, array, tile: self.containers, chain, decoded_len, decoded_crc };
+        let (here, _) = self.block(content, &payload)?;
+        self.containers += 1;
+        for (array, tile, mut entry) in members {
+            if let IndexEntry::Packed { offset, .. } = &mut entry {
+                *offset = here;
+            }
+            self.index.set(array, tile, entry);
+        }
+        Ok(())
+    }
+
+    /// Writes a definition of a variable; definitions come before the tiles that need them.
+    pub(crate) fn put_definition(&mut self, variable: u32, number: u64, bytes: &[u8]) -> Result<()> {
+        let array = ArrayId::definitions(variable);
+        self.declare(array, 1);
+        let decoded_len = u32::try_from(bytes.len()).expect("a definition has at most 65,536 values");
+        let (kind, decoded_crc) = (BlockKind::Definition, crc32fast::hash(bytes));
+        self.put_block(Content { kind, array, tile: number, chain: 0, decoded_len, decoded_crc }, bytes)
+    }
+
+    /// Writes a block that has an index entry.
+    fn put_block(&mut self, content: Content, payload: &[u8]) -> Result<()> {
+        let (offset, check) = self.block(content, payload)?;
+        let len = u32::try_from(payload.len()).expect("as the block's header says");
+        let entry = IndexEntry::Stored { offset, len, chain: content.chain, check };
+        self.index.set(content.array, content.tile, entry);
+        Ok(())
+    }
+
+    /// Writes a block; gives its offset and header CRC.
+    fn block(&mut self, content: Content, payload: &[u8]) -> Result<(u64, u32)> {
+        let e = &self.ending;
+        let stamp = Stamp { generation: e.generation(), salt: e.salt(), required: e.required() };
+        write_block(&mut self.sink, stamp, content, payload)
+    }
+
+    /// Writes a block of bytes of our own making.
+    fn own_block(
+        &mut self,
+        kind: BlockKind,
+        array: ArrayId,
+        tile: u64,
+        packer: Option<u16>,
+        decoded: &[u8],
+    ) -> Result<u64> {
+        let (chain, payload) = encode_own(decoded, packer, &self.chains, self.preset, &mut self.scratch)?;
+        let decoded_len = u32::try_from(decoded.len()).expect("containers and lists are some MiB at most");
+        let decoded_crc = crc32fast::hash(decoded);
+        let content = Content { kind, array, tile, chain, decoded_len, decoded_crc };
+        Ok(self.block(content, &payload)?.0)
+    }
+
+    fn write_container(&mut self, packer: Option<u16>, open: OpenContainer) -> Result<()> {
+        if open.is_empty() {
+            return Ok(());
+        }
+        let (decoded, entries) = open.finish();
+        let number = self.containers;
+        let offset = self.own_block(BlockKind::Container, ArrayId::CONTAINERS, number, packer, &decoded)?;
+        self.containers += 1;
+        entries(offset).into_iter().for_each(|(array, tile, entry)| self.index.set(array, tile, entry));
+        Ok(())
+    }
+
+    fn flush_constants(&mut self) -> Result<()> {
+        let decoded = std::mem::take(&mut self.constants).finish();
+        if decoded.is_empty() {
+            return Ok(());
+        }
+        let number = self.constants_lists;
+        self.own_block(BlockKind::Constants, ArrayId::CONSTANTS, number, None, &decoded)?;
+        self.constants_lists += 1;
+        Ok(())
+    }
+
+    /// Writes what is open, index, sections and section table.
+    pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
+        for (packer, open) in std::mem::take(&mut self.open) {
+            self.write_container(packer, open)?;
+        }
+        self.flush_constants()?;
+        let blocks_end = self.sink.align()?;
+        let (table, pages) = std::mem::take(&mut self.index).write(&mut self.sink, self.ending.salt())?;
+        let mut sections: Vec<SectionEntry> = pages.into_iter().collect();
+        sections.push(self.write_head(blocks_end)?);
+        sections.push(self.write_section(SectionKind::VariableTable, &table.encode())?);
+        let mut metadata = metadata.clone();
+        if let Some(added) = &mut self.added {
+            metadata.chains = std::mem::take(&mut added.chains);
+        }
+        sections.push(self.write_section(SectionKind::Metadata, &metadata.encode())?);
+        sections.extend(self.added.iter_mut().flat_map(|added| std::mem::take(&mut added.sections)));
+        let at = self.sink.align()?;
+        let mut unsealed = self.ending.clone().close(sections, self.blocks_begin..blocks_end, at);
+        if let Some(added) = &self.added {
+            unsealed.patch = Some((added.commit, self.commit(unsealed.trailer.archive_len)));
+        }
+        self.sink.write(unsealed.table())?;
+        self.sink.flush()?;
+        Ok(unsealed)
+    }
+
+    fn write_head(&mut self, blocks_end: u64) -> Result<SectionEntry> {
+        let (bytes, compressed, crc) = match &self.head {
+            HeadSection::Kept(entry) => return Ok(entry.clone()),
+            HeadSection::Fresh { bytes, compressed, crc } => (bytes, *compressed, *crc),
+        };
+        let mut offset = SUPERBLOCK_LEN as u64;
+        let len = bytes.len() as u64;
+        if blocks_end > SECOND_HEAD_FROM || len * SECOND_HEAD_SHARE <= blocks_end {
+            offset = self.sink.align()?;
+            self.sink.write(bytes)?;
+        }
+        let encoding = if compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
+        Ok(SectionEntry { kind: SectionKind::Head, encoding, crc, offset, len })
+    }
+
+    fn write_section(&mut self, kind: SectionKind, decoded: &[u8]) -> Result<SectionEntry> {
+        let offset = self.sink.align()?;
+        let (encoding, stored) = encode_section(decoded)?;
+        self.sink.write(&stored)?;
+        Ok(SectionEntry { kind, encoding, crc: crc32fast::hash(&stored), offset, len: stored.len() as u64 })
+    }
+}

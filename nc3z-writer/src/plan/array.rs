@@ -1,0 +1,70 @@
+//! The plan of one array by itself: candidates are tried on samples of its own tiles, the smallest wins.
+//!
+//! Numbers go to the numeric codec, whose own chooser ranks plans by size; text and bytes to zstd.
+
+use super::cost::Stored;
+use super::numeric::{Trial, numeric_plans, total, trials};
+use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
+use crate::error::Result;
+use crate::options::PACK_LEN;
+use nc3z_format::NcType;
+use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
+
+/// What short arrays of this type become before they share a container: planes of bytes, where elements have several.
+pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
+    let stages = if ty.size() > 1 { vec![StageSpec::shuffle(ty.size())] } else { Vec::new() };
+    TileChain::bytes(registry.bind(ChainSpec(stages)))
+}
+
+/// Plans one array.
+pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut Scratch) -> Result<ArrayPlan> {
+    let info = subject.info;
+    let short = vec![short_chain(info.ty, subject.registry)];
+    if info.total_bytes() <= PACK_LEN {
+        return Ok(ArrayPlan { short, ..ArrayPlan::default() });
+    }
+    let registry = subject.registry;
+    let bytes = TileChain::bytes(registry.bind(ChainSpec(vec![policy.codec()])));
+    if info.ty == NcType::Char || subject.samples.is_empty() {
+        return Ok(ArrayPlan { tiles: vec![bytes], short, ..ArrayPlan::default() });
+    }
+    let mut plans = numeric_plans(subject, policy)?;
+    // Flags and packed bytes are as often text-like as numbers.
+    let may_be_text = info.ty.size() == 1;
+    if plans.len() == 1 && !may_be_text && policy.recurring.is_none() {
+        let tiles = vec![TileChain::numeric(plans.remove(0), registry)];
+        return Ok(ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() });
+    }
+    let trials = trials(plans, subject, scratch)?;
+    let least = trials[0].stored;
+    if may_be_text && total(&bytes, subject, scratch)? <= least {
+        return Ok(ArrayPlan { tiles: vec![bytes], short, ..ArrayPlan::default() });
+    }
+    let most = least.percent(policy.alternatives.percent) + Stored(policy.alternatives.slack);
+    let table = trials[0].plan.dictionary().is_some();
+    let mut tiles = Vec::new();
+    let mut ways = Vec::new();
+    for Trial { plan, stored } in trials {
+        // One more table of values would have to pay for itself.
+        let free = table || plan.dictionary().is_none();
+        if tiles.is_empty() || (free && stored <= most && tiles.len() <= policy.alternatives.count) {
+            tiles.push(TileChain::numeric(plan, registry));
+        } else if free {
+            ways.push(TileChain::numeric(plan, registry));
+        }
+    }
+    ways.truncate(1);
+    ways.push(bytes);
+    let fallback = Some(Fallback { ways, promised: least, sampled: subject.sampled_len() });
+    Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, container: None })
+}
+
+/// The plan where the chain was asked for: nothing is tried. Short tiles are encoded by it too, and then share containers.
+pub(super) fn requested(subject: &Subject<'_>, chain: ChainSpec, policy: &Policy) -> Result<ArrayPlan> {
+    let way = if chain.is_numeric() {
+        TileChain::numeric(numeric_plans(subject, policy)?.remove(0), subject.registry)
+    } else {
+        TileChain::bytes(subject.registry.bind(chain))
+    };
+    Ok(ArrayPlan { short: vec![way.clone()], tiles: vec![way], ..ArrayPlan::default() })
+}

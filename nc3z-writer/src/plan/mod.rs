@@ -1,0 +1,218 @@
+//! Decides how each array is stored. Nothing else in the writer does.
+//!
+//! ```text
+//! header, wishes ─▶ shape: tiles ─▶ samples ─▶ score (numeric codec) ─▶ trial on the samples ─▶ ArrayPlan
+//! raw tiles of a short source ─▶ constant? equal? ─▶ short arrays ─▶ shared containers ────┘
+//! ```
+//! Thresholds stand in [`policy`], one value for each preset; costs have a unit ([`cost`]). Sizes alone decide, never the
+//! clock, so that the same input gives the same archive. What carries a plan out ([`crate::encode`]) searches nothing:
+//! where a tile is to be tried in several ways, the plan names them.
+
+mod array;
+mod chains;
+mod cost;
+mod numeric;
+mod policy;
+mod recurring;
+mod reference;
+mod repeats;
+mod shape;
+mod shared;
+mod short;
+mod subject;
+
+use crate::error::Result;
+use crate::options::{PACK_LEN, WriterOptions};
+use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
+pub(crate) use array::plan_array;
+pub(crate) use chains::{ChainTable, TileChain};
+pub(crate) use cost::Stored;
+use nc3z_format::archive::{ArrayId, Role};
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch};
+use nc3z_format::num::{Dictionary, EncodePlan};
+use nc3z_reader::ClassicFile;
+use policy::PROMISED_PERCENT;
+pub(crate) use policy::{Policy, SamplePolicy};
+use rayon::prelude::*;
+use repeats::{Repeat, repeats};
+pub(crate) use shape::Partition;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use subject::requested_chain;
+pub(crate) use subject::{Subject, fill_values, whole_len};
+
+/// How the tiles of one array are stored.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ArrayPlan {
+    /// What a tile is encoded by: each of these, of which the smallest is kept; as it is where there are none. The first is
+    /// what samples liked best.
+    pub(crate) tiles: Vec<TileChain>,
+    /// The same for tiles so short that they go into a container of zstd.
+    pub(crate) short: Vec<TileChain>,
+    /// What a tile is tried with besides that is larger than samples promised.
+    pub(crate) fallback: Option<Fallback>,
+    /// The chain of the shared containers that its tiles go into as they are, instead of all that.
+    pub(crate) container: Option<TileChain>,
+}
+
+/// Ways for tiles that the samples did not tell of.
+#[derive(Debug, Clone)]
+pub(crate) struct Fallback {
+    /// Tried in turn, the smallest kept.
+    pub(crate) ways: Vec<TileChain>,
+    /// What the samples took, of so many bytes.
+    promised: Stored,
+    sampled: u64,
+}
+
+impl Fallback {
+    /// What was promised for `len` bytes.
+    fn promised_for(&self, len: u64) -> Stored {
+        let promised = u128::from(self.promised.0) * u128::from(len) / u128::from(self.sampled.max(1));
+        Stored(u64::try_from(promised).unwrap_or(u64::MAX))
+    }
+
+    /// Whether a tile of `len` bytes takes more than was promised.
+    pub(crate) fn is_called_for(&self, len: u64, stored: Stored) -> bool {
+        stored > self.promised_for(len).percent(PROMISED_PERCENT)
+    }
+}
+
+impl ArrayPlan {
+    /// A table of values that must be in the archive before the tiles.
+    pub(crate) fn dictionary(&self) -> Option<&Arc<Dictionary>> {
+        self.numeric().and_then(EncodePlan::dictionary)
+    }
+
+    /// What the numeric codec does with its tiles, where their chain is that.
+    pub(crate) fn numeric(&self) -> Option<&EncodePlan> {
+        self.tiles.first().and_then(|t| t.num.as_ref())
+    }
+
+    /// The tile that a tile is coded against, where the plan says so.
+    ///
+    /// # Errors
+    /// There is no such array.
+    pub(crate) fn referred<'a>(
+        &self,
+        array: ArrayId,
+        tile: u64,
+        arrays: &Arrays,
+        held: Option<&'a HeldTiles>,
+    ) -> Result<Option<ReferenceTile<'a>>> {
+        let Some(distance) = self.tiles.first().and_then(|way| way.against) else { return Ok(None) };
+        let missing = || {
+            nc3z_format::Error::invalid(format!("{array}, tile {tile} refers to a tile that is not there"))
+        };
+        let Role::Variable(variable) = array.role() else { return Err(missing().into()) };
+        let other = ArrayId::variable(variable.checked_sub(distance).ok_or_else(missing)?);
+        let ty = arrays.get(other).ok_or_else(missing)?.ty;
+        let raw = held.and_then(|held| held.tile(other, tile)).ok_or_else(missing)?;
+        Ok(Some(ReferenceTile { ty, bytes: &raw.bytes }))
+    }
+}
+
+/// The plan of every array that has tiles, and the chain table they refer to.
+pub(crate) struct Plans {
+    pub(crate) table: ChainTable,
+    pub(crate) by_array: BTreeMap<ArrayId, ArrayPlan>,
+    /// The source's tiles, where they were kept.
+    pub(crate) held: Option<HeldTiles>,
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
+}
+
+impl Plans {
+    /// Samples every array and plans it.
+    pub(crate) fn new(classic: &ClassicFile, arrays: &Arrays, options: &WriterOptions) -> Result<Self> {
+        options.chains.check_names(classic.header(), "--chain")?;
+        let policy = Policy::of(options.preset);
+        let held = HeldTiles::read(classic, arrays, options.memory)?;
+        let mut known = held.as_ref().map(|held| repeats(held, arrays)).unwrap_or_default();
+        if !options.chains.is_empty() {
+            // What is asked for one of two equal arrays is not asked for the other.
+            known.retain(|_, repeat| *repeat == Repeat::Constant);
+        }
+        let records = if held.is_some() { BTreeMap::new() } else { record_samples(classic, arrays)? };
+        let whole_len = whole_len(arrays, policy);
+        let searched = |a: &&ArrayInfo| a.tiling.tile_count() > 0 && !known.contains_key(&a.id);
+        let plan = |info: &ArrayInfo| -> Result<(ArrayId, ArrayPlan)> {
+            let short = info.total_bytes() <= PACK_LEN;
+            let kept = held.as_ref().and_then(|held| held_samples(held, info, &policy.samples));
+            let samples = match kept.or_else(|| records.get(&info.id).cloned()) {
+                _ if short => Vec::new(),
+                Some(samples) => samples,
+                None => read_samples(classic, arrays, info, &policy.samples)?,
+            };
+            let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
+            let fills = fill_values(classic, info);
+            let registry = &options.registry;
+            let subject = Subject { info, registry, samples, fills, whole_len, scan: &scan };
+            let plan = SCRATCH.with_borrow_mut(|scratch| match requested_chain(classic, info, options)? {
+                Some(chain) => array::requested(&subject, chain, policy),
+                None => plan_array(&subject, policy, scratch),
+            })?;
+            Ok((info.id, plan))
+        };
+        let infos: Vec<&ArrayInfo> = arrays.iter().filter(searched).collect();
+        let mut by_array: BTreeMap<ArrayId, ArrayPlan> =
+            infos.into_par_iter().map(plan).collect::<Result<_>>()?;
+        if let Some(held) = &held {
+            let mut scratch = Scratch::default();
+            let mut planner = Planner { classic, arrays, held, policy, options, scratch: &mut scratch };
+            planner.compare(&mut by_array)?;
+        }
+        for (id, repeat) in known {
+            let plan = match repeat {
+                // Nothing is stored of its tiles but their values.
+                Repeat::Constant => ArrayPlan::default(),
+                Repeat::Equal(first) => match (&held, &policy.short) {
+                    (Some(held), Some(_)) => {
+                        let mut scratch = Scratch::default();
+                        let planner =
+                            Planner { classic, arrays, held, policy, options, scratch: &mut scratch };
+                        reference::equal(&planner, (id, first), &by_array[&first])
+                    }
+                    _ => by_array[&first].clone(),
+                },
+            };
+            by_array.insert(id, plan);
+        }
+        let mut table = ChainTable::new(&options.registry);
+        table.number(&options.registry.bind(ChainSpec(vec![policy.codec()])));
+        by_array.values_mut().for_each(|plan| table.assign(plan));
+        Ok(Plans { table, by_array, held })
+    }
+}
+
+/// What the arrays of one source are compared with.
+struct Planner<'a> {
+    classic: &'a ClassicFile,
+    arrays: &'a Arrays,
+    held: &'a HeldTiles,
+    policy: &'a Policy,
+    options: &'a WriterOptions,
+    scratch: &'a mut Scratch,
+}
+
+impl Planner<'_> {
+    /// Plans short arrays anew, in the light of each other.
+    fn compare(&mut self, plans: &mut BTreeMap<ArrayId, ArrayPlan>) -> Result<()> {
+        let Some(policy) = &self.policy.short else { return Ok(()) };
+        let mut short = short::as_numbers(self, policy, plans)?;
+        if let Some(policy) = &self.policy.recurring {
+            recurring::plan_recurring(self, policy, plans)?;
+        }
+        let referring = reference::plan_references(self, plans)?;
+        short.retain(|s| !referring.contains(&s.id));
+        if let Some(policy) = &self.policy.shared {
+            let shared = shared::plan_shared(self, policy, plans)?;
+            short.retain(|s| !shared.contains(&s.id));
+        }
+        short::better_as_bytes(self, policy, short, plans)
+    }
+}

@@ -1,0 +1,91 @@
+//! Plans for numbers: the numeric codec's chooser on the samples, with a dictionary of all values where one may pay.
+
+use super::cost::Stored;
+use super::{Policy, Subject, TileChain};
+use crate::error::Result;
+use nc3z_format::codec::{Scratch, TileShape, encode_dictionary, encode_tile, words_of};
+use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Word};
+use std::sync::Arc;
+
+/// What all samples take by one way.
+pub(super) fn total(way: &TileChain, subject: &Subject<'_>, scratch: &mut Scratch) -> Result<Stored> {
+    let shape = TileShape { ty: subject.info.ty, geometry: subject.info.tiling.geometry(0)? };
+    let mut out = Vec::new();
+    for sample in &subject.samples {
+        encode_tile(way.coder(), sample, &shape, scratch, &mut out)?;
+    }
+    Ok(Stored::of(&out))
+}
+
+/// A plan, and what the samples take by it.
+pub(super) struct Trial {
+    pub(super) plan: EncodePlan,
+    /// With the samples' share of a table of values.
+    pub(super) stored: Stored,
+}
+
+/// The plans that the chooser likes best for the numbers of an array: of the policy's effort, then of those below it.
+pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<EncodePlan>> {
+    match subject.info.ty.size() {
+        1 => plan_words::<u8>(subject, policy),
+        2 => plan_words::<u16>(subject, policy),
+        4 => plan_words::<u32>(subject, policy),
+        _ => plan_words::<u64>(subject, policy),
+    }
+}
+
+/// Encodes the samples by each plan; the smallest first.
+pub(super) fn trials(
+    plans: Vec<EncodePlan>,
+    subject: &Subject<'_>,
+    scratch: &mut Scratch,
+) -> Result<Vec<Trial>> {
+    let sampled = subject.sampled_len();
+    let mut all = Vec::new();
+    for plan in plans {
+        let mut stored = total(&TileChain::numeric(plan.clone(), subject.registry), subject, scratch)?;
+        if let Some(dictionary) = plan.dictionary() {
+            let len = encode_dictionary(dictionary, subject.info.ty)?.len() as u64;
+            stored += Stored(len * sampled / subject.info.total_bytes().max(1));
+        }
+        all.push(Trial { plan, stored });
+    }
+    all.sort_by_key(|t| t.stored);
+    Ok(all)
+}
+
+fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<EncodePlan>> {
+    let info = subject.info;
+    let geometry = info.tiling.geometry(0)?;
+    let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
+    let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
+    let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
+    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len };
+    let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>| -> Result<Candidates> {
+        num::choose_with(&samples, info.ty.into(), &geometry, effort, &fills, extent, dictionary)
+            .map_err(|e| nc3z_format::Error::from(e).into())
+    };
+    let mut found = candidates(policy.effort, None)?;
+    let mut dictionary = None;
+    if found.scan_dictionary && info.total_bytes() <= policy.samples.scan_len {
+        let mut builder = DictionaryBuilder::<W>::default();
+        (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
+        dictionary = builder.finish(info.ty.into()).map(Arc::new);
+        if dictionary.is_some() {
+            found = candidates(policy.effort, dictionary.as_ref())?;
+        }
+    }
+    if found.plans.is_empty() {
+        found.plans.push(EncodePlan::default());
+    }
+    found.plans.truncate(policy.numeric_plans);
+    // Never larger than a quicker preset's archive: what their chooser finds is tried too, as hard.
+    let level = found.plans[0].level;
+    let asked = if info.total_bytes() >= policy.quicker_from { policy.quicker } else { &[] };
+    for &effort in asked {
+        let mut others = candidates(effort, dictionary.as_ref())?.plans;
+        others.truncate(policy.numeric_plans);
+        found.plans.extend(others.into_iter().map(|p| EncodePlan { level, ..p }));
+    }
+    Ok(found.plans)
+}

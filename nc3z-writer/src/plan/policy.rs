@@ -1,0 +1,263 @@
+//! All thresholds by which arrays are planned: one value for each preset.
+
+use crate::options::Preset;
+use nc3z_format::codec::StageSpec;
+use nc3z_format::num::Effort;
+
+/// How hard a preset looks, and what it may spend.
+#[derive(Debug)]
+pub(crate) struct Policy {
+    /// What the numeric codec's chooser may spend on an array.
+    pub(crate) effort: Effort,
+    /// Plans that the chooser is asked for, at each effort.
+    pub(crate) numeric_plans: usize,
+    /// Efforts below it, whose plans are tried on the samples besides.
+    pub(crate) quicker: &'static [Effort],
+    /// They are asked for arrays of at least so many bytes: for shorter ones choosing twice costs more than it finds.
+    pub(crate) quicker_from: u64,
+    /// zstd level of chains of bytes.
+    pub(crate) zstd_level: i32,
+    /// Bytes of a tile of numbers, before compression.
+    pub(crate) tile_len: u64,
+    /// Bytes of a tile of single bytes: text, flags, gaps.
+    pub(crate) byte_tile_len: u64,
+    /// What of an array is looked at.
+    pub(crate) samples: SamplePolicy,
+    /// How many plans each tile of an array is tried with, besides the one that samples liked best.
+    pub(crate) alternatives: AlternativePolicy,
+    /// zstd level of containers, and of lists of constants.
+    pub(crate) container_level: i32,
+    /// Short arrays that share containers of zstd; `None`: all as planes of bytes.
+    pub(crate) short: Option<ShortPolicy>,
+    /// Arrays whose values recur at a distance; `None`: not looked for one by one.
+    pub(crate) recurring: Option<RecurringPolicy>,
+    /// Arrays that share containers of LZMA by what each adds to them; `None`: none.
+    pub(crate) shared: Option<SharedPolicy>,
+    /// Whether containers of LZMA are tried with other contexts too.
+    pub(crate) lzma_rivals: bool,
+}
+
+/// Arrays whose values recur at a distance.
+#[derive(Debug)]
+pub(crate) struct RecurringPolicy {
+    /// zstd level of the quick look.
+    pub(crate) quick_level: i32,
+    /// Values recur where that takes less than so many hundredths of what the samples promised.
+    pub(crate) percent: u64,
+}
+
+/// Short arrays that share containers of zstd. Lengths are bytes before compression.
+#[derive(Debug)]
+pub(crate) struct ShortPolicy {
+    /// In sources with more bytes of arrays than this all of them stay planes of bytes.
+    pub(crate) source_len: u64,
+    /// So they do in sources of more arrays: each costs some work, however short.
+    pub(crate) arrays: usize,
+    /// Arrays up to this length are encoded whole by each promising plan.
+    pub(crate) trial_len: usize,
+    /// zstd level at which one array is estimated.
+    pub(crate) estimate_level: i32,
+    /// zstd level at which all of them are.
+    pub(crate) container_level: i32,
+}
+
+/// What of an array is looked at. Lengths are bytes before compression.
+#[derive(Debug)]
+pub(crate) struct SamplePolicy {
+    /// Samples of an array.
+    pub(crate) count: u64,
+    /// Arrays of at most so many bytes are looked at whole, unless in pieces.
+    pub(crate) whole_len: usize,
+    /// Of arrays of fewer bytes than this only short pieces are looked at: choosing costs the more in proportion the shorter
+    /// an array is.
+    pub(crate) pieces_below: u64,
+    /// Elements of a piece.
+    pub(crate) piece: u64,
+    /// Bytes of one, where planes are not longer.
+    pub(crate) len: u64,
+    /// Bytes of one at most, whatever its planes.
+    pub(crate) most: u64,
+    /// Planes that a sample has at least, up to `most` bytes: prediction in time and scale-offset by plane need two to be seen.
+    pub(crate) planes: u64,
+    /// Arrays up to this length are encoded whole by each promising plan, in sources up to `small_source`.
+    pub(crate) trial_len: usize,
+    /// Bytes of all arrays of a small source.
+    pub(crate) small_source: u64,
+    /// Arrays up to this length are encoded whole in larger sources.
+    pub(crate) trial_len_large: usize,
+    /// Arrays up to this length are read whole where a dictionary of their values may pay.
+    pub(crate) scan_len: u64,
+}
+
+/// Plans that each tile is tried with.
+#[derive(Debug)]
+pub(crate) struct AlternativePolicy {
+    /// Their number, besides the best.
+    pub(crate) count: usize,
+    /// A plan that takes more than this many hundredths of the best plan's bytes on the samples is dropped.
+    pub(crate) percent: u64,
+    /// So many bytes more are forgiven: short samples tell little.
+    pub(crate) slack: u64,
+}
+
+/// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks.
+pub(crate) const PROMISED_PERCENT: u64 = 115;
+
+/// Short arrays that share containers. Lengths are bytes before compression.
+#[derive(Debug)]
+pub(crate) struct SharedPolicy {
+    /// Sources with more bytes of arrays than this are not looked at.
+    pub(crate) source_len: u64,
+    /// Nor are sources of more arrays: each costs some work, however short.
+    pub(crate) arrays: usize,
+    /// An array that is longer than this goes into no shared container.
+    pub(crate) array_len: u64,
+    /// Arrays are compared in order until so many bytes of them were packed for comparison.
+    pub(crate) trial_len: u64,
+    /// A container is closed once it holds so many bytes: who reads one element decodes all of it.
+    pub(crate) container_len: usize,
+    /// Kinds of elements with less than this are packed with the kind that has most.
+    pub(crate) least_pool: u64,
+    /// LZMA packs some 2 MB a second: arrays are compared where it is expected to save one byte of so many at least. `None`: always.
+    pub(crate) one_saved_of: Option<u64>,
+    /// zstd's level for what is compared with LZMA.
+    pub(crate) level: i32,
+    /// Members whose marginal bytes in the container exceed so many hundredths of their bytes alone are dropped, in rounds.
+    /// Noise, which gains a header at most, stays alone.
+    pub(crate) keep_below_percent: [u64; 2],
+}
+
+const SAMPLES: SamplePolicy = SamplePolicy {
+    count: 3,
+    len: 256 << 10,
+    most: 2 << 20,
+    planes: 2,
+    whole_len: 512 << 10,
+    pieces_below: 0,
+    piece: 0,
+    trial_len: 512 << 10,
+    small_source: 4 << 20,
+    trial_len_large: 32 << 10,
+    scan_len: 64 << 20,
+};
+
+const SHARED: SharedPolicy = SharedPolicy {
+    source_len: 4 << 20,
+    arrays: 2048,
+    array_len: 1 << 20,
+    trial_len: 4 << 20,
+    container_len: 2 << 20,
+    least_pool: 4 << 10,
+    one_saved_of: None,
+    level: 19,
+    keep_below_percent: [150, 97],
+};
+
+const NO_ALTERNATIVES: AlternativePolicy = AlternativePolicy { count: 0, percent: 100, slack: 0 };
+
+const SHORT: ShortPolicy = ShortPolicy {
+    source_len: 32 << 20,
+    arrays: 2048,
+    trial_len: 8 << 10,
+    estimate_level: 3,
+    container_level: 9,
+};
+
+const FAST: Policy = Policy {
+    effort: Effort::Fast,
+    numeric_plans: 1,
+    quicker: &[],
+    quicker_from: 0,
+    zstd_level: 1,
+    tile_len: 1 << 20,
+    byte_tile_len: 4 << 20,
+    samples: SamplePolicy { pieces_below: 128 << 10, piece: 1024, ..SAMPLES },
+    alternatives: NO_ALTERNATIVES,
+    container_level: 3,
+    short: None,
+    recurring: None,
+    shared: None,
+    lzma_rivals: false,
+};
+
+const DEFAULT: Policy = Policy {
+    effort: Effort::Default,
+    quicker: &[Effort::Fast],
+    quicker_from: 256 << 10,
+    zstd_level: 9,
+    samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..FAST.samples },
+    container_level: 9,
+    short: Some(SHORT),
+    recurring: Some(RecurringPolicy { quick_level: 3, percent: 90 }),
+    shared: Some(SharedPolicy {
+        trial_len: 1 << 20,
+        container_len: 512 << 10,
+        one_saved_of: Some(50),
+        level: 9,
+        ..SHARED
+    }),
+    ..FAST
+};
+
+const MAX: Policy = Policy {
+    effort: Effort::Max,
+    numeric_plans: 4,
+    quicker: &[Effort::Default, Effort::Fast],
+    zstd_level: 19,
+    tile_len: 4 << 20,
+    samples: SAMPLES,
+    alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
+    container_level: 19,
+    short: Some(ShortPolicy { source_len: 4 << 20, estimate_level: 19, container_level: 19, ..SHORT }),
+    shared: Some(SHARED),
+    lzma_rivals: true,
+    ..FAST
+};
+
+impl Policy {
+    /// The policy of a preset.
+    pub(crate) const fn of(preset: Preset) -> &'static Policy {
+        match preset {
+            Preset::Fast => &FAST,
+            Preset::Default => &DEFAULT,
+            Preset::Max => &MAX,
+        }
+    }
+
+    /// The codec that ends chains of bytes.
+    pub(crate) fn codec(&self) -> StageSpec {
+        StageSpec::zstd(self.zstd_level)
+    }
+
+    /// Bytes at which shared containers of arrays as they are are closed.
+    pub(crate) const fn shared_len(&self) -> usize {
+        match &self.shared {
+            Some(shared) => shared.container_len,
+            None => SHARED.container_len,
+        }
+    }
+
+    /// Bytes of a tile of elements of this size.
+    pub(crate) const fn tile_len(&self, element_size: usize) -> u64 {
+        if element_size == 1 { self.byte_tile_len } else { self.tile_len }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preset_looks_no_less_hard_than_the_one_before() {
+        let [fast, default, max] = [Preset::Fast, Preset::Default, Preset::Max].map(Policy::of);
+        for (less, more) in [(fast, default), (default, max)] {
+            assert!(less.zstd_level <= more.zstd_level && less.tile_len <= more.tile_len);
+            assert!(less.alternatives.count <= more.alternatives.count);
+            assert!(
+                less.samples.trial_len_large <= less.samples.trial_len
+                    && less.container_level <= more.container_level
+            );
+        }
+        assert!(max.shared.as_ref().is_some_and(|s| s.array_len <= s.container_len as u64));
+    }
+}

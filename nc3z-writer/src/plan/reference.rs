@@ -1,0 +1,214 @@
+//! Arrays that are nearly another array: a corrected copy, the same profile stored twice, bounds next to their coordinate.
+//!
+//! Each array is compared with the last few before it that have as many elements: on a few hundred elements first, then by
+//! encoding it whole. Only an array that refers to none itself is referred to, so that a tile needs at most one other.
+
+use super::cost::Stored;
+use super::short::packed_len;
+use super::subject::requested_chain;
+use super::{ArrayPlan, Planner, TileChain, fill_values};
+use crate::encode::{EncodedTile, Form, constant_value, encode_against};
+use crate::error::Result;
+use crate::tiles::{HeldTiles, RawTile};
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{ReferenceTile, patterns_of, words_of};
+use nc3z_format::num::{self, Against, Coder, EncodePlan, Word};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Range;
+
+/// An array is compared with so many before it of as many elements.
+const CANDIDATES: usize = 16;
+/// Arrays of fewer elements are left to their containers.
+const LEAST_ELEMENTS: u64 = 16;
+/// What a reference must save at least; and what it must save that needs a chain of its own.
+const LEAST: Stored = Stored(8);
+const NEW_CHAIN: Stored = Stored(40);
+/// What a container of LZMA is taken to need of what zstd needs, in hundredths.
+const LZMA_PERCENT: u64 = 85;
+/// Text is compared only where more than so many in 16 of the sampled characters are those of the other array.
+const ALIKE: usize = 14;
+
+/// An array that others may be coded against.
+struct Base<'a> {
+    info: &'a ArrayInfo,
+    variable: u32,
+    /// Its elements in the windows that are looked at, big-endian.
+    sample: Vec<u8>,
+}
+
+/// The arrays with the same number of elements that were seen last.
+type Bases<'a> = BTreeMap<(u64, u64), VecDeque<Base<'a>>>;
+
+/// Gives arrays that are smaller so plans that refer to another; tells which.
+pub(super) fn plan_references(
+    planner: &mut Planner<'_>,
+    plans: &mut BTreeMap<ArrayId, ArrayPlan>,
+) -> Result<BTreeSet<ArrayId>> {
+    let mut bases: Bases<'_> = BTreeMap::new();
+    let mut distances = BTreeSet::new();
+    let mut referring = BTreeSet::new();
+    let ids: Vec<ArrayId> = plans.keys().copied().collect();
+    for id in ids {
+        let info = planner.arrays.get(id).expect("plans are of known arrays");
+        let Role::Variable(variable) = id.role() else { continue };
+        if info.tiling.present() < LEAST_ELEMENTS {
+            continue;
+        }
+        let base = Base { info, variable, sample: sample_of(planner.held, info) };
+        let known = bases.entry((info.tiling.present(), info.tiling.tile_count())).or_default();
+        let asked = requested_chain(planner.classic, info, planner.options)?.is_some();
+        let alone = plans.get_mut(&id).expect("its key was among them");
+        let found = if asked { None } else { planner.against(&base, known, alone, &distances)? };
+        if let Some((distance, plan)) = found {
+            distances.insert(distance);
+            referring.insert(id);
+            *alone = plan;
+            continue;
+        }
+        known.push_back(base);
+        if known.len() > CANDIDATES {
+            known.pop_front();
+        }
+    }
+    Ok(referring)
+}
+
+/// The plan of an array that equals an earlier one.
+pub(super) fn equal(planner: &Planner<'_>, (id, first): (ArrayId, ArrayId), plan: &ArrayPlan) -> ArrayPlan {
+    let (Role::Variable(variable), Role::Variable(earlier)) = (id.role(), first.role()) else {
+        return plan.clone();
+    };
+    let registry = &planner.options.registry;
+    if let Some(way) = plan.tiles.first()
+        && let (Some(num), Some(distance)) = (&way.num, way.against)
+    {
+        return referring(TileChain::numeric_against(num.clone(), variable - earlier + distance, registry));
+    }
+    let info = planner.arrays.get(id).expect("plans are of known arrays");
+    // Containers find the bytes again by themselves.
+    if info.total_bytes() <= crate::options::PACK_LEN || plan.container.is_some() {
+        return plan.clone();
+    }
+    let none = EncodePlan {
+        coder: Coder::Ctx,
+        shape: num::Shape { log: 5, north: 1, west: 1 },
+        ..EncodePlan::default()
+    };
+    referring(TileChain::numeric_against(none, variable - earlier, registry))
+}
+
+/// The plan of an array whose tiles are coded against others.
+fn referring(way: TileChain) -> ArrayPlan {
+    ArrayPlan { tiles: vec![way.clone()], short: vec![way], ..ArrayPlan::default() }
+}
+
+/// The windows of the tile in the middle.
+fn sample_of(held: &HeldTiles, info: &ArrayInfo) -> Vec<u8> {
+    let tile = info.tiling.tile_count() / 2;
+    let size = info.ty.size();
+    let Some(raw) = held.tile(info.id, tile) else { return Vec::new() };
+    let part = |w: Range<usize>| &raw.bytes[w.start * size..w.end * size];
+    Against::windows(raw.bytes.len() / size).into_iter().flat_map(part).copied().collect()
+}
+
+impl Planner<'_> {
+    /// The plan that codes an array against one of the others, where that saves enough; and the distance to it.
+    fn against(
+        &mut self,
+        array: &Base<'_>,
+        others: &VecDeque<Base<'_>>,
+        alone: &ArrayPlan,
+        distances: &BTreeSet<u32>,
+    ) -> Result<Option<(u32, ArrayPlan)>> {
+        // What is constant in the windows tells nothing, and takes next to nothing.
+        if others.is_empty() || constant_value(&array.sample, array.info.ty.size()).is_some() {
+            return Ok(None);
+        }
+        let fits = |other: &&Base<'_>| {
+            other.sample.len() / other.info.ty.size() == array.sample.len() / array.info.ty.size()
+                && (array.info.ty != NcType::Char || is_like(&array.sample, &other.sample))
+        };
+        let others: Vec<&Base<'_>> = others.iter().filter(fits).collect();
+        let ways = match array.info.ty.size() {
+            1 => self.ways::<u8>(array, &others, alone)?,
+            2 => self.ways::<u16>(array, &others, alone)?,
+            4 => self.ways::<u32>(array, &others, alone)?,
+            _ => self.ways::<u64>(array, &others, alone)?,
+        };
+        if ways.is_empty() {
+            return Ok(None);
+        }
+        let mut least = self.stored(array.info, alone)?;
+        let mut best = None;
+        for Against { candidate, plan } in ways {
+            let distance = array.variable - others[candidate].variable;
+            for coder in [Coder::Ctx, Coder::Planes] {
+                let plan = EncodePlan { coder, ..plan.clone() };
+                let plan = referring(TileChain::numeric_against(plan, distance, &self.options.registry));
+                let cost = if distances.contains(&distance) { LEAST } else { NEW_CHAIN };
+                let stored = self.stored(array.info, &plan)? + cost;
+                if stored < least {
+                    (least, best) = (stored, Some((distance, plan)));
+                }
+            }
+        }
+        Ok(best)
+    }
+
+    /// The ways that promise to save, by samples.
+    fn ways<W: Word>(
+        &self,
+        array: &Base<'_>,
+        others: &[&Base<'_>],
+        alone: &ArrayPlan,
+    ) -> Result<Vec<Against>> {
+        let ty = array.info.ty;
+        let patterns = |other: &&Base<'_>| {
+            patterns_of::<W>(ReferenceTile { ty: other.info.ty, bytes: &other.sample }, ty)
+        };
+        let candidates: Vec<Vec<W>> = others.iter().map(patterns).collect::<Result<_, _>>()?;
+        let sample: Vec<W> = words_of(&array.sample);
+        let fills: Vec<W> = fill_values(self.classic, array.info).iter().flat_map(|f| words_of(f)).collect();
+        let tile = array.info.tiling.tile_count() / 2;
+        let elements = array.info.tiling.tile_elements(tile)?;
+        let windows = Against::windows(usize::try_from(elements).expect("a tile fits in memory"));
+        let base =
+            alone.numeric().or(alone.short.first().and_then(|w| w.num.as_ref())).cloned().unwrap_or_default();
+        let ways = num::choose_reference(&sample, ty.into(), &windows, &base, &fills, &candidates);
+        Ok(ways.map_err(nc3z_format::Error::from)?)
+    }
+
+    /// What the tiles of an array take by a plan.
+    fn stored(&mut self, info: &ArrayInfo, plan: &ArrayPlan) -> Result<Stored> {
+        let mut total = Stored(0);
+        for raw in self.held.of(info.id) {
+            let copy = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
+            let other = plan.referred(info.id, raw.tile, self.arrays, Some(self.held))?;
+            total += match encode_against(copy, info, plan, other, self.scratch)? {
+                EncodedTile { form: Form::Constant { .. }, .. } => Stored(0),
+                EncodedTile { form: Form::Packed { bytes, .. }, .. } => {
+                    // What the numeric codec made does not shrink further.
+                    let by_numbers = plan.short.iter().all(|w| w.num.is_some());
+                    let level = self.policy.container_level;
+                    let lzma = if plan.container.is_some() { LZMA_PERCENT } else { 100 };
+                    if by_numbers {
+                        Stored::of(&bytes)
+                    } else {
+                        packed_len(&bytes, level, self.scratch)?.percent(lzma)
+                    }
+                }
+                EncodedTile { form: Form::Block { payload, .. }, .. } => {
+                    Stored((payload.len() as u64 + BLOCK_HEADER_LEN as u64).next_multiple_of(8))
+                }
+            };
+        }
+        Ok(total)
+    }
+}
+
+/// Whether most elements of two samples are the same.
+fn is_like(a: &[u8], b: &[u8]) -> bool {
+    a.iter().zip(b).filter(|(a, b)| a == b).count() * 16 > a.len() * ALIKE
+}

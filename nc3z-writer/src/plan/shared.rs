@@ -1,0 +1,213 @@
+//! Arrays that are smaller in one container than each on its own.
+//!
+//! Stations, meshes and bookkeeping come as many short variables whose values recur, in themselves and from one to the next.
+//! The numeric chains code variable by variable and see none of that; an LZ codec over all of them does. It decodes at a tenth
+//! of their speed, so it is kept to arrays and containers of a size that does not matter.
+
+use super::cost::Stored;
+use super::policy::SharedPolicy;
+use super::short::packed_len;
+use super::subject::requested_chain;
+use super::{ArrayPlan, Planner, TileChain};
+use crate::encode::{Form, encode_tile};
+use crate::error::Result;
+use crate::tiles::RawTile;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec, encode_dictionary, lzma_shares};
+use std::collections::BTreeMap;
+
+/// What a flush of the stream costs, which shares contain and the container will not; less what its directory needs.
+const FLUSH_LEN: u64 = 6;
+
+/// zstd's level for a quick look, and what LZMA makes of the same bytes, in hundredths of that, where values recur.
+const QUICK: i32 = 3;
+const LZMA_PERCENT: u64 = 75;
+
+/// An array that may go with others.
+#[derive(Clone)]
+struct Member<'a> {
+    info: &'a ArrayInfo,
+    /// Its tiles that are not constant, one after another.
+    bytes: Vec<u8>,
+    /// What they take by the array's own plan.
+    alone: Stored,
+}
+
+/// Looks for arrays that are smaller in one container, and gives those plans that say so; tells which.
+pub(super) fn plan_shared(
+    planner: &mut Planner<'_>,
+    policy: &SharedPolicy,
+    plans: &mut BTreeMap<ArrayId, ArrayPlan>,
+) -> Result<Vec<ArrayId>> {
+    let total = planner.arrays.iter().fold(0u64, |sum, a| sum.saturating_add(a.total_bytes()));
+    if total > policy.source_len || plans.len() > policy.arrays {
+        return Ok(Vec::new());
+    }
+    let mut members = Vec::new();
+    for (id, plan) in &*plans {
+        let info = planner.arrays.get(*id).expect("plans are of known arrays");
+        let mut tiles = planner.held.of(*id);
+        // One tile: who asked for small blocks gets them.
+        let (Some(raw), None) = (tiles.next(), tiles.next()) else { continue };
+        if info.total_bytes() > policy.array_len
+            || plan.tiles.first().is_some_and(|way| way.against.is_some())
+            || requested_chain(planner.classic, info, planner.options)?.is_some()
+        {
+            continue;
+        }
+        let member = member(info, raw, plan, policy.level, planner.scratch)?;
+        if !member.bytes.is_empty() && may_win(&member, planner.scratch)? {
+            members.push(member);
+        }
+    }
+    let dict = u32::try_from(policy.container_len).expect("a MiB or two") * 2;
+    let mut shared = Vec::new();
+    for group in groups(members, policy, dict, planner.scratch)? {
+        let chain = TileChain::bytes(planner.options.registry.bind(ChainSpec(vec![group.lzma.into()])));
+        for id in group.ids {
+            plans.insert(id, ArrayPlan { container: Some(chain.clone()), ..ArrayPlan::default() });
+            shared.push(id);
+        }
+    }
+    Ok(shared)
+}
+
+/// What the tile of an array takes by its own plan, and its bytes; none where it is constant.
+fn member<'a>(
+    info: &'a ArrayInfo,
+    raw: &RawTile,
+    plan: &ArrayPlan,
+    level: i32,
+    scratch: &mut Scratch,
+) -> Result<Member<'a>> {
+    const HEADER: Stored = Stored(BLOCK_HEADER_LEN as u64);
+    let mut member = Member { info, bytes: Vec::new(), alone: Stored(0) };
+    if let Some(dictionary) = plan.dictionary() {
+        member.alone = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
+    }
+    let copy = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
+    member.alone += match encode_tile(copy, info, plan, scratch)?.form {
+        Form::Constant { .. } => return Ok(member),
+        Form::Packed { bytes, .. } if plan.numeric().is_some() => Stored::of(&bytes),
+        Form::Packed { bytes, .. } => packed_len(&bytes, level, scratch)?,
+        Form::Block { payload, .. } => Stored::of(&payload) + HEADER,
+    };
+    member.bytes.clone_from(&raw.bytes);
+    Ok(member)
+}
+
+/// A quick look: where zstd is far behind the array's plan, LZMA does not catch up.
+fn may_win(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
+    let mut out = Vec::new();
+    let quick = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(QUICK)]));
+    quick.encode_bytes(&member.bytes, scratch, &mut out)?;
+    Ok(Stored::of(&out) < member.alone.percent(175) + Stored(64))
+}
+
+/// Whether one byte of so many is expected to be saved, by a quick zstd of all members together.
+fn is_promising<'a>(
+    members: impl Iterator<Item = &'a Member<'a>> + Clone,
+    bytes: u64,
+    scratch: &mut Scratch,
+) -> Result<bool> {
+    let alone: Stored = members.clone().map(|m| m.alone).sum();
+    let all: Vec<u8> = members.flat_map(|m| &m.bytes).copied().collect();
+    let expected = packed_len(&all, QUICK, scratch)?.percent(LZMA_PERCENT);
+    Ok(expected.saved_against(alone).0.saturating_mul(bytes) > all.len() as u64)
+}
+
+/// Arrays that share containers.
+struct Group {
+    ids: Vec<ArrayId>,
+    lzma: Lzma,
+    /// Bytes less than alone.
+    saved: Stored,
+}
+
+/// The arrays that are best packed in one container, in their groups: of elements of one size each, or of all sizes, where the gap is among
+/// them: what lies there often is an older copy of the arrays.
+fn groups(
+    members: Vec<Member<'_>>,
+    policy: &SharedPolicy,
+    dict: u32,
+    scratch: &mut Scratch,
+) -> Result<Vec<Group>> {
+    let mut pools = pools(members, policy);
+    if let Some(bytes) = policy.one_saved_of
+        && !is_promising(pools.iter().flatten(), bytes, scratch)?
+    {
+        pools.clear();
+    }
+    let gap = |m: &Member<'_>| m.info.id.role() == Role::Gap && m.bytes.len() as u64 >= policy.least_pool;
+    let mut whole = None;
+    if pools.len() > 1 && pools.iter().flatten().any(gap) {
+        whole = Some(group(pools.concat(), policy, dict)?);
+    }
+    let parts = pools.into_iter().map(|pool| group(pool, policy, dict)).collect::<Result<Vec<_>>>()?;
+    let saved: Stored = parts.iter().map(|g| g.saved).sum();
+    let groups = match whole {
+        Some(whole) if whole.saved > saved => vec![whole],
+        _ => parts,
+    };
+    Ok(groups.into_iter().filter(|g| !g.ids.is_empty()).collect())
+}
+
+/// The best of one pool.
+fn group(pool: Vec<Member<'_>>, policy: &SharedPolicy, dict: u32) -> Result<Group> {
+    let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
+    let lzma = Lzma::for_elements(size, dict);
+    let (ids, saved) = best_subset(pool, policy, lzma)?;
+    Ok(Group { ids, lzma, saved })
+}
+
+/// Members by the size of their elements, as far as the policy compares them.
+fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<'a>>> {
+    let mut by_size: BTreeMap<usize, Vec<Member<'a>>> = BTreeMap::new();
+    let mut left = policy.trial_len;
+    for member in members {
+        let len = member.bytes.len() as u64;
+        if len <= left {
+            left -= len;
+            by_size.entry(member.info.ty.size()).or_default().push(member);
+        }
+    }
+    let len = |pool: &[Member<'_>]| pool.iter().map(|m| m.bytes.len() as u64).sum::<u64>();
+    let (small, mut large): (Vec<_>, Vec<_>) =
+        by_size.into_values().partition(|p| len(p) < policy.least_pool);
+    large.sort_by_key(|pool| std::cmp::Reverse(len(pool)));
+    match large.first_mut() {
+        Some(largest) => largest.extend(small.into_iter().flatten()),
+        None => large.push(small.into_iter().flatten().collect()),
+    }
+    large
+}
+
+/// Those members that are smallest in one container, and what that saves; nothing where they do not save a container's worth.
+fn best_subset(
+    mut pool: Vec<Member<'_>>,
+    policy: &SharedPolicy,
+    lzma: Lzma,
+) -> Result<(Vec<ArrayId>, Stored)> {
+    const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
+    let (mut best, mut best_saved) = (Vec::new(), LEAST);
+    // A member that is dropped takes with it what others referred to, so each round is measured, and the best of them serves.
+    for percent in policy.keep_below_percent.into_iter().map(Some).chain([None]) {
+        let shares = lzma_shares(lzma, pool.iter().map(|m| &m.bytes[..]))?;
+        let own: Vec<Stored> =
+            shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).collect();
+        let alone: Stored = pool.iter().map(|m| m.alone).sum();
+        let saved = own.iter().copied().sum::<Stored>().saved_against(alone);
+        if saved > best_saved {
+            (best, best_saved) = (pool.iter().map(|m| m.info.id).collect(), saved);
+        }
+        let Some(percent) = percent else { break };
+        let before = pool.len();
+        let mut shares = own.iter();
+        pool.retain(|m| shares.next().expect("one for each member").0 * 100 < m.alone.0 * percent);
+        if pool.is_empty() || (pool.len() == before && percent < 100) {
+            break;
+        }
+    }
+    Ok(if best.is_empty() { (best, Stored(0)) } else { (best, best_saved) })
+}

@@ -1,0 +1,143 @@
+//! Short arrays, which share containers of zstd: as planes of bytes, or as the numeric codec makes them.
+
+use super::array::short_chain;
+use super::cost::Stored;
+use super::numeric::{numeric_plans, trials};
+use super::policy::ShortPolicy;
+use super::subject::requested_chain;
+use super::{ArrayPlan, Planner, Subject, TileChain, fill_values};
+use crate::encode::{Form, encode_tile};
+use crate::error::Result;
+use crate::options::{CONTAINER_LEN, PACK_LEN};
+use crate::tiles::{RawTile, scan_pieces};
+use nc3z_format::NcType;
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::ArrayInfo;
+use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
+use std::collections::BTreeMap;
+
+/// A short array that goes into a container of zstd.
+pub(super) struct Short {
+    pub(super) id: ArrayId,
+    /// What the container holds of it as planes of bytes.
+    bytes: Vec<u8>,
+    /// What a numeric chain makes of it, where that is smaller by itself.
+    numbers: Option<Vec<u8>>,
+}
+
+/// Gives short arrays the numeric chain where that is smaller than what the codec of containers makes of them alone; tells of all
+/// short arrays that a container would hold.
+pub(super) fn as_numbers(
+    planner: &mut Planner<'_>,
+    policy: &ShortPolicy,
+    plans: &mut BTreeMap<ArrayId, ArrayPlan>,
+) -> Result<Vec<Short>> {
+    let total = planner.arrays.iter().fold(0u64, |sum, a| sum.saturating_add(a.total_bytes()));
+    if total > policy.source_len || plans.len() > policy.arrays {
+        return Ok(Vec::new());
+    }
+    let mut short = Vec::new();
+    for (id, plan) in plans {
+        let info = planner.arrays.get(*id).expect("plans are of known arrays");
+        let mut tiles = planner.held.of(*id);
+        let (Some(raw), None) = (tiles.next(), tiles.next()) else { continue };
+        if info.total_bytes() > PACK_LEN || requested_chain(planner.classic, info, planner.options)?.is_some()
+        {
+            continue;
+        }
+        let Some(bytes) = packed(info, raw, plan, planner.scratch)? else { continue };
+        let mut found = Short { id: *id, bytes, numbers: None };
+        if info.ty != NcType::Char
+            && let Some((other, numbers)) = planner.numbers(info, raw, policy)?
+            && Stored::of(&numbers) < packed_len(&found.bytes, policy.estimate_level, planner.scratch)?
+        {
+            *plan = other;
+            found.numbers = Some(numbers);
+        }
+        short.push(found);
+    }
+    Ok(short)
+}
+
+impl Planner<'_> {
+    /// The numeric plan of a short array, and what it makes of it; not where it takes a table of values.
+    fn numbers(
+        &mut self,
+        info: &ArrayInfo,
+        raw: &RawTile,
+        policy: &ShortPolicy,
+    ) -> Result<Option<(ArrayPlan, Vec<u8>)>> {
+        let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| scan_pieces(self.classic, info, sink);
+        let subject = Subject {
+            info,
+            registry: &self.options.registry,
+            samples: vec![raw.bytes.clone()],
+            fills: fill_values(self.classic, info),
+            whole_len: policy.trial_len,
+            scan: &scan,
+        };
+        let plan = trials(numeric_plans(&subject, self.policy)?, &subject, self.scratch)?.remove(0).plan;
+        if plan.dictionary().is_some() {
+            return Ok(None);
+        }
+        let tiles = vec![TileChain::numeric(plan, &self.options.registry)];
+        let plan = ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() };
+        Ok(packed(info, raw, &plan, self.scratch)?.map(|numbers| (plan, numbers)))
+    }
+}
+
+/// Numeric chains see one array, a container's codec sees what one array has of another: gives those arrays that had better gone
+/// without their bytes back, if all of them are smaller then.
+pub(super) fn better_as_bytes(
+    planner: &mut Planner<'_>,
+    policy: &ShortPolicy,
+    short: Vec<Short>,
+    plans: &mut BTreeMap<ArrayId, ArrayPlan>,
+) -> Result<()> {
+    if short.iter().all(|s| s.numbers.is_none()) {
+        return Ok(());
+    }
+    let all: Vec<u8> = short.iter().flat_map(|s| &s.bytes).copied().collect();
+    let mixed: Vec<u8> = short.iter().flat_map(|s| s.numbers.as_ref().unwrap_or(&s.bytes)).copied().collect();
+    let mut stored = |bytes: &[u8]| -> Result<Stored> {
+        let len = |container| packed_len(container, policy.container_level, planner.scratch);
+        bytes.chunks(CONTAINER_LEN).map(len).sum()
+    };
+    if stored(&all)? >= stored(&mixed)? {
+        return Ok(());
+    }
+    for found in short.into_iter().filter(|s| s.numbers.is_some()) {
+        let info = planner.arrays.get(found.id).expect("plans are of known arrays");
+        let plan = ArrayPlan {
+            short: vec![short_chain(info.ty, &planner.options.registry)],
+            ..ArrayPlan::default()
+        };
+        plans.insert(found.id, plan);
+    }
+    Ok(())
+}
+
+/// What a container of zstd would hold of a tile.
+fn packed(
+    info: &ArrayInfo,
+    raw: &RawTile,
+    plan: &ArrayPlan,
+    scratch: &mut Scratch,
+) -> Result<Option<Vec<u8>>> {
+    let raw = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
+    Ok(match encode_tile(raw, info, plan, scratch)?.form {
+        Form::Packed { bytes, .. } => Some(bytes),
+        Form::Constant { .. } | Form::Block { .. } => None,
+    })
+}
+
+/// What a container's codec makes of a member, about.
+pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut Scratch) -> Result<Stored> {
+    /// What a frame has besides its content.
+    const FRAME: usize = 12;
+    let mut out = Vec::new();
+    Registry::default()
+        .bind(ChainSpec(vec![StageSpec::zstd(level)]))
+        .encode_bytes(bytes, scratch, &mut out)?;
+    Ok(Stored(out.len().saturating_sub(FRAME).clamp(1, bytes.len().max(1)) as u64))
+}

@@ -1,0 +1,63 @@
+//! An array as the planner sees it.
+
+use super::Policy;
+use crate::error::{ErrorKind, Result};
+use crate::options::WriterOptions;
+use nc3z_format::archive::Role;
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::classic::Attribute;
+use nc3z_format::codec::{ChainSpec, Registry};
+use nc3z_reader::ClassicFile;
+
+/// What is known of an array, its samples among it.
+pub(crate) struct Subject<'a> {
+    pub(crate) info: &'a ArrayInfo,
+    /// What binds chains.
+    pub(crate) registry: &'a Registry,
+    /// Beginnings of some tiles, big-endian.
+    pub(crate) samples: Vec<Vec<u8>>,
+    /// Big-endian values of `_FillValue` and `missing_value`.
+    pub(crate) fills: Vec<Vec<u8>>,
+    /// See [`nc3z_format::num::Extent::whole_len`].
+    pub(crate) whole_len: usize,
+    /// Calls the sink with the whole array, piece after piece, until the sink says false.
+    pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
+}
+
+impl Subject<'_> {
+    /// Bytes of all samples.
+    pub(crate) fn sampled_len(&self) -> u64 {
+        self.samples.iter().map(|s| s.len() as u64).sum()
+    }
+}
+
+/// The largest array that is encoded whole by each promising plan, in bytes.
+pub(crate) fn whole_len(arrays: &Arrays, policy: &Policy) -> usize {
+    let total = arrays.iter().fold(0, |sum: u64, a| sum.saturating_add(a.total_bytes()));
+    let samples = &policy.samples;
+    if total <= samples.small_source { samples.trial_len } else { samples.trial_len_large }
+}
+
+/// Values of the variable's `_FillValue` and `missing_value` attributes, big-endian, where they have its type.
+pub(crate) fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
+    let Role::Variable(v) = info.id.role() else { return Vec::new() };
+    let named = |a: &&Attribute| a.ty == info.ty && (a.name == b"_FillValue" || a.name == b"missing_value");
+    let attributes = classic.header().variables[v as usize].attributes.iter().filter(named);
+    attributes.filter_map(|a| a.values.get(..a.ty.size())).map(<[u8]>::to_vec).collect()
+}
+
+/// The chain that was asked for a variable, bound to its type.
+pub(super) fn requested_chain(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    options: &WriterOptions,
+) -> Result<Option<ChainSpec>> {
+    let Role::Variable(v) = info.id.role() else { return Ok(None) };
+    let variable = &classic.header().variables[v as usize];
+    let Some(wanted) = options.chains.of(&variable.name) else { return Ok(None) };
+    let chain = wanted.bind(info.ty.size(), &options.registry).map_err(|e| ErrorKind::Option {
+        option: "--chain",
+        why: format!("variable `{}` of type {}: {e}", variable.name_lossy(), info.ty),
+    })?;
+    Ok(Some(chain))
+}

@@ -1,0 +1,105 @@
+//! The tile source: the classic file as a stream of raw tiles, in the archive's order: fixed variables by their place in the file, the record
+//! region record after record, the gap bytes last.
+//!
+//! The source is read forward once. Interleaved record variables fill one open tile each, or one layer of chunks, while the
+//! records go by; [`crate::options::RECORD_TILES_LEN`] bounds what is open, whatever the number of variables. Layers that do not
+//! fit in are read out of the source box by box once their records have passed.
+
+mod chunks;
+mod held;
+mod open;
+mod pieces;
+mod read_ahead;
+mod records;
+mod samples;
+
+use crate::error::Result;
+use crate::options::RECORD_TILES_LEN;
+use chunks::Chunked;
+pub(crate) use held::HeldTiles;
+use nc3z_format::archive::ArrayId;
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::classic::{Layout, SegmentKind, VarId};
+use nc3z_reader::ClassicFile;
+use open::OpenTile;
+use pieces::chunk_samples;
+pub(crate) use pieces::scan_pieces;
+use read_ahead::ReadAhead;
+pub(crate) use samples::{held_samples, read_samples, record_samples};
+
+/// One tile's big-endian bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct RawTile {
+    pub(crate) array: ArrayId,
+    pub(crate) tile: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// Bytes of a box of chunks that is read at a time, where chunks are no larger: a share of `memory`, at most this.
+const BOX_LEN: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
+
+/// Calls `sink` with every tile of every array, in the archive's order. How much of a layer of chunks is read at a time depends
+/// on `memory`, and nothing else does.
+pub(crate) fn for_each_tile(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+    memory: u64,
+    sink: &mut dyn FnMut(RawTile) -> Result<()>,
+) -> Result<()> {
+    let layout = classic.layout();
+    let budget = (memory.saturating_sub(RECORD_TILES_LEN) / 4).clamp(*BOX_LEN.start(), *BOX_LEN.end());
+    let mut reader = ReadAhead::new(&**classic.source());
+    for segment in layout.segments() {
+        match segment.kind {
+            SegmentKind::Fixed(var) => {
+                let info = arrays.variable(var);
+                if let Some(chunked) = chunked(classic, arrays, var)? {
+                    chunked.read_layers(0..chunked.layers(), &mut reader, budget, sink)?;
+                    continue;
+                }
+                let begin = segment.offset;
+                for tile in 0..info.tiling.tile_count() {
+                    let (first, len) = info.tile_bytes(tile)?;
+                    let mut bytes = vec![0; len];
+                    reader.read(begin + first, &mut bytes)?;
+                    sink(RawTile { array: info.id, tile, bytes })?;
+                }
+            }
+            SegmentKind::Records => {
+                let records =
+                    layout.records.as_ref().expect("a record segment exists only where records are regular");
+                let columns = records::columns(classic, records, arrays)?;
+                records::read_records(&mut reader, records, columns, budget, sink)?;
+            }
+            SegmentKind::Header | SegmentKind::Gap => {}
+        }
+    }
+    read_gap(&mut reader, layout, arrays.gap(), sink)
+}
+
+fn read_gap(
+    reader: &mut ReadAhead<'_>,
+    layout: &Layout,
+    info: &ArrayInfo,
+    sink: &mut dyn FnMut(RawTile) -> Result<()>,
+) -> Result<()> {
+    let mut open = OpenTile::new(info)?;
+    for (offset, len) in layout.gaps.runs() {
+        let mut at = offset;
+        let end = offset + len;
+        while at < end {
+            let room = open.room();
+            let n = usize::try_from(end - at).map_or(room, |left| left.min(room));
+            reader.read(at, open.take(n))?;
+            at += n as u64;
+            open.emit_if_full(sink)?;
+        }
+    }
+    Ok(())
+}
+
+/// The chunks of a variable, if it is in chunks.
+fn chunked<'a>(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Chunked<'a>>> {
+    let variable = &classic.header().variables[var.index()];
+    Chunked::new(arrays.variable(var), variable, &classic.layout().variables[var.index()])
+}

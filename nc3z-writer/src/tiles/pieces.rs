@@ -1,0 +1,60 @@
+//! Parts of chunked arrays that chains are chosen on.
+
+use super::chunked;
+use super::read_ahead::ReadAhead;
+use crate::error::Result;
+use nc3z_format::archive::Role;
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::classic::VarId;
+use nc3z_format::tile::{Edge, TileLayout};
+use nc3z_reader::ClassicFile;
+
+/// Bytes of a chunked array that are scanned at a time.
+const PIECE_LEN: u64 = 1 << 20;
+
+/// The beginnings of some chunks, whole slices of at most `most` bytes where a slice is no longer: chunks that no edge clips, on
+/// the diagonal from the first to the last.
+pub(crate) fn chunk_samples(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+    info: &ArrayInfo,
+    samples: u64,
+    most: u64,
+) -> Result<Vec<Vec<u8>>> {
+    let Role::Variable(var) = info.id.role() else { return Ok(Vec::new()) };
+    let Some(chunked) = chunked(classic, arrays, VarId(var))? else { return Ok(Vec::new()) };
+    let mut reader = ReadAhead::new(&**classic.source());
+    let grid = chunked.whole_chunks();
+    let mut places: Vec<Vec<u64>> =
+        (0..samples).map(|i| grid.iter().map(|n| (n - 1) * i / (samples - 1).max(1)).collect()).collect();
+    places.dedup();
+    places.iter().map(|at| chunked.beginning(at, most, &mut reader)).collect()
+}
+
+/// Calls `sink` with pieces that together hold every element that some tile of the array holds, padding too, until it says
+/// false.
+pub(crate) fn scan_pieces(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    sink: &mut dyn FnMut(&[u8]) -> bool,
+) -> Result<()> {
+    if matches!(info.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. })
+        && let Role::Variable(var) = info.id.role()
+        && !sink(classic.header().variables[var as usize].fill_value())
+    {
+        return Ok(());
+    }
+    let total = info.total_bytes();
+    let piece = info.linear_tile_len().unwrap_or(PIECE_LEN);
+    let mut first = 0;
+    while first < total {
+        let len = piece.min(total - first);
+        let mut bytes = vec![0; usize::try_from(len).expect("a tile or a piece")];
+        classic.read_array_bytes(info.id, first, &mut bytes)?;
+        if !sink(&bytes) {
+            break;
+        }
+        first += len;
+    }
+    Ok(())
+}

@@ -1,0 +1,486 @@
+//! Later states of a file in one archive: each restores to the byte, and what did not change is stored once.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, IndexEntry, SectionKind};
+use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version, encode};
+use nc3z_reader::source::MemorySource;
+use nc3z_reader::verify::{deep, quick};
+use nc3z_reader::{Archive, OpenOptions};
+use nc3z_writer::{Committed, RepairOptions, WriterOptions, archive_file, commit_file, repair_file};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// A variable: name, whether it has records, elements (of a record), and its values as numbers.
+#[derive(Clone)]
+struct Var {
+    name: &'static str,
+    record: bool,
+    len: u64,
+    value: fn(u64) -> u32,
+}
+
+/// A classic file of floats whose values follow from their positions.
+struct File {
+    title: &'static str,
+    records: u64,
+    vars: Vec<Var>,
+}
+
+impl File {
+    fn header(&self, begins: &[u64]) -> Header {
+        let mut dimensions = vec![Dimension { name: b"time".to_vec(), len: 0 }];
+        let mut variables = Vec::new();
+        for (var, &begin) in self.vars.iter().zip(begins) {
+            let inner = DimId(u32::try_from(dimensions.len()).unwrap());
+            dimensions.push(Dimension { name: format!("n_{}", var.name).into_bytes(), len: var.len });
+            let dimensions = if var.record { vec![DimId(0), inner] } else { vec![inner] };
+            let name = var.name.as_bytes().to_vec();
+            let (ty, vsize) = (NcType::Float, var.len * 4);
+            variables.push(Variable { name, dimensions, attributes: vec![], ty, vsize, begin });
+        }
+        let title =
+            Attribute { name: b"title".to_vec(), ty: NcType::Char, values: self.title.as_bytes().to_vec() };
+        let numrecs = NumRecs::Count(self.records);
+        Header { version: Version::Cdf2, numrecs, dimensions, attributes: vec![title], variables }
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let len = encode(&self.header(&vec![0; self.vars.len()])).unwrap().len() as u64;
+        let mut begins = vec![0; self.vars.len()];
+        let mut at = len;
+        for record in [false, true] {
+            for (var, begin) in self.vars.iter().zip(&mut begins).filter(|(v, _)| v.record == record) {
+                *begin = at;
+                at += var.len * 4;
+            }
+        }
+        let mut out = encode(&self.header(&begins)).unwrap();
+        for var in self.vars.iter().filter(|v| !v.record) {
+            out.extend((0..var.len).flat_map(|i| (var.value)(i).to_be_bytes()));
+        }
+        for record in 0..self.records {
+            for var in self.vars.iter().filter(|v| v.record) {
+                out.extend((0..var.len).flat_map(|i| (var.value)(record * var.len + i).to_be_bytes()));
+            }
+        }
+        out
+    }
+}
+
+fn noise(i: u64) -> u32 {
+    let i = u32::try_from(i).unwrap();
+    (i ^ 0x5bd1_e995).wrapping_mul(2_654_435_761) ^ i.wrapping_mul(40_503)
+}
+
+/// The same, but one value.
+fn mended(i: u64) -> u32 {
+    if i == 70_001 { 7 } else { noise(i) }
+}
+
+fn steps(i: u64) -> u32 {
+    f32::from(u16::try_from(i / 10).unwrap()).to_bits()
+}
+
+fn other(i: u64) -> u32 {
+    !noise(i)
+}
+
+const LARGE: Var = Var { name: "large", record: false, len: 100_000, value: noise };
+const SMALL: Var = Var { name: "small", record: false, len: 3000, value: steps };
+const GONE: Var = Var { name: "gone", record: false, len: 5000, value: other };
+const SERIES: Var = Var { name: "series", record: true, len: 700, value: noise };
+const NEW: Var = Var { name: "new", record: false, len: 4000, value: other };
+
+fn first() -> File {
+    File { title: "first", records: 6, vars: vec![LARGE, SMALL, GONE, SERIES] }
+}
+
+/// Another attribute, variables in another order, one value mended, a variable added and one removed, a record more.
+fn second() -> File {
+    let large = Var { value: mended, ..LARGE };
+    File { title: "second, and longer than the first", records: 7, vars: vec![SERIES, SMALL, NEW, large] }
+}
+
+struct Made {
+    directory: TempDir,
+    path: PathBuf,
+}
+
+impl Made {
+    fn new(file: &File, options: &WriterOptions) -> Self {
+        let directory = TempDir::new().unwrap();
+        let (input, path) = (directory.path().join("a.nc"), directory.path().join("a.nc3z"));
+        std::fs::write(&input, file.bytes()).unwrap();
+        archive_file(&input, &path, options, &()).unwrap();
+        Made { directory, path }
+    }
+
+    fn commit(&self, file: &File) -> Committed {
+        let edited = self.directory.path().join("edited.nc");
+        std::fs::write(&edited, file.bytes()).unwrap();
+        let done = commit_file(&self.path, &edited, &options(), &()).unwrap();
+        assert_eq!(done.stored_len.1, std::fs::metadata(&self.path).unwrap().len());
+        done
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        std::fs::read(&self.path).unwrap()
+    }
+
+    fn open(&self, generation: u64) -> Archive {
+        let source = Arc::new(MemorySource::new(self.bytes()));
+        Archive::from_source(source, &OpenOptions::default().with_generation(generation)).unwrap()
+    }
+
+    /// A generation restores to this file, as a stream, by ranges, and by variables.
+    fn holds(&self, generation: u64, file: &File) {
+        let archive = self.open(generation);
+        let (mut restored, expected) = (Vec::new(), file.bytes());
+        assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record, "{generation}");
+        assert!(restored == expected, "{generation}");
+        assert_eq!(archive.original_len(), expected.len() as u64);
+        let mut range = vec![0; expected.len() - 901];
+        archive.read_original(900, &mut range).unwrap();
+        assert!(range == expected[900..expected.len() - 1]);
+        for (i, var) in file.vars.iter().enumerate() {
+            let id = archive.variable_id(var.name).unwrap();
+            assert_eq!(id.index(), i);
+            let n = var.len * if var.record { file.records } else { 1 };
+            let values: Vec<u8> = (0..n).flat_map(|i| (var.value)(i).to_be_bytes()).collect();
+            assert!(archive.read_variable_bytes(id).unwrap() == values, "{generation}: {}", var.name);
+        }
+    }
+
+    fn is_sound(&self) {
+        let source = nc3z_reader::source::open(&self.path, false).unwrap();
+        for check in [quick, deep] {
+            let report = check(&source, &OpenOptions::default(), &()).unwrap();
+            assert!(report.findings.is_empty(), "{:?}", report.findings);
+        }
+    }
+}
+
+fn options() -> WriterOptions {
+    // Some two hundred tiles of the large variable: a tree of two levels.
+    WriterOptions::default().with_tile_len(2048)
+}
+
+fn pages(archive: &Archive) -> u64 {
+    let sections = archive.sections().entries();
+    sections.iter().filter(|e| e.kind == SectionKind::IndexPages).map(|e| e.len / 4096).sum()
+}
+
+#[test]
+fn both_states_restore_to_the_byte_and_share_what_is_alike() {
+    let made = Made::new(&first(), &options());
+    let before = made.bytes();
+    let done = made.commit(&second());
+    assert_eq!(done.generation, 2);
+    assert!(made.bytes().starts_with(&before), "the first generation was touched");
+    made.holds(1, &first());
+    made.holds(2, &second());
+    made.is_sound();
+    assert_eq!(made.open(2).trailer().generation, 2);
+
+    let (old, new) = (made.open(1), made.open(2));
+    let large = old.arrays().variable(old.variable_id("large").unwrap());
+    let again = new.arrays().variable(new.variable_id("large").unwrap());
+    assert_eq!(large.id, again.id, "arrays keep their numbers, wherever the variable stands");
+    let tiles = large.tiling.tile_count();
+    assert!(tiles > 169, "{tiles}");
+    let differ = |&tile: &u64| old.entry(large.id, tile).unwrap() != new.entry(large.id, tile).unwrap();
+    assert_eq!((0..tiles).filter(differ).count(), 1);
+    // Root and one leaf of two are new; the other leaf is the old one.
+    assert_eq!((pages(&old), pages(&new)), (3, 2));
+    // The new variable has a number that none had, the removed one's is not given again.
+    assert_eq!(new.arrays().variable(new.variable_id("new").unwrap()).id, ArrayId::variable(4));
+    assert!(new.variable_table().find(ArrayId::variable(2)).is_none());
+    // One tile mended, those of the new variable and of one record, header, index.
+    let added = made.bytes().len() - before.len();
+    assert!(added < 16_000 + 2048 + 2800 + 2 * 4096 + 3500, "{added} bytes added");
+}
+
+#[test]
+fn states_follow_each_other_and_an_array_may_grow_and_shrink_over_every_border() {
+    let made = Made::new(&first(), &options());
+    // 512 elements a tile: in the table, in one leaf, in a tree, and back.
+    let lens = [100, 16_384, 16_385, 86_528, 86_529, 100_000, 90_000, 86_528, 20_000, 700, 512, 0, 90_000];
+    let states: Vec<File> = lens
+        .into_iter()
+        .map(|len| {
+            let vars = vec![Var { len: len + 1, ..LARGE }, SMALL];
+            File { title: "grows and shrinks", records: 0, vars }
+        })
+        .collect();
+    for state in &states {
+        made.commit(state);
+    }
+    made.holds(1, &first());
+    for (generation, state) in (2..).zip(&states) {
+        made.holds(generation, state);
+    }
+    made.is_sound();
+    let last = made.open(2);
+    // Removed in generation 2, never to be had again.
+    assert_eq!(last.next_number(), 4);
+}
+
+#[test]
+fn a_state_that_is_the_one_before_adds_next_to_nothing() {
+    let made = Made::new(&first(), &options());
+    made.commit(&second());
+    let before = made.bytes().len();
+    let done = made.commit(&second());
+    assert_eq!((done.new_tiles, done.generation), (0, 3));
+    let added = made.bytes().len() - before;
+    assert!(added < 1200, "{added} bytes");
+    // And back to the first: all its tiles are known but those that the second replaced.
+    made.commit(&first());
+    for (generation, file) in [(1, first()), (2, second()), (3, second()), (4, first())] {
+        made.holds(generation, &file);
+    }
+    made.is_sound();
+}
+
+#[test]
+fn chunks_and_containers_and_constants_are_known_again() {
+    let zero = Var { name: "zero", record: true, len: 900, value: |_| 0 };
+    let mut a = File { title: "a", records: 5, vars: vec![zero.clone(), SERIES, SMALL] };
+    let options = WriterOptions::default();
+    let made = Made::new(&a, &options);
+    a.vars.reverse();
+    a.records = 9;
+    a.title = "b";
+    let done = made.commit(&a);
+    assert!(done.kept_tiles > 0);
+    made.holds(2, &a);
+    made.is_sound();
+}
+
+#[test]
+fn generations_that_there_are_not_are_named() {
+    let made = Made::new(&first(), &options());
+    made.commit(&second());
+    let source = || Arc::new(MemorySource::new(made.bytes()));
+    for wanted in [0, 3, u64::MAX] {
+        let e = Archive::from_source(source(), &OpenOptions::default().with_generation(wanted)).unwrap_err();
+        assert!(e.to_string().contains("generation"), "{e}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_of_a_later_head_is_an_error_and_what_is_repaired_is_the_newest_state() {
+    let made = Made::new(&first(), &options());
+    made.commit(&second());
+    let good = made.bytes();
+    let archive = made.open(2);
+    let (_, entries) = archive.variable_table().find(ArrayId::HEADS).unwrap();
+    let IndexEntry::Stored { offset, len, .. } = entries[0] else { panic!("{entries:?}") };
+    let begin = usize::try_from(offset).unwrap();
+    for at in (begin..begin + 44 + len as usize).step_by(7) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x10;
+        assert!(Archive::from_source(Arc::new(MemorySource::new(bad)), &<_>::default()).is_err(), "{at}");
+    }
+    // A tile of the second state damaged: what is left of that state is saved, none of the first in its place.
+    let new = archive.arrays().variable(archive.variable_id("new").unwrap()).id;
+    let Some(offset) = archive.stored_offset(new, 0) else { panic!() };
+    let mut bad = good.clone();
+    bad[usize::try_from(offset).unwrap() + 60] ^= 1;
+    let (damaged, saved) = (made.directory.path().join("bad.nc3z"), made.directory.path().join("saved.nc3z"));
+    for (bytes, complete) in [(&good, true), (&bad, false)] {
+        std::fs::write(&damaged, bytes).unwrap();
+        let options = RepairOptions { force: true, ..RepairOptions::default() };
+        let done = repair_file(&damaged, &saved, &options, &()).unwrap();
+        assert_eq!(done.lost_tiles == 0, complete);
+        let repaired = Archive::open(&saved).unwrap();
+        assert_eq!((repaired.trailer().generation, repaired.original_len()), (1, archive.original_len()));
+        if complete {
+            let mut restored = Vec::new();
+            assert!(repaired.restore_to_stream(&mut restored, &()).unwrap().matches_record);
+            assert!(restored == second().bytes());
+        }
+        for name in ["large", "series"].into_iter().filter(|_| complete) {
+            let [a, b] =
+                [&archive, &repaired].map(|a| a.read_variable_bytes(a.variable_id(name).unwrap()).unwrap());
+            assert!(a == b, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_later_generation_begins_with_how_long_it_makes_the_archive() {
+    let made = Made::new(&first(), &options());
+    let end = made.bytes().len();
+    made.commit(&second());
+    let bytes = made.bytes();
+    let salt = made.open(1).superblock().salt;
+    let block = bytes[end..].first_chunk().unwrap();
+    let (generation, commit) = nc3z_format::archive::Commit::read(block, &salt, end as u64).unwrap();
+    assert_eq!((generation, commit.archive_len), (2, bytes.len() as u64));
+}
+
+#[test]
+fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
+    let file = "../testdata/archives/v0_1_0/states.later.nc3z";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let digests = [
+        "30e800f7b948bad40bf02212b8cc5993708009f2a13db450b413f9fd4312b7f0",
+        "a8f4447bf9ca32e152d41c701400765e779cee8354a4d1a9c0dc9544edc0cf6c",
+    ];
+    for (generation, expected) in (1..).zip(digests) {
+        let source = nc3z_reader::source::open(&path, false).unwrap();
+        let options = OpenOptions::default().with_generation(generation);
+        let archive = Archive::from_source(source, &options).unwrap();
+        let restored = archive.restore_to_stream(&mut std::io::sink(), &()).unwrap();
+        let found = nc3z_format::bytes::hex(&restored.sha256);
+        assert_eq!((found.as_str(), restored.matches_record), (expected, true), "{generation}");
+    }
+}
+
+/// Whether opening says that a later state was committed; what opens is generation 1.
+fn is_told(bytes: &[u8]) -> bool {
+    let source = || Arc::new(MemorySource::new(bytes.to_vec()));
+    let older = Archive::from_source(source(), &OpenOptions::default().with_older(true)).unwrap();
+    assert_eq!(older.trailer().generation, 1);
+    match Archive::from_source(source(), &OpenOptions::default()) {
+        Ok(archive) => {
+            assert_eq!(archive.trailer().generation, 1);
+            false
+        }
+        Err(e) => {
+            assert!(e.to_string().contains("committed beyond generation 1"), "{e}");
+            true
+        }
+    }
+}
+
+#[test]
+fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cut_short_does() {
+    let made = Made::new(&first(), &options());
+    let one = made.bytes().len();
+    made.commit(&second());
+    let good = made.bytes();
+    let end = good.len();
+    for bit in 0..128 * 8 {
+        let mut bad = good.clone();
+        bad[end - 128 + bit / 8] ^= 1 << (bit % 8);
+        assert!(is_told(&bad), "bit {bit} of the trailer");
+    }
+    // Whole sectors gone, the section table with them: the commit block still says how long the archive was.
+    for lost in [128, 512, 4096] {
+        let mut bad = good.clone();
+        bad[end - lost..].fill(0);
+        assert!(is_told(&bad), "{lost} bytes lost");
+    }
+    // Killed on the way, the old state counts, and nothing need be said.
+    for len in (one..end).step_by(997).chain([one + 1, one + 59, one + 60, end - 129, end - 128, end - 1]) {
+        assert!(!is_told(&good[..len]), "{len} of {end} bytes written");
+    }
+    let mut unpatched = good[..end - 128].to_vec();
+    unpatched[one + 44..one + 52].fill(0);
+    assert!(!is_told(&unpatched));
+
+    // Repair says so too.
+    let (damaged, saved) = (made.directory.path().join("bad.nc3z"), made.directory.path().join("saved.nc3z"));
+    let mut bad = good.clone();
+    bad[end - 20] ^= 1;
+    std::fs::write(&damaged, &bad).unwrap();
+    let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
+    assert!(done.is_older && !done.is_complete(), "{:?}", done.notes);
+    // And a commit does not cut off what may be saved.
+    let edited = made.directory.path().join("edited.nc");
+    std::fs::write(&edited, first().bytes()).unwrap();
+    assert!(commit_file(&damaged, &edited, &options(), &()).is_err());
+    assert!(std::fs::read(&damaged).unwrap() == bad);
+}
+
+#[test]
+fn parity_that_lost_its_trailer_hides_no_other_state() {
+    let made = Made::new(&first(), &options());
+    let share = nc3z_writer::Share::parse("5%").unwrap();
+    nc3z_writer::parity::add(&made.path, share, 1 << 28, &()).unwrap();
+    let mut bytes = made.bytes();
+    let end = bytes.len();
+    bytes[end - 30] ^= 4;
+    assert!(!is_told(&bytes));
+}
+
+#[test]
+fn of_thirty_at_once_one_adds_parity() {
+    let made = Made::new(&first(), &options());
+    let share = nc3z_writer::Share::parse("5%").unwrap();
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let add = || nc3z_writer::parity::add(&made.path, share, 1 << 26, &());
+        let threads: Vec<_> = (0..30).map(|_| scope.spawn(add)).collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 1);
+    for e in results.into_iter().filter_map(Result::err) {
+        let words = e.to_string();
+        assert!(words.contains("another process") || words.contains("already"), "{words}");
+    }
+    made.is_sound();
+    made.holds(2, &first());
+}
+
+#[test]
+fn blocks_of_another_file_of_the_series_are_never_taken_for_ones_own() {
+    let series = |value| File { title: "of a series", records: 0, vars: vec![Var { value, ..LARGE }] };
+    let options = WriterOptions::default().with_tile_len(40_000);
+    let others: [fn(u64) -> u32; 5] = [
+        |i| if i == 70_001 { 7 } else { noise(i) },
+        |i| if i == 70_001 { noise(i) ^ 1 } else { noise(i) },
+        |i| if i == 70_002 { noise(i) ^ 0x80 } else { noise(i) },
+        |i| if i == 70_003 { noise(i) ^ 0x4000 } else { noise(i) },
+        |i| if i == 70_004 { noise(i + 1) } else { noise(i) },
+    ];
+    let a = Made::new(&series(noise), &options);
+    let mine = a.open(1);
+    let id = ArrayId::variable(0);
+    let mut bytes = a.bytes();
+    let mixed = others.into_iter().any(|value| {
+        let b = Made::new(&series(value), &options);
+        let (theirs, strange) = (b.open(1), b.bytes());
+        assert_eq!(mine.header_bytes(), theirs.header_bytes());
+        assert_eq!(mine.original_len(), theirs.original_len());
+        let [x, y] = [&mine, &theirs].map(|archive| archive.entry(id, 7).unwrap());
+        let (IndexEntry::Stored { offset, len, .. }, IndexEntry::Stored { offset: o, len: l, .. }) = (x, y)
+        else {
+            return false;
+        };
+        let at = usize::try_from(offset).unwrap();
+        let range = at..at + 44 + len as usize;
+        if (offset, len) == (o, l) {
+            bytes[range.clone()].copy_from_slice(&strange[range]);
+        }
+        (offset, len) == (o, l)
+    });
+    assert!(mixed, "the samples have no block of the same place and length");
+    bytes.truncate(usize::try_from(mine.trailer().blocks_end).unwrap());
+    let (damaged, saved) = (a.directory.path().join("bad.nc3z"), a.directory.path().join("saved.nc3z"));
+    std::fs::write(&damaged, &bytes).unwrap();
+    let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
+    assert_eq!((done.lost_tiles, done.is_complete()), (1, false), "{done:?}");
+    // Its own blocks alone: the salt says that they are all of the file.
+    std::fs::write(&damaged, &a.bytes()[..bytes.len()]).unwrap();
+    let force = RepairOptions { force: true, ..RepairOptions::default() };
+    let done = repair_file(&damaged, &saved, &force, &()).unwrap();
+    assert_eq!(done.digest, nc3z_writer::RepairedDigest::Recomputed);
+    a.holds(1, &series(noise));
+}
+
+#[test]
+fn of_an_archive_with_a_salt_of_the_header_alone_no_digest_is_claimed() {
+    let file = "../testdata/archives/v0_1_0/etopo120.default.nc3z";
+    let bytes = std::fs::read(std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    let directory = TempDir::new().unwrap();
+    let (damaged, saved) = (directory.path().join("bad.nc3z"), directory.path().join("saved.nc3z"));
+    std::fs::write(&damaged, &bytes[..bytes.len() - 128]).unwrap();
+    let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
+    assert_eq!((done.digest, done.lost_tiles), (nc3z_writer::RepairedDigest::Unconfirmed, 0));
+    assert_eq!(Archive::open(&saved).unwrap().digest(), nc3z_reader::Digest::None);
+}

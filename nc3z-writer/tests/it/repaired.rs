@@ -1,0 +1,62 @@
+//! What a repair carries over.
+
+use crate::support::archive_bytes;
+use nc3z_format::archive::IndexEntry;
+use nc3z_format::codec::ChainSpec;
+use nc3z_reader::Archive;
+use nc3z_reader::recover::StoredTile;
+use nc3z_writer::{Preset, RepairOptions, RepairedDigest, WriterOptions, repair_file};
+use std::path::Path;
+
+/// The chains of an archive's containers.
+fn containers(archive: &Archive) -> Vec<ChainSpec> {
+    let mut found = std::collections::BTreeMap::new();
+    for info in archive.arrays().iter() {
+        for tile in 0..info.tiling.tile_count() {
+            if let Ok(IndexEntry::Packed { offset, .. }) = archive.entry(info.id, tile) {
+                let container = archive.stored_container(offset).unwrap();
+                found.insert(offset, archive.chains()[usize::from(container.chain)].spec().clone());
+            }
+        }
+    }
+    found.into_values().collect()
+}
+
+#[test]
+fn containers_are_carried_over_whole_and_no_archive_grows() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/classic/numeric.nc");
+    let original = std::fs::read(file).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let (old, new) = (dir.path().join("a.nc3z"), dir.path().join("b.nc3z"));
+    let bytes = archive_bytes(&original, &WriterOptions::default().with_preset(Preset::Max));
+    std::fs::write(&old, &bytes).unwrap();
+    let before = Archive::open(&old).unwrap();
+    let chains = containers(&before);
+    let lzma = |chain: &ChainSpec| chain.as_lzma().is_some();
+    assert!(
+        chains.iter().any(lzma),
+        "the sample has no container of the kind that this is about: {chains:?}"
+    );
+    let done = repair_file(&old, &new, &RepairOptions::default(), &()).unwrap();
+    assert_eq!((done.digest, done.lost_tiles), (RepairedDigest::Confirmed, 0));
+    let after = Archive::open(&new).unwrap();
+    assert_eq!(containers(&after), chains);
+    // The metadata say that it was repaired, and how.
+    let metadata = after.metadata().encode().len() as u64;
+    assert!(done.stored_len <= bytes.len() as u64 + metadata, "{} from {}", done.stored_len, bytes.len());
+    for info in before.arrays().iter() {
+        for tile in 0..info.tiling.tile_count() {
+            let [old, new] = [&before, &after].map(|a| a.stored_tile(info.id, tile).unwrap());
+            match (old, new) {
+                (StoredTile::Packed { bytes: a, .. }, StoredTile::Packed { bytes: b, .. }) => assert!(a == b),
+                (StoredTile::Block { payload: a, .. }, StoredTile::Block { payload: b, .. }) => {
+                    assert!(a == b);
+                }
+                (StoredTile::Constant { value: a, .. }, StoredTile::Constant { value: b, .. }) => {
+                    assert_eq!(a, b);
+                }
+                (old, new) => panic!("{old:?} became {new:?}"),
+            }
+        }
+    }
+}

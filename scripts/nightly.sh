@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The long runs of what scripts/test.sh runs briefly: hours, on purpose. Give minutes of fuzzing as the only argument [30], and
+#   NC3Z_DATA   a directory of real data: whatever invariant can be checked on any file is checked on all of it
+#   NC3Z_EDGE_DIR, NC3Z_DATA_DIR    the corpora of odd files and of files beside ncdump's output, as the tests describe them
+# Runs every step even after a failure, and ends with a count, as scripts/test.sh does.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
+minutes=${1:-30}
+export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never} PATH=$PWD/.venv/bin:$PATH
+passed=0 failed=0 skipped=0
+step() {
+    local name=$1 begin=$SECONDS verdict
+    shift
+    printf '\n== %s\n' "$name"
+    "$@"
+    case $? in
+        0) verdict=passed passed=$((passed + 1)) ;;
+        77) verdict=SKIPPED skipped=$((skipped + 1)) ;;
+        *) verdict=FAILED failed=$((failed + 1)) ;;
+    esac
+    printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
+}
+python=.venv/bin/python
+acceptance() { NC3Z=$PWD/target/release/nc3z NC3Z_READ_SLABS=$PWD/target/release/examples/read_slabs "$python" scripts/acceptance.py "$@"; }
+build() { cargo build --release --workspace --bins --quiet && cargo build --release --quiet -p nc3z-reader --example read_slabs; }
+rust_tests() { cargo test --release --workspace --features nc3z-reader/ndarray --quiet; }
+
+step "build, release" build
+step "Rust tests, release" rust_tests
+step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity
+step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
+step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_READ_SLABS="$PWD/target/release/examples/read_slabs" \
+    "$python" scripts/acceptance.py test_reads
+step "all other acceptance tests, release" acceptance
+step "every bit flipped" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it verify::
+step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
+step "decoders on this machine's 32-bit side" scripts/targets.sh --test
+if [ -n "${NC3Z_EDGE_DIR:-}" ]; then
+    step "odd files, read" cargo test --release --quiet -p nc3z-format --test classic_edge
+    step "odd files, archived" cargo test --release --quiet -p nc3z-writer --test edge_corpus
+else
+    step "odd files" bash -c 'echo "NOT RUN: NC3Z_EDGE_DIR names no directory"; exit 77'
+fi
+if [ -n "${NC3Z_DATA:-}" ]; then
+    step "invariants on real data" "$python" scripts/invariants.py "$NC3Z_DATA"
+    step "no preset larger than a quicker one" "$python" scripts/never_worse.py "$NC3Z_DATA"
+else
+    step "invariants on real data" bash -c 'echo "NOT RUN: NC3Z_DATA names no directory"; exit 77'
+fi
+step "fuzzing for $minutes minutes" scripts/fuzz-smoke.sh $((minutes * 60))
+
+printf '\n%s passed, %s failed%s\n' "$passed" "$failed" "$( ((skipped == 0)) || printf ', %s skipped' "$skipped")"
+[ "$failed" = 0 ]

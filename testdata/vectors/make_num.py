@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""Makes num.json: one payload of nc3z.num for each feature, put together by hand from spec/num.md, and what it decodes to.
+
+    make_num.py [--check]      --check compares with the file; frames of zstd may differ between its versions, what they hold not
+"""
+
+import json
+import struct
+import sys
+from pathlib import Path
+
+import zstandard
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent / "spec/reference"))
+import nc3z_num as num  # noqa: E402
+from make_test_archive import varint  # noqa: E402
+from nc3z_ref import shuffle  # noqa: E402
+
+TYPES = {"byte": num.BYTE, "short": num.SHORT, "ushort": num.USHORT, "float": num.FLOAT, "double": num.DOUBLE}
+SIZES = {"byte": 1, "short": 2, "ushort": 2, "float": 4, "double": 8}
+
+
+def words(values, size):
+    return b"".join((v & (1 << 8 * size) - 1).to_bytes(size, "little") for v in values)
+
+
+def frame(data):
+    return zstandard.ZstdCompressor(level=3, write_content_size=True, write_checksum=False, write_dict_id=False).compress(data)
+
+
+def raw(data):
+    return b"\0" + data
+
+
+def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0):
+    head = bytes([1, mask | domain << 2 | exceptions << 5 | again << 6, strides | coder << 4 | rows << 6])
+    return head + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
+
+
+def deltas(values, size, steps):
+    """Section 5 of the text, without a mask: residuals of these steps, in the encoder's order."""
+    mask = (1 << 8 * size) - 1
+    out = [0] + [(a - b) & mask for a, b in zip(values[1:], values)]
+    for s in steps:
+        out = out[:s] + [(a - b) & mask for a, b in zip(out[s:], out)]
+    return out
+
+
+def zigzag(r, size):
+    bits = 8 * size
+    return (r << 1 ^ -(r >> bits - 1)) & (1 << bits) - 1
+
+
+def planes(residuals, size):
+    return frame(shuffle(words([zigzag(r, size) for r in residuals], size), size))
+
+
+def vectors():
+    def add(name, proves, kind, geometry, values, made, dictionary=None):
+        values = [v & (1 << 8 * SIZES[kind]) - 1 for v in values]
+        found.append({"name": name, "proves": proves, "type": kind, "geometry": list(geometry), "dictionary": dictionary,
+                      "payload": made.hex(), "values": [f"{v:#x}" for v in values]})
+
+    found, flat = [], (0, 0, 0)
+    three = [1, -2, 300]
+    add("store", "words as they are, little-endian; no part but the residuals, whose length is not stored", "short", flat, three,
+        payload([words(three, 2)]))
+    add("store-float", "float patterns by their ordered bits: -1.5 has its lower bits complemented", "float", flat, [0x3FC00000, 0xBFC00000],
+        payload([words([0x3FC00000, 0xBFC00000 ^ 0x7FFFFFFF], 4)]))
+    add("zstd", "the same words in a zstd frame", "short", flat, three * 20, payload([frame(words(three * 20, 2))], coder=1))
+    add("planes", "byte planes without deltas: no zigzag", "short", flat, three * 20, payload([frame(shuffle(words(three * 20, 2), 2))], coder=2))
+    line = [5, 7, 9, 8, 100, -3]
+    add("planes-delta", "byte planes of zigzag residuals; the base part and its length", "short", flat, line,
+        payload([words(line[:1], 2), planes(deltas(line, 2, []), 2)], strides=1, coder=2))
+    cube = [(x * x + 3 * y + 7 * z * y) & 0xFFFF for z in range(3) for y in range(3) for x in range(4)]
+    shape = (4, 12, 36)
+    add("planes-volume", "deltas along elements, rows and planes", "ushort", shape, cube,
+        payload([words(cube[:1], 2), planes(deltas(cube, 2, [4, 12]), 2)], strides=7, coder=2))
+    add("repeats", "neighbours again twice, rows again once", "ushort", shape, cube,
+        payload([words(cube[:1], 2), planes(deltas(cube, 2, [1, 1, 4, 4]), 2)], strides=3, coder=2, again=2, rows=1))
+    add("mask-2", "every element is the masked pattern: one part, no length", "float", flat, [0x7F800001] * 5, payload([words([0x7F800001], 4)], mask=2))
+    add("mask-runs", "runs of masked and valid elements, the first of length 0", "byte", flat, [3, 9, 9, 4],
+        payload([b"\x09\x00" + raw(b"\0\1\2\1"), bytes([3, 4])], mask=1))
+    # Valid: rows of 3 x 4; each row like the one before but for one element.
+    valid = [1, 0, 1, 1, 1, 1, 1, 1, 0, 1, 1, 1]
+    bits = [v ^ (valid[i - 4] if i >= 4 else 0) for i, v in enumerate(valid)]
+    bitmap = sum(b << i for i, b in enumerate(bits)).to_bytes(2, "little")
+    left = [i for i, v in enumerate(valid) if v]
+    add("mask-bitmap-row", "a bitmap relative to the previous row, in a zstd-free byte string", "byte", (4, 12, 0),
+        [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x05" + raw(bitmap), bytes(left)], mask=1))
+    add("mask-bitmap-zstd", "the same bitmap as a zstd frame", "byte", (4, 12, 0),
+        [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x05\x01" + frame(bitmap), bytes(left)], mask=1))
+    add("trim", "four low bits that are zero everywhere", "short", flat, [0x10, 0x120, -0x40], payload([b"\x04", words([1, 0x12, -4], 2)], domain=1))
+    add("dictionary", "positions in a table of the variable's values", "byte", flat, [9, 7, 9], payload([bytes([1, 0, 1])], domain=3), "020100000709")
+    add("dictionary-exception", "a value that the table has not: an exception to the nearest one", "byte", flat, [9, 8, 9],
+        payload([raw(varint(1) + varint(1) + varint(2)), bytes([1, 0, 1])], domain=3, exceptions=1), "020100000709")
+    off_step = struct.pack("<dd", 1.0, 0.1)
+    tenths = [struct.unpack("<I", struct.pack("<f", x))[0] for x in (1.0, 1.1, 1.2)]
+    add("scale-offset", "values on a grid: offset 1, step 0.1", "float", flat, tenths, payload([varint(3) + off_step, words([0, 1, 2], 4)], domain=2))
+    return found
+
+
+def decoded(vector):
+    kind, dictionary = TYPES[vector["type"]], vector["dictionary"]
+    table = num.decode_dictionary(bytes.fromhex(dictionary), kind) if dictionary else None
+    return num.decode(bytes.fromhex(vector["payload"]), len(vector["values"]), kind, tuple(vector["geometry"]), table)
+
+
+def main():
+    made = vectors()
+    for vector in made:
+        assert [f"{v:#x}" for v in decoded(vector)] == vector["values"], vector["name"]
+    path = HERE / "num.json"
+    if "--check" in sys.argv:
+        stored = json.loads(path.read_text())
+        same = [[{k: v for k, v in vector.items() if k != "payload"} for vector in some] for some in (stored, made)]
+        assert same[0] == same[1], "num.json is not what this makes"
+        assert all([f"{v:#x}" for v in decoded(vector)] == vector["values"] for vector in stored)
+        return
+    path.write_text("[\n" + ",\n".join(json.dumps(vector) for vector in made) + "\n]\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""Small archives that ask for much: every command ends, within stated memory and work, and with an exit code that means something.
+
+The archives are made by forge.py; their checksums are right. Bounds are for memory and for work that has no end; they say nothing of speed.
+"""
+
+import os
+import resource
+import subprocess
+import unittest
+from pathlib import Path
+
+import forge
+from common import NC3Z, Case
+
+MIB = 1 << 20
+# What a command may hold for an archive of some KB, beside 512 bytes for each of its bytes: docs/security.md.
+MEMORY = 1024 * MIB
+# A command that computes longer is taken for one that has no end.
+CPU_SECONDS = 300
+
+COMMANDS = {
+    "info": ["info", "ARCHIVE"],
+    "layout": ["layout", "ARCHIVE"],
+    "verify": ["verify", "ARCHIVE"],
+    "verify --deep": ["verify", "--deep", "ARCHIVE"],
+    "hash": ["hash", "ARCHIVE"],
+    "restore": ["restore", "-f", "ARCHIVE", "-o", "OUT"],
+    "dump -h": ["dump", "-h", "ARCHIVE"],
+    "repair": ["repair", "-f", "ARCHIVE", "-o", "OUT"],
+    "recompress": ["recompress", "-f", "ARCHIVE", "-o", "OUT"],
+    "parity add": ["parity", "add", "COPY"],
+}
+
+
+def confined():
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (256 * MIB, 256 * MIB))
+
+
+def measured(args, errors):
+    """Exit code (negative: the signal) and peak memory of a command."""
+    with open(errors, "wb") as file:
+        child = subprocess.Popen([NC3Z, *args], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file, preexec_fn=confined)
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    return child.returncode, usage.ru_maxrss << 10
+
+
+class Forged(Case):
+    def measure(self, make):
+        data = make()
+        archive, copy, out = (self.dir / name for name in ("a.nc3z", "copy.nc3z", "out"))
+        archive.write_bytes(data)
+        words = {"ARCHIVE": archive, "COPY": copy, "OUT": out}
+        for name, args in COMMANDS.items():
+            with self.subTest(make.__name__, command=name):
+                copy.write_bytes(data)
+                code, memory = measured([str(words.get(a, a)) for a in args], self.dir / "errors")
+                errors = Path(self.dir / "errors").read_text(errors="replace")
+                self.assertIn(code, (0, 1, 3), errors[-500:])
+                self.assertLess(len(errors), 100_000, "messages quote the beginning of what is wrong")
+                self.assertLess(memory, MEMORY + 512 * len(data), f"{memory / MIB:.0f} MiB for {len(data)} bytes; {errors[-300:]}")
+                yield name, code, errors
+
+    def test_a_sound_one_passes(self):
+        for name, code, errors in self.measure(forge.sound):
+            self.assertEqual(code, 0, f"{name}: {errors}")
+
+
+def refused(make):
+    def test(self):
+        for name, code, errors in self.measure(make):
+            if name in ("info", "verify --deep", "restore", "hash"):
+                self.assertNotEqual(code, 0, f"{name} takes {make.__name__} for a good archive")
+    return test
+
+
+def ends(make):
+    def test(self):
+        for _ in self.measure(make):
+            pass
+    return test
+
+
+# What a reader must not take; the others it may.
+REFUSED = {forge.metadata_of_values, forge.metadata_of_keys, forge.metadata_of_chains, forge.metadata_of_one_string,
+           forge.metadata_that_is_wrong, forge.chain_table, forge.header_of_variables, forge.header_of_attributes,
+           forge.variable_table, forge.padded_chunks}
+for forged in forge.FORGED:
+    setattr(Forged, f"test_{forged.__name__}", (refused if forged in REFUSED else ends)(forged))
+
+
+if __name__ == "__main__":
+    unittest.main()

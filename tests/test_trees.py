@@ -1,0 +1,275 @@
+"""Trees and long runs: what is passed over is told, a stopped run is taken up again, several runs share one tree."""
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import time
+import unittest
+
+from common import CLASSIC, Case, Moments, finish, kills, nc3z, sha256, start, tell_kills
+
+HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(200)
+
+
+def classic(path, n):
+    """A small classic file, different for each number."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    raw = bytearray((CLASSIC / "numeric.nc").read_bytes())
+    raw[-8:] = n.to_bytes(8, "big")
+    path.write_bytes(raw)
+    return path
+
+
+class Trees(Case):
+    def tree(self, files=3):
+        """Classic files among all kinds of others."""
+        for i in range(files):
+            classic(self.dir / f"in/{i % 3}/{i}.nc", i)
+        (self.dir / "in/four.nc").write_bytes(HDF5)
+        with gzip.open(self.dir / "in/0/packed.nc.gz", "wb") as f:
+            f.write((CLASSIC / "numeric.nc").read_bytes())
+        (self.dir / "in/empty.nc").touch()
+        (self.dir / "in/readme.txt").write_bytes(b"what this is\n")
+        os.mkfifo(self.dir / "in/pipe.nc")
+        return self.dir / "in"
+
+    def archives(self, directory="out"):
+        return sorted(str(p.relative_to(self.dir / directory)) for p in (self.dir / directory).rglob("*.nc3z"))
+
+    def all_exact(self, directory="out"):
+        for path in sorted((self.dir / "in").rglob("*.nc")):
+            if path.is_file() and path.read_bytes()[:3] == b"CDF":
+                name = path.relative_to(self.dir / "in")
+                self.ok(nc3z("verify", self.dir / directory / f"{name}.nc3z", "--against", path))
+
+
+class Others(Trees):
+    PASSED = "5 passed over (1 netCDF-4 or HDF5, 1 compressed file, 1 empty file, 1 named pipe, 1 other file)"
+
+    def test_each_tree_ends_with_a_summary(self):
+        self.tree()
+        done = self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir))
+        self.assertRegex(done.stderr, r"nc3z: 3 archived, 5 passed over .*; [0-9.]+ KiB -> [0-9.]+ KiB \([0-9.]+x\) in [0-9.]+ s\n$")
+        self.assertIn(self.PASSED, done.stderr)
+        (self.dir / "out/notes").write_text("x")
+        done = self.ok(nc3z("restore", "-r", "out", "-o", "back", cwd=self.dir))
+        self.assertRegex(done.stderr, r"nc3z: 3 restored, 1 passed over \(1 other file\); .* in [0-9.]+ s\n$")
+        done = self.ok(nc3z("recompress", "-r", "--preset", "fast", "--if-smaller", "out", cwd=self.dir))
+        self.assertRegex(done.stderr, r"nc3z: \d recompressed.*1 passed over \(1 other file\).* in [0-9.]+ s\n$")
+        done = self.ok(nc3z("verify", "-r", "out", cwd=self.dir))
+        self.assertTrue(done.stdout.endswith(b"3 archives checked, 0 of them not sound; 1 passed over (1 other file)\n"), done.stdout)
+
+    def test_failures_are_counted(self):
+        self.tree()
+        (self.dir / "in/bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
+        done = self.fails(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir), 1)
+        self.assertIn("nc3z: 3 archived, 1 failed, 5 passed over", done.stderr)
+        self.assertTrue(done.stderr.endswith("nc3z: 1 of 4 files failed:\n  in/bad.nc\n"), done.stderr)
+
+    def test_others_are_listed_or_refused(self):
+        self.tree()
+        lines = ["in/four.nc: passed over, netCDF-4 or HDF5", "in/empty.nc: passed over, empty file", "in/pipe.nc: passed over, named pipe",
+                 "in/0/packed.nc.gz: passed over, compressed file", "in/readme.txt: passed over, other file"]
+        for what, code in (("list", 0), ("fail", 1)):
+            done = nc3z("archive", "-r", "--force", "--others", what, "in", "-o", "out", cwd=self.dir)
+            self.assertEqual(done.returncode, code, done.stderr)
+            for line in lines:
+                self.assertIn(line + "\n", done.stderr)
+        self.assertEqual(len(self.archives()), 3)
+        for command, *more in (("verify",), ("restore", "-o", "back"), ("recompress", "--preset", "fast")):
+            self.ok(nc3z(command, "-r", "--others", "fail", "out", *more, cwd=self.dir))
+            (self.dir / "out/notes").write_text("x")
+            more = [m if m != "back" else "back2" for m in more]
+            done = nc3z(command, "-r", "--others", "fail", "out", *more, cwd=self.dir)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("out/notes: passed over, other file", done.stderr)
+            (self.dir / "out/notes").unlink()
+
+    def test_others_are_copied(self):
+        self.tree()
+        os.utime(self.dir / "in/readme.txt", (1, 1_000_000_000))
+        done = self.ok(nc3z("archive", "-r", "--others", "copy", "in", "-o", "out", cwd=self.dir))
+        self.assertIn("3 archived, 4 copied, 5 passed over", done.stderr)
+        for name in ("four.nc", "0/packed.nc.gz", "empty.nc", "readme.txt"):
+            self.assertEqual((self.dir / "out" / name).read_bytes(), (self.dir / "in" / name).read_bytes())
+        self.assertEqual((self.dir / "out/readme.txt").stat().st_mtime, 1_000_000_000)
+        self.assertFalse((self.dir / "out/pipe.nc").exists())
+        (self.dir / "out/readme.txt").write_bytes(b"precious")
+        self.fails(nc3z("archive", "-r", "--skip-existing", "--others", "copy", "in", "-o", "out", cwd=self.dir), 1, "readme.txt.*exists")
+        self.assertEqual((self.dir / "out/readme.txt").read_bytes(), b"precious")
+        self.fails(nc3z("archive", "-r", "--force", "--others", "copy", "in", cwd=self.dir), 1, "-o")
+
+
+class Resuming(Trees):
+    def test_what_is_there_is_passed_over(self):
+        self.tree()
+        self.ok(nc3z("archive", "-r", "in", "-o", "out", cwd=self.dir))
+        before = {n: (self.dir / "out" / n).stat().st_ino for n in self.archives()}
+        for how in ((), ("=header",), ("=digest",), ("=name",)):
+            done = self.ok(nc3z("archive", "-r", f"--skip-existing{''.join(how)}", "in", "-o", "out", cwd=self.dir))
+            self.assertIn("nc3z: 0 archived, 3 already there", done.stderr)
+        self.assertEqual({n: (self.dir / "out" / n).stat().st_ino for n in self.archives()}, before)
+
+    def test_what_is_there_and_is_another(self):
+        """Nothing of another file is taken for the archive, and nothing is replaced without --force."""
+        source = classic(self.dir / "x.nc", 1)
+        archive = self.dir / "x.nc.nc3z"
+        self.ok(nc3z("archive", source))
+        whole = archive.read_bytes()
+        stat = source.stat()
+
+        def newer():
+            os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns + 10 ** 9))
+
+        def other_values():
+            classic(source, 2)
+            os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+
+        cases = {"newer": (newer, "header", "older than the source"), "values": (other_values, "digest", "other data"),
+                 "longer": (lambda: source.write_bytes(source.read_bytes() + b"tail"), "header", "another file"),
+                 "cut": (lambda: archive.write_bytes(whole[:-100]), "header", "no whole archive"),
+                 "foreign": (lambda: archive.write_bytes(b"precious"), "digest", "no whole archive")}
+        for name, (act, how, words) in cases.items():
+            with self.subTest(name):
+                classic(source, 1)
+                os.utime(source, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+                self.ok(nc3z("archive", "--force", source))
+                act()
+                held = archive.read_bytes()
+                self.fails(nc3z("archive", f"--skip-existing={how}", source), 1, words)
+                self.assertEqual(archive.read_bytes(), held)
+                self.ok(nc3z("archive", f"--skip-existing={how}", "--force", source))
+                self.ok(nc3z("verify", archive, "--against", source))
+
+    def test_killed_and_run_again(self):
+        """SIGKILL at random moments, each time the same command again: in the end all is there once, and nothing else."""
+        files = 24
+        self.tree(files)
+        args = ("archive", "-r", "--skip-existing", "--log", "log", "--manifest", "sha256", "in", "-o", "out")
+        begin = time.monotonic()
+        self.ok(nc3z("archive", "-r", "in", "-o", "once", cwd=self.dir))
+        moments = Moments(7, (time.monotonic() - begin) / 3)
+        killed, runs = 0, kills(8)
+        for _ in range(runs):
+            killed += moments.kill(start(*args, cwd=self.dir)) == -signal.SIGKILL
+            moments.seconds = (time.monotonic() - begin) / (3 + runs)
+        tell_kills("archive -r --skip-existing", killed, runs)
+        done = self.ok(nc3z(*args, cwd=self.dir))
+        self.assertRegex(done.stderr, r"nc3z: \d+ archived|already there")
+        self.assertEqual(self.archives(), self.archives("once"))
+        for name in self.archives():
+            self.assertTrue((self.dir / "out" / name).read_bytes() == (self.dir / "once" / name).read_bytes(), name)
+        self.assertEqual([p for p in (self.dir / "out").rglob(".*")], [])
+        self.all_exact()
+        self.ok(nc3z("verify", "--no-fixity-log", "--manifest", "out", cwd=self.dir))
+        states = {}
+        for line in (self.dir / "log").read_bytes().splitlines():
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue        # a line that a kill cut off
+            states.setdefault(entry["file"], []).append(entry["state"])
+        self.assertEqual(len(states), files)
+        self.assertTrue(all(s[-1] in ("archived", "present") for s in states.values()), states)
+
+    def test_resumed_by_the_log(self):
+        self.tree(6)
+        (self.dir / "in/bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
+        odd = classic(self.dir / "in" / os.fsdecode(b"od\xff\nd.nc"), 99)
+        args = ("archive", "-r", "--log", "log", "--resume", "log", "in", "-o", "out")
+        (self.dir / "log").touch()
+        self.fails(nc3z(*args, cwd=self.dir), 1)
+        entries = [json.loads(line) for line in (self.dir / "log").read_bytes().splitlines()]
+        self.assertEqual(sorted(e["state"] for e in entries), ["archived"] * 7 + ["failed"])
+        good = next(e for e in entries if e["file"] == "in/0/0.nc")
+        self.assertEqual(good["original_sha256"], sha256(self.dir / "in/0/0.nc"))
+        self.assertEqual(good["stored_bytes"], (self.dir / "out/0/0.nc.nc3z").stat().st_size)
+        self.assertEqual(bytes.fromhex(next(e for e in entries if "file_hex" in e)["file_hex"]), b"in/" + os.fsencode(odd.name))
+        # An archive that is gone is made again, whatever the log says.
+        (self.dir / "out/1/1.nc.nc3z").unlink()
+        shutil.copy(self.dir / "in/0/0.nc", self.dir / "in/bad.nc")
+        done = self.ok(nc3z(*args, cwd=self.dir))
+        self.assertIn("nc3z: 2 archived, 6 already there", done.stderr)
+        self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "no log")
+
+    def test_interrupted_tree_keeps_what_is_done(self):
+        self.tree(40)
+        process = start("archive", "-r", "--log", "log", "in", "-o", "out", cwd=self.dir)
+        while process.poll() is None and len(self.archives() if (self.dir / "out").exists() else ()) < 3:
+            time.sleep(0.002)
+        process.send_signal(signal.SIGTERM)
+        code, err = finish(process)
+        self.assertEqual(code, 130, err)
+        self.assertRegex(err, r"nc3z: \d+ archived.* not tried")
+        self.assertEqual([p for p in (self.dir / "out").rglob(".*")], [])
+        self.ok(nc3z("archive", "-r", "--skip-existing", "in", "-o", "out", cwd=self.dir))
+        self.assertEqual(len(self.archives()), 40)
+
+    def test_too_many_errors(self):
+        self.tree(1)
+        for i in range(20):
+            (self.dir / f"in/bad{i}.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
+        done = self.fails(nc3z("archive", "-r", "--threads", 1, "--max-errors", 3, "in", "-o", "out", cwd=self.dir), 1)
+        self.assertRegex(done.stderr, r"3 failed, 1[78] not tried")
+        self.assertEqual(nc3z("archive", "-r", "--max-errors", 0, "in", cwd=self.dir).returncode, 2)
+
+    def test_dry_run(self):
+        self.tree()
+        before = sorted(self.dir.rglob("*"))
+        done = self.ok(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir))
+        self.assertIn("in/1/1.nc -> out/1/1.nc.nc3z\n", done.stderr)
+        self.assertIn(f"nc3z: 3 to archive, {Others.PASSED}", done.stderr)
+        self.assertEqual(sorted(self.dir.rglob("*")), before)
+        self.ok(nc3z("archive", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))
+        self.fails(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir), 1, "exists.*--skip-existing")
+        done = self.ok(nc3z("archive", "-r", "--dry-run", "--skip-existing", "in", "-o", "out", cwd=self.dir))
+        self.assertIn("nc3z: 2 to archive, 1 already there", done.stderr)
+
+
+class Sharing(Trees):
+    def test_lists(self):
+        self.tree(6)
+        names = ["in/0/0.nc", "in/1/1.nc", "in/2/2.nc"]
+        (self.dir / "list").write_text("\n".join(names) + "\n\n")
+        self.ok(nc3z("archive", "--files-from", "list", "-o", "out", cwd=self.dir))
+        self.assertEqual(self.archives(), [f"{n}.nc3z" for n in names])
+        zero = "\0".join(names[:2]).encode() + b"\0"
+        self.ok(nc3z("archive", "--files-from", "-", "-0", "-o", "out0", cwd=self.dir, input=zero))
+        self.assertEqual(self.archives("out0"), [f"{n}.nc3z" for n in names[:2]])
+        self.ok(nc3z("archive", "--files-from", "list", cwd=self.dir))
+        self.assertTrue((self.dir / "in/0/0.nc.nc3z").exists())
+        for bad in ("../x.nc", str(self.dir / "in/0/0.nc")):
+            (self.dir / "list").write_text(f"{bad}\nin/0/3.nc\n")
+            self.fails(nc3z("archive", "--files-from", "list", "-o", "out2", "--skip-existing", cwd=self.dir), 1, "relative")
+            self.assertEqual(self.archives("out2"), ["in/0/3.nc.nc3z"])
+        self.fails(nc3z("archive", "--files-from", "none", cwd=self.dir), 1, "none")
+        self.assertEqual(nc3z("archive", cwd=self.dir).returncode, 2)
+
+    def test_shards_at_once(self):
+        """Four runs share a tree: together they do all of it, and no file twice."""
+        self.tree(30)
+        args = ("archive", "-r", "in", "-o", "out", "--log")
+        runs = [start(*args, f"log{i}", "--shard", f"{i}/4", cwd=self.dir) for i in range(1, 5)]
+        for process in runs:
+            self.assertEqual(finish(process)[0], 0)
+        done = [json.loads(line)["file"] for i in range(1, 5) for line in (self.dir / f"log{i}").read_bytes().splitlines()]
+        self.assertEqual((len(done), len(set(done))), (30, 30))
+        self.all_exact()
+        done = self.ok(nc3z("archive", "-r", "--skip-existing", "--manifest", "sha256", "in", "-o", "out", cwd=self.dir))
+        self.assertIn("30 already there", done.stderr)
+        self.ok(nc3z("verify", "--no-fixity-log", "--manifest", "out", cwd=self.dir))
+
+    def test_unlisted_archives_fail_the_manifest(self):
+        self.tree()
+        self.ok(nc3z("archive", "-r", "--manifest", "sha256", "in", "-o", "out", cwd=self.dir))
+        self.ok(nc3z("verify", "--no-fixity-log", "--manifest", "out", cwd=self.dir))
+        shutil.copy(self.dir / "out/0/0.nc.nc3z", self.dir / "out/0/more.nc3z")
+        done = nc3z("verify", "--no-fixity-log", "--manifest", "out", cwd=self.dir)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"0/more.nc3z: is not listed", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
