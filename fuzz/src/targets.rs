@@ -375,11 +375,11 @@ pub fn parity(data: &[u8]) {
 
 /// Checks and, where it can, mends and proves.
 fn mend_bytes(bytes: &[u8]) -> Option<(nc3z_reader::parity::ParityReport, nc3z_reader::Result<Vec<u8>>)> {
-    use nc3z_reader::parity::{check, mend, prove};
+    use nc3z_reader::parity::{check, prove, repair};
     let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
     let report = check(&source, &()).ok()??;
     let mut out = bytes.to_vec();
-    let done = mend(&*source, &report, &(), &mut |at, good| {
+    let done = repair(&*source, &report, &(), &mut |at, good| {
         let at = usize::try_from(at).expect("inside the archive");
         out.resize(out.len().max(at + good.len()), 0);
         put(&mut out, at, good);

@@ -280,8 +280,8 @@ fn messages(planes: u32, row: u32, rows: u32, offset: impl Fn(u32) -> f32) -> Ve
 }
 
 #[test]
-fn packed_fields_have_a_lattice_each() {
-    // The offset is a multiple of 2^-16 (all values then lie on that lattice), or beside every round number; the values near
+fn packed_fields_have_a_scale_and_an_offset_each() {
+    // The offset is a multiple of 2^-16 (all values are then offset + k * scale), or beside every round number; the values near
     // 290 are rounded.
     let offsets: [(&str, fn(u32) -> f32); 2] = [
         ("round", |p| -30.0 - (p * 7919 % 1000) as f32 / 65536.0 * 32.0),
@@ -366,7 +366,7 @@ fn repeats_need_what_they_repeat() {
 }
 
 #[test]
-fn subnormals_and_signed_zeros_survive_a_lattice() {
+fn subnormals_and_signed_zeros_survive_scale_offset() {
     let mut words: Vec<u32> = (0..2000).map(|i| ((f64::from(i % 37) * 0.5) as f32).to_bits()).collect();
     words[3] = (-0.0f32).to_bits();
     words[4] = 1;
@@ -506,7 +506,7 @@ fn vectors_of_the_specification_hold() {
     let plan =
         EncodePlan { transform, axes: DeltaAxes::NEIGHBOURS, coder: Coder::Store, ..Default::default() };
     let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
-    lines.push(format!("lattice: {}", hex(&unguarded(&decimal, ElementType::F32, &none, &plan))));
+    lines.push(format!("scale-offset: {}", hex(&unguarded(&decimal, ElementType::F32, &none, &plan))));
     let squares: Vec<u16> = (0..12u16).map(|i| (i % 4) * (i % 4) + 10 * (i / 4) * (i / 4)).collect();
     let plan = EncodePlan { axes: DeltaAxes::ROWS.repeated(1, 1), coder: Coder::Store, ..Default::default() };
     lines.push(format!("again: {}", hex(&unguarded(&squares, ElementType::U16, &geom, &plan))));

@@ -125,8 +125,8 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
     if all != counted || renumbered {
         let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
         // Zstd needs no number, and what is not compressed may be.
-        let packer = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
-        let tile = |&(array, tile): &(ArrayId, u64)| stored_tile(archive, array, tile, packer);
+        let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
+        let tile = |&(array, tile): &(ArrayId, u64)| stored_tile(archive, array, tile, container_chain);
         return Ok(Stored::Tiles(members.iter().map(tile).collect::<nc3z_reader::Result<_>>()?));
     }
     let entry = |m: &nc3z_format::archive::Member| {
@@ -149,12 +149,12 @@ fn stored_tile(
     archive: &Archive,
     array: ArrayId,
     tile: u64,
-    packer: Option<u16>,
+    container_chain: Option<u16>,
 ) -> nc3z_reader::Result<EncodedTile> {
     let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
         StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
         StoredTile::Packed { chain, bytes, decoded_crc } => {
-            (0, decoded_crc, Form::Packed { chain, bytes, packer })
+            (0, decoded_crc, Form::Member { chain, bytes, container_chain })
         }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
             (decoded_len, decoded_crc, Form::Block { chain, payload: payload.to_vec() })

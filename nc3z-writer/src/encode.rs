@@ -27,7 +27,7 @@ pub(crate) enum Form {
     /// All elements have the same bits: only the index says so. The value's bytes, then zeros.
     Constant { value: [u8; 8], size: u8 },
     /// A member of a container; of one that this chain packs, or else zstd.
-    Packed { chain: u16, bytes: Vec<u8>, packer: Option<u16> },
+    Member { chain: u16, bytes: Vec<u8>, container_chain: Option<u16> },
     /// A block of its own.
     Block { chain: u16, payload: Vec<u8> },
 }
@@ -59,13 +59,13 @@ pub(crate) fn encode_against(
     }
     let decoded_crc = crc32fast::hash(&bytes);
     if let Some(container) = &plan.container {
-        let packer = Some(container.number);
-        return Ok(encoded(decoded_crc, Form::Packed { chain: 0, bytes, packer }));
+        let container_chain = Some(container.number);
+        return Ok(encoded(decoded_crc, Form::Member { chain: 0, bytes, container_chain }));
     }
     let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
     if u64::from(decoded_len) <= PACK_LEN {
         let (chain, bytes) = smallest(&plan.short, &bytes, &shape, other, scratch)?;
-        return Ok(encoded(decoded_crc, Form::Packed { chain, bytes, packer: None }));
+        return Ok(encoded(decoded_crc, Form::Member { chain, bytes, container_chain: None }));
     }
     let (mut chain, mut payload) = smallest(&plan.tiles, &bytes, &shape, other, scratch)?;
     if let Some(fallback) = &plan.fallback
@@ -78,7 +78,7 @@ pub(crate) fn encode_against(
     }
     // A block's header would be as long as what is left of a tile that is nearly another.
     if other.is_some() && payload.len() <= SHORT_PAYLOAD {
-        return Ok(encoded(decoded_crc, Form::Packed { chain, bytes: payload, packer: None }));
+        return Ok(encoded(decoded_crc, Form::Member { chain, bytes: payload, container_chain: None }));
     }
     // Filters keep the length; where only those were asked for, they stay.
     if payload.len() > bytes.len() {

@@ -22,7 +22,7 @@ pub enum ErrorKind {
         source: io::Error,
     },
     /// The target exists and may not be replaced.
-    #[error("`{}` exists; choose another name with -o or replace it with --force", .0.display())]
+    #[error("`{}` exists", .0.display())]
     Exists(PathBuf),
     /// Source and target are one file.
     #[error("source and target are the same file `{}`", .0.display())]
@@ -47,7 +47,7 @@ pub enum ErrorKind {
     #[error("{0}")]
     Layout(String),
     /// The new archive would not keep all that the old one has.
-    #[error("`{}` has {what}, which a new archive does not keep; --drop-history drops that, -o keeps the old archive", path.display())]
+    #[error("`{}` has {what}, which a new archive does not keep", path.display())]
     History {
         /// The old archive.
         path: PathBuf,
@@ -57,7 +57,7 @@ pub enum ErrorKind {
     /// What was asked for does not fit the file.
     #[error("{option}: {why}")]
     Option {
-        /// The option, as on the command line.
+        /// What was asked for: "chain", "quantize".
         option: &'static str,
         /// Why it does not fit, and what would.
         why: String,

@@ -188,7 +188,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     need(strides or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
-    need(domain != 2 or kind.float, "payload: a lattice of integers")
+    need(domain != 2 or kind.float, "payload: scale-offset of integers")
     need(strides == 0 or strides & 1, "payload: strides without neighbours")
     named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
     need(all(1 < s < n for s in named), "payload: a stride that does not exist")
@@ -280,7 +280,7 @@ def from_domain(words, domain, part, n, where, kind, dictionary):
             words = [f ^ low if f & top else f for f in words]
         return [f << k & mask for f in words]
     if domain == 2:
-        return lattice(words, part, n, where, kind)
+        return scale_offset(words, part, n, where, kind)
     need(dictionary is not None, "rank: without a dictionary")
     try:
         return [dictionary[f] for f in words]
@@ -292,23 +292,23 @@ def normal(x):
     return 2.0 ** -1022 <= abs(x) < float("inf")    # false for NaN
 
 
-def lattice_part(part, n):
-    part = Bytes(part, "lattice")
+def scale_offset_part(part, n):
+    part = Bytes(part, "scale-offset")
     seg = part.varint()
-    need(1 <= seg <= n, "lattice: length of a segment")
-    need(len(part.data) - part.pos == 16 * -(-n // seg), "lattice: length")
+    need(1 <= seg <= n, "scale-offset: length of a segment")
+    need(len(part.data) - part.pos == 16 * -(-n // seg), "scale-offset: length")
     pairs = list(struct.iter_unpack("<dd", part.rest()))
-    need(all(off == 0 or normal(off) for off, _ in pairs), "lattice: an offset is not a normal number")
-    need(all(normal(step) for _, step in pairs), "lattice: a step is not a normal number")
+    need(all(off == 0 or normal(off) for off, _ in pairs), "scale-offset: an offset is not a normal number")
+    need(all(normal(step) for _, step in pairs), "scale-offset: a step is not a normal number")
     return seg, pairs
 
 
-def lattice(words, part, n, where, kind):
-    seg, pairs = lattice_part(part, n)
+def scale_offset(words, part, n, where, kind):
+    seg, pairs = scale_offset_part(part, n)
     top, modulus = kind.top, kind.all + 1
     values = [f - modulus if f & top else f for f in words]
     if kind.size == 8:
-        need(all(-1 << 53 <= k <= 1 << 53 for k in values), "lattice: a multiple beyond 2^53")
+        need(all(-1 << 53 <= k <= 1 << 53 for k in values), "scale-offset: a multiple beyond 2^53")
     # Python's floats are binary64, each operation rounded once, to nearest, without exceptions here
     if len(pairs) == 1:
         off, step = pairs[0]
@@ -597,7 +597,7 @@ def reference_integers(patterns, masked, domain, part, n, kind, dictionary):
 
 
 def reference_steps(patterns, part, n, kind):
-    seg, pairs = lattice_part(part, n)
+    seg, pairs = scale_offset_part(part, n)
     limit = (1 << 31) - 1 if kind.size == 4 else 1 << 53
     values, integers = values_of([flushed(p, kind) for p in patterns], kind), []
     for i, x in enumerate(values):
@@ -680,7 +680,7 @@ VECTORS = [
      SHORT, (0, 0, 0), SHORTS),
     ("mask: 01 05 03 07 04 01 EC 78 AD 60 05 00 0D FE 01 00 00 15 00 00 00 00 02 00 00 00 01 00 00 00 01 00 00 00 "
      "FF FB FF FF F6 03 00 00", FLOAT, (4, 8, 0), floats(1.5, 1e20, 2, 2.5, 3, 1e20, -1.5, 0.5)),
-    ("lattice: 01 28 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
+    ("scale-offset: 01 28 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
      "07 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 F3 FF FF FF 0F 00 00 00",
      FLOAT, (0, 0, 0), floats(1, 1.1, 1.2, 1.3, 0.007, 1.5)),
     ("again: 01 40 43 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",

@@ -9,7 +9,7 @@ use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, text};
 use anyhow::{Result, bail};
 use nc3z_reader::Digest;
-use nc3z_writer::{ErrorKind, Recompressed, Terms, WriterOptions, recompress_file};
+use nc3z_writer::{ErrorKind, Recompressed, ReplacePolicy, WriterOptions, recompress_file};
 use std::path::{Path, PathBuf};
 
 /// Recompresses all archives; a failure in one does not stop the others.
@@ -89,8 +89,12 @@ fn run_one(
     // Written once, proven once.
     progress.extend(super::open_archive(&job.input, false)?.original_len().saturating_mul(2));
     let drop_history = args.drop_history || args.output.is_some();
-    let terms =
-        Terms { if_smaller: args.if_smaller, dry_run: args.dry_run, drop_history, parity: args.parity };
+    let terms = ReplacePolicy {
+        if_smaller: args.if_smaller,
+        dry_run: args.dry_run,
+        drop_history,
+        parity: args.parity,
+    };
     Ok(recompress_file(&job.input, output, options, terms, progress)?)
 }
 

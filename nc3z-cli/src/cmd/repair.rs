@@ -1,6 +1,6 @@
 //! `nc3z repair`.
 
-use super::{mend, place};
+use super::{parity_repair, place};
 use crate::args::RepairArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
@@ -18,26 +18,26 @@ const LISTED: usize = 100;
 
 /// Salvages one archive.
 pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
-    let Some(output) = &args.output else { return mend::in_place(args) };
+    let Some(output) = &args.output else { return parity_repair::in_place(args) };
     super::places::prepare(output)?;
-    let mut salvaged = None;
+    let mut rewritten = None;
     if !args.no_parity {
-        let mended = mend::to_file(args, output, &mut |mended| {
-            salvaged = Some(salvage(args, mended, output)?);
+        let mended = parity_repair::to_file(args, output, &mut |mended| {
+            rewritten = Some(rewrite(args, mended, output)?);
             Ok(())
         })?;
         if let Some(exit) = mended {
             return Ok(exit);
         }
     }
-    match salvaged {
+    match rewritten {
         Some(exit) => Ok(exit),
-        None => salvage(args, &args.archive, output),
+        None => rewrite(args, &args.archive, output),
     }
 }
 
 /// Writes what is whole of `input`, the archive or what parity has mended of it.
-fn salvage(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
+fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     let options = RepairOptions {
         force: args.force,
         uncommitted: args.uncommitted,

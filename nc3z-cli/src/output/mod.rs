@@ -8,6 +8,7 @@ pub(crate) mod table;
 pub(crate) mod text;
 
 use crate::args::Color;
+use nc3z_writer::ErrorKind;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::OnceLock;
@@ -33,7 +34,7 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
     note!("nc3z: {label}: {file}{}", text::safe(&chain(error)));
 }
 
-/// An error and its causes, none said twice.
+/// An error and its causes, none said twice, and the option that helps.
 pub(crate) fn chain(error: &anyhow::Error) -> String {
     let mut out = String::new();
     for cause in error.chain() {
@@ -42,5 +43,18 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
             out = if out.is_empty() { cause } else { format!("{out}: {cause}") };
         }
     }
+    if let Some(advice) = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()).and_then(advice)
+    {
+        out = format!("{out}; {advice}");
+    }
     out
+}
+
+/// What to do, in words of the command line: the libraries know of no options.
+fn advice(error: &nc3z_writer::Error) -> Option<&'static str> {
+    match error.kind() {
+        ErrorKind::Exists(_) => Some("choose another name with -o or replace it with --force"),
+        ErrorKind::History { .. } => Some("--drop-history drops that, -o keeps the old archive"),
+        _ => None,
+    }
 }

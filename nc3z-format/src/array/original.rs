@@ -4,8 +4,8 @@ use super::locate::TileKey;
 use crate::arrays::{ArrayInfo, Arrays};
 use crate::classic::{Layout, SegmentKind};
 use crate::error::Result;
-use crate::flat;
 use crate::plan::Plan;
+use crate::runs;
 use std::ops::Range;
 
 /// The tiles that hold bytes `range` of the original file, each once, ascending by array and number. Header bytes lie in none.
@@ -78,7 +78,7 @@ fn add(info: &ArrayInfo, first: u64, end: u64, keys: &mut Vec<TileKey>) -> Resul
         return Ok(());
     }
     let tiling = info.byte_tiling()?;
-    for slab in flat::boxes(tiling.shape(), first, end) {
+    for slab in runs::boxes(tiling.shape(), first, end) {
         keys.extend(Plan::of(&tiling, &slab)?.tiles().map(|t| TileKey::new(info.id, t.tile)));
     }
     Ok(())

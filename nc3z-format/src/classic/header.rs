@@ -199,6 +199,13 @@ impl Variable {
         self.own_fill_value().unwrap_or(self.ty.default_fill())
     }
 
+    /// The values of the attribute `missing_value`, big-endian, if they are of the variable's type: what the CF conventions
+    /// (section 2.5.1) take for missing besides the fill value.
+    pub fn missing_values(&self) -> impl Iterator<Item = &[u8]> {
+        let attribute = self.attribute(b"missing_value").filter(|a| a.ty == self.ty);
+        attribute.into_iter().flat_map(|a| a.values.chunks_exact(a.ty.size()))
+    }
+
     /// The name for people; bytes that are not UTF-8 are replaced.
     pub fn name_lossy(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.name)

@@ -160,7 +160,7 @@ fn log2(x: f64) -> f64 {
     f64::from(e) + x / power_of_two(e) - 1.0
 }
 
-/// What to compare lattices by, bits about: those of the steps, and exceptions, which are dear: a predictor makes little of
+/// What to compare scales and offsets by, bits about: those of the steps, and exceptions, which are dear: a predictor makes little of
 /// fine steps where fields are smooth, but nothing of an exception, and spoils its neighbours.
 fn cost<W: Word>(len: usize, on: usize, l: ScaleOffset) -> f64 {
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
@@ -277,7 +277,7 @@ fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Optio
     })
 }
 
-/// Least squares over windows that grow from the least value; None where the values stray from the lattice.
+/// Least squares over windows that grow from the least value; None where values are not offset + k * scale.
 fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
     if start <= 1.5 * ulp {
         return None;

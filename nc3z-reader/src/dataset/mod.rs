@@ -1,10 +1,10 @@
 //! Archives and classic files as one thing: named variables, read by hyperslabs.
 
 mod archive;
+mod bytes;
 mod classic;
 pub mod convert;
 mod dest;
-mod flat;
 mod pieces;
 mod read;
 mod source;

@@ -6,7 +6,7 @@ use crate::tile::TileStore;
 use nc3z_format::Error as FormatError;
 use nc3z_format::array::TileKey;
 use nc3z_format::classic::Layout;
-use nc3z_format::flat;
+use nc3z_format::runs;
 use nc3z_format::tile::Extent;
 use std::collections::HashMap;
 
@@ -76,7 +76,7 @@ fn last_byte(store: &TileStore, key: TileKey) -> Option<u64> {
     let last = match info.tiling.extent(key.tile).ok()? {
         Extent::Linear { first, count } => first + count.checked_sub(1)?,
         Extent::Chunk { start, shape } => {
-            let widths = flat::widths(info.tiling.shape());
+            let widths = runs::widths(info.tiling.shape());
             start.iter().zip(&shape).zip(&widths).map(|((s, n), w)| (s + n - 1) * w).sum()
         }
     };

@@ -11,7 +11,7 @@ use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::plan::TilePlan;
 use nc3z_format::plan::copy::copy_tile;
 use nc3z_format::tile::{TileLayout, Tiling};
-use nc3z_format::{Plan, flat};
+use nc3z_format::{Plan, runs};
 
 /// Reads of fewer bytes than this are done on the calling thread.
 const PARALLEL_FROM: usize = 2 << 20;
@@ -42,7 +42,7 @@ pub(crate) fn plans_of_run(
     first: u64,
     len: u64,
 ) -> impl Iterator<Item = Result<(Plan, usize)>> {
-    flat::boxes(tiling.shape(), first, first + len).map(move |slab| {
+    runs::boxes(tiling.shape(), first, first + len).map(move |slab| {
         let plan = Plan::of(tiling, &slab)?;
         let len = usize::try_from(plan.selected()).expect("not more than the run, which is in memory");
         Ok((plan, len))

@@ -10,7 +10,7 @@ use nc3z_reader::recover::{RecoverOptions, Recovered};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{RepairOptions, Terms, Wanted, WriterOptions, recompress_file, repair_file};
+use nc3z_writer::{RepairOptions, ReplacePolicy, Wanted, WriterOptions, recompress_file, repair_file};
 use std::sync::Arc;
 
 /// An archive with two heads, blocks of tiles, a container and a constants list; of rounded values or not.
@@ -120,8 +120,14 @@ fn repaired_and_recompressed_archives_say_so_in_every_block() {
     assert!(open(&repaired).trailer().required & REQUIRED_LOSSY != 0);
     blocks(&repaired);
     assert!(salvage(&repaired[..at(open(&repaired).trailer().blocks_end)]).0);
-    recompress_file(&good, None, &WriterOptions::default().with_tile_len(3_000), Terms::default(), &())
-        .unwrap();
+    recompress_file(
+        &good,
+        None,
+        &WriterOptions::default().with_tile_len(3_000),
+        ReplacePolicy::default(),
+        &(),
+    )
+    .unwrap();
     let again = std::fs::read(&good).unwrap();
     assert!(open(&again).trailer().required & REQUIRED_LOSSY != 0);
     blocks(&again);

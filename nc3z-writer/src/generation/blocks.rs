@@ -126,7 +126,7 @@ pub(crate) struct WholeContainer {
 /// number of the chain, and the payload.
 pub(super) fn encode_own(
     decoded: &[u8],
-    packer: Option<u16>,
+    container_chain: Option<u16>,
     chains: &[Chain],
     preset: Preset,
     scratch: &mut Scratch,
@@ -134,7 +134,7 @@ pub(super) fn encode_own(
     let policy = Policy::of(preset);
     let level = policy.container_level;
     let wanted;
-    let (chain, by) = if let Some(n) = packer {
+    let (chain, by) = if let Some(n) = container_chain {
         (Some(n), &chains[usize::from(n)])
     } else {
         // The decoder needs no level: any chain that is just zstd serves.

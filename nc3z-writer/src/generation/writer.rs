@@ -230,14 +230,17 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
                     self.flush_constants()?;
                 }
             }
-            Form::Packed { chain, bytes, packer } => {
-                let open = self.open.entry(packer).or_default();
+            Form::Member { chain, bytes, container_chain } => {
+                let open = self.open.entry(container_chain).or_default();
                 open.push(array, tile, chain, decoded_crc, &bytes);
-                let most =
-                    if packer.is_some() { Policy::of(self.preset).shared_len() } else { CONTAINER_LEN };
+                let most = if container_chain.is_some() {
+                    Policy::of(self.preset).shared_len()
+                } else {
+                    CONTAINER_LEN
+                };
                 if open.len() >= most {
                     let full = std::mem::take(open);
-                    self.write_container(packer, full)?;
+                    self.write_container(container_chain, full)?;
                 }
             }
             Form::Block { chain, payload } => {
@@ -295,23 +298,25 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         kind: BlockKind,
         array: ArrayId,
         tile: u64,
-        packer: Option<u16>,
+        container_chain: Option<u16>,
         decoded: &[u8],
     ) -> Result<u64> {
-        let (chain, payload) = encode_own(decoded, packer, &self.chains, self.preset, &mut self.scratch)?;
+        let (chain, payload) =
+            encode_own(decoded, container_chain, &self.chains, self.preset, &mut self.scratch)?;
         let decoded_len = u32::try_from(decoded.len()).expect("containers and lists are some MiB at most");
         let decoded_crc = crc32fast::hash(decoded);
         let content = Content { kind, array, tile, chain, decoded_len, decoded_crc };
         Ok(self.block(content, &payload)?.0)
     }
 
-    fn write_container(&mut self, packer: Option<u16>, open: OpenContainer) -> Result<()> {
+    fn write_container(&mut self, container_chain: Option<u16>, open: OpenContainer) -> Result<()> {
         if open.is_empty() {
             return Ok(());
         }
         let (decoded, entries) = open.finish();
         let number = self.containers;
-        let offset = self.own_block(BlockKind::Container, ArrayId::CONTAINERS, number, packer, &decoded)?;
+        let offset =
+            self.own_block(BlockKind::Container, ArrayId::CONTAINERS, number, container_chain, &decoded)?;
         self.containers += 1;
         entries(offset).into_iter().for_each(|(array, tile, entry)| self.index.set(array, tile, entry));
         Ok(())
@@ -330,8 +335,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
 
     /// Writes what is open, index, sections and section table.
     pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
-        for (packer, open) in std::mem::take(&mut self.open) {
-            self.write_container(packer, open)?;
+        for (container_chain, open) in std::mem::take(&mut self.open) {
+            self.write_container(container_chain, open)?;
         }
         self.flush_constants()?;
         let blocks_end = self.sink.align()?;

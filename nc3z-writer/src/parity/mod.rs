@@ -7,16 +7,16 @@
 //! add:     region, sync, section table and trailer, sync       a crash leaves the archive as it was, and a torn tail
 //! remove:  cut behind the previous trailer, sync               done or not done
 //!          where others follow: a generation without it, sync  a crash leaves the archive as it was, and a torn tail
-//! mend:    lost shards alone are written over                  a crash leaves no more damage than there was
+//! repair:  lost shards alone are written over                  a crash leaves no more damage than there was
 //! ```
 
 mod encode;
-mod mend;
 mod region;
 mod remove;
+mod repair;
 
-pub use mend::{mend_file, mend_in_place};
 pub use remove::{Removed, remove};
+pub use repair::{repair_file, repair_in_place};
 
 use crate::error::{ErrorKind, Result};
 use crate::generation::{self, Ending, InPlace, Medium, Unsealed};

@@ -129,7 +129,7 @@ thread_local! {
 impl Plans {
     /// Samples every array and plans it.
     pub(crate) fn new(classic: &ClassicFile, arrays: &Arrays, options: &WriterOptions) -> Result<Self> {
-        options.chains.check_names(classic.header(), "--chain")?;
+        options.chains.check_names(classic.header(), "chain")?;
         let policy = Policy::of(options.preset);
         let held = HeldTiles::read(classic, arrays, options.memory)?;
         let mut known = held.as_ref().map(|held| repeats(held, arrays)).unwrap_or_default();

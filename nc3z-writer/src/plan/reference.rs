@@ -188,7 +188,7 @@ impl Planner<'_> {
             let other = plan.referred(info.id, raw.tile, self.arrays, Some(self.held))?;
             total += match encode_against(copy, info, plan, other, self.scratch)? {
                 EncodedTile { form: Form::Constant { .. }, .. } => Stored(0),
-                EncodedTile { form: Form::Packed { bytes, .. }, .. } => {
+                EncodedTile { form: Form::Member { bytes, .. }, .. } => {
                     // What the numeric codec made does not shrink further.
                     let by_numbers = plan.short.iter().all(|w| w.num.is_some());
                     let level = self.policy.container_level;

@@ -89,8 +89,8 @@ fn member<'a>(
     let copy = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
     member.alone += match encode_tile(copy, info, plan, scratch)?.form {
         Form::Constant { .. } => return Ok(member),
-        Form::Packed { bytes, .. } if plan.numeric().is_some() => Stored::of(&bytes),
-        Form::Packed { bytes, .. } => packed_len(&bytes, level, scratch)?,
+        Form::Member { bytes, .. } if plan.numeric().is_some() => Stored::of(&bytes),
+        Form::Member { bytes, .. } => packed_len(&bytes, level, scratch)?,
         Form::Block { payload, .. } => Stored::of(&payload) + HEADER,
     };
     member.bytes.clone_from(&raw.bytes);

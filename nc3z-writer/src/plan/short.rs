@@ -126,7 +126,7 @@ fn packed(
 ) -> Result<Option<Vec<u8>>> {
     let raw = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
     Ok(match encode_tile(raw, info, plan, scratch)?.form {
-        Form::Packed { bytes, .. } => Some(bytes),
+        Form::Member { bytes, .. } => Some(bytes),
         Form::Constant { .. } | Form::Block { .. } => None,
     })
 }

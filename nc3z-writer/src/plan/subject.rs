@@ -5,7 +5,6 @@ use crate::error::{ErrorKind, Result};
 use crate::options::WriterOptions;
 use nc3z_format::archive::Role;
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::classic::Attribute;
 use nc3z_format::codec::{ChainSpec, Registry};
 use nc3z_reader::ClassicFile;
 
@@ -38,12 +37,11 @@ pub(crate) fn whole_len(arrays: &Arrays, policy: &Policy) -> usize {
     if total <= samples.small_source { samples.trial_len } else { samples.trial_len_large }
 }
 
-/// Values of the variable's `_FillValue` and `missing_value` attributes, big-endian, where they have its type.
+/// Values that stand for missing ones in the variable's attributes, big-endian.
 pub(crate) fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
     let Role::Variable(v) = info.id.role() else { return Vec::new() };
-    let named = |a: &&Attribute| a.ty == info.ty && (a.name == b"_FillValue" || a.name == b"missing_value");
-    let attributes = classic.header().variables[v as usize].attributes.iter().filter(named);
-    attributes.filter_map(|a| a.values.get(..a.ty.size())).map(<[u8]>::to_vec).collect()
+    let variable = &classic.header().variables[v as usize];
+    variable.own_fill_value().into_iter().chain(variable.missing_values()).map(<[u8]>::to_vec).collect()
 }
 
 /// The chain that was asked for a variable, bound to its type.
@@ -56,7 +54,7 @@ pub(super) fn requested_chain(
     let variable = &classic.header().variables[v as usize];
     let Some(wanted) = options.chains.of(&variable.name) else { return Ok(None) };
     let chain = wanted.bind(info.ty.size(), &options.registry).map_err(|e| ErrorKind::Option {
-        option: "--chain",
+        option: "chain",
         why: format!("variable `{}` of type {}: {e}", variable.name_lossy(), info.ty),
     })?;
     Ok(Some(chain))

@@ -11,7 +11,7 @@ use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::{VarLayout, Variable};
 use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::tile::{Edge, TileLayout, Tiling};
-use nc3z_format::{Hyperslab, flat};
+use nc3z_format::{Hyperslab, runs};
 
 /// Runs this many times shorter than the way to the next are read one by one, not through the buffer.
 const SPARSE: u64 = 8;
@@ -44,7 +44,7 @@ impl<'a> Chunked<'a> {
         let tiling = info.byte_tiling()?;
         let TileLayout::Chunked { shape: chunk, edge } = tiling.layout() else { return Ok(None) };
         let (chunk, padded) = (chunk.clone(), *edge == Edge::Padded);
-        let mut steps = flat::widths(tiling.shape());
+        let mut steps = runs::widths(tiling.shape());
         if place.is_record {
             steps[0] = place.stride;
         }
@@ -146,7 +146,7 @@ impl<'a> Chunked<'a> {
             (slab.start[d], slab.count[d]) = self.span(d, *k, 1);
         }
         let decoded: Vec<u64> = if self.padded { self.chunk.clone() } else { slab.count.clone() };
-        let widths = flat::widths(&decoded);
+        let widths = runs::widths(&decoded);
         let d = widths.iter().position(|w| *w <= most).unwrap_or(rank - 1);
         let along = (most / widths[d]).clamp(1, decoded[d]);
         for i in 0..d {

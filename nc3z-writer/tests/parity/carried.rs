@@ -5,7 +5,7 @@ use crate::made::{archive, checked, mended, source};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
 use nc3z_writer::{
-    ParityChoice, RepairOptions, Share, Terms, WriterOptions, parity, recompress_file, repair_file,
+    ParityChoice, RepairOptions, ReplacePolicy, Share, WriterOptions, parity, recompress_file, repair_file,
 };
 
 fn share(text: &str) -> Share {
@@ -86,7 +86,7 @@ fn recompressed_archives_have_parity_of_the_share_they_had() {
         let made = archive(len, Some(text));
         let recompress = |choice: ParityChoice| {
             std::fs::write(&made.path, &made.bytes).unwrap();
-            let terms = Terms { parity: choice, ..Terms::default() };
+            let terms = ReplacePolicy { parity: choice, ..ReplacePolicy::default() };
             let options = WriterOptions::default().with_tile_len(100_000);
             let done = recompress_file(&made.path, None, &options, terms, &()).unwrap();
             let bytes = std::fs::read(&made.path).unwrap();
@@ -112,7 +112,7 @@ fn recompressed_archives_have_parity_of_the_share_they_had() {
     }
     // None before: none afterwards, unless it is asked for.
     let made = archive(50_000, None);
-    let done = recompress_file(&made.path, None, &<_>::default(), Terms::default(), &()).unwrap();
+    let done = recompress_file(&made.path, None, &<_>::default(), ReplacePolicy::default(), &()).unwrap();
     assert_eq!((done.parity_before, done.parity), (None, None));
 }
 
@@ -124,13 +124,13 @@ fn parity_whose_packets_are_all_lost_is_still_carried_over_and_stale_parity_too(
     let at = |n: u64| usize::try_from(n).unwrap();
     bad[at(layout.params.begin)..at(layout.params.end)].fill(0);
     std::fs::write(&made.path, &bad).unwrap();
-    let done = recompress_file(&made.path, None, &<_>::default(), Terms::default(), &()).unwrap();
+    let done = recompress_file(&made.path, None, &<_>::default(), ReplacePolicy::default(), &()).unwrap();
     assert_eq!((done.parity_before, done.parity), (Some(share("7%")), Some(share("7%"))));
     assert!(checked(&std::fs::read(&made.path).unwrap()).is_intact());
     // Behind another generation it is stale: then there is history to be dropped.
     std::fs::write(&made.path, with_later_generation(&made.bytes)).unwrap();
-    assert!(recompress_file(&made.path, None, &<_>::default(), Terms::default(), &()).is_err());
-    let terms = Terms { drop_history: true, ..Terms::default() };
+    assert!(recompress_file(&made.path, None, &<_>::default(), ReplacePolicy::default(), &()).is_err());
+    let terms = ReplacePolicy { drop_history: true, ..ReplacePolicy::default() };
     let done = recompress_file(&made.path, None, &<_>::default(), terms, &()).unwrap();
     assert_eq!((done.parity_before, done.parity), (Some(share("7%")), Some(share("7%"))));
     let report = checked(&std::fs::read(&made.path).unwrap());

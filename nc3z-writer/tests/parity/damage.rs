@@ -1,7 +1,7 @@
 //! Damage within the share, and beyond it.
 
 use crate::made::{Lots, archive, archive_with, checked, mended, source};
-use nc3z_reader::parity::{check, mend};
+use nc3z_reader::parity::{check, repair};
 use nc3z_writer::WriterOptions;
 
 const SECTOR: usize = 4096;
@@ -97,7 +97,7 @@ fn mend_cut_short_anywhere_is_mended() {
     spoil(&mut bad, 50_000, &mut Lots(12));
     let report = checked(&bad);
     let mut patches: Vec<(usize, Vec<u8>)> = Vec::new();
-    mend(&*source(&bad), &report, &(), &mut |at, good| {
+    repair(&*source(&bad), &report, &(), &mut |at, good| {
         patches.push((usize::try_from(at).unwrap(), good.to_vec()));
         Ok(())
     })

@@ -95,17 +95,17 @@ fn files_are_mended_in_place_and_to_a_new_one() {
     std::fs::write(&made.path, &bad).unwrap();
     let output = made.directory.path().join("good.nc3z");
     let (report, done) =
-        parity::mend_file(&made.path, &output, false, &(), &mut |_| Ok(true)).unwrap().unwrap();
+        parity::repair_file(&made.path, &output, false, &(), &mut |_| Ok(true)).unwrap().unwrap();
     assert_eq!(done.shards, report.lost_shards.len() as u64);
     assert!(std::fs::read(&output).unwrap() == made.bytes);
     assert!(std::fs::read(&made.path).unwrap() == bad, "the input is never written");
     assert!(
-        parity::mend_file(&made.path, &output, false, &(), &mut |_| Ok(true)).is_err(),
+        parity::repair_file(&made.path, &output, false, &(), &mut |_| Ok(true)).is_err(),
         "outputs are not replaced"
     );
-    parity::mend_in_place(&made.path, &()).unwrap().unwrap();
+    parity::repair_in_place(&made.path, &()).unwrap().unwrap();
     assert!(std::fs::read(&made.path).unwrap() == made.bytes);
-    let (_, done) = parity::mend_in_place(&made.path, &()).unwrap().unwrap();
+    let (_, done) = parity::repair_in_place(&made.path, &()).unwrap().unwrap();
     assert_eq!(done.bytes, 0);
 }
 
@@ -116,8 +116,8 @@ fn too_much_damage_changes_nothing() {
     bad[100_000..300_000].fill(0);
     std::fs::write(&made.path, &bad).unwrap();
     let output = made.directory.path().join("good.nc3z");
-    assert!(parity::mend_file(&made.path, &output, false, &(), &mut |_| Ok(true)).is_err());
-    assert!(parity::mend_in_place(&made.path, &()).is_err());
+    assert!(parity::repair_file(&made.path, &output, false, &(), &mut |_| Ok(true)).is_err());
+    assert!(parity::repair_in_place(&made.path, &()).is_err());
     assert!(!output.exists() && std::fs::read(&made.path).unwrap() == bad);
     assert_eq!(std::fs::read_dir(made.directory.path()).unwrap().count(), 2);
 }
@@ -125,9 +125,9 @@ fn too_much_damage_changes_nothing() {
 #[test]
 fn archive_without_parity_is_none() {
     let made = archive(7_000, None);
-    assert!(parity::mend_in_place(&made.path, &()).unwrap().is_none());
+    assert!(parity::repair_in_place(&made.path, &()).unwrap().is_none());
     assert!(
-        parity::mend_file(&made.path, &made.directory.path().join("b"), false, &(), &mut |_| Ok(true))
+        parity::repair_file(&made.path, &made.directory.path().join("b"), false, &(), &mut |_| Ok(true))
             .unwrap()
             .is_none()
     );

@@ -1,6 +1,6 @@
 //! Archives with parity, and lots.
 
-use nc3z_reader::parity::{ParityReport, check, copy, mend, prove};
+use nc3z_reader::parity::{ParityReport, check, copy, prove, repair};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_writer::{Share, WriterOptions, archive_file};
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ pub(crate) fn mended(bytes: &[u8]) -> nc3z_reader::Result<Vec<u8>> {
         out.extend_from_slice(piece);
         Ok(())
     })?;
-    mend(&*view, &report, &(), &mut |at, good| {
+    repair(&*view, &report, &(), &mut |at, good| {
         let at = usize::try_from(at).unwrap();
         out.resize(out.len().max(at + good.len()), 0);
         out[at..at + good.len()].copy_from_slice(good);

@@ -41,7 +41,7 @@ impl ParityReport {
         self.lost_packets.is_empty() && self.lost_shards.is_empty()
     }
 
-    /// The source with the offsets that the archive had; what [`super::mend()`] and [`super::prove()`] work on.
+    /// The source with the offsets that the archive had; what [`super::repair()`] and [`super::prove()`] work on.
     pub fn view(&self, source: &SharedSource) -> SharedSource {
         Located { layout: self.layout.clone(), missing: self.missing }.view(source)
     }

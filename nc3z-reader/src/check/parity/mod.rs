@@ -1,9 +1,9 @@
 //! Parity as it is read: found, checked, and used to mend (`spec/parity.md`).
 //!
 //! ```text
-//! locate ─▶ catalogue (packets, mended by their own parity) ─▶ check: which shards are lost ─▶ mend, group by group
+//! locate ─▶ catalogue (packets, mended by their own parity) ─▶ check: which shards are lost ─▶ repair, group by group
 //! ```
-//! Nothing here writes: [`mend()`] hands the right bytes of each lost place to its caller. Every byte it hands out has the checksum
+//! Nothing here writes: [`repair()`] hands the right bytes of each lost place to its caller. Every byte it hands out has the checksum
 //! that the catalogue records; [`prove`] compares the digest of the whole.
 //!
 //! Memory: about 130 MiB while mending, 32 MiB for one group's lost shards, and 8 bytes for each lost shard.
@@ -12,7 +12,7 @@ mod catalogue;
 mod check;
 mod group;
 mod locate;
-mod mend;
+mod repair;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::ByteSource;
@@ -21,9 +21,9 @@ pub(crate) use check::check_region;
 pub use check::{ParityReport, check, check_at};
 pub(crate) use locate::locate_section;
 pub use locate::{Located, locate, locate_in};
-pub use mend::{Mended, mend, prove};
+pub use repair::{RepairedShards, prove, repair};
 
-/// A copy of the source, piece by piece; what the medium refuses is written as zeros, for [`mend()`] to put right.
+/// A copy of the source, piece by piece; what the medium refuses is written as zeros, for [`repair()`] to put right.
 ///
 /// # Errors
 /// Any other trouble of reading; what `write` says.

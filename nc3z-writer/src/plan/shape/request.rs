@@ -30,7 +30,7 @@ impl Wish {
 /// before a kind of layout, a later request before an earlier one.
 pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions) -> Result<Vec<Wish>> {
     for (name, choice) in &options.by_variable {
-        check_variable(header, name, &format!("--layout {name}={}", choice.name()))?;
+        check_variable(header, name, &format!("layout {name}={}", choice.name()))?;
     }
     for request in &options.chunks {
         check_request(header, layout, request)?;

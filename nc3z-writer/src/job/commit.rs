@@ -305,7 +305,7 @@ fn encode(
     let form = if let Some(value) = constant_value(&bytes, size) {
         Form::Constant { value, size: u8::try_from(size).expect("at most 8") }
     } else if u64::from(decoded_len) <= PACK_LEN {
-        Form::Packed { chain: 0, bytes, packer: None }
+        Form::Member { chain: 0, bytes, container_chain: None }
     } else {
         let mut payload = Vec::new();
         by.encode_bytes(&bytes, scratch, &mut payload)?;

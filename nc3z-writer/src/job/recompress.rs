@@ -2,11 +2,11 @@
 //!
 //! The old archive is the byte source ([`Archive::original`]): nothing is restored to disk on the way.
 
-use crate::archive::check_unchanged;
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::build::{Build, Built, hash};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
+use crate::job::archive::check_unchanged;
 use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::plan::Partition;
 use nc3z_format::Error as FormatError;
@@ -26,7 +26,7 @@ pub const LINEAGE: &str = "lineage";
 
 /// When the new archive takes its place.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Terms {
+pub struct ReplacePolicy {
     /// Only if it is smaller than the old one.
     pub if_smaller: bool,
     /// Never: all is done but the last step.
@@ -74,7 +74,7 @@ pub fn recompress_file(
     input: &Path,
     output: Option<&Path>,
     options: &WriterOptions,
-    terms: Terms,
+    terms: ReplacePolicy,
     monitor: &dyn Monitor,
 ) -> Result<Recompressed> {
     let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(input), e));

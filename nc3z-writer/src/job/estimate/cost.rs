@@ -110,7 +110,7 @@ pub(super) fn array_cost(
         cost.encode_seconds += begin.elapsed().as_secs_f64();
         let stored = match encoded.form {
             Form::Constant { .. } => 0.0,
-            Form::Packed { bytes, .. } => {
+            Form::Member { bytes, .. } => {
                 cost.packed.extend(&bytes);
                 0.0
             }

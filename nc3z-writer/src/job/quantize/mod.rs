@@ -24,7 +24,7 @@ use source::QuantizedSource;
 use std::sync::Arc;
 
 /// The option, for messages.
-const OPTION: &str = "--quantize";
+const OPTION: &str = "quantize";
 
 fn refused(why: String) -> crate::Error {
     ErrorKind::Option { option: OPTION, why }.into()

@@ -17,7 +17,7 @@ const HASH_LEN: u64 = 1 << 20;
 
 /// What was mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mended {
+pub struct RepairedShards {
     /// Shards, of data and of parity.
     pub shards: u64,
     /// Packets.
@@ -32,16 +32,16 @@ pub struct Mended {
 /// # Errors
 /// More damage than the parity can mend, before anything is handed out; shards that do not fit their checksums; the source cannot be
 /// read or is no longer what was checked; what `write` says.
-pub fn mend(
+pub fn repair(
     source: &dyn ByteSource,
     report: &ParityReport,
     monitor: &dyn Monitor,
     write: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<Mended> {
+) -> Result<RepairedShards> {
     report.check_mendable()?;
     let layout = &report.layout;
     let catalogue = Catalogue::read(source, layout)?;
-    let mut done = Mended { shards: 0, packets: 0, bytes: 0 };
+    let mut done = RepairedShards { shards: 0, packets: 0, bytes: 0 };
     let mut groups: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for &shard in &report.lost_shards {
         groups.entry(group_of(layout, shard)).or_default().push(shard);

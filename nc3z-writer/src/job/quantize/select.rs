@@ -94,16 +94,9 @@ fn names(list: &[u8], word: &[u8]) -> bool {
     list.split(|b| b.is_ascii_whitespace() || *b == 0).any(|w| w == word)
 }
 
-/// Values that are not touched: the fill value, or netCDF's own where there is none; and those of `missing_value`.
+/// Values that are not touched: the fill value, netCDF's own where there is no other, and those of `missing_value`.
 fn fills(variable: &Variable) -> Vec<Vec<u8>> {
-    let values = |name: &[u8]| {
-        let attribute = variable.attribute(name).filter(|a| a.ty == variable.ty);
-        attribute.map(|a| a.values.chunks(a.ty.size()).map(<[u8]>::to_vec).collect::<Vec<_>>())
-    };
-    let fill = values(b"_FillValue").filter(|v| !v.is_empty());
-    let mut all = fill.unwrap_or_else(|| vec![variable.ty.default_fill().to_vec()]);
-    all.extend(values(b"missing_value").unwrap_or_default());
-    all
+    std::iter::once(variable.fill_value()).chain(variable.missing_values()).map(<[u8]>::to_vec).collect()
 }
 
 #[cfg(test)]

@@ -1,15 +1,15 @@
 //! A damaged archive in, a sound one out, with all that could be saved.
 //!
 //! ```text
-//! salvage ─▶ rebuild with fill values: digest, and which tiles are lost ─▶ carry blocks over ─▶ proof ─▶ sync, rename
+//! recover ─▶ rebuild with fill values: digest, and which tiles are lost ─▶ carry blocks over ─▶ proof ─▶ sync, rename
 //! ```
 //! Stored bytes are carried over as they are; nothing is encoded again. The input is never written.
 
-use crate::archive::commit;
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::build::seal;
 use crate::carry::carry_over;
 use crate::error::{ErrorKind, Result};
+use crate::job::archive::commit;
 use crate::options::{DEFAULT_MEMORY, ParityChoice, Share};
 use nc3z_format::archive::{ArrayId, Metadata};
 use nc3z_format::bytes::hex;
@@ -129,8 +129,8 @@ pub fn repair_file(
     let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
     let target = AtomicFile::create(output, options.force)?;
     let open = OpenOptions::default().with_limits(options.limits.clone()).with_fill_lost(true);
-    let salvage = RecoverOptions { open: open.clone(), uncommitted: options.uncommitted };
-    let (archive, salvaged) = Archive::recover(&source, &salvage, monitor)?;
+    let how = RecoverOptions { open: open.clone(), uncommitted: options.uncommitted };
+    let (archive, recovered) = Archive::recover(&source, &how, monitor)?;
     check_tile_count(&archive, source.len())?;
 
     let sha256 = digest(&archive, monitor)?;
@@ -139,7 +139,7 @@ pub fn repair_file(
     let runs = lost_runs(&archive, &lost);
     let unknown = filled.values().any(|f| f.unsupported);
     let recorded = match archive.digest() {
-        Digest::Sha256(recorded) if salvaged.has_trailer => Some(recorded),
+        Digest::Sha256(recorded) if recovered.has_trailer => Some(recorded),
         _ => None,
     };
     let (kept, worth) = match recorded {
@@ -147,7 +147,7 @@ pub fn repair_file(
         _ if unknown => (recorded, RepairedDigest::CarriedOver),
         Some(recorded) if recorded != sha256 => (None, RepairedDigest::Differs),
         Some(recorded) => (Some(recorded), RepairedDigest::Confirmed),
-        None => unrecorded(&archive, &salvaged, sha256),
+        None => unrecorded(&archive, &recovered, sha256),
     };
     let metadata = metadata(&archive, &runs, lost.len() as u64, recorded, sha256, worth);
     let lost_tiles = lost.len() as u64;
@@ -164,11 +164,11 @@ pub fn repair_file(
     let parity = options.parity.share(parity_before);
     let stored_len = seal(&medium, unsealed, kept, parity, DEFAULT_MEMORY, monitor)?;
     commit(target, Some(&like), monitor)?;
-    let mut notes = salvaged.notes;
-    if salvaged.uncommitted > 0 {
+    let mut notes = recovered.notes;
+    if recovered.uncommitted > 0 {
         notes.push(format!(
             "{} blocks belong to a commit without a trailer and were left out (--uncommitted takes them)",
-            salvaged.uncommitted
+            recovered.uncommitted
         ));
     }
     Ok(Repaired {
@@ -176,14 +176,14 @@ pub fn repair_file(
         tiles,
         lost_tiles,
         lost: runs,
-        uncommitted: salvaged.uncommitted,
+        uncommitted: recovered.uncommitted,
         parity_before,
         parity,
         original_len: archive.original_len(),
         stored_len,
         sha256,
         digest: worth,
-        is_older: salvaged.is_older,
+        is_older: recovered.is_older,
     })
 }
 

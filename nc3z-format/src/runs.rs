@@ -6,7 +6,7 @@ use crate::select::Hyperslab;
 /// order, as hyperslabs that follow each other without a break: at most twice as many as there are dimensions.
 ///
 /// ```
-/// use nc3z_format::flat::boxes;
+/// use nc3z_format::runs::boxes;
 /// // Rows of 4: the end of row 0, rows 1 and 2, the beginning of row 3.
 /// let found: Vec<_> = boxes(&[5, 4], 3, 13).map(|slab| slab.to_string()).collect();
 /// assert_eq!(found, ["[0 x1, 3 x1]", "[1 x2, 0 x4]", "[3 x1, 0 x1]"]);

@@ -6,10 +6,10 @@ use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::{report_error, text};
 use anyhow::{Result, bail};
-use nc3z_reader::parity::{Mended, ParityReport};
+use nc3z_reader::parity::{ParityReport, RepairedShards};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{OpenOptions, source};
-use nc3z_writer::parity::{add, mend_file, mend_in_place, remove};
+use nc3z_writer::parity::{add, remove, repair_file, repair_in_place};
 use nc3z_writer::{DEFAULT_MEMORY, Error, ParityChoice};
 use serde_json::json;
 use std::io::Write;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// Mends an archive in place, or leaves it as it is.
 pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
-    let done = super::with_threads(args.threads, || mend_in_place(&args.archive, &progress(args)))?;
+    let done = super::with_threads(args.threads, || repair_in_place(&args.archive, &progress(args)))?;
     match done {
         Ok(Some((report, done))) => {
             say(args, &args.archive, &report, &done)?;
@@ -51,24 +51,24 @@ fn is_sound(args: &RepairArgs) -> Result<Exit> {
 }
 
 /// Mends to a new file and says so; none where there is no parity or not enough. Where the mended file is not sound all the same (its
-/// parity does not cover all of it, or was added to damage), `salvage` gets it before it is gone.
+/// parity does not cover all of it, or was added to damage), `rewrite` gets it before it is gone.
 pub(super) fn to_file(
     args: &RepairArgs,
     output: &Path,
-    salvage: &mut (dyn FnMut(&Path) -> Result<()> + Send),
+    rewrite: &mut (dyn FnMut(&Path) -> Result<()> + Send),
 ) -> Result<Option<Exit>> {
     let mut failed = None;
     let mut sound = false;
     let done = super::with_threads(args.threads, || {
         let progress = progress(args);
-        mend_file(&args.archive, output, args.force, &progress, &mut |mended| {
+        repair_file(&args.archive, output, args.force, &progress, &mut |mended| {
             let source = source::open(mended, false)?;
             sound =
                 quick(&source, &OpenOptions::of_command(), &progress).is_ok_and(|report| report.is_sound());
             if sound {
                 change_parity(args, mended, &progress)?;
             } else {
-                failed = salvage(mended).err();
+                failed = rewrite(mended).err();
             }
             Ok(sound)
         })
@@ -116,7 +116,7 @@ fn of_error_of(e: &Error) -> Exit {
     if e.is_interrupted() { Exit::Interrupted } else { Exit::Failed }
 }
 
-fn say(args: &RepairArgs, output: &Path, report: &ParityReport, done: &Mended) -> Result<()> {
+fn say(args: &RepairArgs, output: &Path, report: &ParityReport, done: &RepairedShards) -> Result<()> {
     let mut out = Stdout::verdicts();
     let (name, output) = (text::safe(&args.archive.to_string_lossy()), text::safe(&output.to_string_lossy()));
     if args.json {

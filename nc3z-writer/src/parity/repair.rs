@@ -4,7 +4,7 @@ use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
 use nc3z_reader::Monitor;
-use nc3z_reader::parity::{Mended, ParityReport, check, copy, mend, prove};
+use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, prove, repair};
 use nc3z_reader::source::{FileSource, SharedSource};
 use std::fs::File;
 use std::io::Write;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// More damage than the parity can mend; the system refuses. There is then no output that was not there before.
-pub fn mend_file(
+pub fn repair_file(
     input: &Path,
     output: &Path,
     force: bool,
     monitor: &dyn Monitor,
     accept: &mut dyn FnMut(&Path) -> Result<bool>,
-) -> Result<Option<(ParityReport, Mended)>> {
+) -> Result<Option<(ParityReport, RepairedShards)>> {
     let source = Arc::new(FileSource::open(input)?);
     let like = source.file().metadata().map_err(|e| Error::io("look at", input, e))?;
     if is_same_file(&like, output) {
@@ -53,7 +53,7 @@ pub fn mend_file(
 ///
 /// # Errors
 /// More damage than the parity can mend, before anything is written; the system refuses.
-pub fn mend_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, Mended)>> {
+pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, RepairedShards)>> {
     let source = Arc::new(FileSource::open(path)?);
     lock(source.file(), path)?;
     let shared: SharedSource = source;
@@ -64,7 +64,7 @@ pub fn mend_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Parit
         return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
     }
     if report.is_intact() {
-        return Ok(Some((report, Mended { shards: 0, packets: 0, bytes: 0 })));
+        return Ok(Some((report, RepairedShards { shards: 0, packets: 0, bytes: 0 })));
     }
     let file = File::options().write(true).open(path).map_err(|e| Error::io("open for writing", path, e))?;
     let done = apply(&shared, &report, &file, path, monitor)?;
@@ -79,10 +79,10 @@ fn apply(
     file: &File,
     path: &Path,
     monitor: &dyn Monitor,
-) -> Result<Mended> {
+) -> Result<RepairedShards> {
     let mut write =
         |offset, bytes: &[u8]| file.write_all_at(bytes, offset).map_err(|e| refused("write", path, e));
-    Ok(mend(&**source, report, monitor, &mut write)?)
+    Ok(repair(&**source, report, monitor, &mut write)?)
 }
 
 fn refused(what: &'static str, path: &Path, e: std::io::Error) -> nc3z_reader::Error {

@@ -1,0 +1,9 @@
+//! What a caller asks for, from the first check to the rename: one file or folder a job, each through
+//! [`crate::generation`].
+
+pub(crate) mod archive;
+pub(crate) mod commit;
+pub(crate) mod estimate;
+pub(crate) mod quantize;
+pub(crate) mod recompress;
+pub(crate) mod repair;
