@@ -211,6 +211,11 @@ def files():
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]
     atts = [(b"title", CHAR, b"hand-made"), (b"numbers", SHORT, b"\0\1\0\2\0\3"), (b"empty", CHAR, b"")]
 
+    words = [(b"title", CHAR, b"Argo float vertical profile"), (b"institution", CHAR, b"FR GDAC"), (b"source", CHAR, b"Argo float"),
+             (b"references", CHAR, b"http://www.argodatamgt.org/Documentation"), (b"user_manual_version", CHAR, b"3.1"),
+             (b"Conventions", CHAR, b"Argo-3.1 CF-1.6"), (b"featureType", CHAR, b"trajectoryProfile")]
+    made["template"] = File(1, [(b"N_PROF", 2), (b"N_LEVELS", 7)], [(b"PRES", [0, 1], FLOAT), (b"TEMP", [0, 1], FLOAT)], 0, words).build()
+
     made["empty_cdf1"] = File(1, [], []).build()
     for version in (1, 2, 5):
         kinds = old if version < 5 else range(1, 12)

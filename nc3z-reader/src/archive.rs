@@ -156,7 +156,7 @@ impl Archive {
 
     /// Bytes behind the last valid trailer: a commit that did not finish, or something else's bytes.
     pub fn torn_tail(&self) -> u64 {
-        let extra = self.inner.short.map_or(0, |short| short.extra);
+        let extra = self.inner.short.as_ref().map_or(0, |short| short.extra);
         self.inner.store.source.len().saturating_sub(self.inner.last_end) + extra
     }
 

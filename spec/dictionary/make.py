@@ -249,7 +249,7 @@ def content():
     return b"".join(kept)
 
 
-def finalize(samples):
+def finalize(samples, body=None, number=DICTIONARY_ID):
     """The dictionary in zstd's own format: tables of frequencies, then the content."""
 
     class Parameters(ctypes.Structure):
@@ -257,12 +257,12 @@ def finalize(samples):
 
     library = ctypes.CDLL(ctypes.util.find_library("zstd") or "libzstd.so.1")
     library.ZDICT_finalizeDictionary.restype = ctypes.c_size_t
-    body = content()
+    body = content() if body is None else body
     room = len(body) + 4096
     out = ctypes.create_string_buffer(room)
     sizes = (ctypes.c_size_t * len(samples))(*map(len, samples))
     done = library.ZDICT_finalizeDictionary(out, ctypes.c_size_t(room), body, ctypes.c_size_t(len(body)), b"".join(samples), sizes,
-                                            ctypes.c_uint(len(samples)), Parameters(LEVEL, 0, DICTIONARY_ID))
+                                            ctypes.c_uint(len(samples)), Parameters(LEVEL, 0, number))
     if library.ZDICT_isError(ctypes.c_size_t(done)):
         raise SystemExit("zstd refuses the samples: too few?")
     return out.raw[:done]

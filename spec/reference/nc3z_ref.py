@@ -115,13 +115,13 @@ def shuffle(data, size):
     return b"".join(data[i:count * size:size] for i in range(size)) + data[count * size:]
 
 
-DICTIONARY_ID = 50_017
-DICTIONARY = Path(__file__).resolve().parent.parent / "dictionary/head.dict"
+DICTIONARIES = {50_017: "head.dict", 50_018: "argo.dict"}
 
 
-def head_dictionary():
+def head_dictionary(number):
+    path = Path(__file__).resolve().parent.parent / "dictionary" / DICTIONARIES[number]
     try:
-        return zstandard.ZstdCompressionDict(DICTIONARY.read_bytes())
+        return zstandard.ZstdCompressionDict(path.read_bytes())
     except OSError as error:
         raise Refused(f"the dictionary of the specification is needed: {error}") from error
 
@@ -133,8 +133,8 @@ def unzstd(data, length, what, dictionary=False, before=None):
         parameters = zstandard.get_frame_parameters(data)
         size, number = parameters.content_size, parameters.dict_id
         need(size in (zstandard.CONTENTSIZE_UNKNOWN, length), f"{what}: frame of {size} bytes, expected {length}")
-        need(number in ((0, DICTIONARY_ID) if dictionary else (0,)), f"{what}: a frame with dictionary {number}")
-        words = {"dict_data": head_dictionary()} if number else {"dict_data": before} if before else {}
+        need(number == 0 or dictionary and number in DICTIONARIES, f"{what}: a frame with dictionary {number}")
+        words = {"dict_data": head_dictionary(number)} if number else {"dict_data": before} if before else {}
         out = zstandard.ZstdDecompressor(**words).decompress(data, max_output_size=max(length, 1), allow_extra_data=False)
     except zstandard.ZstdError as error:
         raise Corrupt(f"{what}: {error}") from error

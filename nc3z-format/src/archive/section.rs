@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 const SECTION: &str = "section table";
+/// Readers that do not know it skip it.
+const HEAD_PARITY: u16 = 0x8001;
 
 /// What a section holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub enum SectionKind {
     IndexPages,
     /// Redundancy.
     Parity,
+    /// Parity of the head copy alone.
+    HeadParity,
     /// A later version's; skipped.
     Optional(u16),
 }
@@ -34,6 +38,7 @@ impl SectionKind {
             SectionKind::Metadata => 3,
             SectionKind::IndexPages => 4,
             SectionKind::Parity => 5,
+            SectionKind::HeadParity => HEAD_PARITY,
             SectionKind::Optional(code) => code,
         }
     }
@@ -45,6 +50,7 @@ impl SectionKind {
             3 => SectionKind::Metadata,
             4 => SectionKind::IndexPages,
             5 => SectionKind::Parity,
+            HEAD_PARITY => SectionKind::HeadParity,
             0x8000.. => SectionKind::Optional(code),
             _ => {
                 let what = format!("section of kind {code}; a newer nc3z may read it");
@@ -61,6 +67,7 @@ impl SectionKind {
             SectionKind::Metadata => "metadata",
             SectionKind::IndexPages => "index pages",
             SectionKind::Parity => "parity",
+            SectionKind::HeadParity => "parity of the head copy",
             SectionKind::Optional(_) => "unknown optional section",
         }
     }
@@ -269,7 +276,8 @@ fn check_places(entries: &[SectionEntry], at: u64, end: u64) -> Result<()> {
         free = stop.unwrap_or(end);
     }
     for (i, e) in entries.iter().enumerate() {
-        let repeatable = matches!(e.kind, SectionKind::IndexPages | SectionKind::Optional(_));
+        let repeatable =
+            matches!(e.kind, SectionKind::IndexPages | SectionKind::HeadParity | SectionKind::Optional(_));
         if !repeatable && entries[..i].iter().any(|o| o.kind == e.kind) {
             return Err(Error::corrupt(SECTION, at, "sections of one kind", 1, e.kind.name()));
         }

@@ -1,8 +1,8 @@
-//! The stored form of the head copy and of sections: as they are, or one zstd frame, with the format's own dictionary where that is
-//! smaller.
+//! The stored form of the head copy and of sections: as they are, or one zstd frame, with one of the format's own dictionaries where
+//! that is smaller.
 //!
 //! Most archives are small, and half of a small archive is the header: names of attributes, units, conventions that stand in
-//! thousands of others. The dictionary is their vocabulary; `spec/dictionary` shows how it was made.
+//! thousands of others. One dictionary is their vocabulary, the other has whole templates of Argo's files and of ERDDAP's; `spec/dictionary` shows how it was made.
 
 use crate::codec::{ZstdDictionary, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with};
 use crate::error::Result;
@@ -10,6 +10,13 @@ use crate::error::Result;
 /// Part of the format, never changed.
 static DICTIONARY: ZstdDictionary =
     ZstdDictionary::new(50_017, include_bytes!("../../../spec/dictionary/head.dict"), HARD_LEVEL);
+
+/// For heads of Argo floats and of tables by ERDDAP. Its level is a quick one: the templates are found at any.
+static TEMPLATES: ZstdDictionary =
+    ZstdDictionary::new(50_018, include_bytes!("../../../spec/dictionary/argo.dict"), TEMPLATES_LEVEL);
+const TEMPLATES_LEVEL: i32 = 9;
+/// What the heads have that are tried with it.
+const TEMPLATE_MARKS: [&[u8]; 2] = [b"Argo ", b"cdm_data_type"];
 
 /// Up to this size content is compressed as hard as zstd can, and with the dictionary too.
 const HARD_LEN: usize = 1 << 20;
@@ -26,9 +33,9 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
         let stored = encode_zstd_frame(decoded, LEVEL)?;
         return Ok(Some(stored).filter(|s| s.len() < decoded.len()));
     }
-    let with = encode_zstd_frame_with(&DICTIONARY, decoded)?;
     // Compressing hard twice is dear: not where a quick look says that the dictionary wins.
     let quick = encode_zstd_frame(decoded, LEVEL)?;
+    let with = with_dictionary(decoded, quick.len())?;
     if with.len() + with.len() / CLEARLY < quick.len().min(decoded.len()) {
         return Ok(Some(with));
     }
@@ -41,12 +48,26 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
 
 /// One zstd frame, whether that is smaller or not: with the dictionary, unless that does not help.
 pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
-    let with = encode_zstd_frame_with(&DICTIONARY, decoded)?;
     let quick = encode_zstd_frame(decoded, LEVEL)?;
+    let with = with_dictionary(decoded, quick.len())?;
     if with.len() <= quick.len() {
         return Ok(with);
     }
     encode_zstd_frame(decoded, HARD_LEVEL)
+}
+
+/// One zstd frame with the dictionary that makes the smaller one, given what a quick one without takes.
+fn with_dictionary(decoded: &[u8], quick: usize) -> Result<Vec<u8>> {
+    let has = |mark: &&[u8]| decoded.windows(mark.len()).any(|w| w == *mark);
+    if !TEMPLATE_MARKS.iter().any(has) {
+        return encode_zstd_frame_with(&DICTIONARY, decoded);
+    }
+    let templates = encode_zstd_frame_with(&TEMPLATES, decoded)?;
+    if templates.len() * 3 < quick {
+        return Ok(templates);
+    }
+    let words = encode_zstd_frame_with(&DICTIONARY, decoded)?;
+    Ok(if templates.len() < words.len() { templates } else { words })
 }
 
 /// The content of a head copy or section that is stored as a zstd frame, of at most `limit` bytes.
@@ -54,7 +75,7 @@ pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
 /// # Errors
 /// Damage; no content size; a larger one; another dictionary.
 pub fn unpack(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
-    decode_zstd_frame_with(&DICTIONARY, stored, limit)
+    decode_zstd_frame_with(&[&DICTIONARY, &TEMPLATES], stored, limit)
 }
 
 #[cfg(test)]
@@ -102,11 +123,20 @@ mod tests {
     }
 
     #[test]
-    fn the_dictionary_is_that_of_the_specification() {
+    fn the_dictionaries_are_those_of_the_specification() {
         let spec = include_str!("../../../spec/archive.md");
-        let digest = Sha256::digest(DICTIONARY.bytes());
-        let hex = crate::bytes::hex(&digest);
-        assert!(spec.contains(&hex), "{hex}");
+        for dictionary in [&DICTIONARY, &TEMPLATES] {
+            let hex = crate::bytes::hex(&Sha256::digest(dictionary.bytes()));
+            assert!(spec.contains(&hex), "{hex}");
+        }
+    }
+
+    #[test]
+    fn templates_of_argo_need_the_second_dictionary() {
+        let header = b"\0\0\0\x05title\0\0\0\0\0\0\x02\0\0\0\x1bArgo float vertical profile\0\0\0\0\x0binstitution\0\0\0\0\x02\0\0\0\x07FR GDAC\0\0\0\0\x06source\0\0";
+        let stored = pack(header).unwrap().expect("smaller");
+        assert_eq!(&stored[5..7], &50_018u16.to_le_bytes()[..]);
+        assert_eq!(unpack(&stored, 1000).unwrap(), header);
     }
 
     #[test]

@@ -3,14 +3,15 @@
 use super::{ByteSource, MemorySource, SharedSource};
 use crate::error::Result;
 use bytes::Bytes;
-use nc3z_format::archive::short::{self, Expanded};
+use nc3z_format::archive::short::{self, Expanded, Outside};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes that tell whether a file is an archive in the short form.
 const START: usize = 10;
 
 /// What the file of an archive in the short form has too few or too many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShortFacts {
     /// Bytes of the file.
     pub(crate) stored_len: u64,
@@ -18,6 +19,19 @@ pub(crate) struct ShortFacts {
     pub(crate) missing: u64,
     /// Bytes behind its end.
     pub(crate) extra: u64,
+    directory_end: u64,
+    outside: Arc<[Outside]>,
+}
+
+impl ShortFacts {
+    /// The bytes of the file that bytes of the long form come of.
+    pub(crate) fn in_file(&self, long: &Range<u64>) -> Range<u64> {
+        if long.is_empty() {
+            return long.clone();
+        }
+        let outside = self.outside.iter().find(|o| o.long.contains(&long.start));
+        outside.map_or(0..self.directory_end, |o| o.stored.clone())
+    }
 }
 
 /// The long form, in memory.
@@ -44,9 +58,10 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     // One byte more than there may be is refused by its length.
     let most = len.min(short::SHORT_LEN as u64 + 1);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
-    let Expanded { bytes, missing, extra } = short::expand(&stored)?;
-    let facts = ShortFacts { stored_len: len, missing, extra };
-    let long = ShortSource { long: MemorySource::new(bytes), facts, identity: source.identity() };
+    let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;
+    let facts = ShortFacts { stored_len: len, missing, extra, directory_end, outside: outside.into() };
+    let long =
+        ShortSource { long: MemorySource::new(bytes), facts: facts.clone(), identity: source.identity() };
     Ok((Arc::new(long), Some(facts)))
 }
 

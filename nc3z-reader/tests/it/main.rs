@@ -21,6 +21,7 @@ mod registry;
 mod repair;
 mod replay;
 mod requests;
+mod short;
 mod source_faults;
 mod support;
 mod verify;

@@ -2,14 +2,21 @@
 
 use crate::classic::{Model, Var};
 use nc3z_format::NcType;
+use nc3z_format::archive::short::{expand, is_short};
 use nc3z_format::classic::Version;
 use nc3z_reader::source::MemorySource;
 use nc3z_reader::{Archive, Error, OpenOptions};
 use nc3z_writer::{WriterOptions, archive_file};
 use std::sync::Arc;
 
-/// The archive of a file.
+/// The archive of a file, in the long form.
 pub(crate) fn archive_bytes(original: &[u8], options: &WriterOptions) -> Vec<u8> {
+    let bytes = stored_bytes(original, options);
+    if is_short(&bytes) { expand(&bytes).unwrap().bytes } else { bytes }
+}
+
+/// The archive of a file as the writer stores it.
+pub(crate) fn stored_bytes(original: &[u8], options: &WriterOptions) -> Vec<u8> {
     let dir = tempfile::tempdir().unwrap();
     let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
     std::fs::write(&input, original).unwrap();

@@ -11,7 +11,8 @@ use crate::plan::Policy;
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{
     ArrayId, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata, SUPERBLOCK_LEN,
-    Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, encode_section,
+    Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, encode_head_parity,
+    encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch};
 use nc3z_reader::Archive;
@@ -24,6 +25,9 @@ use std::path::Path;
 const SECOND_HEAD_FROM: u64 = 64 << 10;
 /// So have smaller ones that are at least so many times as long as the head: the copy costs them 1.6 % at most.
 const SECOND_HEAD_SHARE: u64 = 64;
+/// Heads of at least so many bytes have parity instead, where a copy would cost more than one part in so many of the blocks.
+const HEAD_PARITY_FROM: u64 = 32 << 10;
+const HEAD_PARITY_SHARE: u64 = 16;
 /// Constants lists are closed at this size.
 const CONSTANTS_LEN: usize = 1 << 20;
 
@@ -116,7 +120,9 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let head = archive.sections().find(SectionKind::Head)?.clone();
         let stored = older.read_at(head.offset, usize::try_from(head.len).expect("it has been read"))?;
         let head_copy = head.decode(&stored, archive.limits().header_len * 2)?;
-        let optional = |e: &&SectionEntry| matches!(e.kind, SectionKind::Parity | SectionKind::Optional(_));
+        let optional = |e: &&SectionEntry| {
+            matches!(e.kind, SectionKind::Parity | SectionKind::HeadParity | SectionKind::Optional(_))
+        };
         let mut writer = GenerationWriter {
             sink: Sink::new(out, path, last.archive_len),
             ending,
@@ -342,7 +348,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let blocks_end = self.sink.align()?;
         let (table, pages) = std::mem::take(&mut self.index).write(&mut self.sink, self.ending.salt())?;
         let mut sections: Vec<SectionEntry> = pages.into_iter().collect();
-        sections.push(self.write_head(blocks_end)?);
+        self.write_head(blocks_end, &mut sections)?;
         sections.push(self.write_section(SectionKind::VariableTable, &table.encode())?);
         let mut metadata = metadata.clone();
         if let Some(added) = &mut self.added {
@@ -360,19 +366,32 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(unsealed)
     }
 
-    fn write_head(&mut self, blocks_end: u64) -> Result<SectionEntry> {
+    /// Adds the head section, and what protects the head copy.
+    fn write_head(&mut self, blocks_end: u64, sections: &mut Vec<SectionEntry>) -> Result<()> {
         let (bytes, compressed, crc) = match &self.head {
-            HeadSection::Kept(entry) => return Ok(entry.clone()),
+            HeadSection::Kept(entry) => {
+                sections.push(entry.clone());
+                return Ok(());
+            }
             HeadSection::Fresh { bytes, compressed, crc } => (bytes, *compressed, *crc),
         };
-        let mut offset = SUPERBLOCK_LEN as u64;
-        let len = bytes.len() as u64;
-        if blocks_end > SECOND_HEAD_FROM || len * SECOND_HEAD_SHARE <= blocks_end {
+        let encoding = if compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
+        let (mut offset, len) = (SUPERBLOCK_LEN as u64, bytes.len() as u64);
+        let is_protected = blocks_end > SECOND_HEAD_FROM || len * SECOND_HEAD_SHARE <= blocks_end;
+        let by_parity = len >= HEAD_PARITY_FROM && len * HEAD_PARITY_SHARE > blocks_end;
+        if is_protected && !by_parity {
             offset = self.sink.align()?;
             self.sink.write(bytes)?;
         }
-        let encoding = if compressed { SectionEncoding::Zstd } else { SectionEncoding::Raw };
-        Ok(SectionEntry { kind: SectionKind::Head, encoding, crc, offset, len })
+        sections.push(SectionEntry { kind: SectionKind::Head, encoding, crc, offset, len });
+        if is_protected && by_parity {
+            let parity = encode_head_parity(bytes);
+            let (kind, encoding) = (SectionKind::HeadParity, SectionEncoding::Raw);
+            let (offset, crc) = (self.sink.align()?, crc32fast::hash(&parity));
+            self.sink.write(&parity)?;
+            sections.push(SectionEntry { kind, encoding, crc, offset, len: parity.len() as u64 });
+        }
+        Ok(())
     }
 
     fn write_section(&mut self, kind: SectionKind, decoded: &[u8]) -> Result<SectionEntry> {

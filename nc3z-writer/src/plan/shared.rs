@@ -9,12 +9,14 @@ use super::policy::SharedPolicy;
 use super::short::packed_len;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, TileChain};
-use crate::encode::{Form, encode_tile};
+use crate::encode::{Form, encode_against};
 use crate::error::Result;
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec, encode_dictionary, lzma_shares};
+use nc3z_format::codec::{
+    ChainSpec, Lzma, ReferenceTile, Registry, Scratch, StageSpec, encode_dictionary, lzma_shares,
+};
 use std::collections::BTreeMap;
 
 /// What a flush of the stream costs, which shares contain and the container will not; less what its directory needs.
@@ -51,12 +53,12 @@ pub(super) fn plan_shared(
         // One tile: who asked for small blocks gets them.
         let (Some(raw), None) = (tiles.next(), tiles.next()) else { continue };
         if info.total_bytes() > policy.array_len
-            || plan.tiles.first().is_some_and(|way| way.against.is_some())
             || requested_chain(planner.classic, info, planner.options)?.is_some()
         {
             continue;
         }
-        let member = member(info, raw, plan, policy.level, planner.scratch)?;
+        let other = plan.referred(*id, raw.tile, planner.arrays, Some(planner.held))?;
+        let member = member(info, raw, plan, other, policy.level, planner.scratch)?;
         if !member.bytes.is_empty() && may_win(&member, planner.scratch)? {
             members.push(member);
         }
@@ -78,6 +80,7 @@ fn member<'a>(
     info: &'a ArrayInfo,
     raw: &RawTile,
     plan: &ArrayPlan,
+    other: Option<ReferenceTile<'_>>,
     level: i32,
     scratch: &mut Scratch,
 ) -> Result<Member<'a>> {
@@ -87,7 +90,7 @@ fn member<'a>(
         member.alone = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
     }
     let copy = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
-    member.alone += match encode_tile(copy, info, plan, scratch)?.form {
+    member.alone += match encode_against(copy, info, plan, other, scratch)?.form {
         Form::Constant { .. } => return Ok(member),
         Form::Member { bytes, .. } if plan.numeric().is_some() => Stored::of(&bytes),
         Form::Member { bytes, .. } => packed_len(&bytes, level, scratch)?,

@@ -8,5 +8,6 @@ mod determinism;
 mod layouts;
 mod memory;
 mod repaired;
+mod short;
 mod sizes;
 mod support;

@@ -6,13 +6,14 @@ use crate::archive::constants::{
     INLINE_MAX, KNOWN_REQUIRED, MAGIC, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY,
 };
 use crate::archive::{
-    ArrayId, BlockHeader, BlockKind, DigestState, IndexEntry, Row, Salt, SectionEncoding,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, IndexEntry, Row, Salt, SectionEncoding,
     SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
     parse_constants, unpack,
 };
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// Where the checksum of prefix and directory stands.
 const CRC_AT: usize = 16;
@@ -26,6 +27,19 @@ pub struct Expanded {
     pub missing: u64,
     /// Bytes behind the end.
     pub extra: u64,
+    /// Where prefix and directory end in the file.
+    pub directory_end: u64,
+    /// Blocks whose payloads stand behind the directory, in their order.
+    pub outside: Vec<Outside>,
+}
+
+/// A block whose payload stands behind the directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outside {
+    /// The block in the long form.
+    pub long: Range<u64>,
+    /// Its payload in the file.
+    pub stored: Range<u64>,
 }
 
 /// The bytes of the prefix.
@@ -83,7 +97,8 @@ pub fn expand(stored: &[u8]) -> Result<Expanded> {
     let sha256: [u8; 32] = fields.array("SHA-256")?;
     let directory = unpack(frame, DIRECTORY_LEN).map_err(|e| e.within(SECTION, SHORT_PREFIX_LEN as u64))?;
     let directory = Directory::decode(&directory)?;
-    Builder::new(&directory, &sha256)?.build(directory, c.rest(), sha256)
+    let stored_at = c.offset();
+    Builder::new(&directory, &sha256, stored_at)?.build(directory, c.rest(), stored_at, sha256)
 }
 
 /// The long form as it grows.
@@ -94,10 +109,13 @@ struct Builder {
     lossy: bool,
     entries: BTreeMap<(ArrayId, u64), IndexEntry>,
     missing: u64,
+    /// Where the next payload stands in the file.
+    stored_at: u64,
+    outside: Vec<Outside>,
 }
 
 impl Builder {
-    fn new(directory: &Directory, sha256: &[u8; 32]) -> Result<Self> {
+    fn new(directory: &Directory, sha256: &[u8; 32], stored_at: u64) -> Result<Self> {
         if directory.required & !KNOWN_REQUIRED != 0 {
             let what = format!("required features {:#x}; a newer nc3z may read it", directory.required);
             return Err(Error::unsupported(SECTION, None, what));
@@ -124,10 +142,25 @@ impl Builder {
         let (kind, encoding) = (SectionKind::Head, SectionEncoding::Raw);
         let head = SectionEntry { kind, encoding, crc, offset, len: head_len.into() };
         let lossy = directory.required & REQUIRED_LOSSY != 0;
-        Ok(Builder { out, salt, head, lossy, entries: BTreeMap::new(), missing: 0 })
+        Ok(Builder {
+            out,
+            salt,
+            head,
+            lossy,
+            entries: BTreeMap::new(),
+            missing: 0,
+            stored_at,
+            outside: Vec::new(),
+        })
     }
 
-    fn build(mut self, directory: Directory, outside: &[u8], sha256: [u8; 32]) -> Result<Expanded> {
+    fn build(
+        mut self,
+        directory: Directory,
+        outside: &[u8],
+        directory_end: u64,
+        sha256: [u8; 32],
+    ) -> Result<Expanded> {
         let Directory { required, original_len, metadata, blocks, .. } = directory;
         let blocks_begin = self.align();
         let mut left = outside;
@@ -164,7 +197,8 @@ impl Builder {
             digest_state: DigestState::Valid,
         };
         self.out.extend(trailer.encode(&self.salt, offset));
-        Ok(Expanded { bytes: self.out, missing: self.missing, extra: left.len() as u64 })
+        let Builder { out: bytes, missing, outside, .. } = self;
+        Ok(Expanded { bytes, missing, extra: left.len() as u64, directory_end, outside })
     }
 
     /// Fills up with zeros to the next multiple of 8, and gives that.
@@ -185,7 +219,14 @@ impl Builder {
                 let crc = BlockHeader::payload_crc(array, tile, &bytes);
                 (bytes, crc)
             }
-            Payload::Outside { len, crc } => (self.outside(len, outside)?, crc),
+            Payload::Outside { len, crc } => {
+                let payload = self.outside(len, outside)?;
+                let stored = self.stored_at..self.stored_at + u64::from(len);
+                self.stored_at = stored.end;
+                let long = offset..offset + (BLOCK_HEADER_LEN + payload.len()) as u64;
+                self.outside.push(Outside { long, stored });
+                (payload, crc)
+            }
         };
         if chain == 0 {
             decoded_len = u32::try_from(payload.len()).expect("a directory, or its file, is short");

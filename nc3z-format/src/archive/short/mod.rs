@@ -9,7 +9,7 @@ mod expand;
 mod shorten;
 
 use super::constants::MAGIC;
-pub use expand::{Expanded, expand};
+pub use expand::{Expanded, Outside, expand};
 pub use shorten::shorten;
 
 /// Bytes before the directory.

@@ -117,22 +117,22 @@ pub fn encode_zstd_frame_with(dictionary: &ZstdDictionary, decoded: &[u8]) -> Re
 /// # Errors
 /// Damage; no content size; a larger one; a frame that needs a dictionary.
 pub fn decode_zstd_frame(stored: &[u8], limit: u64) -> Result<Vec<u8>> {
-    decode_frame(None, stored, limit)
+    decode_frame(&[], stored, limit)
 }
 
-/// As [`decode_zstd_frame`], of frames that need this dictionary as well.
+/// As [`decode_zstd_frame`], of frames that need one of these dictionaries as well.
 ///
 /// # Errors
 /// As there; a frame that needs another dictionary.
 pub fn decode_zstd_frame_with(
-    dictionary: &'static ZstdDictionary,
+    dictionaries: &[&'static ZstdDictionary],
     stored: &[u8],
     limit: u64,
 ) -> Result<Vec<u8>> {
-    decode_frame(Some(dictionary), stored, limit)
+    decode_frame(dictionaries, stored, limit)
 }
 
-fn decode_frame(known: Option<&'static ZstdDictionary>, stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+fn decode_frame(known: &[&'static ZstdDictionary], stored: &[u8], limit: u64) -> Result<Vec<u8>> {
     let frame = check_frame(stored)?;
     let size = frame
         .content_size
@@ -142,10 +142,11 @@ fn decode_frame(known: Option<&'static ZstdDictionary>, stored: &[u8], limit: u6
     }
     let dictionary = match frame.dictionary {
         None => None,
-        Some(id) => match known {
-            Some(known) if known.id == id => Some(known),
-            known => {
-                let expected = known.map_or("none".to_owned(), |known| format!("{} or none", known.id));
+        Some(id) => match known.iter().find(|known| known.id == id) {
+            Some(known) => Some(*known),
+            None => {
+                let ids = known.iter().map(|known| format!("{} or ", known.id));
+                let expected = format!("{}none", ids.collect::<String>());
                 return Err(Error::corrupt(SECTION, None, "dictionary", expected, id));
             }
         },

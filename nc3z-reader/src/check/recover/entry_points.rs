@@ -63,7 +63,7 @@ impl EntryPoints {
     pub(crate) fn find(source: &SharedSource) -> Result<Self> {
         let (source, short) = &expanded(source)?;
         let found = Self::find_in_long(source)?;
-        Ok(EntryPoints { short: *short, ..found })
+        Ok(EntryPoints { short: short.clone(), ..found })
     }
 
     fn find_in_long(source: &SharedSource) -> Result<Self> {

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::source::ByteSource;
 use crate::source::lenient::Lenient;
 use nc3z_format::archive::constants::HEAD_OFFSET;
-use nc3z_format::archive::{HeadParts, SectionEncoding, SectionEntry, SectionKind, SectionTable};
+use nc3z_format::archive::{HeadParts, SectionEncoding, SectionEntry, SectionKind, SectionTable, mend_head};
 use nc3z_format::{Error as FormatError, Limits};
 
 /// Bytes looked at in one step.
@@ -24,9 +24,11 @@ pub(crate) fn find_head(
 ) -> Result<(HeadParts, Vec<u8>)> {
     let mut last = None;
     let mut facts = Vec::new();
-    let first = points.head.map(|f| f.entry(HEAD_OFFSET));
     let second = sections.and_then(|s| s.find(SectionKind::Head).ok().cloned());
-    for candidate in first.into_iter().chain(second) {
+    // What the section table says of the one head counts where the superblock is damaged.
+    let one = second.clone().filter(|second| second.offset == HEAD_OFFSET);
+    let first = one.or(points.head.map(|f| f.entry(HEAD_OFFSET)));
+    for candidate in first.clone().into_iter().chain(second) {
         match read(points, &candidate, limits) {
             Ok(head) => return Ok(head),
             Err(e) => last = Some(e),
@@ -42,10 +44,42 @@ pub(crate) fn find_head(
             return Ok(head);
         }
     }
+    if let Some(first) = first
+        && let Some(head) = mended(points, &first, sections, limits)
+    {
+        return Ok(head);
+    }
     Err(last.unwrap_or_else(|| {
         let found = "neither copy is whole";
         FormatError::corrupt("head copy", None, "classic header", "one whole copy", found).into()
     }))
+}
+
+/// The head copy behind the superblock, with what of it is damaged computed from its parity.
+fn mended(
+    points: &EntryPoints,
+    entry: &SectionEntry,
+    sections: Option<&SectionTable>,
+    limits: &Limits,
+) -> Option<(HeadParts, Vec<u8>)> {
+    let lenient = Lenient::new(&*points.source);
+    let parity = sections?.find(SectionKind::HeadParity).ok()?;
+    let room =
+        |entry: &SectionEntry| entry.offset.checked_add(entry.len).is_some_and(|end| end <= lenient.len());
+    if !room(entry) || !room(parity) || entry.len > limits.head_len() {
+        return None;
+    }
+    let bytes = |entry: &SectionEntry| {
+        let mut out = vec![0; usize::try_from(entry.len).ok()?];
+        lenient.read(entry.offset, &mut out);
+        Some(out)
+    };
+    let mut head = bytes(entry)?;
+    let parity = parity.decode(&bytes(parity)?, limits.head_len()).ok()?;
+    if !mend_head(&mut head, &parity) {
+        return None;
+    }
+    check(points, entry, &head, limits).ok()
 }
 
 fn read(points: &EntryPoints, entry: &SectionEntry, limits: &Limits) -> Result<(HeadParts, Vec<u8>)> {
@@ -60,7 +94,17 @@ fn read(points: &EntryPoints, entry: &SectionEntry, limits: &Limits) -> Result<(
         return Err(FormatError::limit("head copy", entry.offset, "length", limit, entry.len).into());
     }
     let stored = points.source.read_at(entry.offset, usize::try_from(entry.len).expect("within limits"))?;
-    let decoded = entry.decode(&stored, limit)?;
+    check(points, entry, &stored, limits)
+}
+
+/// The decoded head copy of stored bytes, which must be whole and make the salt.
+fn check(
+    points: &EntryPoints,
+    entry: &SectionEntry,
+    stored: &[u8],
+    limits: &Limits,
+) -> Result<(HeadParts, Vec<u8>)> {
+    let decoded = entry.decode(stored, limits.head_len())?;
     let head = HeadParts::split(&decoded, limits)?;
     if !points.salt.fits(&head.header, points.original_len) {
         return Err(FormatError::corrupt(

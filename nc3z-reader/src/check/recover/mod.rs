@@ -109,7 +109,7 @@ fn skeleton(
 ) -> Result<(Inner, EntryPoints)> {
     let limits = &options.limits.within(source.len());
     let points = EntryPoints::find(source)?;
-    if let Some(short) = points.short.filter(|short| short.missing > 0) {
+    if let Some(short) = points.short.as_ref().filter(|short| short.missing > 0) {
         report.notes.push(format!("the last {} bytes are missing", short.missing));
     }
     if points.missing > 0 {

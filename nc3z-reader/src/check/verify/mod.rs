@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::options::OpenOptions;
 use crate::source::SharedSource;
+use crate::source::short::expanded;
 use nc3z_format::archive::short::is_short;
 use report::{Findings, Raw};
 use std::sync::Arc;
@@ -90,6 +91,11 @@ fn check(
     let words = opened.as_ref().ok().cloned().or_else(|| Archive::skeleton(source, &strict).ok());
     report.more = findings.more;
     report.findings = findings.all.into_iter().map(|raw| named(raw, words.as_ref())).collect();
+    // What is wrong in the long form is told by its place in the file.
+    if let Ok((_, Some(short))) = expanded(source) {
+        let of_long = report.findings.iter_mut().filter(|f| f.structure != Structure::ShortForm);
+        of_long.for_each(|f| f.bytes = short.in_file(&f.bytes));
+    }
     report.findings.sort_by_key(|f| (f.bytes.start, f.bytes.end));
     if let Ok(archive) = &opened {
         report.lost = lost.into_iter().map(|(array, tiles)| archive.place(array, tiles)).collect();

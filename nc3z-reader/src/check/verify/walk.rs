@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
 
     /// What the file of an archive in the short form has too few or too many. All else is checked in the long form.
     fn short_form(&mut self) {
-        let Some(short) = self.points.short else { return };
+        let Some(short) = self.points.short.clone() else { return };
         let end = short.stored_len + short.missing - short.extra;
         if short.missing > 0 {
             let words = format!("the last {} bytes of the archive are missing", short.missing);
@@ -119,7 +119,7 @@ impl<'a> Walk<'a> {
         }
         if short.extra > 0 {
             let words = format!("{} bytes after the end of the archive", short.extra);
-            self.findings.push(Structure::Tail, end..short.stored_len, words);
+            self.findings.push(Structure::ShortForm, end..short.stored_len, words);
         }
     }
 
