@@ -59,7 +59,7 @@ fn small_archives_are_short_and_the_same_every_time() {
 #[test]
 fn what_is_larger_or_has_parity_is_long() {
     let dir = TempDir::new().unwrap();
-    let share = "5%".parse().unwrap();
+    let share = nc3z_writer::Share::parse("5%").unwrap();
     let path = archived(&dir, &file(0), &WriterOptions::default().with_parity(share));
     assert!(!is_short(&std::fs::read(&path).unwrap()));
     let dir = TempDir::new().unwrap();
@@ -91,7 +91,7 @@ fn parity_makes_it_long_and_taking_none_away_changes_nothing() {
     let before = std::fs::read(&path).unwrap();
     assert!(nc3z_writer::parity::remove(&path, &()).unwrap_err().to_string().contains("no parity"));
     assert_eq!(std::fs::read(&path).unwrap(), before);
-    nc3z_writer::parity::add(&path, "10%".parse().unwrap(), 1 << 28, &()).unwrap();
+    nc3z_writer::parity::add(&path, nc3z_writer::Share::parse("10%").unwrap(), 1 << 28, &()).unwrap();
     is_sound(&path);
     assert_eq!(restored(&path, None), file(0));
 }
