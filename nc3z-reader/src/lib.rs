@@ -87,6 +87,8 @@ pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
 pub use error::{Error, ErrorKind, Result};
 pub use monitor::Monitor;
 pub use options::OpenOptions;
+#[cfg(feature = "parallel")]
+pub use parallel::{PoolEntry, enter_pool_by};
 pub use place::{Slab, TilePlace};
 pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
 pub use tile::{Fill, cache};
