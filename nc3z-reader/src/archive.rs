@@ -1,6 +1,7 @@
 //! An open archive: immutable facts behind an `Arc`, and access to them. The module `open` makes it.
 
 use crate::error::{Error, Result};
+use crate::source::short::ShortFacts;
 use crate::source::{Near, SharedSource};
 use crate::tile::cache::TileCache;
 use crate::tile::{Fill, TileStore};
@@ -38,6 +39,8 @@ pub(crate) struct Inner {
     pub(crate) next_number: u32,
     pub(crate) layout: Layout,
     pub(crate) metadata: Metadata,
+    /// What is to be told of an archive in the short form; the rest is of the long one.
+    pub(crate) short: Option<ShortFacts>,
 }
 
 /// What is recorded of the original file's digest.
@@ -143,12 +146,18 @@ impl Archive {
 
     /// Length of the archive file.
     pub fn stored_len(&self) -> u64 {
-        self.inner.store.source.len()
+        self.inner.store.source.stored_len()
+    }
+
+    /// True where the archive is stored in the short form: offsets are then those of the long one, which the short one stands for.
+    pub fn is_short(&self) -> bool {
+        self.inner.short.is_some()
     }
 
     /// Bytes behind the last valid trailer: a commit that did not finish, or something else's bytes.
     pub fn torn_tail(&self) -> u64 {
-        self.inner.store.source.len().saturating_sub(self.inner.last_end)
+        let extra = self.inner.short.map_or(0, |short| short.extra);
+        self.inner.store.source.len().saturating_sub(self.inner.last_end) + extra
     }
 
     /// The source that it is read from.

@@ -4,6 +4,7 @@ use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
 use crate::error::{Error, Result};
 use crate::options::OpenOptions;
+use crate::source::short::expanded;
 use crate::source::{ByteSource, EndsSource, Near, SharedSource};
 use crate::tile::cache::{Share, TileCache};
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
@@ -41,9 +42,9 @@ impl Archive {
     /// # Errors
     /// What is wrong with the archive's structure, and where.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
-        let source = with_ends(source);
+        let (source, short) = expanded(&with_ends(source))?;
         let parts = Parts::read(&*source, options)?;
-        Ok(Archive::of(parts.bind(source, options)?))
+        Ok(Archive::of(Inner { short, ..parts.bind(source, options)? }))
     }
 
     /// Opens an archive that is complete but for its trailer, which is given: the writer's proof, before the digest is known.
@@ -232,6 +233,7 @@ impl Parts {
             next_number,
             layout,
             metadata,
+            short: None,
         })
     }
 }

@@ -137,6 +137,15 @@ pub fn is_same_file(a: &fs::Metadata, b: &Path) -> bool {
     fs::metadata(b).is_ok_and(|b| a.dev() == b.dev() && a.ino() == b.ino())
 }
 
+/// As far as the system lets us: root keeps files their owners', others own what they replace.
+pub(crate) fn keep_owner(file: &File, like: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    if fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
+        // Not ours to give away; the group may still be.
+        let _ = fchown(file, None, Some(like.gid()));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,7 @@
 //! From a classic file, wherever its bytes are, to an archive, wherever that is kept: written, proven, sealed, with parity where it is asked for.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{GenerationWriter, Medium, Unsealed};
+use crate::generation::{GenerationWriter, Medium, Unsealed, shorten};
 use crate::options::{Share, WriterOptions};
 use crate::pipeline::write_tiles;
 use crate::plan::{Partition, Plans};
@@ -60,10 +60,19 @@ impl Build<'_> {
         let unsealed = prepared
             .write(out, medium.name(), salt, self.lossy, self.monitor)
             .map_err(|e| self.or_changed(e))?;
+        let options = OpenOptions::default().with_registry(self.options.registry.clone());
+        let short = if self.parity.is_none() { shorten(medium, &unsealed, sha256)? } else { None };
         if self.prove {
-            self.prove(medium, &unsealed, &sha256).map_err(|e| self.or_changed(e))?;
+            let archive = match short {
+                Some(_) => Archive::from_source(medium.source()?, &options),
+                None => Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options),
+            };
+            self.prove(&archive?, &sha256).map_err(|e| self.or_changed(e))?;
         }
         (self.unchanged)()?;
+        if let Some(stored_len) = short {
+            return Ok(Built { sha256, stored_len });
+        }
         let memory = self.options.memory;
         let stored_len = seal(medium, unsealed, Some(sha256), self.parity, memory, self.monitor)?;
         Ok(Built { sha256, stored_len })
@@ -75,9 +84,7 @@ impl Build<'_> {
     }
 
     /// Rebuilds the original from what was written; its digest must be that of the source.
-    fn prove(&self, medium: &Medium<'_>, unsealed: &Unsealed, expected: &[u8; 32]) -> Result<()> {
-        let options = OpenOptions::default().with_registry(self.options.registry.clone());
-        let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options)?;
+    fn prove(&self, archive: &Archive, expected: &[u8; 32]) -> Result<()> {
         let mut sha = Sha256::new();
         archive.restore_into(self.monitor, &mut |_, bytes: &[u8]| -> Result<()> {
             sha.update(bytes);
@@ -86,7 +93,7 @@ impl Build<'_> {
         if sha.finalize().as_slice() == expected {
             return Ok(());
         }
-        let (path, offset) = (self.name.to_owned(), self.first_difference(&archive)?);
+        let (path, offset) = (self.name.to_owned(), self.first_difference(archive)?);
         Err(ErrorKind::Proof { path, offset }.into())
     }
 

@@ -27,6 +27,7 @@ from pathlib import Path
 
 import zstandard
 
+import nc3z_short
 from nc3z_bytes import unbitshuffle, unlz4
 
 # ---------------------------------------------------------------- errors
@@ -571,11 +572,24 @@ def parse_chains(data):
     return chains
 
 
+def long_form(data):
+    """The bytes of an archive in the long form, whichever it is in (section 12)."""
+    if not nc3z_short.is_short(data):
+        return data
+    what = "short form"
+    try:
+        return nc3z_short.expand(data, lambda frame, size: unzstd(frame, size, what, dictionary=True), lambda frame: frame_size(frame, what))
+    except nc3z_short.Broken as error:
+        raise Corrupt(str(error)) from error
+    except nc3z_short.Unknown as error:
+        raise Refused(str(error)) from error
+
+
 class Archive:
     """An opened archive."""
 
     def __init__(self, data):
-        self.data = data
+        self.data = long_form(data)
         self.seen = 0           # blocks whose payload was read
         self._superblock()
         self.trailer = self._last_trailer()
@@ -1104,7 +1118,7 @@ def command_info(args):
 
 def command_probe(args):
     archive = Archive.__new__(Archive)              # the superblock gives the salt; nothing else is needed
-    archive.data, archive.seen = args.data, 0
+    archive.data, archive.seen = long_form(args.data), 0
     archive._superblock()
     for b in archive.probe():
         try:

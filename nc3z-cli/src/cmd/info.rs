@@ -15,7 +15,6 @@ use nc3z_format::archive::{SectionKind, constants};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::source;
 use nc3z_reader::{Archive, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
@@ -27,10 +26,7 @@ const OUT_BUFFER: usize = 64 << 10;
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     let input = open(args)?;
     let costs = match &input {
-        Input::Archive(archive) => {
-            let source = source::open(&args.file, !args.no_mmap)?;
-            Some(in_file(&args.file, Costs::of(archive, &source))?)
-        }
+        Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()))?),
         Input::Classic(_) => None,
     };
     let file = text::safe(&args.file.to_string_lossy());
@@ -303,7 +299,13 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     let (original, stored) = (archive.original_len(), archive.stored_len());
     fact("original", exact(original));
     fact("archive", format!("{}, ratio {}", exact(stored), text::ratio(original, stored)));
-    fact("overhead", format!("{} of the archive are no payload", exact(stored - costs.payload.min(stored))));
+    if archive.is_short() {
+        let long = exact(archive.source().len());
+        fact("form", format!("short; blocks are those of the long form, which has {long}"));
+    } else {
+        let overhead = exact(stored - costs.payload.min(stored));
+        fact("overhead", format!("{overhead} of the archive are no payload"));
+    }
     fact(
         "SHA-256",
         match archive.digest() {
@@ -370,6 +372,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     };
     let (metadata, trailer) = (archive.metadata(), archive.trailer());
     json.field("archive_bytes", &stored.into())?;
+    json.field("form", &if archive.is_short() { "short" } else { "long" }.into())?;
     json.field("payload_bytes", &costs.payload.into())?;
     json.field("overhead_bytes", &(stored - costs.payload.min(stored)).into())?;
     json.field("head_bytes", &of(SectionKind::Head).into())?;

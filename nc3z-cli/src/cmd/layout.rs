@@ -13,7 +13,7 @@ use anyhow::Result;
 use nc3z_format::archive::{ArrayId, BlockKind, Member, Role, SectionEncoding};
 use nc3z_format::classic::{Header, Layout, Segment, SegmentKind, VarId};
 use nc3z_format::codec::Chain;
-use nc3z_reader::{Archive, source};
+use nc3z_reader::Archive;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -29,8 +29,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     match &input {
         Input::Archive(archive) => {
-            let source = source::open(&args.file, !args.no_mmap)?;
-            let walk = Walk::new(archive, &*source);
+            let walk = Walk::new(archive, &**archive.source());
             let original = Original { header: archive.header(), layout: archive.layout() };
             if args.json {
                 archive_json(&file, archive, &walk, &original, out)?;
@@ -137,6 +136,8 @@ fn archive_json(
     json.field("file", &file.into())?;
     json.field("kind", &"archive".into())?;
     json.field("archive_bytes", &archive.stored_len().into())?;
+    json.field("form", &if archive.is_short() { "short" } else { "long" }.into())?;
+    json.field("long_bytes", &archive.source().len().into())?;
     json.field("generation", &archive.trailer().generation.into())?;
     json.array("chains")?;
     archive.chains().iter().try_for_each(|chain| json.item(&chain.spec().to_value()))?;
@@ -208,6 +209,10 @@ fn member_json(header: &Header, member: &Member) -> Value {
 fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Write) -> Result<()> {
     let len = archive.stored_len();
     writeln!(out, "{file}: nc3z archive of {}, {len} bytes", archive.header().version)?;
+    let len = archive.source().len();
+    if archive.is_short() {
+        writeln!(out, "  in the short form, which stands for these {len} bytes:")?;
+    }
     let width = len.to_string().len().max(6);
     writeln!(out, "  {:>width$}  {:>width$}  what", "offset", "length")?;
     let mut totals: BTreeMap<&str, (u64, u64)> = BTreeMap::new();

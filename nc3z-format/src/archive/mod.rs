@@ -16,6 +16,7 @@ mod metadata;
 mod salt;
 mod section;
 mod section_codec;
+pub mod short;
 mod superblock;
 #[cfg(test)]
 mod tests;

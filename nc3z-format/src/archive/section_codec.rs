@@ -39,6 +39,16 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     Ok(Some(stored).filter(|s| s.len() < decoded.len()))
 }
 
+/// One zstd frame, whether that is smaller or not: with the dictionary, unless that does not help.
+pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
+    let with = encode_zstd_frame_with(&DICTIONARY, decoded)?;
+    let quick = encode_zstd_frame(decoded, LEVEL)?;
+    if with.len() <= quick.len() {
+        return Ok(with);
+    }
+    encode_zstd_frame(decoded, HARD_LEVEL)
+}
+
 /// The content of a head copy or section that is stored as a zstd frame, of at most `limit` bytes.
 ///
 /// # Errors

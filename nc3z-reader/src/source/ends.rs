@@ -61,6 +61,10 @@ impl ByteSource for EndsSource {
         self.source.len()
     }
 
+    fn stored_len(&self) -> u64 {
+        self.source.stored_len()
+    }
+
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         match self.held(offset, buf.len()) {
             Some(bytes) => buf.copy_from_slice(&bytes),

@@ -15,6 +15,7 @@ mod near;
 mod reach;
 #[cfg(feature = "fs")]
 mod regular;
+pub(crate) mod short;
 pub(crate) mod truncated;
 
 pub use ends::EndsSource;
@@ -54,6 +55,11 @@ pub trait ByteSource: Send + Sync {
     /// True where there is nothing.
     fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Bytes of the file that it is read from: fewer where that is an archive in the short form, which is read as the long one.
+    fn stored_len(&self) -> u64 {
+        self.len()
     }
 
     /// Fills `buf` from `offset`.

@@ -3,11 +3,12 @@
 
 use super::ending::Unsealed;
 use super::medium::Medium;
-use crate::atomic::is_same_file;
+use crate::atomic::{AtomicFile, is_same_file, keep_owner};
+use crate::carry::carry_over;
 use crate::error::{Error, ErrorKind, Result};
 use crate::leftovers::is_temporary_name;
 use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Archive, OpenOptions};
+use nc3z_reader::{Archive, Digest, OpenOptions};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -63,8 +64,19 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
 }
 
 impl InPlace {
-    /// Opens the archive at `path` for reading and writing, and locks it.
+    /// Opens the archive at `path` for reading and writing, and locks it. One in the short form is given the long one, to which a
+    /// generation can be appended: by another file in its place, so that there is a whole archive at any moment.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let place = Self::open_as_it_is(path, options)?;
+        if !place.archive.is_short() {
+            return Ok(place);
+        }
+        place.lengthen()?;
+        Self::open_as_it_is(path, options)
+    }
+
+    /// The same, in whatever form it is: for who only takes away.
+    pub(crate) fn open_as_it_is(path: &Path, options: &OpenOptions) -> Result<Self> {
         // What is no file is refused before it is opened.
         let file = nc3z_reader::source::open_regular(path)
             .and_then(|_| File::options().read(true).write(true).open(path))
@@ -72,6 +84,23 @@ impl InPlace {
         lock(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
         Ok(InPlace { file, path: path.to_owned(), archive })
+    }
+
+    /// Puts the long form in the place of the short one.
+    fn lengthen(&self) -> Result<()> {
+        let read = |e| Error::io("find", &self.path, e);
+        let before = self.file.metadata().map_err(read)?;
+        // Through links: it is the file that is replaced, not a link to it.
+        let target = AtomicFile::create(&self.path.canonicalize().map_err(read)?, true)?;
+        let digest = match self.archive.digest() {
+            Digest::Sha256(sha256) => Some(sha256),
+            Digest::None | Digest::Stale => None,
+        };
+        let (medium, metadata) = (target.medium(), self.archive.metadata());
+        let (unsealed, _) = carry_over(&self.archive, &|_, _| false, &medium, metadata, &())?;
+        medium.write_at(unsealed.offset(), &unsealed.seal(digest))?;
+        keep_owner(target.file(), &before);
+        target.commit(Some(&before))
     }
 
     /// The archive as it was found.

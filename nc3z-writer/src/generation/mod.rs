@@ -12,6 +12,7 @@ mod blocks;
 mod ending;
 mod index;
 mod medium;
+mod short;
 mod sink;
 mod writer;
 
@@ -19,4 +20,5 @@ pub(crate) use append::{InPlace, append, lock};
 pub(crate) use blocks::WholeContainer;
 pub(crate) use ending::{Ending, Unsealed};
 pub(crate) use medium::{Medium, Memory};
+pub(crate) use short::shorten;
 pub(crate) use writer::GenerationWriter;

@@ -2,7 +2,7 @@
 //!
 //! The old archive is the byte source ([`Archive::original`]): nothing is restored to disk on the way.
 
-use crate::atomic::{AtomicFile, is_same_file};
+use crate::atomic::{AtomicFile, is_same_file, keep_owner};
 use crate::build::{Build, Built, hash};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
@@ -17,7 +17,6 @@ use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -199,13 +198,4 @@ fn extra(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Resul
     }));
     extra.insert(LINEAGE.to_owned(), Value::Array(entries));
     Ok(extra)
-}
-
-/// As far as the system lets us: root keeps files their owners', others own what they replace.
-fn keep_owner(file: &File, like: &std::fs::Metadata) {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    if fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
-        // Not ours to give away; the group may still be.
-        let _ = fchown(file, None, Some(like.gid()));
-    }
 }

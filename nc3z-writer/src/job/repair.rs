@@ -9,6 +9,7 @@ use crate::atomic::{AtomicFile, is_same_file};
 use crate::build::seal;
 use crate::carry::carry_over;
 use crate::error::{ErrorKind, Result};
+use crate::generation::shorten;
 use crate::job::archive::commit;
 use crate::options::{DEFAULT_MEMORY, ParityChoice, Share};
 use nc3z_format::archive::{ArrayId, Metadata};
@@ -162,7 +163,21 @@ pub fn repair_file(
     drop(proof);
     let parity_before = crate::parity::share_of(&archive).or_else(|| crate::parity::share_in(&source));
     let parity = options.parity.share(parity_before);
-    let stored_len = seal(&medium, unsealed, kept, parity, DEFAULT_MEMORY, monitor)?;
+    let short = match (kept, parity) {
+        // What was short stays so: a repaired archive does not grow.
+        (Some(sha256), None) if archive.is_short() => shorten(&medium, &unsealed, sha256)?,
+        _ => None,
+    };
+    let stored_len = match short {
+        Some(len) => {
+            let proof = Archive::from_source(medium.source()?, &open)?;
+            if digest(&proof, monitor)? != sha256 {
+                return Err(ErrorKind::Proof { path: input.to_owned(), offset: 0 }.into());
+            }
+            len
+        }
+        None => seal(&medium, unsealed, kept, parity, DEFAULT_MEMORY, monitor)?,
+    };
     commit(target, Some(&like), monitor)?;
     let mut notes = recovered.notes;
     if recovered.uncommitted > 0 {

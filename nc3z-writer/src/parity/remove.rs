@@ -27,13 +27,13 @@ pub struct Removed {
 /// # Errors
 /// It is no archive, or has no parity; something else than the parity is damaged, which it may be able to mend; the system refuses.
 pub fn remove(path: &Path, monitor: &dyn Monitor) -> Result<Removed> {
-    let place = InPlace::open(path, &OpenOptions::default().with_older(true))?;
+    let place = InPlace::open_as_it_is(path, &OpenOptions::default().with_older(true))?;
     let archive = place.archive();
     let end = place.end();
     let before = end + archive.torn_tail();
     let Ok(section) = archive.sections().find(SectionKind::Parity).cloned() else {
         // Parity whose trailer is lost, or was never written.
-        if !is_torn_parity(&place)? {
+        if archive.is_short() || !is_torn_parity(&place)? {
             let why = "it has no parity".to_owned();
             return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
         }

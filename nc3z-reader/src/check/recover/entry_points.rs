@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::open;
 use crate::source::lenient::Lenient;
+use crate::source::short::{ShortFacts, expanded};
 use crate::source::truncated::TruncatedSource;
 use crate::source::{ByteSource, SharedSource};
 use nc3z_format::Error as FormatError;
@@ -19,6 +20,8 @@ const SEARCH_LEN: u64 = 1 << 20;
 pub(crate) struct EntryPoints {
     /// The source; where the file lost its beginning, with the offsets it had.
     pub(crate) source: SharedSource,
+    /// What is to be told of an archive in the short form, whose long form the source is.
+    pub(crate) short: Option<ShortFacts>,
     /// Bytes missing before the file's first.
     pub(crate) missing: u64,
     /// The superblock, or what is wrong with it.
@@ -58,6 +61,12 @@ impl EntryPoints {
     /// Unsupported: another format, a newer version, a feature this build lacks. Corrupt: nothing that says what the
     /// salt is.
     pub(crate) fn find(source: &SharedSource) -> Result<Self> {
+        let (source, short) = &expanded(source)?;
+        let found = Self::find_in_long(source)?;
+        Ok(EntryPoints { short: *short, ..found })
+    }
+
+    fn find_in_long(source: &SharedSource) -> Result<Self> {
         let mut start = [0; SUPERBLOCK_LEN];
         let whole = source.len() >= SUPERBLOCK_LEN as u64;
         let superblock = if whole {
@@ -93,6 +102,7 @@ impl EntryPoints {
         };
         Ok(EntryPoints {
             source: Arc::clone(source),
+            short: None,
             missing: 0,
             trailer,
             trailer_error,
@@ -124,6 +134,7 @@ impl EntryPoints {
             salt.copy_from_slice(&start[16..24]);
             return Ok(EntryPoints {
                 source: Arc::clone(source),
+                short: None,
                 missing: 0,
                 superblock: Err(e),
                 trailer: None,
@@ -143,6 +154,7 @@ impl EntryPoints {
         };
         Ok(EntryPoints {
             source: view,
+            short: None,
             missing,
             superblock: Err(e),
             salt: trailer.salt,

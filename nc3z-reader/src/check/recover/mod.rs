@@ -109,6 +109,9 @@ fn skeleton(
 ) -> Result<(Inner, EntryPoints)> {
     let limits = &options.limits.within(source.len());
     let points = EntryPoints::find(source)?;
+    if let Some(short) = points.short.filter(|short| short.missing > 0) {
+        report.notes.push(format!("the last {} bytes are missing", short.missing));
+    }
     if points.missing > 0 {
         report.missing_beginning = points.missing;
         report.notes.push(format!("the first {} bytes are missing", points.missing));

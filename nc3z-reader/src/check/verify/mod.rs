@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::options::OpenOptions;
 use crate::source::SharedSource;
+use nc3z_format::archive::short::is_short;
 use report::{Findings, Raw};
 use std::sync::Arc;
 use walk::Walk;
@@ -56,9 +57,11 @@ fn check(
         Ok(walk) => walk.run()?,
         Err(e) if e.is_unsupported() => return Err(e),
         Err(e) => {
-            // Neither end says anything: nothing that follows would make sense.
+            // Neither end says anything, or no directory: nothing that follows would make sense.
+            let mut start = [0; 16];
+            let short = source.read_into(0, &mut start).is_ok() && is_short(&start);
             report.findings.push(Finding {
-                structure: Structure::Superblock,
+                structure: if short { Structure::ShortForm } else { Structure::Superblock },
                 bytes: 0..source.len(),
                 message: e.with_causes(),
                 places: Vec::new(),

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub enum Structure {
     /// The first 160 bytes.
     Superblock,
+    /// Prefix and directory of an archive in the short form.
+    ShortForm,
     /// The head copy behind the superblock.
     HeadCopy,
     /// A block: header or payload.
@@ -40,6 +42,7 @@ impl Structure {
     pub fn name(self) -> &'static str {
         match self {
             Structure::Superblock => "superblock",
+            Structure::ShortForm => "short form",
             Structure::HeadCopy => "head copy",
             Structure::Block => "block",
             Structure::Gap => "bytes between structures",

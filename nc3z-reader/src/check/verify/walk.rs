@@ -86,6 +86,7 @@ impl<'a> Walk<'a> {
     /// Walks the file; gives the source with the offsets that the archive had.
     pub(super) fn run(mut self) -> Result<SharedSource> {
         let len = self.source.len();
+        self.short_form();
         self.ends();
         self.generations()?;
         self.head();
@@ -106,6 +107,20 @@ impl<'a> Walk<'a> {
         }
         self.zeros(at.min(len)..len)?;
         Ok(self.source)
+    }
+
+    /// What the file of an archive in the short form has too few or too many. All else is checked in the long form.
+    fn short_form(&mut self) {
+        let Some(short) = self.points.short else { return };
+        let end = short.stored_len + short.missing - short.extra;
+        if short.missing > 0 {
+            let words = format!("the last {} bytes of the archive are missing", short.missing);
+            self.findings.push(Structure::ShortForm, short.stored_len..end, words);
+        }
+        if short.extra > 0 {
+            let words = format!("{} bytes after the end of the archive", short.extra);
+            self.findings.push(Structure::Tail, end..short.stored_len, words);
+        }
     }
 
     /// Superblock, last trailer, and what lies beyond them.

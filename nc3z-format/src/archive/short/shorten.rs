@@ -1,0 +1,206 @@
+//! From the long form to the short one.
+
+use super::directory::{Directory, MemberRow, Payload, Record, container_start};
+use super::expand::{expand, prefix};
+use super::{DIRECTORY_LEN, SHORT_LEN};
+use crate::archive::constants::{HEAD_OFFSET, REQUIRED_LOSSY};
+use crate::archive::section_codec::pack_frame;
+use crate::archive::{
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, HeadParts, IndexEntry, Metadata,
+    SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
+    parse_directory,
+};
+use crate::codec::{Chain, Registry, Scratch};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+
+/// The short form of a whole archive in the long form; `None` where it has none: several generations, a digest that is not known, lost
+/// tiles, a second head, index pages, sections of other kinds, or more bytes than a short form may have.
+///
+/// # Errors
+/// The archive is not sound.
+pub fn shorten(archive: &[u8]) -> Result<Option<Vec<u8>>> {
+    let Some(long) = Long::read(archive)? else { return Ok(None) };
+    let mut best: Option<Vec<u8>> = None;
+    for inside in [true, false] {
+        let Some(blocks) = long.records(archive, inside)? else { return Ok(None) };
+        let records = blocks.iter().map(|b| b.0.clone()).collect();
+        let directory = Directory {
+            required: long.trailer.required,
+            original_len: long.superblock.original_len,
+            head: long.head.clone(),
+            metadata: long.metadata.clone(),
+            blocks: records,
+        };
+        let decoded = directory.encode();
+        if decoded.len() as u64 > DIRECTORY_LEN {
+            return Ok(None);
+        }
+        let frame = pack_frame(&decoded)?;
+        let mut out = prefix(&frame, &long.trailer.sha256)?.to_vec();
+        out.extend(frame);
+        blocks.iter().for_each(|b| out.extend(b.1));
+        if best.as_ref().is_none_or(|best| out.len() < best.len()) {
+            best = Some(out);
+        }
+    }
+    // What cannot be expanded again, by a rule of the long form that this does not know, stays as it is.
+    Ok(best.filter(|short| short.len() <= SHORT_LEN && expand(short).is_ok()))
+}
+
+/// An archive in the long form, as far as the short one can say it.
+struct Long {
+    superblock: Superblock,
+    trailer: Trailer,
+    head: Vec<u8>,
+    metadata: Vec<u8>,
+    table: VariableTable,
+    chains: Vec<Chain>,
+}
+
+impl Long {
+    fn read(archive: &[u8]) -> Result<Option<Self>> {
+        let limits = Limits::default();
+        let at = archive.len().checked_sub(TRAILER_LEN).unwrap_or_default();
+        let (Some(first), Some(last)) =
+            (archive.first_chunk::<SUPERBLOCK_LEN>(), archive.last_chunk::<TRAILER_LEN>())
+        else {
+            return Ok(None);
+        };
+        let superblock = Superblock::decode(first)?;
+        let trailer = Trailer::decode(last, at as u64, &superblock.salt)?;
+        let plain = trailer.generation == 1
+            && trailer.previous == 0
+            && trailer.optional == 0
+            && trailer.required & !REQUIRED_LOSSY == 0
+            && trailer.digest_state == DigestState::Valid;
+        if !plain {
+            return Ok(None);
+        }
+        let table = part(archive, trailer.sections_offset, trailer.sections_len.into())?;
+        let sections = SectionTable::decode(table, &trailer, at as u64, &superblock.salt, &limits)?;
+        if sections.entries().len() != 3 || sections.find(SectionKind::Head)?.offset != HEAD_OFFSET {
+            return Ok(None);
+        }
+        let decoded = |kind| -> Result<Vec<u8>> {
+            let entry = sections.find(kind)?;
+            entry.decode(part(archive, entry.offset, entry.len)?, limits.metadata_len)
+        };
+        let (head, metadata) = (decoded(SectionKind::Head)?, decoded(SectionKind::Metadata)?);
+        let table = VariableTable::decode(&decoded(SectionKind::VariableTable)?)?;
+        let parts = HeadParts::split(&head, &limits)?;
+        let salt = Salt::of_file(&parts.header, superblock.original_len, &trailer.sha256);
+        if salt != superblock.salt || !Metadata::decode(&metadata, &limits)?.chains.is_empty() {
+            return Ok(None);
+        }
+        let registry = Registry::default();
+        let chains = parts.chains().iter().map(|chain| registry.bind(chain.clone())).collect();
+        Ok(Some(Long { superblock, trailer, head, metadata, table, chains }))
+    }
+
+    /// The blocks, and the payloads that stand behind the directory. `inside`: containers stand in it wherever that can be.
+    fn records<'a>(&self, archive: &'a [u8], inside: bool) -> Result<Option<Vec<(Record, &'a [u8])>>> {
+        let mut all = Vec::new();
+        let mut at = self.trailer.blocks_begin;
+        while at < self.trailer.blocks_end {
+            let header = part(archive, at, BLOCK_HEADER_LEN as u64)?;
+            let header = header.first_chunk().expect("as long as was asked for");
+            let (header, _) = BlockHeader::decode(header, &self.superblock.salt, at)?;
+            let payload = part(archive, at + BLOCK_HEADER_LEN as u64, header.stored_len.into())?;
+            let Some(record) = self.record(&header, at, payload, inside)? else { return Ok(None) };
+            let outside = matches!(record.payload, Payload::Outside { .. });
+            all.push((record, if outside { payload } else { &[] }));
+            at = align8(at + (BLOCK_HEADER_LEN + payload.len()) as u64);
+        }
+        Ok(Some(all))
+    }
+
+    fn record(
+        &self,
+        header: &BlockHeader,
+        offset: u64,
+        payload: &[u8],
+        inside: bool,
+    ) -> Result<Option<Record>> {
+        let &BlockHeader { kind, array, tile, chain, decoded_len, decoded_crc, payload_crc: crc, .. } =
+            header;
+        let len = header.stored_len;
+        let decoded_crc = if chain == 0 { 0 } else { decoded_crc };
+        let mut record = Record {
+            kind,
+            array,
+            tile,
+            chain,
+            decoded_len,
+            decoded_crc,
+            payload: Payload::Outside { len, crc },
+            members: Vec::new(),
+        };
+        match kind {
+            BlockKind::Tile | BlockKind::Definition => {}
+            BlockKind::Container => {
+                let Some(decoded) = self.decoded(header, payload)? else { return Ok(None) };
+                let Some(members) = self.members(offset, &decoded)? else { return Ok(None) };
+                let start = container_start(&members);
+                // A directory that is not as this writes it would not come back.
+                if !decoded.starts_with(&start) {
+                    return Ok(None);
+                }
+                record.members = members;
+                if inside {
+                    record = Record { chain: 0, decoded_len: 0, decoded_crc: 0, ..record };
+                    record.payload = Payload::Inside(decoded[start.len()..].to_vec());
+                }
+            }
+            BlockKind::Constants => {
+                let Some(decoded) = self.decoded(header, payload)? else { return Ok(None) };
+                record = Record { chain: 0, decoded_len: 0, decoded_crc: 0, ..record };
+                record.payload = Payload::Inside(decoded);
+            }
+            _ => return Ok(None),
+        }
+        Ok(Some(record))
+    }
+
+    /// A container or a list, decoded; `None` where it is larger than a directory may be.
+    fn decoded(&self, header: &BlockHeader, payload: &[u8]) -> Result<Option<Vec<u8>>> {
+        let Some(chain) = self.chains.get(usize::from(header.chain)) else { return Ok(None) };
+        if u64::from(header.decoded_len) > DIRECTORY_LEN {
+            return Ok(None);
+        }
+        let mut out = vec![0; header.decoded_len as usize];
+        chain.decode_bytes(payload, &mut Scratch::default(), &mut out)?;
+        Ok(Some(out))
+    }
+
+    /// The members of the container at `offset`, with the checksums that the index has of them.
+    fn members(&self, offset: u64, decoded: &[u8]) -> Result<Option<Vec<MemberRow>>> {
+        let mut rows = Vec::new();
+        for m in parse_directory(decoded)? {
+            match self.entry(m.array, m.tile) {
+                Some(IndexEntry::Packed { offset: here, check, .. }) if here == offset => {
+                    rows.push(MemberRow { array: m.array, tile: m.tile, chain: m.chain, len: m.len, check });
+                }
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(rows))
+    }
+
+    fn entry(&self, array: ArrayId, tile: u64) -> Option<IndexEntry> {
+        let (_, entries) = self.table.find(array)?;
+        entries.get(usize::try_from(tile).ok()?).copied()
+    }
+}
+
+/// Bytes of the archive.
+fn part(archive: &[u8], offset: u64, len: u64) -> Result<&[u8]> {
+    let whole = archive.len() as u64;
+    let end = offset.checked_add(len).filter(|end| *end <= whole);
+    let range = end.and_then(|end| Some(usize::try_from(offset).ok()?..usize::try_from(end).ok()?));
+    let missing = || {
+        let room = whole.saturating_sub(offset);
+        Error::truncated("archive", offset, "structure", len.saturating_sub(room), room)
+    };
+    range.map(|range| &archive[range]).ok_or_else(missing)
+}
