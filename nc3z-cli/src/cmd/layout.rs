@@ -3,6 +3,7 @@
 mod walk;
 
 use super::Input;
+use super::named::Named;
 use crate::args::ReportArgs;
 use crate::exit::Exit;
 use crate::output::json::JsonWriter;
@@ -13,7 +14,7 @@ use anyhow::Result;
 use nc3z_format::archive::{ArrayId, BlockKind, Member, Role, SectionEncoding};
 use nc3z_format::classic::{Header, Layout, Segment, SegmentKind, VarId};
 use nc3z_format::codec::Chain;
-use nc3z_reader::{Archive, source};
+use nc3z_reader::Archive;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     match &input {
         Input::Archive(archive) => {
-            let source = source::open(&args.file, !args.no_mmap)?;
+            let source = Named::of(&args.file)?.source(!args.no_mmap)?;
             let walk = Walk::new(archive, &*source);
             let original = Original { header: archive.header(), layout: archive.layout() };
             if args.json {
