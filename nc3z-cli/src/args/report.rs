@@ -3,7 +3,17 @@
 use clap::Args;
 use std::path::PathBuf;
 
-/// Arguments of `info` and `layout`.
+/// Arguments of `info`.
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) report: ReportArgs,
+    /// Also list the versions of an archive.
+    #[arg(long)]
+    pub(crate) versions: bool,
+}
+
+/// Arguments of `layout`, and of `info` among others.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// An archive or a classic netCDF file.

@@ -54,6 +54,7 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
 fn advice(error: &nc3z_writer::Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::Exists(_) => Some("choose another name with -o or replace it with --force"),
+        ErrorKind::TagInUse { .. } => Some("--force moves it"),
         ErrorKind::History { .. } => Some("--drop-history drops that, -o keeps the old archive"),
         _ => None,
     }
