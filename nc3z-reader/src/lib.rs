@@ -70,6 +70,7 @@ mod check;
 mod classic;
 mod dataset;
 mod error;
+mod foreign;
 mod monitor;
 mod open;
 mod options;

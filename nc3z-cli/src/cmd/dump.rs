@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use feed::Feed;
 use nc3z_format::cdl::{self, Cdl, Indices, Style};
 use nc3z_format::classic::{Header, VarId};
-use nc3z_reader::{Dataset, OpenOptions};
+use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
 }
 
 fn dump(args: &DumpArgs) -> Result<Exit> {
-    let dataset = Dataset::open(&args.file, &OpenOptions::of_command().with_mmap(!args.no_mmap))?;
+    let dataset = super::open_dataset(&args.file, &args.open)?;
     let header = dataset.header();
     let mut out = Out::new();
     if args.kind {

@@ -23,9 +23,11 @@ mod targets;
 mod tree;
 pub(crate) mod verify;
 
-use anyhow::{Context, Result};
+use crate::args::OpenArgs;
+use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
-use nc3z_reader::{Archive, ClassicFile, OpenOptions, source};
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::{Archive, ClassicFile, Dataset, source};
 use std::path::Path;
 
 /// Either kind of file, told apart by the first bytes.
@@ -43,20 +45,43 @@ pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
 }
 
 /// Opens an archive or a classic file.
-pub(crate) fn open_input(path: &Path, mapped: bool) -> Result<Input> {
-    let source = source::open(path, mapped)?;
+pub(crate) fn open_input(path: &Path, args: &OpenArgs) -> Result<Input> {
+    let source = source::open(path, args.mmap)?;
+    if is_archive(&source, args)? {
+        return Ok(Input::Archive(Archive::from_source(source, &args.options())?));
+    }
+    let classic = ClassicFile::from_source(source, &Limits::default()).map_err(|e| no_archive(&e))?;
+    Ok(Input::Classic(Box::new(classic)))
+}
+
+/// Of a file that is no archive: exit code 3 says that an archive is corrupt.
+fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
+    anyhow!("{}", e.with_causes())
+}
+
+/// Opens the variables of either kind of file.
+pub(crate) fn open_dataset(path: &Path, args: &OpenArgs) -> Result<Dataset> {
+    let source = source::open(path, args.mmap)?;
+    let archive = is_archive(&source, args)?;
+    let dataset = Dataset::from_source(source, &args.options());
+    dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })
+}
+
+/// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.
+fn is_archive(source: &SharedSource, args: &OpenArgs) -> Result<bool> {
     let mut magic = [0; 8];
     let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
     source.read_into(0, &mut magic[..len])?;
-    if magic == nc3z_format::archive::constants::MAGIC {
-        return Ok(Input::Archive(Archive::from_source(source, &OpenOptions::of_command())?));
+    let found = magic == nc3z_format::archive::constants::MAGIC;
+    if !found && args.names_state() {
+        bail!("it is no archive, and has one state only; --generation and --older are for archives");
     }
-    Ok(Input::Classic(Box::new(ClassicFile::from_source(source, &Limits::default())?)))
+    Ok(found)
 }
 
 /// Opens an archive.
-pub(crate) fn open_archive(path: &Path, mapped: bool) -> Result<Archive> {
-    Ok(Archive::from_source(source::open(path, mapped)?, &OpenOptions::of_command())?)
+pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
+    Ok(Archive::from_source(source::open(path, args.mmap)?, &args.options())?)
 }
 
 /// Runs `work` in a pool of so many threads; 0 is one for each core.

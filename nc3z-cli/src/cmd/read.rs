@@ -8,7 +8,7 @@ mod lines;
 mod npy;
 mod values;
 
-use crate::args::{FormatArg, ReadArgs, SelectionArgs};
+use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
 use crate::exit::Exit;
 use crate::output::chain;
 use crate::output::progress::{interrupted, while_blocked};
@@ -16,7 +16,7 @@ use crate::output::streams::Stdout;
 use crate::selection::Selection;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_reader::cache::budget_from_env;
-use nc3z_reader::{Dataset, OpenOptions, Variable};
+use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -35,7 +35,7 @@ trait Sink {
 
 /// Reads what is asked for and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
-    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
     super::with_threads(args.threads, || {
         if let Some(output) = output {
@@ -102,12 +102,12 @@ pub(super) fn select(
     path: &Path,
     name: &str,
     args: &SelectionArgs,
-    mapped: bool,
+    open: &OpenArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
     // What the environment says of the cache must be a size: the library would pass over it.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
-        let dataset = Dataset::open(path, &OpenOptions::of_command().with_mmap(mapped))?;
+        let dataset = super::open_dataset(path, open)?;
         let variable = dataset.variable(name)?;
         let selection = Selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {

@@ -104,7 +104,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
 /// Opens an archive; with `--fill-lost` a damaged one too, whose index is then rebuilt.
 fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
-        let archive = super::open_archive(path, !args.no_mmap)?;
+        let archive = super::open_archive(path, &args.open)?;
         if archive.trailer().required & constants::REQUIRED_LOST != 0 {
             bail!(Error::from(FormatError::corrupt(
                 "archive",

@@ -12,7 +12,7 @@ use crate::selection::Selection;
 use anyhow::{Context, Result, bail};
 use contents::Contents;
 use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
-use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use nc3z_reader::Monitor;
 use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 }
 
 fn subset(args: &SubsetArgs) -> Result<()> {
-    let dataset = Dataset::open(&args.file, &OpenOptions::of_command().with_mmap(!args.no_mmap))?;
+    let dataset = super::open_dataset(&args.file, &args.open)?;
     let mut contents = Contents::of(&dataset, args)?;
     contents.check_present()?;
     if !args.no_history {
