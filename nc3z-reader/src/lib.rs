@@ -71,6 +71,7 @@ mod classic;
 mod dataset;
 pub mod diff;
 mod error;
+mod foreign;
 mod monitor;
 mod open;
 mod options;

@@ -3,6 +3,7 @@
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
 use crate::error::{Error, Result};
+use crate::foreign::or_foreign;
 use crate::options::OpenOptions;
 use crate::source::short::expanded;
 use crate::source::{ByteSource, EndsSource, Near, SharedSource};
@@ -326,6 +327,10 @@ fn disagree(
 }
 
 fn read_superblock(source: &dyn ByteSource) -> Result<Superblock> {
+    read_superblock_of(source).map_err(|e| or_foreign(source, e))
+}
+
+fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
     let len = source.len();
     if len < (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
         // Name what it is, where it is something else: the magic decides.

@@ -1,5 +1,6 @@
 //! Arguments of commands that describe one file: `info`, `layout`.
 
+use super::OpenArgs;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -21,7 +22,6 @@ pub(crate) struct ReportArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }

@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OthersArg, parse_threads};
+use super::{OpenArgs, OthersArg, parse_threads};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -31,9 +31,8 @@ pub(crate) struct RestoreArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
     /// Put fill values where the archive is damaged or holds lost tiles, instead of failing. Lists them; exit code 3.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "generation")]
     pub(crate) fill_lost: bool,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }

@@ -65,9 +65,6 @@ pub(crate) struct LogArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
 }
 
 /// Arguments of `tag`.

@@ -3,7 +3,7 @@
 mod report;
 
 use super::named::Named;
-use crate::args::DiffArgs;
+use crate::args::{DiffArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::report_error;
@@ -40,7 +40,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     {
         after = Named { file: before.file.clone(), version: Some(version.parse()?) };
     }
-    let (a, b) = (open(&before, &args.before, args)?, open(&after, &args.after, args)?);
+    let (a, b) = (open(&before, &args.before)?, open(&after, &args.after)?);
     let same_archive = a.archive().is_some()
         && b.archive().is_some()
         && std::fs::metadata(&before.file).is_ok_and(|meta| is_same_file(&meta, &after.file));
@@ -72,6 +72,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     Ok(if equal { Exit::Done } else { Exit::Failed })
 }
 
-fn open(named: &Named, path: &Path, args: &DiffArgs) -> Result<Dataset> {
-    super::in_file(path, named.open_dataset(!args.no_mmap)).with_context(|| format!("`{}`", path.display()))
+fn open(named: &Named, path: &Path) -> Result<Dataset> {
+    super::in_file(path, named.open_dataset(&OpenArgs::default()))
+        .with_context(|| format!("`{}`", path.display()))
 }

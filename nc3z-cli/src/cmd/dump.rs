@@ -30,7 +30,7 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
 
 fn dump(args: &DumpArgs) -> Result<Exit> {
     let input = Named::of(&args.file)?;
-    let dataset = input.open_dataset(!args.no_mmap)?;
+    let dataset = input.open_dataset(&args.open)?;
     let header = dataset.header();
     let mut out = Out::new();
     if args.kind {

@@ -2,7 +2,7 @@
 
 use super::Input;
 use super::targets::{list, looks_classic};
-use crate::args::{EstimateArgs, PresetArg};
+use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;
@@ -131,7 +131,7 @@ impl Monitor for Quiet {
 }
 
 fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate)> {
-    match super::open_input(path, false)? {
+    match super::open_input(path, &OpenArgs::default())? {
         Input::Archive(archive) => {
             let (original, stored) = (archive.original_len(), archive.stored_len());
             bail!(

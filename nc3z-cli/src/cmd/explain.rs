@@ -22,10 +22,10 @@ const SHOWN: usize = 16;
 /// Plans a read and says what it takes.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let (dataset, variable, selection) =
-        super::read::select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+        super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;
     let slabs = selection.slabs();
     let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
-    let source = Named::of(&args.file)?.source(!args.no_mmap)?;
+    let source = Named::of(&args.file)?.source(&args.open)?;
     let mut cost = Cost::default();
     // Where a range wraps, its two hyperslabs may meet in a tile: it is decoded once.
     let mut seen = HashSet::new();

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
 
 /// Opens the file of a report; errors name it.
 pub(super) fn open(args: &ReportArgs) -> Result<Input> {
-    in_file(&args.file, super::open_input(&args.file, !args.no_mmap))
+    in_file(&args.file, super::open_input(&args.file, &args.open))
 }
 
 /// All there is to say.

@@ -26,6 +26,7 @@ mod tree;
 pub(crate) mod verify;
 pub(crate) mod versions;
 
+use crate::args::OpenArgs;
 use anyhow::{Context, Result};
 use named::Named;
 use nc3z_reader::{Archive, ClassicFile};
@@ -46,13 +47,13 @@ pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
 }
 
 /// Opens an archive or a classic file, by name.
-pub(crate) fn open_input(path: &Path, mapped: bool) -> Result<Input> {
-    Named::of(path)?.open_input(mapped)
+pub(crate) fn open_input(path: &Path, args: &OpenArgs) -> Result<Input> {
+    Named::of(path)?.open_input(args)
 }
 
 /// Opens an archive, by name.
-pub(crate) fn open_archive(path: &Path, mapped: bool) -> Result<Archive> {
-    Named::of(path)?.open_archive(mapped)
+pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
+    Named::of(path)?.open_archive(args)
 }
 
 /// Runs `work` in a pool of so many threads; 0 is one for each core.

@@ -1,7 +1,9 @@
 //! Files as the command line names them: a path, and behind an `@` the version of an archive, by number or tag.
 
+use crate::args::OpenArgs;
 use crate::cmd::Input;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use nc3z_format::Limits;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Dataset, OpenOptions, VersionName};
 use std::ffi::OsStr;
@@ -34,48 +36,60 @@ impl Named {
     }
 
     /// The bytes of the file.
-    pub(crate) fn source(&self, mapped: bool) -> Result<SharedSource> {
-        Ok(source::open(&self.file, mapped)?)
+    pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
+        Ok(source::open(&self.file, args.mmap)?)
     }
 
     /// How to open it.
-    fn options(&self, mapped: bool) -> OpenOptions {
-        OpenOptions::of_command().with_mmap(mapped).with_version(self.version.clone())
+    fn options(&self, args: &OpenArgs) -> Result<OpenOptions> {
+        if self.version.is_some() && args.names_state() {
+            bail!("a version is named already; --generation and --older name another state");
+        }
+        Ok(args.options().with_version(self.version.clone()))
     }
 
     /// Opens an archive.
-    pub(crate) fn open_archive(&self, mapped: bool) -> Result<Archive> {
-        Ok(Archive::from_source(self.source(mapped)?, &self.options(mapped))?)
+    pub(crate) fn open_archive(&self, args: &OpenArgs) -> Result<Archive> {
+        Ok(Archive::from_source(self.source(args)?, &self.options(args)?)?)
     }
 
     /// Opens an archive or a classic file.
-    pub(crate) fn open_input(&self, mapped: bool) -> Result<Input> {
-        let source = self.source(mapped)?;
+    pub(crate) fn open_input(&self, args: &OpenArgs) -> Result<Input> {
+        let source = self.source(args)?;
+        if self.is_archive(&source, args)? {
+            return Ok(Input::Archive(Archive::from_source(source, &self.options(args)?)?));
+        }
+        let classic = ClassicFile::from_source(source, &Limits::default()).map_err(|e| no_archive(&e))?;
+        Ok(Input::Classic(Box::new(classic)))
+    }
+
+    /// Opens the variables of either kind of file.
+    pub(crate) fn open_dataset(&self, args: &OpenArgs) -> Result<Dataset> {
+        let source = self.source(args)?;
+        let archive = self.is_archive(&source, args)?;
+        let dataset = Dataset::from_source(source, &self.options(args)?);
+        dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })
+    }
+
+    /// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.
+    fn is_archive(&self, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
         let mut magic = [0; 8];
         let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
         source.read_into(0, &mut magic[..len])?;
-        if magic == nc3z_format::archive::constants::MAGIC {
-            return Ok(Input::Archive(Archive::from_source(source, &self.options(mapped))?));
+        let found = magic == nc3z_format::archive::constants::MAGIC;
+        if !found && self.version.is_some() {
+            bail!("`{}` is no archive: only archives have versions", self.file.display());
         }
-        self.check_classic()?;
-        Ok(Input::Classic(Box::new(ClassicFile::from_source(source, &nc3z_format::Limits::default())?)))
+        if !found && args.names_state() {
+            bail!("it is no archive, and has one state only; --generation and --older are for archives");
+        }
+        Ok(found)
     }
+}
 
-    /// Opens a file of either kind for reading.
-    pub(crate) fn open_dataset(&self, mapped: bool) -> Result<Dataset> {
-        let dataset = Dataset::open(&self.file, &self.options(mapped))?;
-        if dataset.archive().is_none() {
-            self.check_classic()?;
-        }
-        Ok(dataset)
-    }
-
-    fn check_classic(&self) -> Result<()> {
-        if self.version.is_some() {
-            bail!("`{}` is a classic netCDF file: only archives have versions", self.file.display());
-        }
-        Ok(())
-    }
+/// Of a file that is no archive: exit code 3 says that an archive is corrupt.
+fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
+    anyhow!("{}", e.with_causes())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod lines;
 mod npy;
 pub(crate) mod values;
 
-use crate::args::{FormatArg, ReadArgs, SelectionArgs};
+use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::chain;
@@ -36,7 +36,7 @@ trait Sink {
 
 /// Reads what is asked for and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
-    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
     super::with_threads(args.threads, || {
         if let Some(output) = output {
@@ -104,12 +104,12 @@ pub(super) fn select(
     path: &Path,
     name: &str,
     args: &SelectionArgs,
-    mapped: bool,
+    open: &OpenArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
     // What the environment says of the cache must be a size: the library would pass over it.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
-        let dataset = Named::of(path)?.open_dataset(mapped)?;
+        let dataset = Named::of(path)?.open_dataset(open)?;
         let variable = dataset.variable(name)?;
         let selection = Selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {

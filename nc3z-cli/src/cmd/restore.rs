@@ -13,7 +13,7 @@ use anyhow::{Context, Result, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_reader::recover::RecoverOptions;
-use nc3z_reader::{Archive, Error, Monitor, OpenOptions};
+use nc3z_reader::{Archive, Error, Monitor, OpenOptions, source};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
 
@@ -118,7 +118,7 @@ fn named(path: &Path, args: &RestoreArgs) -> Result<Named> {
 /// Opens an archive; with `--fill-lost` a damaged one too, whose index is then rebuilt.
 fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
-        let archive = named.open_archive(!args.no_mmap)?;
+        let archive = named.open_archive(&args.open)?;
         if archive.trailer().required & constants::REQUIRED_LOST != 0 {
             bail!(Error::from(FormatError::corrupt(
                 "archive",
@@ -134,7 +134,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
         bail!("--fill-lost gives the newest version only");
     }
     // By position: a map of a failing disk would kill the process where it fails.
-    let source = named.source(false)?;
+    let source = source::open(&named.file, false)?;
     let open = OpenOptions::of_command().with_fill_lost(true);
     let progress = Progress::new(source.len(), text::safe(&named.file.to_string_lossy()));
     let options = RecoverOptions { open, uncommitted: false };

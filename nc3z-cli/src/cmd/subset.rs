@@ -28,7 +28,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 }
 
 fn subset(args: &SubsetArgs) -> Result<()> {
-    let dataset = Named::of(&args.file)?.open_dataset(!args.no_mmap)?;
+    let dataset = Named::of(&args.file)?.open_dataset(&args.open)?;
     let mut contents = Contents::of(&dataset, args)?;
     contents.check_present()?;
     if !args.no_history {

@@ -1,7 +1,7 @@
 //! `nc3z commit`, `revert`, `log` and `tag`: versions of an archive.
 
 use super::named::Named;
-use crate::args::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
+use crate::args::{CommitArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
@@ -34,7 +34,7 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
 /// Adds a version that is like an older one.
 pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let old = Named { file: args.archive.clone(), version: Some(args.version.clone()) };
-    let archive = super::in_file(&args.archive, old.open_archive(true))?;
+    let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::default()))?;
     let version = archive.version()?.number;
     let mut note = note_of(&args.note);
     note.message.get_or_insert_with(|| format!("version {version} again"));
@@ -76,7 +76,7 @@ fn tell(path: &Path, done: &Committed) {
 /// Lists the versions, newest first.
 pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     let read = || -> Result<_> {
-        let archive = Named::of(&args.archive)?.open_archive(!args.no_mmap)?;
+        let archive = Named::of(&args.archive)?.open_archive(&OpenArgs::default())?;
         let versions = archive.versions(args.number.unwrap_or(u64::MAX))?;
         let tags = archive.tags()?;
         Ok((versions, tags))
@@ -181,7 +181,8 @@ pub(crate) fn write_versions(archive: &Archive, out: &mut dyn Write) -> Result<(
 pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
     let name = text::safe(&args.archive.to_string_lossy());
     let Some(tag) = &args.tag else {
-        let archive = super::in_file(&args.archive, super::open_archive(&args.archive, true))?;
+        let archive =
+            super::in_file(&args.archive, super::open_archive(&args.archive, &OpenArgs::default()))?;
         let mut out = BufWriter::new(Stdout::results());
         for (tag, number) in archive.tags()? {
             writeln!(out, "{}\t{number}", text::safe(&tag))?;

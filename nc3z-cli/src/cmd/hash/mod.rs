@@ -77,7 +77,7 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    let input = open_input(path, !args.no_mmap && is_archive(path))?;
+    let input = open_input(path, &args.open)?;
     let names = |header: &Header| {
         let shown = header.variables.iter().filter(|_| args.variables);
         shown.map(|v| v.name.clone()).collect::<Vec<_>>()

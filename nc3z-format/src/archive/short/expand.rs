@@ -6,9 +6,9 @@ use crate::archive::constants::{
     INLINE_MAX, KNOWN_REQUIRED, MAGIC, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY,
 };
 use crate::archive::{
-    ArrayId, BlockHeader, BlockKind, DigestState, IndexEntry, Row, Salt, SectionEncoding,
-    SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
-    parse_constants, unpack,
+    ArrayId, BlockHeader, BlockKind, DigestState, IndexEntry, Row, Salt, SectionEncoding, SectionEntry,
+    SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8, parse_constants,
+    unpack,
 };
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
