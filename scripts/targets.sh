@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles for targets that are not this machine's: wasm32 (a browser) and i686 (32 bits); with --test also runs the tests of the
-# pure crates as 32-bit programs. docs/targets.md says where the compilers come from, and what is not checked.
+# pure crates as 32-bit programs. docs/testing.md says where the compilers come from, and what is not checked.
 # A target whose toolchain is not here is named; where none is, the script ends with 77, not run.
 set -euo pipefail
 cd "$(dirname "$0")/.."

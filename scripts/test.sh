@@ -25,8 +25,9 @@ step() {
     printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
 }
 
-workspace=(--workspace --features nc3z-reader/ndarray --quiet)
-lint() { cargo clippy "${workspace[@]}" --all-targets -- -D warnings; }
+# The Python package is built and tested by scripts/python.sh; its lints need no Python.
+workspace=(--workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet)
+lint() { cargo clippy "${workspace[@]}" --all-targets -- -D warnings && cargo clippy -p nc3z-python --quiet -- -D warnings; }
 build() { cargo test "${workspace[@]}" --lib --bins --tests --no-run && cargo build "${workspace[@]}" --example read_slabs; }
 tests() { cargo test "${workspace[@]}" --lib --bins --tests --no-fail-fast; }
 doc_tests() { cargo test "${workspace[@]}" --doc; }
@@ -39,7 +40,7 @@ fuzzing() {
     if [ "${NC3Z_FUZZ_SECONDS:-0}" = 0 ]; then echo "NOT RUN: NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return 77; fi
     scripts/fuzz-smoke.sh "$NC3Z_FUZZ_SECONDS"
 }
-docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet; }
+docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude nc3z-python --no-deps --quiet; }
 
 printf '== setup\n'
 bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
@@ -55,6 +56,7 @@ step "licences" scripts/licences.sh
 step "magic" scripts/check-magic.sh
 step "reference decoder's own test" .venv/bin/python spec/reference/nc3z_num.py --self-test
 step "acceptance" .venv/bin/python scripts/acceptance.py
+step "Python package" scripts/python.sh
 step "fuzzing" fuzzing
 
 printf '\nTimes, %s s in all:\n' "$SECONDS"

@@ -2,11 +2,13 @@
  *   OP    read, write, sync or cut (ftruncate)
  *   N     the call that fails, from 1; 0 for every call
  *   WHAT  an error number: that call alone; an error number with a minus: that call and all after it;
+ *         "kill": the process ends there, as by a loss of power;
  *         "short": transfers half of what was asked for; "eintr": every other call is interrupted first.
  * At the end the numbers of calls go to NC3Z_FAULT_LOG. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +21,7 @@
 enum { READ, WRITE, SYNC, CUT, OPS };
 static const char *const NAMES[OPS] = {"read", "write", "sync", "cut"};
 static atomic_long counts[OPS];
-static int op = -1, number, shortened, interrupted, onwards;
+static int op = -1, number, shortened, interrupted, killed, onwards;
 static long nth;
 static const char *directory;
 
@@ -32,6 +34,7 @@ __attribute__((constructor)) static void begin(void) {
     for (int i = 0; i < OPS; i++)
         if (!strcmp(name, NAMES[i]))
             op = i;
+    killed = !strcmp(what, "kill");
     shortened = !strcmp(what, "short");
     interrupted = !strcmp(what, "eintr");
     onwards = what[0] == '-';
@@ -68,6 +71,8 @@ static ssize_t allow(int what, int fd, size_t len) {
     long n = ++counts[what];
     if (what != op || !(nth == 0 || n == nth || (onwards && n > nth)))
         return (ssize_t)len;
+    if (killed)
+        kill(getpid(), SIGKILL);
     if (shortened)
         return (ssize_t)(len > 1 ? len / 2 : len);
     if (interrupted) {

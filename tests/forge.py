@@ -34,9 +34,10 @@ def header(count, begin, dim=None, numrecs=0):
 class Forge:
     """An archive put together by hand, generation by generation."""
 
-    def __init__(self, header, length, layouts=b"\x01", chains=b"[[]]"):
+    def __init__(self, header, length, layouts=b"\x01", chains=b"[[]]", salt=None):
         self.head = varint(len(header)) + header + varint(len(chains)) + chains + layouts
         self.salt = hashlib.sha256(hashlib.sha256(header).digest() + struct.pack("<Q", length)).digest()[:8]
+        self.salt = salt or self.salt
         self.length, self.generation, self.previous = length, 0, 0
         stored = zstd(self.head, 9)
         self.stored_head = stored if len(stored) < len(self.head) else self.head
@@ -166,6 +167,19 @@ def header_of_attributes():
     return Forge(text, len(text), layouts=b"\1").seal().bytes()
 
 
+def lost_tiles_of_many_attributes():
+    """A quarter of a million tiles that are not there, of a variable whose fill value is to be looked for among many attributes."""
+    tiles, one = (1 << 18) - 1, be(8) + b"nothing\0" + be(1, 0)
+    count = (32 << 20) // len(one)
+
+    def text(begin):
+        return (b"CDF\x01" + be(0, 10, 1, 1) + b"x\0\0\0" + be(tiles, 0, 0, 11, 1) + be(1) + b"v\0\0\0" + be(1, 0, 12, count)
+                + one * count + be(1, tiles + 1, begin))
+
+    length = len(text(0))
+    return Forge(text(length), length + tiles, layouts=b"\0\1\1").seal().bytes()
+
+
 def keys_within_limits():
     return scalar_with(b'{"a":[' + b'{"":0},' * 130_000 + b"0]}")
 
@@ -269,6 +283,6 @@ def padded_chunks(count=200, side=1 << 28):
     return forge.seal(rows, entries).bytes()
 
 
-FORGED = [metadata_of_values, metadata_of_keys, metadata_of_chains, metadata_of_one_string, metadata_that_is_wrong, chain_table,
+FORGED = [lost_tiles_of_many_attributes, metadata_of_values, metadata_of_keys, metadata_of_chains, metadata_of_one_string, metadata_that_is_wrong, chain_table,
           header_of_variables, header_of_attributes, variable_table, aliased_variables, long_head_copies, large_containers,
           small_containers, padded_chunks, keys_within_limits, attributes_within_limits, variables_within_limits]

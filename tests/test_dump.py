@@ -374,7 +374,7 @@ class Behaviour(Dump):
             f.truncate(f.tell() + size - 1)
             f.seek(0, 2)
             f.write(b"x")
-        process = subprocess.Popen([NC3Z, "dump", "--no-mmap", str(path)], stdout=subprocess.PIPE)
+        process = subprocess.Popen([NC3Z, "dump", str(path)], stdout=subprocess.PIPE)
         length, tail, memory = 0, b"", 0
         while chunk := process.stdout.read(1 << 20):
             length += len(chunk)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import shutil
 import struct
 import time
 import unittest
@@ -131,6 +132,34 @@ class Estimate(Case):
             self.assertIn(words, text)
         [one] = self.estimate("--preset", "max", CLASSIC / "numeric.nc")
         self.assertEqual([p["preset"] for p in one["presets"]], ["max"])
+
+    def test_many_short_arrays(self):
+        count = 350                                                          # members of containers, in each variable's row
+        rng = np.random.default_rng(7)
+        data = [rng.integers(0, 1000, 500).astype(">i4").tobytes() for _ in range(count)]
+        path = self.dir / "many.nc"
+        path.write_bytes(header([(f"v{i}", (0,), 4, 2000) for i in range(count)], [("x", 500)]) + b"".join(data))
+        [found] = self.estimate(path)
+        self.assertEqual(len(found["variables"]), count)
+        for preset in found["presets"]:
+            self.assertEqual(preset["stored_bytes"], self.archived(path, preset["preset"]))
+
+    def test_trees_have_one_summary(self):
+        tree = self.dir / "tree"
+        (tree / "sub").mkdir(parents=True)
+        for i in range(5):
+            shutil.copy(CLASSIC / "numeric.nc", tree / "sub" / f"{i}.nc")
+        (tree / "notes.txt").write_text("no netCDF")
+        whole = json.loads(self.ok(nc3z("estimate", "-r", "--json", tree)).stdout)
+        part = json.loads(self.ok(nc3z("estimate", "-r", "--most", "2", "--json", tree)).stdout)
+        self.assertEqual((len(whole["files"]), len(part["files"])), (5, 2))
+        sizes = [{k: v for k, v in p.items() if k != "archive_seconds"} for p in whole["summary"]["presets"]]
+        self.assertEqual(sizes, [{k: v for k, v in p.items() if k != "archive_seconds"} for p in part["summary"]["presets"]])
+        self.assertEqual(whole["summary"]["files"], 5)
+        self.assertEqual(whole["summary"]["original_bytes"], 5 * (CLASSIC / "numeric.nc").stat().st_size)
+        told = self.ok(nc3z("estimate", "-r", "--most", "2", tree)).stdout.decode()
+        self.assertRegex(told, "2 of 5 files were looked at")
+        self.fails(nc3z("estimate", tree), words="directory")
 
     def test_what_is_no_classic_file(self):
         archive = self.dir / "a.nc3z"

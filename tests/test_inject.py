@@ -130,7 +130,7 @@ class Inject(Case):
     def test_restore(self):
         archive, output = Path(shutil.copy2(ARCHIVE, self.dir)), self.dir / "back.nc"
         check = self.whole_or_nothing(output, lambda: sha256(SOURCE), [archive], again=("read",))
-        counts = self.every_call(("restore", "--no-mmap", "--threads", 1, archive, "-o", output), check)
+        counts = self.every_call(("restore", "--threads", 1, archive, "-o", output), check)
         self.assertTrue(counts["write"] > 1 and counts["read"] > 3, counts)
 
     def test_repair(self):

@@ -25,6 +25,7 @@ COMMANDS = {
     "verify --deep": ["verify", "--deep", "ARCHIVE"],
     "hash": ["hash", "ARCHIVE"],
     "restore": ["restore", "-f", "ARCHIVE", "-o", "OUT"],
+    "restore --fill-lost": ["restore", "-f", "--fill-lost", "ARCHIVE", "-o", "OUT"],
     "dump -h": ["dump", "-h", "ARCHIVE"],
     "repair": ["repair", "-f", "ARCHIVE", "-o", "OUT"],
     "recompress": ["recompress", "-f", "ARCHIVE", "-o", "OUT"],
@@ -86,7 +87,7 @@ def ends(make):
 # What a reader must not take; the others it may.
 REFUSED = {forge.metadata_of_values, forge.metadata_of_keys, forge.metadata_of_chains, forge.metadata_of_one_string,
            forge.metadata_that_is_wrong, forge.chain_table, forge.header_of_variables, forge.header_of_attributes,
-           forge.variable_table, forge.padded_chunks}
+           forge.variable_table, forge.padded_chunks, forge.lost_tiles_of_many_attributes}
 for forged in forge.FORGED:
     setattr(Forged, f"test_{forged.__name__}", (refused if forged in REFUSED else ends)(forged))
 

@@ -83,7 +83,7 @@ class Pipes(Case):
 
     def test_restore_to_a_pipe(self):
         self.ok(nc3z("archive", self.source))
-        for extra in ((), ("--no-mmap",), ("--threads", 1)):
+        for extra in ((), ("--mmap",), ("--threads", 1)):
             done = self.ok(nc3z("restore", self.dir / "x.nc.nc3z", "-o", "-", *extra))
             self.assertTrue(done.stdout == self.source.read_bytes())
 
@@ -113,7 +113,7 @@ class Pipes(Case):
     def test_reader_that_goes_away(self):
         self.ok(nc3z("archive", self.source))
         archive = self.dir / "x.nc.nc3z"
-        commands = [("restore", archive, "-o", "-"), ("restore", "--no-mmap", archive, "-o", "-"),
+        commands = [("restore", archive, "-o", "-"), ("restore", "--mmap", archive, "-o", "-"),
                     ("archive", self.source, "-o", "-"), ("verify", archive), ("verify", "--json", archive), ("--help",)]
         for args in commands:
             for read in (0, 10) if args[0] in ("restore", "archive") else (0,):

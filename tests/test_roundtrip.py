@@ -43,7 +43,7 @@ class RoundTrip(Case):
         for path in self.need(good_files()[:12], "test files"):
             archive, back = self.dir / "a.nc3z", self.dir / "back"
             self.ok(nc3z("archive", "--threads", 1, path, "-o", archive))
-            self.ok(nc3z("restore", "--no-mmap", "--threads", 1, archive, "-o", back))
+            self.ok(nc3z("restore", "--mmap", "--threads", 1, archive, "-o", back))
             self.assertEqual(sha256(back), sha256(path), path.name)
             self.ok(nc3z("verify", archive, "--against", path))
             archive.unlink()

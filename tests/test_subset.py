@@ -324,7 +324,7 @@ class Made(Subset):
             for z in range(8):
                 fixed[z * 5:z * 5 + 5] = rows + np.arange(5, dtype="f4")[:, None, None] + np.zeros((1000, 1), "f4")
         out = self.dir / "out.nc"
-        process = subprocess.Popen([NC3Z, "subset", "--no-mmap", str(path), "-d", "x,0,9998", "-o", str(out)], stderr=subprocess.PIPE)
+        process = subprocess.Popen([NC3Z, "subset", str(path), "-d", "x,0,9998", "-o", str(out)], stderr=subprocess.PIPE)
         memory = 0
         while process.poll() is None:
             memory = max(memory, peak_memory(process.pid))

@@ -7,8 +7,10 @@ use std::process::ExitCode;
 pub(crate) enum Exit {
     /// All done.
     Done = 0,
-    /// Something failed; the message says what.
+    /// Something failed; the message says what. Of `diff`: the files differ.
     Failed = 1,
+    /// Usage; of `diff`, whose 1 says that files differ, also all that failed.
+    Refused = 2,
     /// An archive is corrupt.
     Corrupt = 3,
     /// Stopped by SIGINT, SIGTERM or SIGHUP.

@@ -232,6 +232,25 @@ impl Tiling {
         })
     }
 
+    /// The same, but for distances that depend on the length of the first dimension: those reach over the tile whatever that length is, or was.
+    ///
+    /// # Errors
+    /// Invalid: no such tile.
+    pub fn inner_geometry(&self, tile: u64) -> Result<Geometry> {
+        let endless = |shape: &[u64]| {
+            let mut shape = shape.to_vec();
+            if let Some(first) = shape.first_mut() {
+                *first = u64::MAX;
+            }
+            Geometry::of(&shape)
+        };
+        Ok(match (self.extent(tile)?, &self.layout) {
+            (Extent::Linear { .. }, _) => endless(&self.shape),
+            (_, TileLayout::Chunked { shape, edge: Edge::Padded }) => Geometry::of(shape),
+            (Extent::Chunk { shape, .. }, _) => endless(&shape),
+        })
+    }
+
     /// Position of tile `tile` in the grid of tiles; for linear tiles that is its number.
     ///
     /// # Errors

@@ -247,6 +247,27 @@ impl Archive {
         Ok(out)
     }
 
+    /// What a later tile in the place of this one may be coded against: the index entry of a block that is coded against no other tile, and what it decodes to. It is
+    /// this tile, or the one that this tile is coded against. Nothing, where there is no such block.
+    ///
+    /// # Errors
+    /// No such tile; damage.
+    pub fn base_tile(&self, array: ArrayId, tile: u64) -> Result<Option<(IndexEntry, Vec<u8>)>> {
+        let (store, near) = (&self.inner.store, Near::default());
+        let entry = self.entry(array, tile)?;
+        if !matches!(entry, IndexEntry::Stored { .. }) {
+            return Ok(None);
+        }
+        let found = store.locate(TileKey::new(array, tile), &near)?;
+        if found.chain.needs().base {
+            return store.base(&found, &near).map(Some);
+        }
+        if found.reference.is_some() {
+            return Ok(None);
+        }
+        Ok(Some((entry, self.read_tile(array, tile)?)))
+    }
+
     /// The tiles in whose place reads so far gave fill values; see [`crate::OpenOptions::with_fill_lost`].
     pub fn filled(&self) -> BTreeMap<(ArrayId, u64), Fill> {
         self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()

@@ -1,9 +1,8 @@
 //! What lies behind the last whole trailer: what a commit left that did not finish, or a generation that was committed and whose trailer is
 //! damaged. `spec/archive.md`, section 7.
 
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::source::ByteSource;
-use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants::{END_MARKER, TRAILER_MARKER};
 use nc3z_format::archive::{Commit, Salt, TRAILER_LEN, Trailer};
 use nc3z_format::parity::Packet;
@@ -48,12 +47,7 @@ impl Behind {
         if self != Behind::Committed {
             return Ok(());
         }
-        let found = format!(
-            "damaged: the archive was committed beyond generation {}, whose trailer is the last whole one; repairing it may save more, and \
-             the older state is given only where it is asked for",
-            trailer.generation
-        );
-        Err(FormatError::corrupt("archive", trailer.archive_len, "last trailer", "whole", found).into())
+        Err(ErrorKind::OlderState { generation: trailer.generation }.into())
     }
 }
 

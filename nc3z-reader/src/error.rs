@@ -29,6 +29,15 @@ pub enum ErrorKind {
         /// Identity now.
         found: String,
     },
+    /// A later state of the file was committed, and its trailer is damaged: the state before it must not be taken for it.
+    #[error(
+        "the archive was committed beyond generation {generation}, whose trailer is the last whole one, and the trailer behind it is \
+         damaged: repairing it may save more, and the older state is given only where it is asked for"
+    )]
+    OlderState {
+        /// The last generation whose trailer is whole.
+        generation: u32,
+    },
     /// The rebuilt file is not the original: its digest differs from the one recorded.
     #[error("the rebuilt file has SHA-256 {found}, the archive records {expected}")]
     Digest {
@@ -71,7 +80,7 @@ impl Error {
     pub fn is_corrupt(&self) -> bool {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
-            ErrorKind::Digest { .. } => true,
+            ErrorKind::Digest { .. } | ErrorKind::OlderState { .. } => true,
             ErrorKind::Io { .. }
             | ErrorKind::Replaced { .. }
             | ErrorKind::Range { .. }

@@ -69,7 +69,9 @@ mod behind;
 mod check;
 mod classic;
 mod dataset;
+pub mod diff;
 mod error;
+mod foreign;
 mod monitor;
 mod open;
 mod options;
@@ -78,6 +80,7 @@ mod place;
 mod restore;
 pub mod source;
 mod tile;
+mod versions;
 
 pub use archive::{Archive, Digest};
 pub use check::{parity, recover, verify};
@@ -87,6 +90,9 @@ pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
 pub use error::{Error, ErrorKind, Result};
 pub use monitor::Monitor;
 pub use options::OpenOptions;
+#[cfg(feature = "parallel")]
+pub use parallel::{PoolEntry, enter_pool_by};
 pub use place::{Slab, TilePlace};
 pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
 pub use tile::{Fill, cache};
+pub use versions::{Version, VersionName};

@@ -3,11 +3,13 @@
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
 use crate::error::{Error, Result};
+use crate::foreign::or_foreign;
 use crate::options::OpenOptions;
 use crate::source::short::expanded;
 use crate::source::{ByteSource, EndsSource, Near, SharedSource};
 use crate::tile::cache::{Share, TileCache};
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
+use crate::versions::{VersionName, find_version};
 use bytes::Bytes;
 use nc3z_format::archive::constants::REQUIRED_LATER_HEAD;
 use nc3z_format::archive::{
@@ -110,13 +112,17 @@ impl Parts {
     pub(crate) fn read(source: &dyn ByteSource, options: &OpenOptions) -> Result<Self> {
         let superblock = read_superblock(source)?;
         let last = find_trailer(source, &superblock)?;
-        if !options.older && options.generation.is_none() {
+        // A number names one state for ever; a tag may have been moved by what is damaged.
+        let by_number =
+            options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
+        if !options.older && !by_number {
             Behind::of(source, &last.1).check(&last.1)?;
         }
         let last_end = last.1.archive_len;
-        let (offset, trailer) = match options.generation {
-            Some(wanted) => find_generation(source, last, wanted, &options.limits)?,
-            None => last,
+        let (offset, trailer) = match (options.generation, &options.version) {
+            (Some(wanted), _) => find_generation(source, last, wanted, &options.limits)?,
+            (None, Some(wanted)) => find_version(source, last, wanted, &options.limits)?,
+            (None, None) => last,
         };
         Self::with_trailer(
             source,
@@ -321,6 +327,10 @@ fn disagree(
 }
 
 fn read_superblock(source: &dyn ByteSource) -> Result<Superblock> {
+    read_superblock_of(source).map_err(|e| or_foreign(source, e))
+}
+
+fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
     let len = source.len();
     if len < (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
         // Name what it is, where it is something else: the magic decides.

@@ -1,6 +1,7 @@
 //! How to open an archive.
 
 use crate::tile::cache::TileCache;
+use crate::versions::VersionName;
 use nc3z_format::Limits;
 use nc3z_format::codec::Registry;
 
@@ -12,6 +13,7 @@ pub struct OpenOptions {
     pub(crate) fill_lost: bool,
     pub(crate) cache: Option<TileCache>,
     pub(crate) generation: Option<u64>,
+    pub(crate) version: Option<VersionName>,
     pub(crate) older: bool,
     pub(crate) registry: Registry,
 }
@@ -24,6 +26,7 @@ impl Default for OpenOptions {
             fill_lost: false,
             cache: None,
             generation: None,
+            version: None,
             older: false,
             registry: Registry::default(),
         }
@@ -88,6 +91,13 @@ impl OpenOptions {
     #[must_use]
     pub fn with_generation(mut self, generation: impl Into<Option<u64>>) -> Self {
         self.generation = generation.into();
+        self
+    }
+
+    /// Opens this version of the file instead of the newest. Opening fails, and says which there are, where it is none of them.
+    #[must_use]
+    pub fn with_version(mut self, version: impl Into<Option<VersionName>>) -> Self {
+        self.version = version.into();
         self
     }
 }

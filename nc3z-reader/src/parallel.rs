@@ -3,6 +3,31 @@
 #[cfg(feature = "parallel")]
 use rayon::prelude::*;
 
+/// Runs the work it is given, once, in a pool of threads.
+pub type PoolEntry = fn(&mut (dyn FnMut() + Send));
+
+#[cfg(feature = "parallel")]
+static ENTRY: std::sync::OnceLock<PoolEntry> = std::sync::OnceLock::new();
+
+/// Has large reads of threads outside any pool done in a pool of the caller's; unless this is called, that is rayon's global one, which does not
+/// live on in a forked child. The first call counts.
+#[cfg(feature = "parallel")]
+pub fn enter_pool_by(entry: PoolEntry) {
+    // A second pool for one process would only add threads.
+    let _ = ENTRY.set(entry);
+}
+
+/// Does large work where there are threads for it: here, if this is a thread of a pool already.
+pub(crate) fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    #[cfg(feature = "parallel")]
+    if let (None, Some(enter)) = (rayon::current_thread_index(), ENTRY.get()) {
+        let (mut work, mut done) = (Some(work), None);
+        enter(&mut || done = work.take().map(|work| work()));
+        return done.expect("an entry runs what it is given");
+    }
+    work()
+}
+
 /// Threads of the pool that the caller works in.
 pub(crate) fn threads() -> usize {
     #[cfg(feature = "parallel")]

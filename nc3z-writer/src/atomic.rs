@@ -3,10 +3,14 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::Medium;
 use crate::leftovers::{self, TEMPORARY_SUFFIX};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
+
+/// Threads that wait for the disk at once.
+const WAITING: usize = 16;
 
 /// A file that will be called `target` once it is complete; until then, and if dropped, there is none of that name.
 #[derive(Debug)]
@@ -90,17 +94,66 @@ impl AtomicFile {
     /// # Errors
     /// Whatever the system refuses; then there is no file of the target's name that was not there before.
     pub fn commit(self, like: Option<&fs::Metadata>) -> Result<()> {
-        let AtomicFile { temp, target, force } = self;
-        let file = temp.as_file();
-        copy_attributes(file, like, &target)?;
-        file.sync_all().map_err(|e| Error::io("sync", &target, e))?;
-        let persisted = if force { temp.persist(&target) } else { temp.persist_noclobber(&target) };
-        persisted.map_err(|e| match e.error.kind() {
-            io::ErrorKind::AlreadyExists => ErrorKind::Exists(target.clone()).into(),
-            _ => Error::io("rename the finished file to", &target, e.error),
-        })?;
+        let synced = self.synced(like)?;
+        let target = synced.renamed()?;
         sync_directory(&directory_of(&target)).map_err(|e| Error::io("sync the directory of", &target, e))
     }
+
+    /// Mode, time and content are on disk.
+    fn synced(self, like: Option<&fs::Metadata>) -> Result<Self> {
+        let file = self.temp.as_file();
+        copy_attributes(file, like, &self.target)?;
+        file.sync_all().map_err(|e| Error::io("sync", &self.target, e))?;
+        Ok(self)
+    }
+
+    /// Has its name, which is not on disk yet.
+    fn renamed(self) -> Result<PathBuf> {
+        let AtomicFile { temp, target, force } = self;
+        let persisted = if force { temp.persist(&target) } else { temp.persist_noclobber(&target) };
+        match persisted {
+            Ok(_) => Ok(target),
+            Err(e) if e.error.kind() == io::ErrorKind::AlreadyExists => Err(ErrorKind::Exists(target).into()),
+            Err(e) => Err(Error::io("rename the finished file to", &target, e.error)),
+        }
+    }
+}
+
+/// Commits many files with few waits: all contents are synced at once, by several threads, whose waits the file system merges; then each
+/// file whose content is on disk is renamed; then each directory is synced, once. As of one file: no file has its name before its content is on
+/// disk, and what is reported as done has its name on disk.
+pub fn commit_all(files: Vec<(AtomicFile, Option<fs::Metadata>)>) -> Vec<Result<()>> {
+    let synced =
+        at_once(files, &|(file, like): (AtomicFile, Option<fs::Metadata>)| file.synced(like.as_ref()));
+    let named: Vec<Result<PathBuf>> =
+        synced.into_iter().map(|file| file.and_then(AtomicFile::renamed)).collect();
+    let directories: BTreeSet<PathBuf> = named.iter().flatten().map(|target| directory_of(target)).collect();
+    let sync = |directory: PathBuf| {
+        let done = sync_directory(&directory);
+        (directory, done)
+    };
+    let done: BTreeMap<PathBuf, io::Result<()>> =
+        at_once(directories.into_iter().collect(), &sync).into_iter().collect();
+    let of_directory = |target: PathBuf| match &done[&directory_of(&target)] {
+        Ok(()) => Ok(()),
+        // Each of its files is told; an error is no value that can be copied.
+        Err(e) => Err(Error::io("sync the directory of", &target, io::Error::new(e.kind(), e.to_string()))),
+    };
+    named.into_iter().map(|target| target.and_then(of_directory)).collect()
+}
+
+/// Runs `work`, which waits for the disk, on all jobs, several at once; results are in the order of the jobs.
+fn at_once<J: Send, T: Send>(jobs: Vec<J>, work: &(impl Fn(J) -> T + Sync)) -> Vec<T> {
+    let share = jobs.len().div_ceil(WAITING).max(1);
+    let mut jobs = jobs.into_iter();
+    let shares =
+        std::iter::from_fn(|| Some(jobs.by_ref().take(share).collect::<Vec<J>>()).filter(|s| !s.is_empty()));
+    let shares: Vec<Vec<J>> = shares.collect();
+    std::thread::scope(|scope| {
+        let run = |share: Vec<J>| share.into_iter().map(work).collect::<Vec<T>>();
+        let threads: Vec<_> = shares.into_iter().map(|share| scope.spawn(move || run(share))).collect();
+        threads.into_iter().flat_map(|t| t.join().expect("a thread's panic is its caller's panic")).collect()
+    })
 }
 
 /// Mode and modification time of the source go onto the target, as gzip does; without a source, it keeps the mode it was made with.
@@ -170,6 +223,34 @@ mod tests {
         out.file().write_all(b"new").unwrap();
         out.commit(None).unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"new");
+    }
+
+    #[test]
+    fn of_many_at_once_each_is_there_or_told_of() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("sub")).unwrap();
+        let names: Vec<String> =
+            (0..50).map(|i| format!("{}{i}", if i % 3 == 0 { "sub/" } else { "" })).collect();
+        let create = |name: &String| {
+            let out = AtomicFile::create(&dir.path().join(name), false).unwrap();
+            out.file().write_all(name.as_bytes()).unwrap();
+            (out, None)
+        };
+        let files: Vec<_> = names.iter().map(create).collect();
+        fs::write(dir.path().join("7"), b"other").unwrap();
+        fs::write(dir.path().join("sub/9"), b"other").unwrap();
+        let done = commit_all(files);
+        for (name, done) in names.iter().zip(done) {
+            let taken = name == "7" || name == "sub/9";
+            assert_eq!(done.is_err(), taken, "{name}: {done:?}");
+            let content = fs::read(dir.path().join(name)).unwrap();
+            assert_eq!(content, if taken { b"other" } else { name.as_bytes() });
+        }
+        assert_eq!(
+            fs::read_dir(dir.path()).unwrap().count() + fs::read_dir(dir.path().join("sub")).unwrap().count(),
+            51
+        );
+        assert!(commit_all(Vec::new()).is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
 use crate::options::Preset;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
-use nc3z_format::codec::Chain;
+use nc3z_format::codec::{Chain, Scratch, StageSpec};
 use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
@@ -157,10 +157,41 @@ fn stored_tile(
             (0, decoded_crc, Form::Member { chain, bytes, container_chain })
         }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
-            (decoded_len, decoded_crc, Form::Block { chain, payload: payload.to_vec() })
+            let is_base = |chain: &Chain| chain.needs().base;
+            let form = match archive.chains().get(usize::from(chain)).filter(|chain| is_base(chain)) {
+                // The older tile does not come along.
+                Some(_) => by_itself(archive, array, tile)?,
+                None => Form::Block { chain, payload: payload.to_vec() },
+            };
+            (decoded_len, decoded_crc, form)
         }
     };
     Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
+}
+
+/// A tile that is coded against an older one, coded by one of the archive's chains of filters and zstd, or stored as it is.
+fn by_itself(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Result<Form> {
+    let bytes = archive.read_tile(array, tile)?;
+    let size = archive.arrays().get(array).map_or(1, |info| info.ty.size());
+    let shuffled = [StageSpec::shuffle(size).id().to_owned(), StageSpec::zstd(0).id().to_owned()];
+    let fits = |chain: &&Chain| {
+        let ids = chain.spec().0.iter().map(StageSpec::id);
+        let element =
+            chain.spec().0.first().and_then(|s| s.get("elementsize")).and_then(serde_json::Value::as_u64);
+        chain.spec().is_zstd()
+            || (ids.eq(shuffled.iter().map(String::as_str)) && element == Some(size as u64))
+    };
+    let mut best = Form::Block { chain: 0, payload: bytes.clone() };
+    for (number, chain) in (0u16..).zip(archive.chains()).filter(|(_, chain)| fits(chain)) {
+        let mut made = Vec::new();
+        chain.encode_bytes(&bytes, &mut Scratch::default(), &mut made)?;
+        if let Form::Block { payload, .. } = &best
+            && made.len() < payload.len()
+        {
+            best = Form::Block { chain: number, payload: made };
+        }
+    }
+    Ok(best)
 }
 
 /// The id of an array in a fresh archive, where arrays have the numbers of their variables' places in the header.

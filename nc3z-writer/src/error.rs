@@ -70,6 +70,14 @@ pub enum ErrorKind {
         /// Why, and what to do.
         why: String,
     },
+    /// The tag names another version.
+    #[error("the tag `{tag}` names version {version} already")]
+    TagInUse {
+        /// The tag.
+        tag: String,
+        /// What it names.
+        version: u64,
+    },
     /// Another process is changing the archive.
     #[error("`{}` is being changed by another process; try again when that is done", .0.display())]
     Busy(PathBuf),

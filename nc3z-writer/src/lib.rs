@@ -22,16 +22,19 @@ mod plan;
 mod tiles;
 mod wanted;
 
-pub use atomic::{AtomicFile, is_same_file};
+pub use atomic::{AtomicFile, commit_all, is_same_file};
 pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
-pub use job::archive::{Archived, archive_file, archive_open_file, archive_to, archive_to_vec};
-pub use job::commit::{Committed, commit_file};
+pub use job::archive::{
+    Archived, Prepared, archive_file, archive_open_file, archive_to, archive_to_vec, prepare_file, publish,
+};
+pub use job::commit::{CommitNote, Committed, commit_file};
 pub use job::estimate::{
     DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate,
 };
 pub use job::recompress::{LINEAGE, Recompressed, ReplacePolicy, recompress_file};
 pub use job::repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
+pub use job::tag::{TagChange, tag_version};
 pub use layout::{ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};
 pub use options::*;

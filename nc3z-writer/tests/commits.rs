@@ -8,7 +8,9 @@ use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variabl
 use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{Committed, RepairOptions, WriterOptions, archive_file, commit_file, repair_file};
+use nc3z_writer::{
+    CommitNote, Committed, RepairOptions, WriterOptions, archive_file, commit_file, repair_file,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -121,7 +123,7 @@ impl Made {
     fn commit(&self, file: &File) -> Committed {
         let edited = self.directory.path().join("edited.nc");
         std::fs::write(&edited, file.bytes()).unwrap();
-        let done = commit_file(&self.path, &edited, &options(), &()).unwrap();
+        let done = commit_file(&self.path, &edited, &CommitNote::default(), &options(), &()).unwrap();
         assert_eq!(done.stored_len.1, std::fs::metadata(&self.path).unwrap().len());
         done
     }
@@ -394,7 +396,7 @@ fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cu
     // And a commit does not cut off what may be saved.
     let edited = made.directory.path().join("edited.nc");
     std::fs::write(&edited, first().bytes()).unwrap();
-    assert!(commit_file(&damaged, &edited, &options(), &()).is_err());
+    assert!(commit_file(&damaged, &edited, &CommitNote::default(), &options(), &()).is_err());
     assert!(std::fs::read(&damaged).unwrap() == bad);
 }
 

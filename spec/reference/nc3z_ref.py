@@ -14,6 +14,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 the archive is corrupt.
 
 import argparse
 import hashlib
+import itertools
 import json
 import lzma
 import mmap
@@ -599,6 +600,7 @@ class Archive:
         self._check_table()
         self._metadata()
         self._containers = {}
+        self.older = False      # a tile is decoded that another is coded against
         self.dictionaries = {}  # of nc3z.num, by variable and definition
 
     def slice(self, offset, length, what):
@@ -912,7 +914,11 @@ class Archive:
         """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step."""
         what = f"array {variable:#x} tile {tile}"
         need(chain < len(self.chains), f"{what}: chain {chain} of {len(self.chains)}")
-        steps = self.chains[chain]
+        steps, older = self.chains[chain], None
+        if steps and steps[0]["id"] == "nc3z.base":
+            if set(steps[0]) != {"id"}:
+                raise Refused(f"{what}: unknown codec {json.dumps(steps[0])}")
+            older, data, steps = self.base(data[:24], variable, tile), data[24:], steps[1:]
         for step in reversed(steps):
             name = step["id"]
             need(name in ("shuffle", "bitshuffle") or step is steps[-1], f"{what}: a codec that is not the last of its chain")
@@ -951,7 +957,28 @@ class Archive:
             else:
                 raise Refused(f"{what}: unknown codec {name}")
         need(len(data) == length, f"{what}: {len(data)} bytes, expected {length}")
+        if older is not None:
+            data = bytes(a ^ b for a, b in itertools.zip_longest(data, older[:length], fillvalue=0))
         return data
+
+    def base(self, entry, id, tile):
+        """The older tile in the same place that a tile is coded against, by its index entry."""
+        what = f"array {id:#x} tile {tile}, the older one"
+        need(len(entry) == 24, f"{what}: no index entry")
+        entry = parse_entry(entry)
+        need(entry.kind == STORED, f"{what}: no block")
+        need(entry.chain < len(self.chains), f"{what}: chain {entry.chain} of {len(self.chains)}")
+        need(not any(step["id"] == "nc3z.base" or "ref" in step for step in self.chains[entry.chain]), f"{what}: coded against another")
+        block = self.block_at(entry.offset)
+        need(block, f"{what}: no block at {entry.offset}")
+        need(block.header_crc == entry.check, f"{what}: the block is not the one that is meant")
+        need((block.kind, block.variable, block.tile, block.chain, block.stored_length)
+             == (0, id, tile, entry.chain, entry.length), f"{what}: block and entry disagree")
+        need(block.decoded_length % self.tiles[id].array.element == 0, f"{what}: part of an element")
+        self.older = True
+        out = self.decode_block(block)
+        self.older = False
+        return out
 
     @staticmethod
     def known(step, key, low, high, what):

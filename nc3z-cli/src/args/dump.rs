@@ -1,5 +1,6 @@
 //! Arguments of `dump`: ncdump's letters, each with a long name beside it.
 
+use super::OpenArgs;
 use clap::{ArgAction, Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,9 +40,8 @@ pub(crate) struct DumpArgs {
     /// Only the kind of file: classic, 64-bit offset, or cdf5.
     #[arg(short = 'k', long)]
     pub(crate) kind: bool,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
     /// Print help.
     #[arg(long, action = ArgAction::Help)]
     help: Option<bool>,

@@ -7,9 +7,15 @@ use std::path::PathBuf;
 /// Arguments of `estimate`.
 #[derive(Debug, Args)]
 pub(crate) struct EstimateArgs {
-    /// Classic netCDF files.
+    /// Classic netCDF files; with --recursive, directories too.
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
+    /// Go into directories: a line for each file that was looked at, and one summary of all.
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
+    /// Files of a tree to look at, spread over small and large ones; the summary is scaled to all. 0 for each file.
+    #[arg(long, default_value_t = 64, requires = "recursive", value_name = "N")]
+    pub(crate) most: usize,
     /// Presets to estimate; may be given several times [default: all].
     #[arg(long, value_enum)]
     pub(crate) preset: Vec<PresetArg>,

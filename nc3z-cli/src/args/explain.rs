@@ -1,6 +1,6 @@
 //! Arguments of `explain`.
 
-use super::SelectionArgs;
+use super::{OpenArgs, SelectionArgs};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -19,7 +19,6 @@ pub(crate) struct ExplainArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }

@@ -1,6 +1,6 @@
 //! Arguments of `hash`.
 
-use super::parse_threads;
+use super::{OpenArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -55,7 +55,6 @@ pub(crate) struct HashArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-    /// Read archives by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }

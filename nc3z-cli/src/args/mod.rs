@@ -1,12 +1,14 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
 mod archive;
+mod diff;
 mod dump;
 mod encode;
 mod estimate;
 mod explain;
 mod hash;
 mod layout;
+mod open;
 mod parity;
 mod read;
 mod recompress;
@@ -17,23 +19,27 @@ mod selection;
 mod subset;
 mod tree;
 mod verify;
+mod versions;
 
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use encode::EncodeArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use repair::RepairArgs;
-pub(crate) use report::ReportArgs;
+pub(crate) use report::{InfoArgs, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use subset::SubsetArgs;
 pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
 pub(crate) use verify::VerifyArgs;
+pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -88,6 +94,7 @@ The archive is read back and compared with the source, byte by byte, before succ
     /// Give the original bytes back.
     #[command(after_help = "Examples:
   nc3z restore tas.nc.nc3z            writes tas.nc
+  nc3z restore tas.nc.nc3z --version 2 -o old.nc
   nc3z restore tas.nc.nc3z -o - | md5sum")]
     Restore(RestoreArgs),
     /// Write archives anew with another preset or other tiles, proven to hold the same bytes.
@@ -121,8 +128,43 @@ Sizes are extrapolated from evenly spread samples, and the table says how far th
 archived to nowhere instead. Gzip and netCDF-4 are estimated from the same samples with the same deflate, at netCDF-4's
 filters shuffle and deflate 1 or 5, without that format's own overhead. Times are measured while sampling.")]
     Estimate(EstimateArgs),
+    /// Add an edited file to an archive as a new version; every version restores to the byte.
+    #[command(after_help = "Examples:
+  nc3z commit tas.nc.nc3z tas.nc -m 'units corrected'
+  nc3z commit tas.nc.nc3z tas.nc --author 'A. Nobody' --time 2026-11-22
+
+What did not change is not stored again, wherever it stands in the new file. The new version is rebuilt and compared before it
+counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
+Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
+    Commit(CommitArgs),
+    /// Add a version that is like an older one.
+    #[command(after_help = "Examples:
+  nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]
+    Revert(RevertArgs),
+    /// List the versions of an archive, newest first.
+    #[command(after_help = "Examples:
+  nc3z log tas.nc.nc3z
+  nc3z log -n 1 --json tas.nc.nc3z@release")]
+    Log(LogArgs),
+    /// Tell what differs between two files, or two versions: dimensions, attributes, types, values.
+    #[command(after_help = "Examples:
+  nc3z diff tas.nc.nc3z@1 tas.nc.nc3z      what was changed since it was archived
+  nc3z diff tas.nc.nc3z@3 @4               one version and the next
+  nc3z diff --rel 1e-6 a.nc b.nc3z         classic files and archives alike
+  nc3z diff -v tas --first 10 a.nc b.nc
+
+Variables, dimensions and attributes are matched by name; a variable that was renamed and one that only moved are known again. Every
+bit of every value counts, unless --abs or --rel says which numbers are alike.
+Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
+    Diff(DiffArgs),
+    /// Name a version, or list the names.
+    #[command(after_help = "Examples:
+  nc3z tag tas.nc.nc3z release             the newest version
+  nc3z tag tas.nc.nc3z first --version 1
+  nc3z tag tas.nc.nc3z                     all tags")]
+    Tag(TagArgs),
     /// Tell what a file is: dimensions, variables, sizes, ratio, chains, digests.
-    Info(ReportArgs),
+    Info(InfoArgs),
     /// Tell where each byte lives.
     Layout(ReportArgs),
     /// Print a variable, or a part of it.

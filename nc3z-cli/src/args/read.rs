@@ -1,6 +1,6 @@
 //! Arguments of `read`.
 
-use super::{SelectionArgs, parse_threads};
+use super::{OpenArgs, SelectionArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -40,7 +40,6 @@ pub(crate) struct ReadArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }

@@ -1,7 +1,9 @@
 //! Arguments of `restore`.
 
-use super::{OthersArg, parse_threads};
+use super::versions::parse_version;
+use super::{OpenArgs, OthersArg, parse_threads};
 use clap::Args;
+use nc3z_reader::VersionName;
 use std::path::PathBuf;
 
 /// Arguments of `restore`.
@@ -13,6 +15,9 @@ pub(crate) struct RestoreArgs {
     /// Output file, or a directory where there are several archives; `-` is standard output. Default: without .nc3z.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
+    /// The version to restore, by number or tag [default: the newest]; ARCHIVE@VERSION says the same.
+    #[arg(long, value_name = "VERSION", value_parser = parse_version, conflicts_with = "recursive")]
+    pub(crate) version: Option<VersionName>,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
@@ -26,9 +31,8 @@ pub(crate) struct RestoreArgs {
     #[arg(short, long)]
     pub(crate) force: bool,
     /// Put fill values where the archive is damaged or holds lost tiles, instead of failing. Lists them; exit code 3.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "generation")]
     pub(crate) fill_lost: bool,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }

@@ -1,6 +1,6 @@
 //! Arguments of `subset`.
 
-use super::parse_threads;
+use super::{OpenArgs, parse_threads};
 use crate::selection::arg::DimArg;
 use clap::{Args, ValueEnum};
 use nc3z_format::classic::Version;
@@ -37,9 +37,8 @@ pub(crate) struct SubsetArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
-    /// Read by position instead of through a map.
-    #[arg(long)]
-    pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
 }
 
 /// The classic formats.

@@ -3,6 +3,7 @@
 mod feed;
 
 use crate::args::{DumpArgs, Language};
+use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::progress::while_blocked;
 use crate::output::streams::Stdout;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use feed::Feed;
 use nc3z_format::cdl::{self, Cdl, Indices, Style};
 use nc3z_format::classic::{Header, VarId};
-use nc3z_reader::{Dataset, OpenOptions};
+use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
@@ -28,7 +29,8 @@ pub(crate) fn run(args: &DumpArgs) -> Result<Exit> {
 }
 
 fn dump(args: &DumpArgs) -> Result<Exit> {
-    let dataset = Dataset::open(&args.file, &OpenOptions::of_command().with_mmap(!args.no_mmap))?;
+    let input = Named::of(&args.file)?;
+    let dataset = input.open_dataset(&args.open)?;
     let header = dataset.header();
     let mut out = Out::new();
     if args.kind {
@@ -42,7 +44,7 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
     let cdl = Cdl::new(header, dataset.records(), &style);
     let name = match &args.name {
         Some(name) => name.as_bytes(),
-        None => dataset_name(&args.file, dataset.archive().is_some()),
+        None => dataset_name(&input.file, dataset.archive().is_some()),
     };
     cdl.begin(name, &mut out.text);
     if !args.header {

@@ -1,7 +1,8 @@
 //! `nc3z estimate`: is it worth it?
 
 use super::Input;
-use crate::args::{EstimateArgs, PresetArg};
+use super::targets::{list, looks_classic};
+use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;
@@ -13,7 +14,7 @@ use nc3z_reader::Monitor;
 use nc3z_writer::{Estimate, Preset, estimate};
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Estimates all files; goes on after one that cannot be read.
 pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
@@ -22,16 +23,26 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
     if presets.is_empty() {
         presets = vec![Preset::Fast, Preset::Default, Preset::Max];
     }
+    let listed = list(&args.files, args.recursive, &looks_classic)?;
+    let mut worst = Exit::Done;
+    for (path, e) in &listed.failures {
+        report_error(Some(path), e);
+        worst = worst.max(Exit::Failed);
+    }
+    let all = Tree::of(&listed.files);
+    let files = if args.recursive { spread(listed.files, args.most) } else { listed.files };
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
-        let (mut worst, mut reports, mut sums) = (Exit::Done, Vec::new(), Sums::default());
-        for path in &args.files {
+        let (mut reports, mut sums) = (Vec::new(), Sums::default());
+        for path in &files {
             let name = text::safe(&path.to_string_lossy());
             match one(path, &presets, args.sample) {
                 Ok((header, found)) => {
                     sums.add(&found);
                     if args.json {
                         reports.push(to_json(&name, &header, &found));
+                    } else if args.recursive {
+                        print_line(&mut out, &name, &found)?;
                     } else {
                         print(&mut out, &name, &header, &found)?;
                     }
@@ -42,16 +53,62 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                     }
                     report_error(Some(path), &e);
                     worst = worst.max(of_error(&e));
+                    if worst == Exit::Interrupted {
+                        return Ok(worst);
+                    }
                 }
             }
         }
-        if args.json {
+        if args.json && args.recursive {
+            let report = json!({"files": reports, "summary": sums.scaled(all).to_json(&presets)});
+            writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+        } else if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
+        } else if args.recursive {
+            if all.files > sums.files {
+                writeln!(
+                    out,
+                    "{} of {} files were looked at; scaled by their bytes:",
+                    sums.files, all.files
+                )?;
+            }
+            sums.scaled(all).print(&mut out, &presets)?;
         } else if args.files.len() > 1 {
             sums.print(&mut out, &presets)?;
         }
         Ok(worst)
     })?
+}
+
+/// The files of a tree.
+#[derive(Debug, Clone, Copy)]
+struct Tree {
+    files: usize,
+    bytes: u64,
+}
+
+impl Tree {
+    fn of(files: &[PathBuf]) -> Self {
+        Tree { files: files.len(), bytes: files.iter().map(|path| len(path)).sum() }
+    }
+}
+
+/// Bytes of a file; none where it cannot be asked, which is told when it is opened.
+fn len(path: &Path) -> u64 {
+    std::fs::metadata(path).map_or(0, |meta| meta.len())
+}
+
+/// At most so many of the files, evenly spread over their lengths, in the order in which they came. 0: all.
+fn spread(files: Vec<PathBuf>, most: usize) -> Vec<PathBuf> {
+    if most == 0 || files.len() <= most {
+        return files;
+    }
+    let mut by_len: Vec<(u64, usize)> = files.iter().enumerate().map(|(i, path)| (len(path), i)).collect();
+    by_len.sort_unstable();
+    let mut picked: Vec<usize> =
+        (0..most).map(|i| by_len[(2 * i + 1) * files.len() / (2 * most)].1).collect();
+    picked.sort_unstable();
+    picked.into_iter().map(|i| files[i].clone()).collect()
 }
 
 fn preset(arg: PresetArg) -> Preset {
@@ -74,7 +131,7 @@ impl Monitor for Quiet {
 }
 
 fn one(path: &Path, presets: &[Preset], sample: u64) -> Result<(Header, Estimate)> {
-    match super::open_input(path, false)? {
+    match super::open_input(path, &OpenArgs::default())? {
         Input::Archive(archive) => {
             let (original, stored) = (archive.original_len(), archive.stored_len());
             bail!(
@@ -108,6 +165,16 @@ fn plus_minus(found: &Estimate, uncertainty: f64) -> String {
     } else {
         format!("±{:.1} %", uncertainty * 100.0)
     }
+}
+
+/// One file of a tree.
+fn print_line(out: &mut dyn Write, name: &str, found: &Estimate) -> Result<()> {
+    let ratios = found
+        .presets
+        .iter()
+        .map(|p| format!("{} {}", p.preset.name(), text::ratio(found.file_len, p.stored_len)));
+    let ratios = ratios.collect::<Vec<_>>().join(", ");
+    Ok(writeln!(out, "{name}: {}; {ratios}", text::size(found.file_len))?)
 }
 
 fn print(out: &mut dyn Write, name: &str, header: &Header, found: &Estimate) -> Result<()> {
@@ -240,6 +307,36 @@ impl Sums {
             self.peers = found.peers.iter().map(|p| (p.name, 0)).collect();
         }
         self.peers.iter_mut().zip(&found.peers).for_each(|(sum, p)| sum.1 += p.stored_len);
+    }
+
+    /// What all files of a tree come to, if those that were not looked at are like the others.
+    fn scaled(&self, all: Tree) -> Sums {
+        let scale = |n: u64| {
+            let scaled = u128::from(n) * u128::from(all.bytes) / u128::from(self.original.max(1));
+            u64::try_from(scaled).unwrap_or(u64::MAX)
+        };
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let longer = all.bytes as f64 / self.original.max(1) as f64;
+        Sums {
+            files: all.files,
+            original: scale(self.original),
+            presets: self.presets.iter().map(|n| scale(*n)).collect(),
+            seconds: self.seconds.iter().map(|s| s * longer).collect(),
+            peers: self.peers.iter().map(|(name, n)| (*name, scale(*n))).collect(),
+        }
+    }
+
+    fn to_json(&self, presets: &[Preset]) -> Value {
+        let of = |(preset, (stored, seconds)): (&Preset, (&u64, &f64))| {
+            json!({
+                "preset": preset.name(), "stored_bytes": stored, "ratio": ratio(self.original, *stored),
+                "archive_seconds": seconds,
+            })
+        };
+        let found: Vec<Value> = presets.iter().zip(self.presets.iter().zip(&self.seconds)).map(of).collect();
+        let peers: Vec<Value> =
+            self.peers.iter().map(|(name, stored)| json!({"name": name, "stored_bytes": stored})).collect();
+        json!({"files": self.files, "original_bytes": self.original, "presets": found, "peers": peers})
     }
 
     fn print(&self, out: &mut dyn Write, presets: &[Preset]) -> Result<()> {

@@ -1,6 +1,7 @@
 //! `nc3z explain`: the plan of a read, and what it costs.
 
 use crate::args::ExplainArgs;
+use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -10,7 +11,7 @@ use anyhow::Result;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role};
 use nc3z_format::plan::Plan;
 use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, Dataset, Variable, source};
+use nc3z_reader::{Archive, Dataset, Variable};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::{BufWriter, Write};
@@ -21,10 +22,10 @@ const SHOWN: usize = 16;
 /// Plans a read and says what it takes.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let (dataset, variable, selection) =
-        super::read::select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+        super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;
     let slabs = selection.slabs();
     let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
-    let source = source::open(&args.file, !args.no_mmap)?;
+    let source = Named::of(&args.file)?.source(&args.open)?;
     let mut cost = Cost::default();
     // Where a range wraps, its two hyperslabs may meet in a tile: it is decoded once.
     let mut seen = HashSet::new();

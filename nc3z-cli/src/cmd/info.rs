@@ -2,8 +2,9 @@
 
 mod cost;
 
+use super::versions::{versions_json, write_versions};
 use super::{Input, in_file};
-use crate::args::ReportArgs;
+use crate::args::{InfoArgs, ReportArgs};
 use crate::exit::Exit;
 use crate::output::json::JsonWriter;
 use crate::output::streams::Stdout;
@@ -23,7 +24,8 @@ use std::io::{BufWriter, Write};
 const OUT_BUFFER: usize = 64 << 10;
 
 /// Reports on one file.
-pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
+pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
+    let (args, versions) = (&args.report, args.versions);
     let input = open(args)?;
     let costs = match &input {
         Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()))?),
@@ -38,9 +40,16 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     };
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     if args.json {
-        report.write_json(&mut out)?;
+        let versions = match &input {
+            Input::Archive(archive) if versions => Some(in_file(&args.file, versions_json(archive))?),
+            _ => None,
+        };
+        report.write_json(versions, &mut out)?;
     } else {
         report.write_text(&mut out)?;
+        if let (true, Input::Archive(archive)) = (versions, &input) {
+            in_file(&args.file, write_versions(archive, &mut out))?;
+        }
     }
     out.flush()?;
     Ok(Exit::Done)
@@ -48,7 +57,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
 
 /// Opens the file of a report; errors name it.
 pub(super) fn open(args: &ReportArgs) -> Result<Input> {
-    in_file(&args.file, super::open_input(&args.file, !args.no_mmap))
+    in_file(&args.file, super::open_input(&args.file, &args.open))
 }
 
 /// All there is to say.
@@ -69,7 +78,7 @@ impl Report<'_> {
         }
     }
 
-    fn write_json(&self, out: &mut dyn Write) -> Result<()> {
+    fn write_json(&self, versions: Option<Vec<Value>>, out: &mut dyn Write) -> Result<()> {
         let mut json = JsonWriter::new(out)?;
         let kind = if self.archive.is_some() { "archive" } else { "classic" };
         json.field("file", &self.file.as_str().into())?;
@@ -78,6 +87,9 @@ impl Report<'_> {
         json.field("original_bytes", &self.layout.file_len.into())?;
         if let Some((archive, costs)) = &self.archive {
             archive_json(&mut json, archive, costs)?;
+            if let Some(versions) = versions {
+                json.field("versions", &versions.into())?;
+            }
         }
         let field = match self.header.numrecs {
             NumRecs::Count(n) => Value::from(n),
@@ -322,6 +334,10 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
         fact("came from", lineage_words(entry));
     }
     fact("generation", archive.trailer().generation.to_string());
+    if let Ok(version) = archive.version() {
+        fact("version", version.number.to_string());
+        version.message.iter().for_each(|message| fact("message", text::safe(message)));
+    }
     for (bit, words) in [
         (constants::REQUIRED_LOSSY, "LOSSY: values were rounded; the original is the rounded file"),
         (constants::REQUIRED_LOST, "holds lost tiles"),
@@ -385,6 +401,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("lineage", &text::safe_json(lineage(archive).into()))?;
     json.field("minor_version", &archive.superblock().minor.into())?;
     json.field("generation", &trailer.generation.into())?;
+    json.field("version", &archive.version().map_or(Value::Null, |v| v.number.into()))?;
     json.field("lossy", &(trailer.required & constants::REQUIRED_LOSSY != 0).into())?;
     let record = LossRecord::find(&metadata.extra).map(|record| record.entry().1);
     json.field("quantization", &record.unwrap_or_default())?;

@@ -63,14 +63,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Whose bytes an array's are: the variable's name where it has one.
-fn array_name(header: &Header, array: ArrayId) -> Option<String> {
-    match array.role() {
-        Role::Variable(v) | Role::Definitions(v) | Role::Padding(v) => {
-            header.variables.get(VarId(v).index()).map(|v| text::name(&v.name))
-        }
-        _ => None,
-    }
+/// Whose bytes an array's are: the name of the variable that has this array in the state that was opened, where one has.
+fn array_name(archive: &Archive, array: ArrayId) -> Option<String> {
+    let v = archive.arrays().variable_of(array)?;
+    archive.header().variables.get(v.index()).map(|v| text::name(&v.name))
 }
 
 /// What kind of array it is, in one word.
@@ -151,9 +147,9 @@ fn archive_json(
     json.close()?;
     json.array("regions")?;
     walk.run(&mut |region| {
-        let mut row = region_json(archive.header(), region);
+        let mut row = region_json(archive, region);
         if let Some(members) = walk.members(region) {
-            row["members"] = members.iter().map(|m| member_json(archive.header(), m)).collect();
+            row["members"] = members.iter().map(|m| member_json(archive, m)).collect();
         }
         Ok(json.item(&row)?)
     })?;
@@ -162,7 +158,7 @@ fn archive_json(
     Ok(json.finish()?)
 }
 
-fn region_json(header: &Header, region: &Region) -> Value {
+fn region_json(archive: &Archive, region: &Region) -> Value {
     let mut row = json!({
         "offset": region.offset, "length": region.len, "align": region.align, "kind": kind(&region.place),
     });
@@ -172,7 +168,7 @@ fn region_json(header: &Header, region: &Region) -> Value {
             row["generation"] = b.generation.into();
             row["array"] = array_role(b.array).into();
             row["array_id"] = b.array.0.into();
-            row["variable"] = array_name(header, b.array).into();
+            row["variable"] = array_name(archive, b.array).into();
             row["tile"] = b.tile.into();
             row["chain"] = b.chain.into();
             row["decoded_length"] = b.decoded_len.into();
@@ -181,7 +177,7 @@ fn region_json(header: &Header, region: &Region) -> Value {
         Place::Page { array, level, first, count } => {
             row["array"] = array_role(*array).into();
             row["array_id"] = array.0.into();
-            row["variable"] = array_name(header, *array).into();
+            row["variable"] = array_name(archive, *array).into();
             row["level"] = (*level).into();
             row["first_tile"] = (*first).into();
             row["count"] = (*count).into();
@@ -199,9 +195,9 @@ fn region_json(header: &Header, region: &Region) -> Value {
     row
 }
 
-fn member_json(header: &Header, member: &Member) -> Value {
+fn member_json(archive: &Archive, member: &Member) -> Value {
     json!({
-        "array": array_role(member.array), "array_id": member.array.0, "variable": array_name(header, member.array),
+        "array": array_role(member.array), "array_id": member.array.0, "variable": array_name(archive, member.array),
         "tile": member.tile, "chain": member.chain, "start": member.start, "length": member.len,
     })
 }
@@ -218,11 +214,10 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
     let mut totals: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     let mut align = 0;
     walk.run(&mut |region| {
-        let words = region_words(archive.header(), archive.chains(), &region.place);
+        let words = region_words(archive, &region.place);
         writeln!(out, "  {:>width$}  {:>width$}  {words}", region.offset, region.len)?;
         for m in walk.members(region).unwrap_or_default() {
-            let (whose, chain) =
-                (whose(archive.header(), m.array), archive.chains().get(usize::from(m.chain)));
+            let (whose, chain) = (whose(archive, m.array), archive.chains().get(usize::from(m.chain)));
             let words = format!(
                 "tile {} of {whose}, {}, {} bytes at {} in it",
                 m.tile,
@@ -249,31 +244,31 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
 }
 
 /// Whose tiles, in words.
-fn whose(header: &Header, array: ArrayId) -> String {
-    match (array.role(), array_name(header, array)) {
+fn whose(archive: &Archive, array: ArrayId) -> String {
+    match (array.role(), array_name(archive, array)) {
         (Role::Variable(_), Some(name)) => name,
         (_, Some(name)) => format!("{} of {name}", array_role(array)),
         (_, None) => array.to_string(),
     }
 }
 
-fn region_words(header: &Header, chains: &[Chain], place: &Place) -> String {
+fn region_words(archive: &Archive, place: &Place) -> String {
     match place {
         Place::Superblock => "superblock".to_owned(),
         Place::Head { decoded_len } => format!("head copy, {decoded_len} decoded"),
         Place::Block(b) => {
             let what = match b.kind {
-                BlockKind::Tile => format!("tile {} of {}", b.tile, whose(header, b.array)),
+                BlockKind::Tile => format!("tile {} of {}", b.tile, whose(archive, b.array)),
                 BlockKind::Definition => {
-                    format!("definition {} of {}", b.tile, array_name(header, b.array).unwrap_or_default())
+                    format!("definition {} of {}", b.tile, array_name(archive, b.array).unwrap_or_default())
                 }
                 kind => format!("{} {}", block_kind(kind), b.tile),
             };
-            let chain = chain_words(chains.get(usize::from(b.chain)).map(Chain::spec));
+            let chain = chain_words(archive.chains().get(usize::from(b.chain)).map(Chain::spec));
             format!("{what}, {chain}, {} -> {}", b.decoded_len, b.stored_len)
         }
         Place::Page { array, level, first, count } => {
-            format!("index page of {}, level {level}, {count} from tile {first}", whose(header, *array))
+            format!("index page of {}, level {level}, {count} from tile {first}", whose(archive, *array))
         }
         Place::Section { name, encoding: e } => format!("section: {name}, {}", encoding(*e)),
         Place::SectionTable { generation } => format!("section table, generation {generation}"),

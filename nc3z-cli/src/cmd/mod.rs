@@ -1,6 +1,7 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod archive;
+pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod estimate;
 pub(crate) mod explain;
@@ -10,6 +11,7 @@ pub(crate) mod info;
 pub(crate) mod layout;
 mod manifests;
 mod many;
+mod named;
 pub(crate) mod parity;
 mod parity_repair;
 mod place;
@@ -22,10 +24,12 @@ pub(crate) mod subset;
 mod targets;
 mod tree;
 pub(crate) mod verify;
+pub(crate) mod versions;
 
+use crate::args::OpenArgs;
 use anyhow::{Context, Result};
-use nc3z_format::Limits;
-use nc3z_reader::{Archive, ClassicFile, OpenOptions, source};
+use named::Named;
+use nc3z_reader::{Archive, ClassicFile};
 use std::path::Path;
 
 /// Either kind of file, told apart by the first bytes.
@@ -42,21 +46,14 @@ pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
     result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
 }
 
-/// Opens an archive or a classic file.
-pub(crate) fn open_input(path: &Path, mapped: bool) -> Result<Input> {
-    let source = source::open(path, mapped)?;
-    let mut magic = [0; 8];
-    let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
-    source.read_into(0, &mut magic[..len])?;
-    if magic == nc3z_format::archive::constants::MAGIC {
-        return Ok(Input::Archive(Archive::from_source(source, &OpenOptions::of_command())?));
-    }
-    Ok(Input::Classic(Box::new(ClassicFile::from_source(source, &Limits::default())?)))
+/// Opens an archive or a classic file, by name.
+pub(crate) fn open_input(path: &Path, args: &OpenArgs) -> Result<Input> {
+    Named::of(path)?.open_input(args)
 }
 
-/// Opens an archive.
-pub(crate) fn open_archive(path: &Path, mapped: bool) -> Result<Archive> {
-    Ok(Archive::from_source(source::open(path, mapped)?, &OpenOptions::of_command())?)
+/// Opens an archive, by name.
+pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
+    Named::of(path)?.open_archive(args)
 }
 
 /// Runs `work` in a pool of so many threads; 0 is one for each core.

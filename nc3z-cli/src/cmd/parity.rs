@@ -93,7 +93,7 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
 }
 
 fn describe(path: &Path) -> Result<serde_json::Value> {
-    let source = source::open(path, true)?;
+    let source = source::open(path, false)?;
     let Some(located) = locate(&source)? else {
         let mut magic = [0; 8];
         if source.len() < 8

@@ -6,9 +6,10 @@ mod items;
 mod json;
 mod lines;
 mod npy;
-mod values;
+pub(crate) mod values;
 
-use crate::args::{FormatArg, ReadArgs, SelectionArgs};
+use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
+use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::chain;
 use crate::output::progress::{interrupted, while_blocked};
@@ -16,7 +17,7 @@ use crate::output::streams::Stdout;
 use crate::selection::Selection;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_reader::cache::budget_from_env;
-use nc3z_reader::{Dataset, OpenOptions, Variable};
+use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -35,7 +36,7 @@ trait Sink {
 
 /// Reads what is asked for and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
-    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, !args.no_mmap)?;
+    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
     super::with_threads(args.threads, || {
         if let Some(output) = output {
@@ -59,7 +60,8 @@ fn to_file(
     selection: &Selection,
 ) -> Result<()> {
     super::places::prepare(output)?;
-    let input = std::fs::metadata(&args.file).with_context(|| format!("open `{}`", args.file.display()))?;
+    let input = std::fs::metadata(Named::of(&args.file)?.file)
+        .with_context(|| format!("open `{}`", args.file.display()))?;
     if is_same_file(&input, output) {
         bail!("input and output are the same file `{}`", output.display());
     }
@@ -102,12 +104,12 @@ pub(super) fn select(
     path: &Path,
     name: &str,
     args: &SelectionArgs,
-    mapped: bool,
+    open: &OpenArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
     // What the environment says of the cache must be a size: the library would pass over it.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
-        let dataset = Dataset::open(path, &OpenOptions::of_command().with_mmap(mapped))?;
+        let dataset = Named::of(path)?.open_dataset(open)?;
         let variable = dataset.variable(name)?;
         let selection = Selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {

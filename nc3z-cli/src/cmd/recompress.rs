@@ -3,7 +3,7 @@
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
 use super::{archive, many};
-use crate::args::RecompressArgs;
+use crate::args::{OpenArgs, RecompressArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, text};
@@ -87,7 +87,7 @@ fn run_one(
         super::places::prepare(&job.output)?;
     }
     // Written once, proven once.
-    progress.extend(super::open_archive(&job.input, false)?.original_len().saturating_mul(2));
+    progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len().saturating_mul(2));
     let drop_history = args.drop_history || args.output.is_some();
     let terms = ReplacePolicy {
         if_smaller: args.if_smaller,

@@ -1,5 +1,6 @@
 //! `nc3z restore`.
 
+use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
@@ -24,7 +25,10 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     if args.output.as_deref() == Some(Path::new("-")) {
         return super::with_threads(args.threads, || to_stdout(args))?;
     }
-    let rename = |p: &Path| targets::restored_name(p);
+    let rename = |p: &Path| match args.version {
+        Some(_) => bail!("name the output of an older version with -o"),
+        None => targets::restored_name(p),
+    };
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // With -o naming a file, the archive may be called anything.
     let single = args.archives.len() == 1
@@ -69,11 +73,12 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 
 fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit> {
     super::places::prepare(&job.output)?;
-    let like = std::fs::metadata(&job.input).with_context(|| format!("open `{}`", job.input.display()))?;
+    let named = named(&job.input, args)?;
+    let like = std::fs::metadata(&named.file).with_context(|| format!("open `{}`", job.input.display()))?;
     if is_same_file(&like, &job.output) {
         bail!("archive and output are the same file `{}`", job.output.display());
     }
-    let archive = open(&job.input, args)?;
+    let archive = open(&named, args)?;
     let target = AtomicFile::create(&job.output, args.force)?;
     let progress = Progress::new(archive.original_len(), text::safe(&job.input.to_string_lossy()));
     let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
@@ -101,10 +106,19 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     Ok(exit)
 }
 
+/// The archive and which version of it.
+fn named(path: &Path, args: &RestoreArgs) -> Result<Named> {
+    let mut named = Named::of(path)?;
+    if args.version.is_some() {
+        named.version.clone_from(&args.version);
+    }
+    Ok(named)
+}
+
 /// Opens an archive; with `--fill-lost` a damaged one too, whose index is then rebuilt.
-fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
+fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     if !args.fill_lost {
-        let archive = super::open_archive(path, !args.no_mmap)?;
+        let archive = named.open_archive(&args.open)?;
         if archive.trailer().required & constants::REQUIRED_LOST != 0 {
             bail!(Error::from(FormatError::corrupt(
                 "archive",
@@ -116,13 +130,16 @@ fn open(path: &Path, args: &RestoreArgs) -> Result<Archive> {
         }
         return Ok(archive);
     }
+    if named.version.is_some() {
+        bail!("--fill-lost gives the newest version only");
+    }
     // By position: a map of a failing disk would kill the process where it fails.
-    let source = source::open(path, false)?;
+    let source = source::open(&named.file, false)?;
     let open = OpenOptions::of_command().with_fill_lost(true);
-    let progress = Progress::new(source.len(), text::safe(&path.to_string_lossy()));
+    let progress = Progress::new(source.len(), text::safe(&named.file.to_string_lossy()));
     let options = RecoverOptions { open, uncommitted: false };
     let (archive, found) = Archive::recover(&source, &options, &progress)?;
-    let name = text::safe(&path.to_string_lossy());
+    let name = text::safe(&named.file.to_string_lossy());
     found.notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
 }
@@ -167,7 +184,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     let mut out = if args.fill_lost { Stdout::verdicts() } else { Stdout::results() };
     let mut is_read = true;
     for path in &args.archives {
-        let archive = open(path, args)?;
+        let archive = open(&named(path, args)?, args)?;
         if is_read {
             let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
             let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));

@@ -4,6 +4,7 @@ mod contents;
 mod history;
 
 use crate::args::SubsetArgs;
+use crate::cmd::named::Named;
 use crate::cmd::read::blocks;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
@@ -12,7 +13,7 @@ use crate::selection::Selection;
 use anyhow::{Context, Result, bail};
 use contents::Contents;
 use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
-use nc3z_reader::{Dataset, Monitor, OpenOptions};
+use nc3z_reader::Monitor;
 use nc3z_writer::{AtomicFile, ClassicValues, Sink, is_same_file, write_classic};
 use std::io::{BufWriter, Write};
 use std::ops::Range;
@@ -27,7 +28,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 }
 
 fn subset(args: &SubsetArgs) -> Result<()> {
-    let dataset = Dataset::open(&args.file, &OpenOptions::of_command().with_mmap(!args.no_mmap))?;
+    let dataset = Named::of(&args.file)?.open_dataset(&args.open)?;
     let mut contents = Contents::of(&dataset, args)?;
     contents.check_present()?;
     if !args.no_history {
@@ -70,7 +71,8 @@ fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement
 
 fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
     super::places::prepare(&args.output)?;
-    let input = std::fs::metadata(&args.file).with_context(|| format!("open `{}`", args.file.display()))?;
+    let input = std::fs::metadata(Named::of(&args.file)?.file)
+        .with_context(|| format!("open `{}`", args.file.display()))?;
     if is_same_file(&input, &args.output) {
         bail!("input and output are the same file `{}`", args.output.display());
     }

@@ -139,7 +139,7 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
 /// What parity says of an archive that cannot be checked otherwise.
 fn mendable(path: &Path, progress: &Progress) -> Option<ParityReport> {
     let source = source::open(path, false).ok()?;
-    nc3z_reader::parity::check(&source, progress).ok()?
+    nc3z_reader::parity::judge(&source, &OpenOptions::of_command(), progress).ok()?
 }
 
 fn parity_json(report: &ParityReport) -> Value {

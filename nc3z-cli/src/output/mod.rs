@@ -43,8 +43,8 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
             out = if out.is_empty() { cause } else { format!("{out}: {cause}") };
         }
     }
-    if let Some(advice) = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()).and_then(advice)
-    {
+    let by_writer = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()).and_then(advice);
+    if let Some(advice) = by_writer.or_else(|| older_state(error)) {
         out = format!("{out}; {advice}");
     }
     out
@@ -54,7 +54,15 @@ pub(crate) fn chain(error: &anyhow::Error) -> String {
 fn advice(error: &nc3z_writer::Error) -> Option<&'static str> {
     match error.kind() {
         ErrorKind::Exists(_) => Some("choose another name with -o or replace it with --force"),
+        ErrorKind::TagInUse { .. } => Some("--force moves it"),
         ErrorKind::History { .. } => Some("--drop-history drops that, -o keeps the old archive"),
         _ => None,
     }
+}
+
+/// The same for a reader's refusal of the state before a damaged one.
+fn older_state(error: &anyhow::Error) -> Option<&'static str> {
+    let error = error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>())?;
+    let older = matches!(error.kind(), nc3z_reader::ErrorKind::OlderState { .. });
+    older.then_some("`nc3z restore --older` does so")
 }

@@ -15,7 +15,7 @@ fn classic_file_is_described_as_recorded() {
     let ran = dir.nc3z(&["info", "--json", "a.nc"]).exits(0);
     ran.json();
     assert_snapshot("info-classic.json", &ran.text());
-    assert_eq!(ran.out, dir.nc3z(&["info", "--json", "--no-mmap", "a.nc"]).exits(0).out);
+    assert_eq!(ran.out, dir.nc3z(&["info", "--json", "--mmap", "a.nc"]).exits(0).out);
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn every_byte_of_an_archive_has_a_row() {
     {
         assert!(text.contains(words), "no `{words}` in:\n{text}");
     }
-    assert_eq!(dir.nc3z(&["layout", "--no-mmap", "a.nc3z"]).exits(0).text(), text);
+    assert_eq!(dir.nc3z(&["layout", "--mmap", "a.nc3z"]).exits(0).text(), text);
 }
 
 #[test]

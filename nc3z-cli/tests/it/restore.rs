@@ -15,7 +15,7 @@ fn default_name_is_without_the_suffix() {
     let (dir, original) = archived(sample::small());
     dir.nc3z(&["restore", "a.nc3z"]).exits(0).says("a.nc3z -> a").says("SHA-256 as recorded");
     assert_eq!(dir.read("a"), original);
-    dir.nc3z(&["restore", "--no-mmap", "a.nc3z", "-o", "b"]).exits(0);
+    dir.nc3z(&["restore", "--mmap", "a.nc3z", "-o", "b"]).exits(0);
     assert_eq!(dir.read("b"), original);
 }
 

@@ -23,6 +23,7 @@ mod superblock;
 mod tests;
 mod trailer;
 mod vartable;
+pub mod version;
 
 pub use block::{BlockHeader, BlockKind, align8};
 pub use commit::Commit;
@@ -41,3 +42,4 @@ pub use section_codec::unpack;
 pub use superblock::Superblock;
 pub use trailer::{DigestState, Trailer};
 pub use vartable::{Row, VariableTable};
+pub use version::VersionRecord;

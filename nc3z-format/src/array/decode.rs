@@ -216,7 +216,13 @@ impl Located<'_> {
         out: &mut [u8],
         place: &dyn Fn() -> String,
     ) -> Result<()> {
-        let shape = TileShape { ty: self.info.ty, geometry: self.info.tiling.geometry(self.key.tile)? };
+        let tiling = &self.info.tiling;
+        let geometry = if self.is_base {
+            tiling.inner_geometry(self.key.tile)?
+        } else {
+            tiling.geometry(self.key.tile)?
+        };
+        let shape = TileShape { ty: self.info.ty, geometry };
         self.chain.decode_tile(payload, &shape, given, scratch, out).map_err(|e| e.within(&place(), 0))
     }
 }

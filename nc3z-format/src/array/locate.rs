@@ -2,7 +2,7 @@
 
 use crate::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
 use crate::arrays::ArrayInfo;
-use crate::codec::Chain;
+use crate::codec::{Chain, split_base};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -96,6 +96,8 @@ pub struct Located<'a> {
     pub dictionary: Option<TileKey>,
     /// The tile that it is coded against.
     pub reference: Option<TileKey>,
+    /// Whether it is an older tile that another is coded against: it may be longer or shorter than the array's tile is now.
+    pub is_base: bool,
 }
 
 impl Located<'_> {
@@ -157,7 +159,8 @@ pub fn locate<'a>(
             return Err(Error::corrupt(place(), None, "chain", expected, chain));
         }
     };
-    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference })
+    let is_base = false;
+    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference, is_base })
 }
 
 /// Checks that a tile may be coded against another: it has as many elements, and is itself coded against none.
@@ -176,6 +179,31 @@ pub fn check_reference(tile: &Located<'_>, other: &Located<'_>, place: &dyn Fn()
         }
         None => Ok(()),
     }
+}
+
+/// Finds the older tile that a tile is coded against, by the beginning of its payload.
+///
+/// # Errors
+/// Corrupt: no index entry; a block that does not stand before the tile's own; one that is itself coded against another tile.
+pub fn locate_base<'a>(
+    tile: &Located<'a>,
+    payload: &[u8],
+    chains: &'a [Chain],
+    place: &dyn Fn() -> String,
+) -> Result<Located<'a>> {
+    let (entry, _) = split_base(payload).map_err(|e| e.within(&place(), 0))?;
+    let base = locate(tile.key, &entry, false, tile.info, chains, place)?;
+    if let (Place::Block(at), Place::Block(own)) = (&base.place, &tile.place)
+        && at.offset >= own.offset
+    {
+        let before = format!("below {}", own.offset);
+        return Err(Error::corrupt(place(), own.offset, "block of the older tile", before, at.offset));
+    }
+    if base.chain.needs().base || base.reference.is_some() {
+        let expected = "one that is coded against none";
+        return Err(Error::corrupt(place(), None, "older tile", expected, base.chain));
+    }
+    Ok(Located { is_base: true, ..base })
 }
 
 /// Finds the block of something that tiles of a variable share.

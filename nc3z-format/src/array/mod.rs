@@ -12,5 +12,7 @@ mod original;
 
 pub use coalesce::coalesce;
 pub use decode::{Block, Container, check_crc};
-pub use locate::{BlockPlace, Located, MemberPlace, Place, TileKey, check_reference, definition, locate};
+pub use locate::{
+    BlockPlace, Located, MemberPlace, Place, TileKey, check_reference, definition, locate, locate_base,
+};
 pub use original::tiles_of_original;

@@ -2,13 +2,15 @@
 
 use super::registry::{Registry, left_out};
 use super::scratch::Scratch;
-use super::spec::{ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
+use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
 use super::stage::Stage;
 #[cfg(feature = "encode")]
 use super::tile::ReferenceTile;
 #[cfg(feature = "encode")]
 use super::tile::encode_numeric;
 use super::tile::{Dependencies, TileShape, decode_numeric};
+use crate::archive::IndexEntry;
+use crate::archive::constants::ENTRY_LEN;
 use crate::bytes::reserve;
 use crate::error::{Error, Result};
 #[cfg(feature = "encode")]
@@ -29,6 +31,8 @@ struct Bound {
 enum Program {
     /// Filters, then at most one codec, over big-endian bytes.
     Bytes(Vec<Box<dyn Stage>>),
+    /// The same over the difference to an older tile, which the payload names first.
+    Base(Vec<Box<dyn Stage>>),
     /// The numeric codec.
     Num(Needs),
     /// Why this build cannot run it. Only the tiles it made are unreadable.
@@ -43,6 +47,8 @@ pub struct Needs {
     pub dictionary: Option<u64>,
     /// How much less the id of the variable is whose tile of the same number the tile is coded against.
     pub reference: Option<NonZeroU32>,
+    /// Whether it is coded against an older tile in its own place, whose index entry its payload begins with.
+    pub base: bool,
 }
 
 impl Registry {
@@ -76,6 +82,7 @@ impl Chain {
     pub fn needs(&self) -> Needs {
         match &self.0.program {
             Program::Num(needs) => *needs,
+            Program::Base(_) => Needs { base: true, ..Needs::default() },
             _ => Needs::default(),
         }
     }
@@ -96,6 +103,13 @@ impl Chain {
     ) -> Result<()> {
         match &self.0.program {
             Program::Bytes(stages) => decode(stages, payload, scratch, out),
+            Program::Base(stages) => {
+                let base = given.base.ok_or_else(|| Error::invalid("the older tile was not given"))?;
+                let (_, payload) = split_base(payload)?;
+                decode(stages, payload, scratch, out)?;
+                out.iter_mut().zip(base).for_each(|(byte, base)| *byte ^= base);
+                Ok(())
+            }
             Program::Num(needs) => decode_numeric(payload, shape, needs, given, scratch, out),
             Program::Unsupported(why) => Err(unsupported(why)),
         }
@@ -118,13 +132,51 @@ impl Chain {
         encode(self.stages()?, input, scratch, out)
     }
 
+    /// Runs a chain that codes against an older tile: `entry` is the index entry of that tile, `base` what it decodes to. Appends to `out`.
+    ///
+    /// # Errors
+    /// A chain of another kind, or one that this build can only decode.
+    pub fn encode_against_base(
+        &self,
+        (entry, base): (&IndexEntry, &[u8]),
+        input: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Program::Base(stages) = &self.0.program else {
+            return Err(unsupported("it does not code against an older tile"));
+        };
+        out.extend_from_slice(&entry.encode());
+        let mut difference = input.to_vec();
+        difference.iter_mut().zip(base).for_each(|(byte, base)| *byte ^= base);
+        encode(stages, &difference, scratch, out)
+    }
+
     fn stages(&self) -> Result<&[Box<dyn Stage>]> {
         match &self.0.program {
+            Program::Base(_) => Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes"))),
             Program::Bytes(stages) => Ok(stages),
             Program::Num(_) => Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes"))),
             Program::Unsupported(why) => Err(unsupported(why)),
         }
     }
+}
+
+/// The index entry that the payload of a tile begins with that is coded against an older one, and the rest.
+///
+/// # Errors
+/// Corrupt: fewer bytes, or no entry of a block.
+pub fn split_base(payload: &[u8]) -> Result<(IndexEntry, &[u8])> {
+    const WHAT: &str = "payload";
+    let (entry, rest) = payload.split_first_chunk().ok_or_else(|| {
+        let needed = ENTRY_LEN - payload.len();
+        Error::truncated(WHAT, 0, "index entry of the older tile", needed as u64, payload.len() as u64)
+    })?;
+    let entry = IndexEntry::decode(entry, 0)?;
+    if !matches!(entry, IndexEntry::Stored { .. }) {
+        return Err(Error::corrupt(WHAT, 0, "index entry of the older tile", "a block", "another"));
+    }
+    Ok((entry, rest))
 }
 
 /// How a tile is encoded.
@@ -185,12 +237,21 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
     {
         return numeric(stage);
     }
-    let stages = spec.0.iter().map(|stage| bound(stage, registry)).collect::<Result<Vec<_>, _>>()?;
+    let (is_base, rest) = match &spec.0[..] {
+        [first, rest @ ..] if first.id() == BASE_ID => {
+            if first.parameters().next().is_some() {
+                return Err(unknown(first, "a newer nc3z may read it"));
+            }
+            (true, rest)
+        }
+        all => (false, all),
+    };
+    let stages = rest.iter().map(|stage| bound(stage, registry)).collect::<Result<Vec<_>, _>>()?;
     // Every length between two stages is known that way.
     if stages.split_last().is_some_and(|(_, filters)| filters.iter().any(|s| s.encoded_len(0).is_none())) {
         return Err(format!("{spec}: a codec must be the last of its chain"));
     }
-    Ok(Program::Bytes(stages))
+    Ok(if is_base { Program::Base(stages) } else { Program::Bytes(stages) })
 }
 
 fn bound(stage: &StageSpec, registry: &Registry) -> Result<Box<dyn Stage>, String> {

@@ -23,7 +23,7 @@ mod wanted;
 mod zlib;
 mod zstd;
 
-pub use chain::{Chain, Needs};
+pub use chain::{Chain, Needs, split_base};
 #[cfg(feature = "encode")]
 pub use chain::{TileCoder, encode_tile};
 pub use lzma::Lzma;

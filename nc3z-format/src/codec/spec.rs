@@ -8,6 +8,8 @@ use std::fmt;
 
 /// The numeric codec's id.
 pub(super) const NUM_ID: &str = "nc3z.num";
+/// The id of what codes a tile against an older one in its place.
+pub(super) const BASE_ID: &str = "nc3z.base";
 const ID: &str = "id";
 /// Its keys: the number of a dictionary, and the distance of a reference.
 pub(super) const DICTIONARY: &str = "dict";
@@ -53,6 +55,11 @@ impl StageSpec {
     /// `lz4` in NumCodecs' framing. Its `acceleration` steers other writers; nc3z has one speed.
     pub fn lz4(acceleration: i32) -> Self {
         Self::new("lz4", [("acceleration", acceleration.into())])
+    }
+
+    /// First in a chain of bytes: what the others code is the difference to an older tile in the same place.
+    pub fn base() -> Self {
+        Self::new::<&str>(BASE_ID, [])
     }
 
     /// The numeric codec; its tiles refer to this definition of their variable, or to none.

@@ -27,6 +27,8 @@ pub struct Dependencies<'a> {
     pub dictionary: Option<&'a Dictionary>,
     /// The tile of another variable that the tile is coded against.
     pub reference: Option<ReferenceTile<'a>>,
+    /// The older tile in its own place that the tile is coded against, big-endian, of any length.
+    pub base: Option<&'a [u8]>,
 }
 
 /// A decoded tile that others are coded against.
@@ -43,6 +45,13 @@ impl<'a> Dependencies<'a> {
     #[must_use]
     pub fn with_dictionary(mut self, dictionary: Option<&'a Dictionary>) -> Self {
         self.dictionary = dictionary;
+        self
+    }
+
+    /// With this older tile, or none.
+    #[must_use]
+    pub fn with_base(mut self, base: Option<&'a [u8]>) -> Self {
+        self.base = base;
         self
     }
 
@@ -70,6 +79,7 @@ pub(super) fn decode_numeric(
     let given = Dependencies {
         dictionary: given.dictionary.filter(|_| needs.dictionary.is_some()),
         reference: given.reference.filter(|_| needs.reference.is_some()),
+        base: None,
     };
     match shape.ty.size() {
         1 => decode_words::<u8>(payload, shape, &given, scratch, out, |words, out| {

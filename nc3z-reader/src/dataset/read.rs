@@ -62,18 +62,11 @@ pub(super) fn read(
     }
     let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
     let size = source.layout().variables[var.index()].element_size();
-    let mut threads = 1;
-    if is_big(source, var, &plan, size) {
-        request.keep = request.decoded_len(&plan, size) <= source.cache_budget();
-        threads = parallel::threads();
+    if !is_big(source, var, &plan, size) {
+        return request.run_with(&plan, 1, dest);
     }
-    if source.fetches_ahead() {
-        return request.run_windows(&plan, threads, dest);
-    }
-    if threads > 1 {
-        return request.run_parallel(&plan, threads, dest);
-    }
-    request.run(&plan, dest)
+    request.keep = request.decoded_len(&plan, size) <= source.cache_budget();
+    parallel::in_pool(|| request.run_with(&plan, parallel::threads(), dest))
 }
 
 /// Whether the work of a plan is worth other threads' time: looks at its first tiles only.
@@ -107,6 +100,17 @@ impl Request<'_> {
     fn decoded_len(&self, plan: &Plan, size: u64) -> u64 {
         let tile = self.tiling.tile_elements(0).unwrap_or(0);
         plan.tile_count().saturating_mul(tile).saturating_mul(size)
+    }
+
+    /// Carries a plan out as its source likes to be read.
+    fn run_with(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
+        if self.source.fetches_ahead() {
+            return self.run_windows(plan, threads, dest);
+        }
+        if threads > 1 {
+            return self.run_parallel(plan, threads, dest);
+        }
+        self.run(plan, dest)
     }
 
     /// Carries a plan out on this thread.

@@ -4,11 +4,12 @@ use super::TileStore;
 use crate::error::{Error, Result};
 use crate::source::Near;
 use bytes::Bytes;
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, parse_directory};
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, IndexEntry, parse_directory};
 use nc3z_format::array::{
     Block, BlockPlace, Container, Located, Place, TileKey, check_crc, check_reference, definition,
+    locate_base,
 };
-use nc3z_format::codec::{Dependencies, ReferenceTile, Scratch, decode_dictionary};
+use nc3z_format::codec::{Dependencies, ReferenceTile, Scratch, decode_dictionary, split_base};
 use nc3z_format::num::Dictionary;
 use nc3z_format::{Error as FormatError, NcType};
 use quick_cache::Weighter;
@@ -77,7 +78,12 @@ impl TileStore {
         let dictionary = found.dictionary.map(|key| self.dictionary(key, found.info.ty, near)).transpose()?;
         let reference = found.reference.map(|key| self.reference(found, key, near)).transpose()?;
         let reference = reference.as_ref().map(|(ty, bytes)| ReferenceTile { ty: *ty, bytes });
-        let given = Dependencies::default().with_dictionary(dictionary.as_deref()).with_reference(reference);
+        let base = found.chain.needs().base.then(|| self.base(found, near)).transpose()?;
+        let base = base.as_ref().map(|(_, bytes)| &bytes[..]);
+        let given = Dependencies::default()
+            .with_dictionary(dictionary.as_deref())
+            .with_reference(reference)
+            .with_base(base);
         let mut decode =
             |stored: &[u8]| with_scratch(|s| found.decode(stored, &given, &self.salt, s, out, &place));
         match &found.place {
@@ -105,6 +111,33 @@ impl TileStore {
             Ok((other.info.ty, bytes.into()))
         };
         decode().map_err(|e: Error| e.needed_by(&place()))
+    }
+
+    /// The index entry of the older tile that a tile is coded against, and what it decodes to. It is coded against none.
+    pub(crate) fn base(&self, tile: &Located<'_>, near: &Near) -> Result<(IndexEntry, Vec<u8>)> {
+        let place = || format!("{}, the older tile it is coded against", self.describe_tile(tile.key));
+        let Place::Block(at) = &tile.place else {
+            let expected = "a block of its own, since it is coded against an older tile";
+            return Err(FormatError::corrupt(place(), None, "tile", expected, "another").into());
+        };
+        let bytes = self.read_block(at, near, &place)?;
+        let payload = Block::check(&bytes, at, &self.salt, &place)?.payload;
+        let older = locate_base(tile, payload, &self.chains, &place)?;
+        let (entry, _) = split_base(payload)?;
+        let Place::Block(at) = &older.place else { unreachable!("`split_base` gives blocks") };
+        let stored = self.read_block(at, near, &place)?;
+        let len = Block::check(&stored, at, &self.salt, &place)?.header.decoded_len;
+        if u64::from(len) > self.limits.tile_len || !(len as usize).is_multiple_of(older.info.ty.size()) {
+            let expected = format!("whole elements, at most {} bytes", self.limits.tile_len);
+            return Err(FormatError::corrupt(place(), at.offset, "decoded length", expected, len).into());
+        }
+        self.work.spend(len.into())?;
+        let mut out = vec![0; len as usize];
+        let dictionary = older.dictionary.map(|key| self.dictionary(key, older.info.ty, near)).transpose()?;
+        let given = Dependencies::default().with_dictionary(dictionary.as_deref());
+        // Not the scratch of the tile that waits for it: that is taken once this is done.
+        with_scratch(|s| older.decode(&stored, &given, &self.salt, s, &mut out, &place))?;
+        Ok((entry, out))
     }
 
     /// The bytes of a block, header first; nothing of them has been checked.

@@ -7,14 +7,19 @@ use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::Header;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Tiles whose message is kept.
 const MESSAGES: usize = 10_000;
 
 /// Tiles that were filled, and why.
 #[derive(Default)]
-pub(crate) struct Fills(Mutex<BTreeMap<(ArrayId, u64), Fill>>);
+pub(crate) struct Fills {
+    all: Mutex<BTreeMap<(ArrayId, u64), Fill>>,
+    /// Fill values of arrays that lack tiles: looked up once, since a header of a few KB has a million attributes, and a
+    /// quarter of a million tiles may be lost.
+    values: Mutex<BTreeMap<ArrayId, Arc<[u8]>>>,
+}
 
 /// One tile in whose place fill values were given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,18 +45,23 @@ impl Fills {
         if error.is_interrupted() || error.is_replaced() {
             return Err(error);
         }
-        let value = fill_value(header, arrays, key.array, info.ty);
+        let value = self.value(header, arrays, key.array, info.ty);
         out.chunks_mut(value.len()).for_each(|c| c.copy_from_slice(&value[..c.len()]));
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         // Words cost memory; of very many tiles the first ones' suffice.
         let message = if all.len() < MESSAGES { error.with_causes() } else { String::new() };
         all.insert((key.array, key.tile), Fill { message, unsupported: error.is_unsupported() });
         Ok(())
     }
 
+    fn value(&self, header: &Header, arrays: &Arrays, array: ArrayId, ty: NcType) -> Arc<[u8]> {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(values.entry(array).or_insert_with(|| fill_value(header, arrays, array, ty).into()))
+    }
+
     /// All so far.
     pub(crate) fn all(&self) -> BTreeMap<(ArrayId, u64), Fill> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.all.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 

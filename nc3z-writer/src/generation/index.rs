@@ -25,6 +25,8 @@ enum Entries {
     All(Vec<IndexEntry>),
     /// How many there are, and those that are not as they were.
     Changed(u64, BTreeMap<u64, IndexEntry>),
+    /// Those of an older generation, as they were.
+    Kept(Row, Vec<IndexEntry>),
 }
 
 /// The entries of every array that has tiles.
@@ -52,6 +54,15 @@ impl Index {
         self.arrays.entry(array).or_insert(entries);
     }
 
+    /// Announces all arrays of an older generation, as they are there.
+    pub(super) fn take_over(&mut self, table: &VariableTable) {
+        for row in table.rows() {
+            if let Some((row, inline)) = table.find(row.array) {
+                self.arrays.insert(row.array, Entries::Kept(*row, inline.to_vec()));
+            }
+        }
+    }
+
     /// Announces an array of which nothing stays.
     pub(super) fn declare_anew(&mut self, array: ArrayId) {
         self.arrays.insert(array, Entries::All(Vec::new()));
@@ -72,6 +83,7 @@ impl Index {
                 }
                 entries[at] = entry;
             }
+            Entries::Kept(..) => unreachable!("what is taken over does not change"),
             Entries::Changed(tiles, changed) => {
                 *tiles = (*tiles).max(tile + 1);
                 changed.insert(tile, entry);
@@ -90,6 +102,7 @@ impl Index {
         let mut inline = Vec::new();
         for (array, entries) in self.arrays {
             let (tile_count, root, entries) = match entries {
+                Entries::Kept(row, inline) => (row.tile_count, row.root, inline),
                 Entries::All(entries) if entries.len() as u64 <= INLINE_MAX => {
                     (entries.len() as u64, 0, entries)
                 }

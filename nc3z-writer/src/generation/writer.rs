@@ -8,11 +8,11 @@ use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
 use crate::options::{CONTAINER_LEN, Preset};
 use crate::plan::Policy;
-use nc3z_format::archive::constants::REQUIRED_LOSSY;
+use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     ArrayId, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata, SUPERBLOCK_LEN,
-    Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, encode_head_parity,
-    encode_section,
+    Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, VariableTable,
+    encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch};
 use nc3z_reader::Archive;
@@ -67,6 +67,8 @@ struct Added {
     sections: Vec<SectionEntry>,
     /// The decoded head copy.
     head_copy: Vec<u8>,
+    /// Variable tables of older generations, which need not be written again.
+    tables: Vec<(VariableTable, SectionEntry)>,
 }
 
 impl<'a, W: Write> GenerationWriter<'a, W> {
@@ -134,6 +136,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
                 chains: archive.metadata().chains.clone(),
                 sections: archive.sections().entries().iter().filter(optional).cloned().collect(),
                 head_copy,
+                tables: vec![table_of(archive)?],
             }),
             index: Index::after(Older { table: archive.variable_table().clone(), source: older }),
             open: BTreeMap::new(),
@@ -174,9 +177,12 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(number)
     }
 
-    /// A chain by number.
-    pub(crate) fn chain(&self, number: u16) -> &Chain {
-        &self.chains[usize::from(number)]
+    /// The number of a chain: that of the archive's, or of a new one.
+    pub(crate) fn chain_number(&mut self, chain: ChainSpec) -> Result<u16> {
+        match self.chains.iter().position(|known| *known.spec() == chain) {
+            Some(at) => Ok(u16::try_from(at).expect("chain numbers are 16 bits")),
+            None => self.put_chain(chain),
+        }
     }
 
     /// The head of this generation is that of the one before, of a file of this length.
@@ -199,6 +205,19 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         self.index.declare_anew(array);
         self.ending.with_head(head.original_len);
         self.put_block(Content { kind, array, tile: 0, chain: 0, decoded_len, decoded_crc }, &payload)
+    }
+
+    /// Makes this generation hold what an older one holds.
+    pub(crate) fn take_over(&mut self, version: &Archive) -> Result<()> {
+        let table = table_of(version)?;
+        self.index.take_over(&table.0);
+        if version.trailer().required & REQUIRED_LATER_HEAD != 0 {
+            self.ending.with_head(version.original_len());
+        }
+        if let Some(added) = &mut self.added {
+            added.tables.push(table);
+        }
+        Ok(())
     }
 
     /// The digest of the file that this generation holds, if it is known.
@@ -349,7 +368,11 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let (table, pages) = std::mem::take(&mut self.index).write(&mut self.sink, self.ending.salt())?;
         let mut sections: Vec<SectionEntry> = pages.into_iter().collect();
         self.write_head(blocks_end, &mut sections)?;
-        sections.push(self.write_section(SectionKind::VariableTable, &table.encode())?);
+        let known = self.added.iter().flat_map(|added| &added.tables).find(|(known, _)| *known == table);
+        sections.push(match known {
+            Some((_, section)) => section.clone(),
+            None => self.write_section(SectionKind::VariableTable, &table.encode())?,
+        });
         let mut metadata = metadata.clone();
         if let Some(added) = &mut self.added {
             metadata.chains = std::mem::take(&mut added.chains);
@@ -400,4 +423,9 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         self.sink.write(&stored)?;
         Ok(SectionEntry { kind, encoding, crc: crc32fast::hash(&stored), offset, len: stored.len() as u64 })
     }
+}
+
+/// The variable table of a generation, and where it stands.
+fn table_of(archive: &Archive) -> Result<(VariableTable, SectionEntry)> {
+    Ok((archive.variable_table().clone(), archive.sections().find(SectionKind::VariableTable)?.clone()))
 }

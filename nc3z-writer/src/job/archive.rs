@@ -1,6 +1,6 @@
 //! The main job: a classic file in, a proven archive out, or nothing.
 
-use crate::atomic::{AtomicFile, is_same_file};
+use crate::atomic::{AtomicFile, commit_all, is_same_file};
 use crate::build::{Build, Built};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{Medium, Memory};
@@ -47,9 +47,43 @@ pub fn archive_file(
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
+    publish(vec![prepare_file(input, output, options, monitor)?]).remove(0)
+}
+
+/// An archive that is complete and proven, in a temporary file beside its name. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Prepared {
+    target: AtomicFile,
+    like: Option<FileMetadata>,
+    done: Archived,
+}
+
+impl Prepared {
+    /// What was done so far; nothing is on disk for sure.
+    pub fn done(&self) -> &Archived {
+        &self.done
+    }
+}
+
+/// Does all that [`archive_file`] does but the last step: [`publish`] does that for many archives at once.
+///
+/// # Errors
+/// As [`archive_file`].
+pub fn prepare_file(
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Prepared> {
     let file = nc3z_reader::source::open_regular(input)
         .map_err(|e| nc3z_reader::Error::io("open", Some(input), e))?;
     archive_opened(file, input, output, true, options, monitor)
+}
+
+/// Syncs archives and gives them their names, with few waits for the disk ([`commit_all`]). Results are in the order of the archives.
+pub fn publish(prepared: Vec<Prepared>) -> Vec<Result<Archived>> {
+    let (files, done): (Vec<_>, Vec<_>) = prepared.into_iter().map(|p| ((p.target, p.like), p.done)).unzip();
+    commit_all(files).into_iter().zip(done).map(|(committed, done)| committed.map(|()| done)).collect()
 }
 
 /// The same for an open file, a pipe that was spooled: mode and time are not taken over. `input` is for messages.
@@ -63,7 +97,7 @@ pub fn archive_open_file(
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Archived> {
-    archive_opened(file, input, output, false, options, monitor)
+    publish(vec![archive_opened(file, input, output, false, options, monitor)?]).remove(0)
 }
 
 fn archive_opened(
@@ -73,7 +107,7 @@ fn archive_opened(
     keep_attributes: bool,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Archived> {
+) -> Result<Prepared> {
     let before = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
     if !before.is_file() && !before.is_dir() {
         let e = std::io::Error::other("not a regular file; pipe it into `nc3z archive -`");
@@ -89,8 +123,8 @@ fn archive_opened(
     let target = AtomicFile::create_with_mode(output, options.force, mode)?;
     let unchanged = || check_unchanged(source.file(), &before, input);
     let done = subject.archive(&target.medium(), input, options, &unchanged, monitor)?;
-    commit(target, keep_attributes.then_some(&before), monitor)?;
-    Ok(done)
+    check_complete(&target, monitor)?;
+    Ok(Prepared { target, like: keep_attributes.then_some(before), done })
 }
 
 /// Archives what a source holds, wherever that is, in memory: no file system is used.
@@ -179,11 +213,13 @@ impl Subject {
 
 /// Opens the archive as any reader would open it, and gives it its name.
 pub(crate) fn commit(target: AtomicFile, like: Option<&FileMetadata>, monitor: &dyn Monitor) -> Result<()> {
-    Archive::open(target.temporary_path())?;
-    if monitor.is_cancelled() {
-        return Err(ErrorKind::Interrupted.into());
-    }
+    check_complete(&target, monitor)?;
     target.commit(like)
+}
+
+fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
+    Archive::open(target.temporary_path())?;
+    if monitor.is_cancelled() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
 }
 
 /// The source must be, by length and modification time, what it was at the start.

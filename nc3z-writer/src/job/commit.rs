@@ -3,33 +3,45 @@
 //! Variables are known again by name, type and dimensions, wherever they stand in the header; tiles by their bytes. The older state stays
 //! readable, and the new one is proven before it counts.
 
+use super::changed::TileEncoder;
 use crate::build::{OUT_BUFFER, hash};
-use crate::encode::{EncodedTile, Form, constant_value};
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed};
-use crate::options::{PACK_LEN, WriterOptions};
+use crate::options::WriterOptions;
 use crate::plan::Partition;
 use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::archive::constants::REQUIRED_LOST;
-use nc3z_format::archive::{ArrayId, IndexEntry, LaterHead, Layouts, Role, TileLayoutSpec};
+use nc3z_format::archive::version::MESSAGE_LEN;
+use nc3z_format::archive::{
+    ArrayId, DigestState, IndexEntry, LaterHead, Layouts, Metadata, Role, TileLayoutSpec, VersionRecord,
+};
 use nc3z_format::arrays::{ArrayInfo, Arrays, padded_variables};
 use nc3z_format::classic::VarId;
-use nc3z_format::codec::{Chain, ChainSpec, Scratch, StageSpec};
 use nc3z_format::{Error as FormatError, Limits};
-use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
+use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor, OpenOptions};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
 
-/// Level of the zstd chains that changed tiles are stored with.
-const LEVEL: i32 = 19;
+/// What is said of a version. Nothing is added by itself: the same commits make the same archive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitNote {
+    /// What the change is.
+    pub message: Option<String>,
+    /// Who made it.
+    pub author: Option<String>,
+    /// When.
+    pub time: Option<String>,
+}
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// The new generation.
+    /// Number of the version; where the file is the newest version already, of that.
+    pub version: u64,
+    /// Its generation.
     pub generation: u32,
     /// Tiles stored in it.
     pub new_tiles: u64,
@@ -41,17 +53,27 @@ pub struct Committed {
     pub sha256: [u8; 32],
 }
 
-/// Appends the file at `edited` to the archive at `path` as a new generation. Every generation restores to the byte.
+impl Committed {
+    /// True where the file is the newest version already: the archive is as it was.
+    pub fn is_known(&self) -> bool {
+        self.stored_len.0 == self.stored_len.1
+    }
+}
+
+/// Appends the file at `edited` to the archive at `path` as a new version. Every version restores to the byte. A file that is the newest version already is not
+/// added again.
 ///
 /// # Errors
-/// No archive, or one with lost tiles; no classic file; another process changes the archive; the proof failed; the system refuses. The
-/// archive is then what it was.
+/// No archive, or one with lost tiles; no classic file; words that are too long; another process changes the archive; the proof failed; the
+/// system refuses. The archive is then what it was.
 pub fn commit_file(
     path: &Path,
     edited: &Path,
+    note: &CommitNote,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Committed> {
+    note.check()?;
     let place = InPlace::open(path, &OpenOptions::default())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
@@ -61,17 +83,80 @@ pub fn commit_file(
     let source = nc3z_reader::source::open(edited, false)?;
     let classic = ClassicFile::from_source(source, &Limits::default())?;
     let sha256 = hash(&**classic.source(), monitor)?;
-    let state = State::new(archive, &classic, options)?;
-    let (mut counts, mut generation) = ((0, 0), 0);
+    let last = archive.version()?;
     let before = place.end();
+    if archive.digest() == nc3z_reader::Digest::Sha256(sha256) {
+        let (version, generation) = (last.number, archive.trailer().generation);
+        let stored_len = (before, before);
+        return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256 });
+    }
+    let record = note.record(archive, last.number + 1)?;
+    let version = record.number;
+    let mut metadata = archive.metadata().clone();
+    record.put(&mut metadata);
+    let known = find_known(&place, &sha256)?;
+    let (mut counts, mut generation) = ((0, 0), 0);
     let after = place.append(|medium| {
-        let unsealed = state.write(&place, medium, sha256, &mut counts, monitor)?;
+        let unsealed = match &known {
+            Some(known) => write_again(&place, medium, known, &metadata, &mut counts)?,
+            None => {
+                let state = State::new(archive, &classic, options, monitor)?;
+                state.write(&place, medium, sha256, &metadata, &mut counts, monitor)?
+            }
+        };
         prove(medium, &unsealed, &sha256, edited, monitor)?;
         generation = unsealed.trailer.generation;
         Ok(unsealed)
     })?;
     let (new_tiles, kept_tiles) = counts;
-    Ok(Committed { generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
+    Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
+}
+
+impl CommitNote {
+    fn check(&self) -> Result<()> {
+        for (what, text) in [("message", &self.message), ("author", &self.author), ("time", &self.time)] {
+            let len = text.as_ref().map_or(0, String::len);
+            if len > MESSAGE_LEN {
+                let why = format!("has {len} bytes; at most {MESSAGE_LEN} are kept");
+                return Err(ErrorKind::Option { option: what, why }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// The record of a version after the newest of `archive`.
+    fn record(&self, archive: &Archive, number: u64) -> Result<VersionRecord> {
+        let CommitNote { message, author, time } = self.clone();
+        Ok(VersionRecord { number, message, author, time, jump: Some(archive.next_jump()?) })
+    }
+}
+
+/// The generation that holds the file with this digest, if one does.
+fn find_known(place: &InPlace, sha256: &[u8; 32]) -> Result<Option<Archive>> {
+    let all = place.archive().generations()?;
+    let found = all.iter().find(|(_, t)| t.digest_state == DigestState::Valid && t.sha256 == *sha256);
+    let Some((_, trailer)) = found else { return Ok(None) };
+    let options = OpenOptions::default().with_generation(u64::from(trailer.generation));
+    Ok(Some(Archive::from_source(place.source()?, &options)?))
+}
+
+/// Writes a generation that holds what an older one holds: nothing of it is stored again.
+fn write_again(
+    place: &InPlace,
+    medium: &Medium<'_>,
+    known: &Archive,
+    metadata: &Metadata,
+    (_, kept): &mut (u64, u64),
+) -> Result<Unsealed> {
+    let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
+    let mut writer = GenerationWriter::after(out, place.path(), place.archive(), place.source()?)?;
+    writer.set_digest(match known.digest() {
+        nc3z_reader::Digest::Sha256(digest) => Some(digest),
+        _ => None,
+    });
+    writer.take_over(known)?;
+    *kept = known.arrays().iter().map(|info| info.tiling.tile_count()).sum();
+    writer.finish(metadata)
 }
 
 /// Rebuilds the new state from what was written.
@@ -102,22 +187,23 @@ struct State<'a> {
     head: LaterHead,
     /// Arrays by their places in the new header.
     arrays: Arrays,
-    memory: u64,
+    options: WriterOptions,
 }
 
 impl<'a> State<'a> {
-    fn new(old: &'a Archive, classic: &'a ClassicFile, options: &WriterOptions) -> Result<Self> {
+    fn new(
+        old: &'a Archive,
+        classic: &'a ClassicFile,
+        options: &WriterOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
         let (header, layout) = (classic.header(), classic.layout());
         let mut partition = Partition::new(header, layout, options)?;
-        let mut known: HashMap<&[u8], VarId> = HashMap::new();
-        for (id, variable) in old.header().variables() {
-            known.entry(&variable.name).or_insert(id);
-        }
+        let mut matched = match_variables(old, classic, monitor)?;
         let mut next_number = old.next_number();
         let mut numbers = Vec::with_capacity(header.variables.len());
-        for ((id, variable), spec) in header.variables().zip(&mut partition.variables) {
-            let same = known.remove(&variable.name[..]).filter(|&v| is_same_array(old, v, classic, id));
-            if let Some(v) = same {
+        for ((id, _), spec) in header.variables().zip(&mut partition.variables) {
+            if let Some(v) = matched.remove(&id) {
                 spec.clone_from(&old.head().layouts[v.index()]);
                 numbers.push(old.arrays().number_of(v));
             } else {
@@ -134,7 +220,7 @@ impl<'a> State<'a> {
         let layouts = Layouts { variables: partition.variables, paddings: partition.paddings, gap };
         let (original_len, header) = (classic.source().len(), classic.header_bytes().to_vec());
         let head = LaterHead { original_len, header, next_number, numbers, layouts };
-        Ok(State { old, classic, head, arrays, memory: options.memory })
+        Ok(State { old, classic, head, arrays, options: options.clone() })
     }
 
     /// The id that an array has in the archive.
@@ -152,6 +238,7 @@ impl<'a> State<'a> {
         place: &InPlace,
         medium: &Medium<'_>,
         sha256: [u8; 32],
+        metadata: &Metadata,
         (new, kept): &mut (u64, u64),
         monitor: &dyn Monitor,
     ) -> Result<Unsealed> {
@@ -168,9 +255,8 @@ impl<'a> State<'a> {
             }
         }
         let changed = self.changed(monitor)?;
-        let mut chains = HashMap::new();
-        let mut scratch = Scratch::default();
-        for_each_tile(self.classic, &self.arrays, self.memory, &mut |raw| {
+        let mut encoder = TileEncoder::new(self.old, self.classic, &self.arrays, &self.options);
+        for_each_tile(self.classic, &self.arrays, self.options.memory, &mut |raw| {
             if monitor.is_cancelled() {
                 return Err(ErrorKind::Interrupted.into());
             }
@@ -185,16 +271,10 @@ impl<'a> State<'a> {
                 return Ok(());
             }
             *new += 1;
-            let size = self.arrays.get(raw.array).map_or(1, |info| info.ty.size());
-            let chain = match chains.get(&size) {
-                Some(&chain) => chain,
-                None => *chains.entry(size).or_insert(self.chain(size, &mut writer)?),
-            };
-            let tile = encode(raw, id, size, (chain, writer.chain(chain)), &mut scratch)?;
-            writer.put(tile)
+            encoder.put(raw, id, &mut writer)
         })?;
         self.put_head(&mut writer)?;
-        writer.finish(self.old.metadata())
+        writer.finish(metadata)
     }
 
     /// Where tiles refer to others: those that must be stored anew, since they or what they refer to are not as they were.
@@ -203,7 +283,7 @@ impl<'a> State<'a> {
             return Ok(None);
         }
         let mut changed = HashSet::new();
-        for_each_tile(self.classic, &self.arrays, self.memory, &mut |raw| {
+        for_each_tile(self.classic, &self.arrays, self.options.memory, &mut |raw| {
             if monitor.is_cancelled() {
                 return Err(ErrorKind::Interrupted.into());
             }
@@ -255,17 +335,6 @@ impl<'a> State<'a> {
         Ok(info.tile_len(raw.tile)? == raw.bytes.len() && self.old.read_tile(id, raw.tile)? == raw.bytes)
     }
 
-    /// A chain for elements of this size: one that the archive has, or a new one.
-    fn chain<W: Write>(&self, size: usize, writer: &mut GenerationWriter<'_, W>) -> Result<u16> {
-        let shuffle = StageSpec::shuffle(size);
-        let zstd = StageSpec::zstd(LEVEL);
-        let wanted = ChainSpec(if size > 1 { vec![shuffle, zstd] } else { vec![zstd] });
-        match self.old.chains().iter().position(|chain| *chain.spec() == wanted) {
-            Some(at) => Ok(u16::try_from(at).expect("chain numbers are 16 bits")),
-            None => writer.put_chain(wanted),
-        }
-    }
-
     fn put_head<W: Write>(&self, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
         let (old, new) = (self.old.head(), &self.head);
         let old_numbers = self.old.header().variables().map(|(v, _)| self.old.arrays().number_of(v));
@@ -282,35 +351,54 @@ impl<'a> State<'a> {
     }
 }
 
+/// The variables of the archive that those of the file are: by name, and, of those that are left, by content.
+fn match_variables(
+    old: &Archive,
+    classic: &ClassicFile,
+    monitor: &dyn Monitor,
+) -> Result<HashMap<VarId, VarId>> {
+    let mut by_name: HashMap<&[u8], VarId> = HashMap::new();
+    for (id, variable) in old.header().variables() {
+        by_name.entry(&variable.name).or_insert(id);
+    }
+    let mut found = HashMap::new();
+    for (id, variable) in classic.header().variables() {
+        if let Some(v) = by_name.get(&variable.name[..]).copied()
+            && is_same_array(old, v, classic, id)
+        {
+            by_name.remove(&variable.name[..]);
+            found.insert(id, v);
+        }
+    }
+    let taken: HashSet<VarId> = found.values().copied().collect();
+    let mut left: Vec<VarId> =
+        old.header().variables().map(|(v, _)| v).filter(|v| !taken.contains(v)).collect();
+    let again = ClassicFile::from_source(classic.source().clone(), &Limits::default())?;
+    let (was, is) = (Dataset::from(old.clone()), Dataset::from(again));
+    for (id, _) in classic.header().variables() {
+        if found.contains_key(&id) {
+            continue;
+        }
+        for at in 0..left.len() {
+            let (Some(v), Some(w)) = (was.variable_at(left[at]), is.variable_at(id)) else { continue };
+            if is_same_array(old, left[at], classic, id) && nc3z_reader::diff::is_same(&v, &w, monitor)? {
+                found.insert(id, left.swap_remove(at));
+                break;
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Whether tiles of a variable of the archive may be tiles of one of the file.
 fn is_same_array(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> bool {
     let (was, is) = (&old.layout().variables[v.index()], &classic.layout().variables[new.index()]);
     let chunked = matches!(old.head().layouts[v.index()], TileLayoutSpec::Chunked { .. });
-    let alike = was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record;
-    // The first dimension may grow; of chunks, the others number the tiles, and all elements must be there.
-    let fits = !chunked || (was.shape.get(1..) == is.shape.get(1..) && is.elements == Some(is.present));
+    // The first dimension may grow. The others number chunks, and tell where the row and the plane before an element are.
+    let inner = was.shape.get(1..) == is.shape.get(1..);
+    let alike =
+        was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record && inner;
+    // Of chunks, all elements must be there.
+    let fits = !chunked || is.elements == Some(is.present);
     alike && fits && was.owned && is.owned
-}
-
-fn encode(
-    raw: RawTile,
-    array: ArrayId,
-    size: usize,
-    (chain, by): (u16, &Chain),
-    scratch: &mut Scratch,
-) -> Result<EncodedTile> {
-    let RawTile { tile, bytes, .. } = raw;
-    let decoded_len = u32::try_from(bytes.len()).expect("a tile is at most 1 GiB");
-    let decoded_crc = crc32fast::hash(&bytes);
-    let form = if let Some(value) = constant_value(&bytes, size) {
-        Form::Constant { value, size: u8::try_from(size).expect("at most 8") }
-    } else if u64::from(decoded_len) <= PACK_LEN {
-        Form::Member { chain: 0, bytes, container_chain: None }
-    } else {
-        let mut payload = Vec::new();
-        by.encode_bytes(&bytes, scratch, &mut payload)?;
-        let smaller = payload.len() < bytes.len();
-        if smaller { Form::Block { chain, payload } } else { Form::Block { chain: 0, payload: bytes } }
-    };
-    Ok(EncodedTile { array, tile, decoded_len, decoded_crc, form })
 }

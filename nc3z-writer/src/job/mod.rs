@@ -2,8 +2,10 @@
 //! [`crate::generation`].
 
 pub(crate) mod archive;
+mod changed;
 pub(crate) mod commit;
 pub(crate) mod estimate;
 pub(crate) mod quantize;
 pub(crate) mod recompress;
 pub(crate) mod repair;
+pub(crate) mod tag;

@@ -3,9 +3,9 @@
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
-use nc3z_reader::Monitor;
-use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, prove, repair};
+use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, prove, repair};
 use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Monitor, OpenOptions};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
@@ -52,12 +52,12 @@ pub fn repair_file(
 /// at the beginning, whenever the work is cut short, and it can be begun again.
 ///
 /// # Errors
-/// More damage than the parity can mend, before anything is written; the system refuses.
+/// More damage than the parity can mend, or damage that it does not cover, before anything is written ([`judge`]); the system refuses.
 pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, RepairedShards)>> {
     let source = Arc::new(FileSource::open(path)?);
     lock(source.file(), path)?;
     let shared: SharedSource = source;
-    let Some(report) = check(&shared, monitor)? else { return Ok(None) };
+    let Some(report) = judge(&shared, &OpenOptions::default(), monitor)? else { return Ok(None) };
     if report.missing > 0 {
         let why =
             format!("its first {} bytes are gone, and with them its place; write a new file", report.missing);

@@ -189,6 +189,22 @@ impl Plans {
     }
 }
 
+/// Samples and plans one array by itself, for tiles of it that are stored again.
+pub(crate) fn plan_one(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+    info: &ArrayInfo,
+    options: &WriterOptions,
+    scratch: &mut Scratch,
+) -> Result<ArrayPlan> {
+    let policy = Policy::of(options.preset);
+    let samples = read_samples(classic, arrays, info, &policy.samples)?;
+    let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
+    let (fills, registry) = (fill_values(classic, info), &options.registry);
+    let whole_len = whole_len(arrays, policy);
+    plan_array(&Subject { info, registry, samples, fills, whole_len, scan: &scan }, policy, scratch)
+}
+
 /// What the arrays of one source are compared with.
 struct Planner<'a> {
     classic: &'a ClassicFile,

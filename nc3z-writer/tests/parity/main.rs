@@ -10,3 +10,5 @@ mod hostile;
 mod in_place;
 #[cfg(test)]
 mod made;
+#[cfg(test)]
+mod verdict;

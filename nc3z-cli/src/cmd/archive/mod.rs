@@ -3,6 +3,7 @@
 mod journal;
 mod piped;
 mod present;
+mod waiting;
 
 use super::manifests;
 use super::targets::{self, Found, Job, Naming};
@@ -14,13 +15,15 @@ use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use journal::Journal;
 use nc3z_format::tile::Edge;
-use nc3z_writer::{Archived, AtomicFile, Preset, Wanted, WriterOptions, archive_file};
+use nc3z_writer::{Archived, AtomicFile, Prepared, Preset, Wanted, WriterOptions, prepare_file, publish};
 use serde_json::json;
 use std::collections::HashSet;
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
+use waiting::{Held, Waiting};
 
 /// Archives all inputs; a failure in one does not stop the others.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
@@ -100,6 +103,13 @@ enum Outcome {
     NotTried,
 }
 
+/// How far a file has come.
+enum Step<'j> {
+    Done(Outcome),
+    /// Its archive is complete, but not on disk.
+    Held(Held<'j>),
+}
+
 /// What all files of a run have in common.
 struct Work<'a> {
     args: &'a ArchiveArgs,
@@ -120,36 +130,81 @@ impl<'a> Work<'a> {
 
     /// One file shares the threads among its tiles; many files share them among themselves, and the memory too.
     fn run_jobs(&self, jobs: &[Job]) -> Result<Vec<(PathBuf, Outcome)>> {
-        let one = |job: &Job, options: &WriterOptions| (job.input.clone(), self.run_one(job, options));
         if let [job] = jobs {
-            return Ok(vec![super::with_threads(self.args.threads, || one(job, &self.options))?]);
+            let one = || match self.begin(job, &self.options) {
+                Step::Done(outcome) => vec![(job.input.clone(), outcome)],
+                Step::Held(held) => self.publish(vec![held]),
+            };
+            return super::with_threads(self.args.threads, one);
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let workers = if self.args.threads == 0 { cores } else { self.args.threads }.min(jobs.len());
         let options = self.options.clone().with_memory(self.args.encode.memory / workers.max(1) as u64);
         let next = AtomicUsize::new(0);
+        let waiting = Waiting::default();
         let work = || {
             super::with_threads(1, || {
-                let mine = std::iter::from_fn(|| jobs.get(next.fetch_add(1, Ordering::Relaxed)));
-                mine.map(|job| one(job, &options)).collect::<Vec<_>>()
+                let mut outcomes = Vec::new();
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    match self.begin(job, &options) {
+                        Step::Done(outcome) => outcomes.push((job.input.clone(), outcome)),
+                        // Whoever completes a batch waits for the disk; the others go on.
+                        Step::Held(held) => outcomes.extend(self.publish(waiting.add(held))),
+                    }
+                }
+                outcomes
             })
         };
-        std::thread::scope(|scope| {
+        let mut outcomes = std::thread::scope(|scope| {
             let handles: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
             let done =
                 handles.into_iter().map(|h| h.join().expect("a worker's panic is this command's panic"));
-            Ok(done.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
-        })
+            Ok::<_, anyhow::Error>(
+                done.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<_>>(),
+            )
+        })?;
+        outcomes.extend(self.publish(waiting.rest()));
+        Ok(outcomes)
     }
 
-    /// Archives one file unless that is done, and says and logs what became of it.
-    fn run_one(&self, job: &Job, options: &WriterOptions) -> Outcome {
+    /// Archives one file unless that is done; its archive has no name yet.
+    fn begin<'j>(&self, job: &'j Job, options: &WriterOptions) -> Step<'j> {
         let enough = self.args.run.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
         if interrupted() || enough {
-            return Outcome::NotTried;
+            return Step::Done(Outcome::NotTried);
         }
         let begin = Instant::now();
-        let (outcome, state, mut more) = match self.try_one(job, options) {
+        match self.try_one(job, options) {
+            Ok(Some((prepared, before))) => Step::Held(Held { job, prepared, before, begin }),
+            Ok(None) => Step::Done(self.conclude(job, begin, Ok(None))),
+            Err(e) => Step::Done(self.conclude(job, begin, Err(e))),
+        }
+    }
+
+    /// Gives archives their names, and says and logs what became of them.
+    fn publish(&self, held: Vec<Held<'_>>) -> Vec<(PathBuf, Outcome)> {
+        let (rest, prepared): (Vec<_>, Vec<_>) =
+            held.into_iter().map(|h| ((h.job, h.before, h.begin), h.prepared)).unzip();
+        let published = publish(prepared).into_iter().zip(rest);
+        let conclude = |(done, (job, before, begin)): (
+            nc3z_writer::Result<Archived>,
+            (&Job, Option<Metadata>, Instant),
+        )| {
+            let done = done.map_err(anyhow::Error::from).and_then(|done| {
+                report(&job.input, &job.output, &done);
+                if self.args.remove_source {
+                    remove_source(&job.input, before.as_ref())?;
+                }
+                Ok(Some(done))
+            });
+            (job.input.clone(), self.conclude(job, begin, done))
+        };
+        published.map(conclude).collect()
+    }
+
+    /// Says and logs what became of a file; nothing was done where its archive is there already.
+    fn conclude(&self, job: &Job, begin: Instant, done: Result<Option<Archived>>) -> Outcome {
+        let (outcome, state, mut more) = match done {
             Ok(Some(done)) => {
                 let sizes = json!({"original_bytes": done.original_len, "stored_bytes": done.stored_len,
                     "original_sha256": text::hex(&done.sha256), "proven": done.proven});
@@ -171,24 +226,18 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Nothing where the archive is there already.
-    fn try_one(&self, job: &Job, options: &WriterOptions) -> Result<Option<Archived>> {
+    /// Nothing where the archive is there already; else also what the source was before.
+    fn try_one(&self, job: &Job, options: &WriterOptions) -> Result<Option<(Prepared, Option<Metadata>)>> {
         if self.is_done(job)? {
             return Ok(None);
         }
         let args = self.args;
         super::places::prepare(&job.output)?;
         let before = std::fs::metadata(&job.input).ok();
-        let len = before.as_ref().map_or(0, std::fs::Metadata::len);
+        let len = before.as_ref().map_or(0, Metadata::len);
         let passes = if args.no_verify { 1 } else { 2 };
         let progress = Progress::new(len.saturating_mul(passes), text::safe(&job.input.to_string_lossy()));
-        let done = archive_file(&job.input, &job.output, options, &progress)?;
-        drop(progress);
-        report(&job.input, &job.output, &done);
-        if args.remove_source {
-            remove_source(&job.input, before.as_ref())?;
-        }
-        Ok(Some(done))
+        Ok(Some((prepare_file(&job.input, &job.output, options, &progress)?, before)))
     }
 
     /// Whether an earlier run has archived this file, as far as the user wants that looked at.
@@ -338,9 +387,9 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
 }
 
 /// Removes the source, if its name still leads to the file that was archived.
-fn remove_source(input: &Path, before: Option<&std::fs::Metadata>) -> Result<()> {
+fn remove_source(input: &Path, before: Option<&Metadata>) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
-    let identity = |m: &std::fs::Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+    let identity = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
     let now = std::fs::metadata(input).with_context(|| format!("look at `{}`", input.display()))?;
     if before.map(identity) != Some(identity(&now)) {
         bail!("another file took its name while it was archived; nothing was removed");

@@ -1,6 +1,6 @@
 //! `--skip-existing`: whether the archive that is there is the source's.
 
-use crate::args::SkipArg;
+use crate::args::{OpenArgs, SkipArg};
 use crate::cmd::hash::sha256_of_file;
 use crate::cmd::open_archive;
 use crate::output::progress::Progress;
@@ -22,7 +22,7 @@ pub(super) fn is_present(input: &Path, output: &Path, how: SkipArg) -> Result<bo
         Ok(_) => {}
     }
     let there = || format!("`{}` is there, and", output.display());
-    let archive = open_archive(output, false)
+    let archive = open_archive(output, &OpenArgs::default())
         .with_context(|| format!("{} is no whole archive (--force replaces it)", there()))?;
     let mut source = open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
     let meta = source.metadata().with_context(|| format!("look at `{}`", input.display()))?;

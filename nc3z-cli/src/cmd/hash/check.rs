@@ -1,7 +1,7 @@
 //! `nc3z hash --check`: lists of digests taken back, with the habits of `sha256sum -c`.
 
 use super::line::{Line, Subject, other_name, parse};
-use super::{compute, exit_of, is_archive, sha256_of_file};
+use super::{compute, exit_of, sha256_of_file};
 use crate::args::HashArgs;
 use crate::cmd::{Input, many, open_input};
 use crate::exit::Exit;
@@ -176,7 +176,7 @@ fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {
     let mut digests = None;
     let mut names: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
     if wanted.content || wanted.sha256 {
-        let input = open_input(file, !args.no_mmap && is_archive(file))?;
+        let input = open_input(file, &args.open)?;
         let header: &Header = match &input {
             Input::Archive(a) => a.header(),
             Input::Classic(c) => c.header(),

@@ -3,6 +3,7 @@
 mod check;
 mod line;
 
+use super::named::Named;
 use super::{Input, many, open_input, targets};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
@@ -76,7 +77,7 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
     if interrupted() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
-    let input = open_input(path, !args.no_mmap && is_archive(path))?;
+    let input = open_input(path, &args.open)?;
     let names = |header: &Header| {
         let shown = header.variables.iter().filter(|_| args.variables);
         shown.map(|v| v.name.clone()).collect::<Vec<_>>()
@@ -114,7 +115,9 @@ fn compute(input: &Input, wanted: Wanted, progress: &Progress) -> Result<Digests
 
 /// Classic files are never mapped: one that shrinks meanwhile gives an error and no signal.
 fn is_archive(path: &Path) -> bool {
-    targets::first_bytes(path).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
+    Named::of(path).is_ok_and(|named| {
+        targets::first_bytes(&named.file).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
+    })
 }
 
 /// In a tree, archives and classic files are told by their first bytes; what cannot be read takes part, so that it is reported.

@@ -4,7 +4,7 @@ use nc3z_format::NcType;
 use std::fmt::Write as _;
 
 /// Appends one number, big-endian in `bytes`. Floats keep a point or an exponent, so that they are told from integers.
-pub(super) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
+pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
     fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
     }
@@ -24,7 +24,7 @@ pub(super) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
 }
 
 /// The same for JSON, which has no word for what is not finite: `"NaN"`, `"inf"`, `"-inf"` are strings.
-pub(super) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
+pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
     let begin = out.len();
     number(out, ty, bytes);
     if out[begin..].ends_with(['N', 'f']) {

@@ -131,6 +131,39 @@ mod tests {
 
     #[cfg(feature = "ruzstd")]
     #[test]
+    fn the_decoder_in_rust_reads_frames_that_continue_others() {
+        let head: Vec<u8> =
+            (0..40_000u32).flat_map(|i| (i.wrapping_mul(2_654_435_761) >> 8).to_be_bytes()).collect();
+        for before in [&b""[..], b"short", &head[..5000], &head] {
+            for content in
+                [&b""[..], b"x", b"short and more", &head[1000..4000], &[&head[..], b"tail", &head].concat()]
+            {
+                let frame = encode_zstd_frame_after(before, content).unwrap();
+                assert!(decode_zstd_frame_after(before, &frame, content.len() as u64).unwrap() == content);
+                let mut out = Vec::with_capacity(content.len());
+                let len = pure::Decoder::decode_after(before, &frame, &mut out).unwrap();
+                assert!(len == content.len() && out == content, "{} behind {}", content.len(), before.len());
+                for bit in 0..frame.len().min(60) * 8 {
+                    let mut bad = frame.clone();
+                    bad[bit / 8] ^= 1 << (bit % 8);
+                    if check_frame(&bad).is_ok() {
+                        let mut out = Vec::with_capacity(content.len());
+                        let _ = pure::Decoder::decode_after(before, &bad, &mut out);
+                    }
+                }
+            }
+        }
+        // With a checksum behind its content and a dictionary's room in its header.
+        let mut sealed = vec![0x28, 0xB5, 0x2F, 0xFD, 0x26, 0, 3];
+        sealed.extend([0x19, 0, 0, b'a', b'b', b'c', 1, 2, 3, 4]);
+        sealed.insert(6, 0);
+        let mut out = Vec::with_capacity(3);
+        pure::Decoder::decode_after(b"before", &sealed, &mut out).unwrap();
+        assert_eq!(out, b"abc");
+    }
+
+    #[cfg(feature = "ruzstd")]
+    #[test]
     fn the_decoder_in_rust_reads_what_the_c_library_writes() {
         static DICTIONARY: ZstdDictionary =
             ZstdDictionary::new(50_017, include_bytes!("../../../../spec/dictionary/head.dict"), 19);

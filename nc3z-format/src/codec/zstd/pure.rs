@@ -4,6 +4,9 @@ use super::frame::{SECTION, ZstdDictionary};
 use crate::error::{Error, Result};
 use ruzstd::decoding::{Dictionary, FrameDecoder};
 
+/// The most bytes that a block holds.
+const BLOCK_MOST: usize = 128 << 10;
+
 /// Decoders, made when first needed.
 #[derive(Default)]
 pub(super) struct Decoder {
@@ -42,10 +45,18 @@ impl Decoder {
         Ok(len)
     }
 
-    /// Frames that continue other bytes are beyond this decoder.
-    pub(super) fn decode_after(_: &[u8], _: &[u8], _: &mut Vec<u8>) -> Result<usize> {
-        let what = "zstd frame that continues the head copy; the feature zstd of nc3z-format reads it";
-        Err(Error::unsupported(SECTION, None, what))
+    /// Decodes a frame that continues `before` and was checked, into the room that `out` has. The library knows no such frames: it is
+    /// given one frame of `before`, as it is, and the frame's blocks behind it.
+    pub(super) fn decode_after(before: &[u8], frame: &[u8], out: &mut Vec<u8>) -> Result<usize> {
+        let len = before.len().checked_add(out.capacity()).ok_or_else(|| wrong("more than memory holds"))?;
+        let whole = frame_of_both(before, frame, len).ok_or_else(|| wrong("another header"))?;
+        let mut both = Vec::new();
+        crate::bytes::reserve(&mut both, SECTION, "decoded length in memory", len)?;
+        both.resize(len, 0);
+        let found = FrameDecoder::new().decode_all(&whole, &mut both).map_err(wrong)?;
+        let found = both.get(before.len()..found).ok_or_else(|| wrong("fewer bytes than it continues"))?;
+        out.extend_from_slice(found);
+        Ok(found.len())
     }
 
     fn decoder(&mut self, dictionary: Option<&'static ZstdDictionary>) -> Result<&mut FrameDecoder> {
@@ -59,6 +70,29 @@ impl Decoder {
         }
         Ok(&mut self.informed.as_mut().expect("made just now").1)
     }
+}
+
+/// A frame whose content is `before` and then what `frame` decodes to behind it, together at most `len` bytes.
+fn frame_of_both(before: &[u8], frame: &[u8], len: usize) -> Option<Vec<u8>> {
+    // RFC 8878, section 3.1.1.1: the descriptor tells which fields follow, and whether there is a checksum at the end.
+    let descriptor = *frame.get(4)?;
+    let is_single = descriptor & 0x20 != 0;
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let content = [usize::from(is_single), 2, 4, 8][usize::from(descriptor >> 6)];
+    let blocks = 5 + usize::from(!is_single) + dictionary + content;
+    let end = frame.len().checked_sub(if descriptor & 4 == 0 { 0 } else { 4 })?;
+    let mut out = Vec::with_capacity(frame.len() + before.len() + before.len() / BLOCK_MOST * 3 + 32);
+    out.extend_from_slice(&frame[..4]);
+    // One segment, the size in eight bytes, no checksum: it would be that of the second part.
+    out.push(0xE0);
+    out.extend_from_slice(&(len as u64).to_le_bytes());
+    for raw in before.chunks(BLOCK_MOST) {
+        let header = u32::try_from(raw.len()).ok()? << 3;
+        out.extend_from_slice(&header.to_le_bytes()[..3]);
+        out.extend_from_slice(raw);
+    }
+    out.extend_from_slice(frame.get(blocks..end)?);
+    Some(out)
 }
 
 fn wrong(found: impl std::fmt::Display) -> Error {

@@ -33,6 +33,9 @@ pub struct ParityReport {
     pub worst: u64,
     /// Bytes of the file behind what the parity covers: later generations, or a torn tail.
     pub uncovered: u64,
+    /// Why the archive would not be sound although every lost shard can be computed: damage that the parity does not cover, or that was
+    /// there when it was made. Only [`super::judge()`] finds out.
+    pub refused: Option<String>,
 }
 
 impl ParityReport {
@@ -46,9 +49,9 @@ impl ParityReport {
         Located { layout: self.layout.clone(), missing: self.missing }.view(source)
     }
 
-    /// True where all damage can be mended.
+    /// True where all damage can be mended; after [`super::judge()`], where the archive is sound then.
     pub fn is_mendable(&self) -> bool {
-        self.overloaded.is_empty()
+        self.overloaded.is_empty() && self.refused.is_none()
     }
 
     /// Damaged data shards: those that hold the archive, not its parity.
@@ -80,6 +83,18 @@ impl ParityReport {
         if self.is_mendable() {
             return Ok(());
         }
+        if let Some(why) = &self.refused {
+            let found =
+                format!("not sound all the same, beyond what the parity covers: {why}; nothing was changed");
+            return Err(nc3z_format::Error::corrupt(
+                "archive",
+                None,
+                "state after a repair by parity",
+                "sound",
+                found,
+            )
+            .into());
+        }
         Err(nc3z_format::Error::corrupt(
             "archive",
             None,
@@ -97,6 +112,8 @@ impl std::fmt::Display for ParityReport {
         let damaged = (self.lost_shards.len(), self.lost_packets.len());
         if self.is_intact() {
             write!(f, "parity intact ({shards} shards, {packets} packets)")?;
+        } else if let Some(why) = &self.refused {
+            write!(f, "damaged beyond what its parity covers: it would not be sound all the same ({why})")?;
         } else if self.is_mendable() {
             write!(
                 f,
@@ -191,6 +208,7 @@ fn check_from(
         worst: loads.values().copied().max().unwrap_or(0),
         overloaded: loads.into_iter().filter(|&(_, lost)| lost > most).collect(),
         uncovered: source.len().saturating_sub(layout.params.archive_len),
+        refused: None,
         layout: layout.clone(),
     })
 }

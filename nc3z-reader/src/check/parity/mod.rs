@@ -11,6 +11,7 @@
 mod catalogue;
 mod check;
 mod group;
+mod judge;
 mod locate;
 mod repair;
 
@@ -19,6 +20,7 @@ use crate::source::ByteSource;
 
 pub(crate) use check::check_region;
 pub use check::{ParityReport, check, check_at};
+pub use judge::judge;
 pub(crate) use locate::locate_section;
 pub use locate::{Located, locate, locate_in};
 pub use repair::{RepairedShards, prove, repair};

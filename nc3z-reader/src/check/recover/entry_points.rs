@@ -1,6 +1,7 @@
 //! What is needed before anything else can be found: the salt, the original's length, and the last trailer if there is one.
 
 use crate::error::{Error, Result};
+use crate::foreign::or_foreign;
 use crate::open;
 use crate::source::lenient::Lenient;
 use crate::source::short::{ShortFacts, expanded};
@@ -78,7 +79,7 @@ impl EntryPoints {
         match superblock {
             Ok(superblock) => Self::with_superblock(source, superblock),
             Err(e) if e.is_unsupported() => Err(e),
-            Err(e) => Self::without_superblock(source, &start, e),
+            Err(e) => Self::without_superblock(source, &start, e).map_err(|e| or_foreign(&**source, e)),
         }
     }
 
@@ -127,7 +128,8 @@ impl EntryPoints {
         let head =
             HeadFacts { stored_len: u32_at(32), crc: u32_at(40), compressed: u32_at(32) != u32_at(36) };
         let Some((at, trailer)) = found else {
-            if start.iter().all(|&b| b == 0) {
+            let e = or_foreign(&**source, e);
+            if start.iter().all(|&b| b == 0) || e.is_unsupported() {
                 return Err(e);
             }
             let mut salt = [0; 8];

@@ -15,7 +15,7 @@ pub use stored::{StoredContainer, StoredTile};
 
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::open::{Parts, check_table, read_later_head, read_section, read_sections};
 use crate::options::OpenOptions;
@@ -143,10 +143,15 @@ fn skeleton(
         (keep(table, report), keep(metadata, report))
     });
     let later = match (&points.trailer, &table) {
-        (Some((_, trailer)), Some(table)) => read_later_head(&tail, table, trailer, &copy, limits)?,
+        (Some((at, trailer)), Some(table)) => {
+            let later = read_later_head(&tail, table, trailer, &copy, limits);
+            later.map_err(|e| without_later_head(*at, &e.with_causes()))?
+        }
         (Some((at, trailer)), None) if trailer.required & REQUIRED_LATER_HEAD != 0 => {
-            let (what, found) = ("later head", "a damaged variable table, which alone says where it is");
-            return Err(FormatError::corrupt("variable table", *at, what, "an entry", found).into());
+            return Err(without_later_head(
+                *at,
+                "the variable table, which alone says where it is, is damaged",
+            ));
         }
         _ => None,
     };
@@ -175,6 +180,12 @@ fn skeleton(
         inner.trailer.required |= REQUIRED_LOSSY;
     }
     Ok((inner, points))
+}
+
+/// The last state of the file has a header of its own, and that is lost: nothing says what its tiles are of.
+fn without_later_head(at: u64, why: &str) -> Error {
+    let found = format!("lost: {why}; the last state cannot be read without it, generations before it can");
+    FormatError::corrupt("trailer", at, "later head", "whole", found).into()
 }
 
 /// The value, or a note of what is wrong with it.

@@ -46,8 +46,38 @@ pub fn deep(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor)
     Ok(report)
 }
 
+/// The first thing that a quick check finds, in words; nothing where the archive is sound.
+///
+/// # Errors
+/// As [`quick`].
+pub(crate) fn first_finding(
+    source: &SharedSource,
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<Option<String>> {
+    let (report, _) = inspect(source, options, monitor)?;
+    Ok(report.findings.first().map(|f| format!("{}: {}", f.structure.name(), f.message)))
+}
+
 /// The quick check; gives the archive too, if it opens as archives do.
 fn check(
+    source: &SharedSource,
+    options: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<(Report, Option<Archive>)> {
+    let (mut report, archive) = inspect(source, options, monitor)?;
+    if !report.is_sound() {
+        // What can be repaired is told by all shards, not by the parity's own alone.
+        report.parity = match parity::judge(source, options, monitor) {
+            Err(e) if e.is_interrupted() => return Err(e),
+            found => found.ok().flatten(),
+        };
+    }
+    Ok((report, archive))
+}
+
+/// The same, but for whether parity repairs what was found.
+fn inspect(
     source: &SharedSource,
     options: &OpenOptions,
     monitor: &dyn Monitor,
@@ -79,13 +109,6 @@ fn check(
         // Its bytes are as they were written, but make no sense.
         Err(e) if findings.is_empty() => findings.push(Structure::Index, 0..0, e.with_causes()),
         Err(_) => {}
-    }
-    if !findings.is_empty() {
-        // What can be mended is told by all shards, not by the parity's own alone.
-        report.parity = match parity::check(source, monitor) {
-            Err(e) if e.is_interrupted() => return Err(e),
-            found => found.ok().flatten(),
-        };
     }
     // Where it does not open, the head alone still says which variable a block is of.
     let words = opened.as_ref().ok().cloned().or_else(|| Archive::skeleton(source, &strict).ok());

@@ -4,7 +4,7 @@ use super::PresetEstimate;
 use super::sample::{Samples, read};
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
-use crate::options::{PACK_LEN, Preset, WriterOptions};
+use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, WriterOptions};
 use crate::plan::{ChainTable, Partition, Policy, Subject, fill_values, plan_array, whole_len};
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
@@ -24,6 +24,8 @@ pub(super) const WRITTEN_LEN: u64 = 4 << 20;
 const PAGED_ENTRY_LEN: f64 = 24.3;
 const INLINE_ENTRY_LEN: f64 = 14.0;
 const INLINE_ENTRIES: u64 = 32;
+/// Bytes of containers' members that are compressed to see what that gains.
+const PACKED_LEN: usize = 1 << 20;
 /// Section table, metadata, and whatever else is always there (about).
 const SECTIONS_LEN: u64 = 5 * 24 + 80;
 
@@ -160,29 +162,49 @@ impl Overhead {
     }
 }
 
-/// Bytes of the containers' members over those of the containers: what is packed is compressed once more.
-fn packed_ratio(costs: &[ArrayCost]) -> f64 {
-    let members: Vec<u8> = costs.iter().flat_map(|c| c.packed.iter().copied()).collect();
+/// What was found of all arrays that were looked at.
+pub(super) struct Costs {
+    by_array: BTreeMap<ArrayId, ArrayCost>,
+    /// Bytes of the containers over those of their members: what is packed is compressed once more.
+    packed: f64,
+}
+
+impl Costs {
+    pub(super) fn new(found: Vec<ArrayCost>, preset: Preset) -> Self {
+        let members = found.iter().flat_map(|c| c.packed.iter().copied());
+        let packed = packed_ratio(&members.take(PACKED_LEN).collect::<Vec<_>>(), preset);
+        Costs { by_array: found.into_iter().map(|cost| (cost.id, cost)).collect(), packed }
+    }
+
+    /// The costs of the arrays that tell of this one.
+    fn told(&self, samples: &Samples, id: ArrayId) -> Vec<&ArrayCost> {
+        samples.witnesses(id).iter().filter_map(|witness| self.by_array.get(witness)).collect()
+    }
+}
+
+fn packed_ratio(members: &[u8], preset: Preset) -> f64 {
     if members.is_empty() {
         return 1.0;
     }
-    let take = &members[..members.len().min(1 << 20)];
-    let stored: usize =
-        take.chunks(64 << 10).map(|c| encode_zstd_frame(c, 19).map_or(c.len(), |f| f.len())).sum();
-    float(stored as u64) / float(take.len() as u64)
+    let level = Policy::of(preset).container_level;
+    let stored: usize = members
+        .chunks(CONTAINER_LEN)
+        .map(|c| encode_zstd_frame(c, level).map_or(c.len(), |frame| frame.len()))
+        .sum();
+    float(stored as u64) / float(members.len() as u64)
 }
 
 /// Bytes of an array in the archive, and its standard error.
-fn extrapolated(samples: &Samples, costs: &[ArrayCost], id: ArrayId, packed: f64) -> (f64, f64) {
-    let witnesses = samples.witnesses(id);
+fn extrapolated(samples: &Samples, costs: &Costs, id: ArrayId) -> (f64, f64) {
     let Some(info) = samples.all().get(id) else { return (0.0, 0.0) };
     let total = float(info.total_bytes());
-    let told = || costs.iter().filter(|c| witnesses.contains(&c.id));
+    let witnesses = costs.told(samples, id);
+    let told = || witnesses.iter();
     let raw: f64 = told().map(|c| c.raw).sum();
     if raw == 0.0 {
         return (0.0, 0.0);
     }
-    let stored: f64 = told().map(|c| c.stored + float(c.packed.len() as u64) * packed).sum();
+    let stored: f64 = told().map(|c| c.stored + float(c.packed.len() as u64) * costs.packed).sum();
     let fixed: f64 = told().map(|c| c.fixed).sum::<f64>() / float(witnesses.len() as u64);
     // Neighbouring pieces are alike, so differences of neighbours tell what even spreading leaves to chance.
     let (mut n, mut squares, mut pairs) = (0.0, 0.0, 0.0);
@@ -192,35 +214,35 @@ fn extrapolated(samples: &Samples, costs: &[ArrayCost], id: ArrayId, packed: f64
         squares += cost.ratios.windows(2).map(|w| (w[0] - w[1]).powi(2)).sum::<f64>();
     }
     let variance = if pairs > 0.0 { squares / (2.0 * pairs) } else { 0.0 };
-    let seen = if witnesses == [id] { (raw / total).min(1.0) } else { 0.0 };
+    let seen = if witnesses.iter().all(|w| w.id == id) { (raw / total).min(1.0) } else { 0.0 };
     (total * stored / raw + fixed, total * (variance / n * (1.0 - seen)).sqrt())
 }
 
 /// Bytes of an array in the archive.
-pub(super) fn array_len(samples: &Samples, costs: &[ArrayCost], id: ArrayId) -> u64 {
-    whole(extrapolated(samples, costs, id, packed_ratio(costs)).0)
+pub(super) fn array_len(samples: &Samples, costs: &Costs, id: ArrayId) -> u64 {
+    whole(extrapolated(samples, costs, id).0)
 }
 
 pub(super) fn preset_estimate(
     preset: Preset,
     samples: &Samples,
-    costs: &[ArrayCost],
+    costs: &Costs,
     overhead: &Overhead,
     threads: usize,
 ) -> PresetEstimate {
-    let packed = packed_ratio(costs);
     let (mut stored, mut variance, mut bytes) = (0.0, 0.0, 0.0);
     let (mut encode, mut decode, mut once, mut read) = (0.0, 0.0, 0.0, 0.0);
     for info in samples.arrays() {
-        let (len, error) = extrapolated(samples, costs, info.id, packed);
+        let (len, error) = extrapolated(samples, costs, info.id);
         stored += len;
         variance += error * error;
-        let witnesses = samples.witnesses(info.id);
-        let told = || costs.iter().filter(|c| witnesses.contains(&c.id));
+        let witnesses = costs.told(samples, info.id);
+        let told = || witnesses.iter();
         let raw: f64 = told().map(|c| c.raw).sum();
         let total = float(info.total_bytes());
         if raw > 0.0 {
-            let scaled = |seconds: fn(&ArrayCost) -> f64| told().map(seconds).sum::<f64>() * total / raw;
+            let scaled =
+                |seconds: fn(&ArrayCost) -> f64| told().map(|c| seconds(c)).sum::<f64>() * total / raw;
             encode += scaled(|c| c.encode_seconds);
             decode += scaled(|c| c.decode_seconds);
             read += scaled(|c| c.read_seconds);

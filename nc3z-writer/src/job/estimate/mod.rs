@@ -12,14 +12,15 @@ mod sample;
 use crate::error::{ErrorKind, Result};
 use crate::options::{Preset, WriterOptions};
 use crate::tiles::record_samples;
-use cost::{ArrayCost, Overhead};
-use nc3z_format::archive::Role;
+use cost::{Costs, Overhead};
+use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_reader::{ClassicFile, Monitor};
 use peers::{Compared, gzip_len};
 use rayon::prelude::*;
 use sample::Samples;
+use std::collections::BTreeMap;
 
 /// Bytes that are sampled for `fast` and `default`, unless said otherwise; `max` gets half.
 pub const DEFAULT_SAMPLE_LEN: u64 = 32 << 20;
@@ -111,10 +112,10 @@ pub fn estimate(
         if number == 0 {
             out.sampled_len = samples.sampled_len();
             out.whole = samples.is_whole();
-            compare(classic, &samples, &mut out, sample_len)?;
+            compare(classic, &samples, &mut out, sample_len, monitor)?;
         }
         for variable in &mut out.variables {
-            let id = nc3z_format::archive::ArrayId::variable(variable.id.0);
+            let id = ArrayId::variable(variable.id.0);
             variable.stored_len.push(cost::array_len(&samples, &costs, id));
         }
     }
@@ -129,31 +130,44 @@ pub fn estimate(
     Ok(out)
 }
 
-/// Encodes all pieces, arrays in parallel; in the order of [`Samples::arrays`].
+/// Encodes all pieces, arrays in parallel.
 fn measured(
     classic: &ClassicFile,
     samples: &Samples,
     options: &WriterOptions,
     monitor: &dyn Monitor,
-) -> Result<Vec<ArrayCost>> {
+) -> Result<Costs> {
     let records = record_samples(classic, samples.all())?;
     let one = |info: &&ArrayInfo| {
-        if monitor.is_cancelled() {
-            return Err(ErrorKind::Interrupted.into());
-        }
+        go_on(monitor)?;
         cost::array_cost(classic, info, samples, &records, options)
     };
-    samples.sampled().collect::<Vec<_>>().par_iter().map(one).collect()
+    let found = samples.sampled().collect::<Vec<_>>().par_iter().map(one).collect::<Result<_>>()?;
+    Ok(Costs::new(found, options.preset))
+}
+
+/// An error where the caller asked to stop.
+fn go_on(monitor: &dyn Monitor) -> Result<()> {
+    if monitor.is_cancelled() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
 }
 
 /// What others make of the same pieces.
-fn compare(classic: &ClassicFile, samples: &Samples, out: &mut Estimate, sample_len: u64) -> Result<()> {
-    let infos: Vec<&ArrayInfo> = samples.sampled().collect();
-    let compared: Vec<Compared> =
-        infos.par_iter().map(|info| peers::compared(classic, info, samples)).collect::<Result<_>>()?;
+fn compare(
+    classic: &ClassicFile,
+    samples: &Samples,
+    out: &mut Estimate,
+    sample_len: u64,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let one = |info: &&ArrayInfo| -> Result<(ArrayId, Compared)> {
+        go_on(monitor)?;
+        Ok((info.id, peers::compared(classic, info, samples)?))
+    };
+    let compared: BTreeMap<ArrayId, Compared> =
+        samples.sampled().collect::<Vec<_>>().par_iter().map(one).collect::<Result<_>>()?;
     let mut totals = [0.0; 3];
     for info in samples.arrays() {
-        let len = peers::array_len(samples, &infos, &compared, info);
+        let len = peers::array_len(samples, &compared, info);
         totals.iter_mut().zip(len).for_each(|(t, l)| *t += l);
         if let Role::Variable(v) = info.id.role() {
             out.variables.push(VariableEstimate {
@@ -168,7 +182,7 @@ fn compare(classic: &ClassicFile, samples: &Samples, out: &mut Estimate, sample_
     let header = classic.header_bytes().len() as u64;
     let nc4 = |bytes: f64| cost::whole(bytes) + header;
     out.peers = vec![
-        PeerEstimate { name: "gzip -6", stored_len: gzip_len(classic, sample_len)? },
+        PeerEstimate { name: "gzip -6", stored_len: gzip_len(classic, sample_len, monitor)? },
         PeerEstimate { name: "netCDF-4, shuffle, deflate 1", stored_len: nc4(totals[1]) },
         PeerEstimate { name: "netCDF-4, shuffle, deflate 5", stored_len: nc4(totals[2]) },
     ];

@@ -4,10 +4,12 @@ use super::cost::{float, whole};
 use super::sample::{Piece, Samples, read};
 use crate::error::Result;
 use nc3z_format::NcType;
+use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch, StageSpec};
-use nc3z_reader::ClassicFile;
+use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
+use std::collections::BTreeMap;
 
 /// Bytes of the windows that gzip is tried on; its own memory is 32 KiB.
 const WINDOW_LEN: u64 = 1 << 20;
@@ -47,13 +49,11 @@ pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Sample
 /// What others store of an array: itself, or as its likes do.
 pub(super) fn array_len(
     samples: &Samples,
-    sampled: &[&ArrayInfo],
-    compared: &[Compared],
+    compared: &BTreeMap<ArrayId, Compared>,
     info: &ArrayInfo,
 ) -> [f64; 3] {
-    let witnesses = samples.witnesses(info.id);
     let told: Vec<&Compared> =
-        sampled.iter().zip(compared).filter(|(i, _)| witnesses.contains(&i.id)).map(|(_, c)| c).collect();
+        samples.witnesses(info.id).iter().filter_map(|witness| compared.get(witness)).collect();
     let mut out = [0.0; 3];
     for (k, out) in out.iter_mut().enumerate() {
         let mean = told.iter().map(|c| c.0[k]).sum::<f64>() / float(told.len().max(1) as u64);
@@ -65,12 +65,13 @@ pub(super) fn array_len(
 }
 
 /// `gzip -6` of the whole file, from windows spread over it.
-pub(super) fn gzip_len(classic: &ClassicFile, sample_len: u64) -> Result<u64> {
+pub(super) fn gzip_len(classic: &ClassicFile, sample_len: u64, monitor: &dyn Monitor) -> Result<u64> {
     let len = classic.source().len();
     let windows = len.div_ceil(WINDOW_LEN);
     let count = (sample_len / 4 / WINDOW_LEN).clamp(4, 64).min(windows);
     let chain = bound([StageSpec::gzip(6)]);
     let one = |i: u64| -> Result<(f64, f64)> {
+        super::go_on(monitor)?;
         let first = (2 * i + 1) * windows / (2 * count).max(1) * WINDOW_LEN;
         let n = usize::try_from(WINDOW_LEN.min(len - first)).expect("a window");
         let bytes = classic.source().read_at(first, n)?;

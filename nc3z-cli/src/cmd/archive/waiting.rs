@@ -1,0 +1,51 @@
+//! Archives that are complete and wait for the disk together: thousands of small files are not thousands of waits.
+
+use crate::cmd::targets::Job;
+use nc3z_writer::Prepared;
+use std::fs::Metadata;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// Archives that wait together at most; each is an open file.
+const FILES: usize = 32;
+/// Bytes of archives that wait together at most.
+const BYTES: u64 = 32 << 20;
+/// How long the first of them waits at most: a run that is stopped has done what it did before.
+const TIME: Duration = Duration::from_millis(500);
+
+/// An archive that is complete, but not on disk under its name.
+pub(super) struct Held<'j> {
+    pub(super) job: &'j Job,
+    pub(super) prepared: Prepared,
+    /// The source before it was read.
+    pub(super) before: Option<Metadata>,
+    pub(super) begin: Instant,
+}
+
+/// Those that wait.
+#[derive(Default)]
+pub(super) struct Waiting<'j>(Mutex<Batch<'j>>);
+
+#[derive(Default)]
+struct Batch<'j> {
+    held: Vec<Held<'j>>,
+    bytes: u64,
+    since: Option<Instant>,
+}
+
+impl<'j> Waiting<'j> {
+    /// Adds one; gives all that wait where they are enough, else none.
+    pub(super) fn add(&self, held: Held<'j>) -> Vec<Held<'j>> {
+        let mut batch = self.0.lock().expect("nothing panics while it is locked");
+        batch.bytes += held.prepared.done().stored_len;
+        batch.held.push(held);
+        let since = *batch.since.get_or_insert_with(Instant::now);
+        let enough = batch.held.len() >= FILES || batch.bytes >= BYTES || since.elapsed() >= TIME;
+        if enough { std::mem::take(&mut *batch).held } else { Vec::new() }
+    }
+
+    /// Those that are left.
+    pub(super) fn rest(self) -> Vec<Held<'j>> {
+        self.0.into_inner().expect("nothing panicked while it was locked").held
+    }
+}

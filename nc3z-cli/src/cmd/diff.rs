@@ -1,0 +1,78 @@
+//! `nc3z diff`: what differs between two files, or two versions.
+
+mod report;
+
+use super::named::Named;
+use crate::args::{DiffArgs, OpenArgs};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::Progress;
+use crate::output::report_error;
+use crate::output::streams::{self, Stdout};
+use crate::output::text;
+use anyhow::{Context, Result};
+use nc3z_reader::Dataset;
+use nc3z_reader::diff::{DiffOptions, diff};
+use nc3z_writer::is_same_file;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Compares; 0 equal, 1 different, 2 not compared, 3 corrupt.
+pub(crate) fn run(args: &DiffArgs) -> Result<Exit> {
+    match compare(args) {
+        Err(e) if streams::is_reader_gone(&e) => Err(e),
+        Err(e) => {
+            report_error(None, &e);
+            Ok(match of_error(&e) {
+                Exit::Failed => Exit::Refused,
+                exit => exit,
+            })
+        }
+        done => done,
+    }
+}
+
+fn compare(args: &DiffArgs) -> Result<Exit> {
+    let before = Named::of(&args.before)?;
+    let mut after = Named::of(&args.after)?;
+    // `@2` alone is another version of the same archive.
+    if let Some(version) = args.after.to_str().and_then(|s| s.strip_prefix('@'))
+        && !args.after.exists()
+    {
+        after = Named { file: before.file.clone(), version: Some(version.parse()?) };
+    }
+    let (a, b) = (open(&before, &args.before)?, open(&after, &args.after)?);
+    let same_archive = a.archive().is_some()
+        && b.archive().is_some()
+        && std::fs::metadata(&before.file).is_ok_and(|meta| is_same_file(&meta, &after.file));
+    let variables = args.variables.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let options = DiffOptions {
+        abs: args.abs,
+        rel: args.rel,
+        variables: (!args.variables.is_empty()).then_some(variables),
+        header_only: args.header,
+        listed: args.first,
+        exact: args.exact,
+        same_archive,
+    };
+    let found = super::with_threads(args.threads, || {
+        let progress = Progress::new(a.original_len(), "diff".to_owned());
+        diff(&a, &b, &options, &progress)
+    })??;
+    let equal = found.is_equal() && !(args.exact && !found.layout.is_empty());
+    if !args.quiet {
+        let mut out = BufWriter::new(Stdout::verdicts());
+        let names = [&args.before, &args.after].map(|path| text::safe(&path.to_string_lossy()));
+        if args.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report::json(&found, &names, equal))?)?;
+        } else {
+            report::write(&found, args.exact, &a, &b, &mut out)?;
+        }
+        out.flush()?;
+    }
+    Ok(if equal { Exit::Done } else { Exit::Failed })
+}
+
+fn open(named: &Named, path: &Path) -> Result<Dataset> {
+    super::in_file(path, named.open_dataset(&OpenArgs::default()))
+        .with_context(|| format!("`{}`", path.display()))
+}

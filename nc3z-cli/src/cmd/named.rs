@@ -1,0 +1,117 @@
+//! Files as the command line names them: a path, and behind an `@` the version of an archive, by number or tag.
+
+use crate::args::OpenArgs;
+use crate::cmd::Input;
+use anyhow::{Context, Result, anyhow, bail};
+use nc3z_format::Limits;
+use nc3z_reader::source::{self, SharedSource};
+use nc3z_reader::{Archive, ClassicFile, Dataset, OpenOptions, VersionName};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// A file, and which version of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The version that was asked for.
+    pub(crate) version: Option<VersionName>,
+}
+
+impl Named {
+    /// Splits a name. A file that has the whole name is meant before a version of another one.
+    pub(crate) fn of(path: &Path) -> Result<Self> {
+        let whole = || Named { file: path.to_owned(), version: None };
+        let bytes = path.as_os_str().as_bytes();
+        let Some(at) = bytes.iter().rposition(|&b| b == b'@').filter(|&at| at > 0) else {
+            return Ok(whole());
+        };
+        let (file, version) = (Path::new(OsStr::from_bytes(&bytes[..at])), &bytes[at + 1..]);
+        if path.symlink_metadata().is_ok() || !file.is_file() {
+            return Ok(whole());
+        }
+        let version = std::str::from_utf8(version).ok().context("a version is a number or a tag")?;
+        Ok(Named { file: file.to_owned(), version: Some(version.parse()?) })
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
+        Ok(source::open(&self.file, args.mmap)?)
+    }
+
+    /// How to open it.
+    fn options(&self, args: &OpenArgs) -> Result<OpenOptions> {
+        if self.version.is_some() && args.names_state() {
+            bail!("a version is named already; --generation and --older name another state");
+        }
+        Ok(args.options().with_version(self.version.clone()))
+    }
+
+    /// Opens an archive.
+    pub(crate) fn open_archive(&self, args: &OpenArgs) -> Result<Archive> {
+        Ok(Archive::from_source(self.source(args)?, &self.options(args)?)?)
+    }
+
+    /// Opens an archive or a classic file.
+    pub(crate) fn open_input(&self, args: &OpenArgs) -> Result<Input> {
+        let source = self.source(args)?;
+        if self.is_archive(&source, args)? {
+            return Ok(Input::Archive(Archive::from_source(source, &self.options(args)?)?));
+        }
+        let classic = ClassicFile::from_source(source, &Limits::default()).map_err(|e| no_archive(&e))?;
+        Ok(Input::Classic(Box::new(classic)))
+    }
+
+    /// Opens the variables of either kind of file.
+    pub(crate) fn open_dataset(&self, args: &OpenArgs) -> Result<Dataset> {
+        let source = self.source(args)?;
+        let archive = self.is_archive(&source, args)?;
+        let dataset = Dataset::from_source(source, &self.options(args)?);
+        dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })
+    }
+
+    /// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.
+    fn is_archive(&self, source: &SharedSource, args: &OpenArgs) -> Result<bool> {
+        let mut magic = [0; 8];
+        let len = usize::try_from(source.len().min(8)).context("eight bytes at most")?;
+        source.read_into(0, &mut magic[..len])?;
+        let found = magic == nc3z_format::archive::constants::MAGIC;
+        if !found && self.version.is_some() {
+            bail!("`{}` is no archive: only archives have versions", self.file.display());
+        }
+        if !found && args.names_state() {
+            bail!("it is no archive, and has one state only; --generation and --older are for archives");
+        }
+        Ok(found)
+    }
+}
+
+/// Of a file that is no archive: exit code 3 says that an archive is corrupt.
+fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
+    anyhow!("{}", e.with_causes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_stands_behind_the_last_at_sign() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        for name in ["a", "b@2"] {
+            std::fs::write(path(name), b"").unwrap();
+        }
+        let of = |name: &str| Named::of(&path(name)).unwrap();
+        let named = |file: &str, version| Named { file: path(file), version };
+        assert_eq!(of("a"), named("a", None));
+        assert_eq!(of("a@3"), named("a", Some(VersionName::Number(3))));
+        assert_eq!(of("a@good"), named("a", Some(VersionName::Tag("good".into()))));
+        // A file of that name; a version of it; a file that is not there.
+        assert_eq!(of("b@2"), named("b@2", None));
+        assert_eq!(of("b@2@7"), named("b@2", Some(VersionName::Number(7))));
+        assert_eq!(of("c@2"), named("c@2", None));
+        assert!(Named::of(&path("a@")).is_err() && Named::of(&path("a@0")).is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! `nc3z commit`, `revert`, `log` and `tag`: versions of an archive.
+
+use super::named::Named;
+use crate::args::{CommitArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
+use crate::exit::Exit;
+use crate::output::progress::Progress;
+use crate::output::streams::Stdout;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_format::archive::DigestState;
+use nc3z_reader::{Archive, Version};
+use nc3z_writer::{AtomicFile, CommitNote, Committed, TagChange, WriterOptions, commit_file, tag_version};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// Adds a version.
+pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
+    let note = note_of(&args.note);
+    let options = WriterOptions::default().with_memory(args.memory);
+    let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
+    let done = super::with_threads(args.threads, || {
+        // Hashed, compared, rebuilt.
+        let progress = Progress::new(len.saturating_mul(3), text::safe(&args.edited.to_string_lossy()));
+        commit_file(&args.archive, &args.edited, &note, &options, &progress)
+    })?;
+    let what = || format!("commit `{}` to `{}`", args.edited.display(), args.archive.display());
+    let done = done.with_context(what)?;
+    tell(&args.archive, &done);
+    Ok(Exit::Done)
+}
+
+/// Adds a version that is like an older one.
+pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
+    let old = Named { file: args.archive.clone(), version: Some(args.version.clone()) };
+    let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::default()))?;
+    let version = archive.version()?.number;
+    let mut note = note_of(&args.note);
+    note.message.get_or_insert_with(|| format!("version {version} again"));
+    let options = WriterOptions::default().with_memory(args.memory);
+    super::places::prepare(&args.archive)?;
+    // A temporary file beside the archive, which goes with its handle.
+    let mut name = args.archive.as_os_str().to_owned();
+    name.push(".reverted");
+    let spool = AtomicFile::create(Path::new(&name), false)?;
+    let done = super::with_threads(args.threads, || -> Result<Committed> {
+        let name = text::safe(&args.archive.to_string_lossy());
+        let progress = Progress::new(archive.original_len().saturating_mul(4), name);
+        archive.restore_to_file(spool.file(), spool.temporary_path(), &progress)?;
+        Ok(commit_file(&args.archive, spool.temporary_path(), &note, &options, &progress)?)
+    })??;
+    tell(&args.archive, &done);
+    Ok(Exit::Done)
+}
+
+fn note_of(args: &NoteArgs) -> CommitNote {
+    CommitNote { message: args.message.clone(), author: args.author.clone(), time: args.time.clone() }
+}
+
+fn tell(path: &Path, done: &Committed) {
+    let name = text::safe(&path.to_string_lossy());
+    if done.is_known() {
+        note!("{name}: the file is version {} already; nothing was added", done.version);
+        return;
+    }
+    let added = text::size(done.stored_len.1 - done.stored_len.0);
+    note!(
+        "{name}: version {}, {added} added ({} tiles new, {} kept)",
+        done.version,
+        done.new_tiles,
+        done.kept_tiles
+    );
+}
+
+/// Lists the versions, newest first.
+pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
+    let read = || -> Result<_> {
+        let archive = Named::of(&args.archive)?.open_archive(&OpenArgs::default())?;
+        let versions = archive.versions(args.number.unwrap_or(u64::MAX))?;
+        let tags = archive.tags()?;
+        Ok((versions, tags))
+    };
+    let (versions, tags) = super::in_file(&args.archive, read())?;
+    let mut out = BufWriter::new(Stdout::results());
+    if args.json {
+        let rows: Vec<Value> = versions.iter().map(|v| version_json(v, &tags)).collect();
+        let file = text::safe(&args.archive.to_string_lossy());
+        writeln!(out, "{}", serde_json::to_string_pretty(&json!({"file": file, "versions": rows}))?)?;
+    } else {
+        versions.iter().try_for_each(|version| write_version(&mut out, version, &tags))?;
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
+
+/// The tags of a version.
+fn tags_of(tags: &BTreeMap<String, u64>, number: u64) -> Vec<&str> {
+    tags.iter().filter(|&(_, &n)| n == number).map(|(name, _)| name.as_str()).collect()
+}
+
+fn write_version(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u64>) -> Result<()> {
+    let (record, trailer) = (&version.record, &version.trailer);
+    let names = tags_of(tags, record.number);
+    let names =
+        if names.is_empty() { String::new() } else { format!(" ({})", text::safe(&names.join(", "))) };
+    writeln!(out, "version {}{names}", record.number)?;
+    let sha256 = match trailer.digest_state {
+        DigestState::Valid => text::hex(&trailer.sha256),
+        DigestState::None => "not recorded".to_owned(),
+        DigestState::Stale => "stale".to_owned(),
+    };
+    writeln!(out, "  SHA-256 {sha256}")?;
+    writeln!(
+        out,
+        "  {} bytes, {} added to the archive",
+        trailer.original_len,
+        text::size(version.added_len)
+    )?;
+    for (what, words) in [("author", &record.author), ("time", &record.time)] {
+        if let Some(words) = words {
+            writeln!(out, "  {what} {}", text::safe(words))?;
+        }
+    }
+    if let Some(message) = &record.message {
+        writeln!(out)?;
+        for line in message.lines() {
+            writeln!(out, "    {}", text::safe(line))?;
+        }
+    }
+    Ok(writeln!(out)?)
+}
+
+/// A version for programs.
+fn version_json(version: &Version, tags: &BTreeMap<String, u64>) -> Value {
+    let (record, trailer) = (&version.record, &version.trailer);
+    let word = |text: &Option<String>| text.as_ref().map(|s| text::safe(s));
+    let sha256 = (trailer.digest_state == DigestState::Valid).then(|| text::hex(&trailer.sha256));
+    json!({
+        "version": record.number, "generation": trailer.generation, "sha256": sha256,
+        "original_bytes": trailer.original_len, "added_bytes": version.added_len,
+        "message": word(&record.message), "author": word(&record.author), "time": word(&record.time),
+        "tags": tags_of(tags, record.number),
+    })
+}
+
+/// The versions of an archive, for `info`.
+pub(crate) fn versions_json(archive: &Archive) -> Result<Vec<Value>> {
+    let tags = archive.tags()?;
+    Ok(archive.versions(u64::MAX)?.iter().map(|version| version_json(version, &tags)).collect())
+}
+
+/// The same for people: a line for each.
+pub(crate) fn write_versions(archive: &Archive, out: &mut dyn Write) -> Result<()> {
+    use crate::output::table::{Side, Table, count};
+    let (versions, tags) = (archive.versions(u64::MAX)?, archive.tags()?);
+    writeln!(out, "{}", count(versions.len() as u64, "version"))?;
+    let columns = [
+        ("version", Side::Right),
+        ("bytes", Side::Right),
+        ("added", Side::Right),
+        ("tags", Side::Left),
+        ("message", Side::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for version in &versions {
+        let record = &version.record;
+        let message = record.message.as_deref().and_then(|m| m.lines().next()).unwrap_or_default();
+        table.push(vec![
+            record.number.to_string(),
+            text::size(version.trailer.original_len),
+            text::size(version.added_len),
+            text::safe(&tags_of(&tags, record.number).join(",")),
+            text::safe(message),
+        ]);
+    }
+    Ok(table.print(out, "  ")?)
+}
+
+/// Changes a tag, or lists them.
+pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
+    let name = text::safe(&args.archive.to_string_lossy());
+    let Some(tag) = &args.tag else {
+        let archive =
+            super::in_file(&args.archive, super::open_archive(&args.archive, &OpenArgs::default()))?;
+        let mut out = BufWriter::new(Stdout::results());
+        for (tag, number) in archive.tags()? {
+            writeln!(out, "{}\t{number}", text::safe(&tag))?;
+        }
+        out.flush()?;
+        return Ok(Exit::Done);
+    };
+    if !args.archive.is_file() {
+        bail!("`{}` is no file", args.archive.display());
+    }
+    let change = match args.delete {
+        true => TagChange::Delete,
+        false => TagChange::Set { version: args.version.clone(), force: args.force },
+    };
+    let number =
+        tag_version(&args.archive, tag, &change).with_context(|| format!("`{}`", args.archive.display()))?;
+    match args.delete {
+        true => note!("{name}: {tag} does not name version {number} any more"),
+        false => note!("{name}: {tag} names version {number}"),
+    }
+    Ok(Exit::Done)
+}

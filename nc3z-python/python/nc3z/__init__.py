@@ -1,0 +1,122 @@
+"""Archives (``.nc3z``) and classic netCDF files as NumPy arrays.
+
+>>> import nc3z
+>>> with nc3z.open("coads_climatology.nc3z") as ds:   # or the classic file itself
+...     sst = ds["SST"]
+...     sst.shape, sst.units
+((12, 90, 180), 'Deg C')
+
+Reading takes no lock: datasets and variables may be used by any number of threads, sent to other processes, and used in
+forked ones. Values come as they are stored; packed ones and fill values are xarray's to decode
+(``xarray.open_dataset(path, engine="nc3z")``).
+
+Nothing is loaded before it is used, so that importing this costs nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nc3z._core import (
+        Cancel,
+        Dataset,
+        Dimension,
+        Variable,
+        __version__,
+        cache_stats,
+        get_threads,
+        open,
+        set_cache,
+        set_threads,
+    )
+    from nc3z._errors import (
+        Cancelled,
+        CorruptError,
+        Error,
+        LimitError,
+        RangeError,
+        ReplacedError,
+        UnsupportedError,
+    )
+    from nc3z._operations import (
+        Archived,
+        Estimate,
+        Finding,
+        Info,
+        Report,
+        Restored,
+        VariableInfo,
+        archive,
+        archive_bytes,
+        archive_many,
+        estimate,
+        info,
+        restore,
+        verify,
+    )
+
+_CORE = (
+    "Cancel Dataset Dimension Variable __version__ cache_stats get_threads open set_cache set_threads"
+)
+_ERRORS = "Cancelled CorruptError Error LimitError RangeError ReplacedError UnsupportedError"
+_OPERATIONS = (
+    "Archived Estimate Finding Info Report Restored VariableInfo "
+    "archive archive_bytes archive_many estimate info restore verify"
+)
+_PLACES = {
+    name: module
+    for module, names in (
+        ("nc3z._core", _CORE),
+        ("nc3z._errors", _ERRORS),
+        ("nc3z._operations", _OPERATIONS),
+    )
+    for name in names.split()
+}
+
+__all__ = [
+    "Archived",
+    "Cancel",
+    "Cancelled",
+    "CorruptError",
+    "Dataset",
+    "Dimension",
+    "Error",
+    "Estimate",
+    "Finding",
+    "Info",
+    "LimitError",
+    "RangeError",
+    "ReplacedError",
+    "Report",
+    "Restored",
+    "UnsupportedError",
+    "Variable",
+    "VariableInfo",
+    "__version__",
+    "archive",
+    "archive_bytes",
+    "archive_many",
+    "cache_stats",
+    "estimate",
+    "get_threads",
+    "info",
+    "open",
+    "restore",
+    "set_cache",
+    "set_threads",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module 'nc3z' has no attribute {name!r}")
+    import importlib
+
+    value = getattr(importlib.import_module(place), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(set(globals()) | set(_PLACES))

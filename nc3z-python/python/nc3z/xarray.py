@@ -1,0 +1,256 @@
+"""The xarray engine: ``xarray.open_dataset(path, engine="nc3z")``, and ``dataset.nc3z.to_archive(path)``.
+
+Importing this imports xarray's interface and nothing else: the reader is loaded when a file is opened. The engine opens
+archives without being named; classic files only when asked, with ``engine="nc3z"``. Nothing takes a lock; datasets pickle by
+path, and reopen by themselves where they are used after ``close``, as those of xarray's other engines do.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
+
+import xarray as xr
+from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
+from xarray.backends.store import StoreBackendEntrypoint
+from xarray.core import indexing
+from xarray.core.utils import FrozenDict
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from nc3z._nc3z import Dataset, Variable
+    from nc3z._operations import Archived, ArchiveOptions
+
+#: The first bytes of an archive.
+MAGIC = b"\x89NC3Z\r\n\x1a"
+
+
+class _File:
+    """An open dataset that opens itself again after it was closed, and after it was pickled."""
+
+    __slots__ = ("_dataset", "_origin")
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        # None for a file object, which cannot be opened again.
+        try:
+            self._origin = dataset.__reduce__()
+        except TypeError:
+            self._origin = ()
+
+    def dataset(self) -> Dataset:
+        if self._dataset.closed and self._origin:
+            opener, arguments = self._origin
+            self._dataset = opener(*arguments)
+        return self._dataset
+
+    def close(self) -> None:
+        self._dataset.close()
+
+    def token(self) -> tuple[object, ...]:
+        """What tells its content from others': the SHA-256 on record, else the file's name, length and time."""
+        dataset = self.dataset()
+        if dataset.sha256 is not None:
+            return (dataset.sha256,)
+        if dataset.path is None:
+            return (id(self),)
+        status = os.stat(dataset.path)
+        return (dataset.path, status.st_size, status.st_mtime_ns, dataset.version)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if not self._origin:
+            raise TypeError("a dataset of a file object stays in its process; open it by path to pickle it")
+        return _reopen, self._origin
+
+
+def _reopen(opener: Any, arguments: tuple[Any, ...]) -> _File:
+    return _File(opener(*arguments))
+
+
+class Nc3zArray(BackendArray):
+    """A variable as xarray indexes it. Any number of threads may read at once."""
+
+    __slots__ = ("dtype", "file", "name", "shape")
+
+    def __init__(self, file: _File, variable: Variable) -> None:
+        self.file = file
+        self.name = variable.name
+        self.shape: tuple[int, ...] = variable.shape
+        self.dtype: np.dtype[Any] = variable.dtype
+
+    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
+
+    async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
+        """The same in a thread, while the event loop goes on."""
+        import asyncio
+
+        return await asyncio.to_thread(self.__getitem__, key)
+
+    def _read(self, key: tuple[Any, ...]) -> Any:
+        return self.file.dataset()[self.name][key]
+
+    def __dask_tokenize__(self) -> tuple[object, ...]:
+        return ("nc3z", self.name, *self.file.token())
+
+
+class Nc3zStore(AbstractDataStore):
+    """An open dataset as xarray's backends see it."""
+
+    __slots__ = ("file", "source")
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.file = _File(dataset)
+        self.source = dataset.path
+
+    def open_store_variable(self, variable: Variable) -> xr.Variable:
+        """A lazy variable, with what netCDF4's engine puts into ``encoding``, and ``preferred_chunks``."""
+        array = Nc3zArray(self.file, variable)
+        encoding: dict[str, Any] = {"dtype": variable.dtype}
+        attributes = variable.attrs
+        if "least_significant_digit" in attributes:
+            encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
+        if self.source is not None:
+            encoding["source"] = self.source
+        encoding["original_shape"] = variable.shape
+        if variable.ndim:
+            chunks = variable.chunk_shape()
+            encoding["preferred_chunks"] = dict(zip(variable.dimensions, chunks, strict=True))
+        return xr.Variable(variable.dimensions, indexing.LazilyIndexedArray(array), attributes, encoding)
+
+    def get_variables(self) -> Any:
+        return FrozenDict((name, self.open_store_variable(v)) for name, v in self.file.dataset().items())
+
+    def get_attrs(self) -> Any:
+        return FrozenDict(self.file.dataset().attrs)
+
+    def get_dimensions(self) -> Any:
+        return FrozenDict((name, d.size) for name, d in self.file.dataset().dimensions.items())
+
+    def get_encoding(self) -> dict[str, Any]:
+        dimensions = self.file.dataset().dimensions.items()
+        return {"unlimited_dims": {name for name, d in dimensions if d.isunlimited()}}
+
+    def close(self) -> None:
+        self.file.close()
+
+
+class Nc3zBackendEntrypoint(BackendEntrypoint):
+    """Opens nc3z archives and, when asked, classic netCDF files."""
+
+    description: ClassVar[str] = "Open nc3z archives (.nc3z) and classic netCDF files without locks"
+    supports_groups: ClassVar[bool] = False
+    # Also for those who give the class instead of the name.
+    open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
+        "filename_or_obj",
+        "mask_and_scale",
+        "decode_times",
+        "concat_characters",
+        "decode_coords",
+        "drop_variables",
+        "use_cftime",
+        "decode_timedelta",
+        "version",
+        "fill_lost",
+    )
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Whether this is an archive, by its first bytes; a URL, by its name."""
+        if isinstance(filename_or_obj, (bytes, bytearray, memoryview)):
+            return bytes(filename_or_obj[: len(MAGIC)]) == MAGIC
+        if isinstance(filename_or_obj, (str, os.PathLike)):
+            path = os.fspath(filename_or_obj)
+            if "://" in path:
+                return path.split("?")[0].split("#")[0].endswith(".nc3z")
+            try:
+                with open(os.path.expanduser(path), "rb") as file:
+                    return file.read(len(MAGIC)) == MAGIC
+            except OSError:
+                return False
+        if hasattr(filename_or_obj, "read") and hasattr(filename_or_obj, "seek"):
+            at = filename_or_obj.tell()
+            filename_or_obj.seek(0)
+            magic = filename_or_obj.read(len(MAGIC))
+            filename_or_obj.seek(at)
+            return bool(magic == MAGIC)
+        return False
+
+    def open_dataset(
+        self,
+        filename_or_obj: Any,
+        *,
+        mask_and_scale: bool = True,
+        decode_times: bool = True,
+        concat_characters: bool = True,
+        decode_coords: bool = True,
+        drop_variables: str | Iterable[str] | None = None,
+        use_cftime: bool | None = None,
+        decode_timedelta: bool | None = None,
+        version: int | None = None,
+        fill_lost: bool = False,
+    ) -> xr.Dataset:
+        """Opens a file lazily; decoding is xarray's own."""
+        import nc3z
+
+        if isinstance(filename_or_obj, (str, os.PathLike)):
+            path = os.fspath(filename_or_obj)
+            filename_or_obj = path if "://" in path else os.path.abspath(os.path.expanduser(path))
+        store = Nc3zStore(nc3z.open(filename_or_obj, version, fill_lost=fill_lost))
+        try:
+            return StoreBackendEntrypoint().open_dataset(
+                store,
+                mask_and_scale=mask_and_scale,
+                decode_times=decode_times,
+                concat_characters=concat_characters,
+                decode_coords=decode_coords,
+                drop_variables=drop_variables,
+                use_cftime=use_cftime,
+                decode_timedelta=decode_timedelta,
+            )
+        except BaseException:
+            store.close()
+            raise
+
+
+Format = Literal["NETCDF3_CLASSIC", "NETCDF3_64BIT", "NETCDF3_64BIT_DATA"]
+
+
+class Nc3zAccessor:
+    """``dataset.nc3z``: writing archives."""
+
+    def __init__(self, dataset: xr.Dataset) -> None:
+        self._dataset = dataset
+
+    def to_archive(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: Format = "NETCDF3_64BIT",
+        encoding: Any = None,
+        unlimited_dims: Iterable[str] | None = None,
+        **options: Unpack[ArchiveOptions],
+    ) -> Archived:
+        """Writes the dataset as a classic file, and that as an archive; only the archive stays.
+
+        The classic file is written by xarray into a temporary folder beside ``path``: by scipy or, as ``"NETCDF3_64BIT_DATA"``
+        (CDF-5, which has 64-bit and unsigned integers), by netCDF4. ``encoding`` and ``unlimited_dims`` are those of
+        ``Dataset.to_netcdf``; for ``options`` see :func:`nc3z.archive`.
+        """
+        import nc3z
+
+        path = os.fspath(path)
+        directory = os.path.dirname(os.path.abspath(path))
+        with tempfile.TemporaryDirectory(prefix=".nc3z-", dir=directory) as folder:
+            classic = os.path.join(folder, "classic.nc")
+            engine = "netcdf4" if format == "NETCDF3_64BIT_DATA" else "scipy"
+            # Its types know no CDF-5, which its code does.
+            write: Any = self._dataset.to_netcdf
+            write(classic, format=format, engine=engine, encoding=encoding, unlimited_dims=unlimited_dims)
+            return nc3z.archive(classic, path, **options)
+
+
+_register: Any = xr.register_dataset_accessor
+_register("nc3z")(Nc3zAccessor)

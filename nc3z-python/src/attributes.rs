@@ -1,0 +1,47 @@
+//! Attributes and names as Python values, the way netCDF4-python gives them.
+
+use nc3z_format::NcType;
+use nc3z_format::classic::Attribute;
+use nc3z_reader::convert::Element;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyString};
+
+/// All of a list, in stored order; of two of a name, the first.
+pub(crate) fn dict<'py>(py: Python<'py>, attributes: &[Attribute]) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for attribute in attributes {
+        let name = attribute.name_lossy();
+        if !dict.contains(&*name)? {
+            dict.set_item(&*name, value(py, attribute)?)?;
+        }
+    }
+    Ok(dict)
+}
+
+/// Text as `str`, a single number as a NumPy scalar, several as an array; the `_FillValue` of text stays bytes.
+pub(crate) fn value<'py>(py: Python<'py>, attribute: &Attribute) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = &attribute.values;
+    match attribute.ty {
+        NcType::Char if attribute.name == b"_FillValue" => Ok(PyBytes::new(py, bytes).into_any()),
+        NcType::Char => {
+            let text = String::from_utf8_lossy(bytes).replace('\0', "");
+            Ok(PyString::new(py, &text).into_any())
+        }
+        NcType::Byte => numbers::<i8>(py, bytes),
+        NcType::UByte => numbers::<u8>(py, bytes),
+        NcType::Short => numbers::<i16>(py, bytes),
+        NcType::UShort => numbers::<u16>(py, bytes),
+        NcType::Int => numbers::<i32>(py, bytes),
+        NcType::UInt => numbers::<u32>(py, bytes),
+        NcType::Int64 => numbers::<i64>(py, bytes),
+        NcType::UInt64 => numbers::<u64>(py, bytes),
+        NcType::Float => numbers::<f32>(py, bytes),
+        NcType::Double => numbers::<f64>(py, bytes),
+    }
+}
+
+fn numbers<'py, T: Element + numpy::Element>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    let array = PyArray1::from_iter(py, T::split(bytes).iter().map(|b| T::from_be(*b)));
+    if array.len()? == 1 { array.as_any().get_item(0) } else { Ok(array.into_any()) }
+}

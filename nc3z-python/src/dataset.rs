@@ -1,0 +1,286 @@
+//! `nc3z.Dataset`: an open file and what its header says.
+
+use crate::attributes;
+use crate::handle::{Handle, How};
+use crate::source;
+use crate::variable::Variable;
+use nc3z_format::classic::Version;
+use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyMappingProxy, PyTuple};
+use std::sync::Arc;
+
+/// An open archive or classic netCDF file: a mapping of variables by name.
+#[pyclass(frozen, mapping, weakref, module = "nc3z", name = "Dataset")]
+pub(crate) struct Dataset {
+    handle: Arc<Handle>,
+    variables: PyOnceLock<Py<PyMappingProxy>>,
+    dimensions: PyOnceLock<Py<PyMappingProxy>>,
+}
+
+/// A dimension: a name and a length.
+#[pyclass(frozen, eq, hash, module = "nc3z", name = "Dimension")]
+#[derive(PartialEq, Eq, Hash)]
+pub(crate) struct Dimension {
+    /// Its name.
+    #[pyo3(get)]
+    name: String,
+    /// Its length; the number of records where it is unlimited.
+    #[pyo3(get)]
+    size: u64,
+    unlimited: bool,
+}
+
+#[pymethods]
+impl Dimension {
+    /// True for the record dimension.
+    fn isunlimited(&self) -> bool {
+        self.unlimited
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        Ok(usize::try_from(self.size)?)
+    }
+
+    fn __repr__(&self) -> String {
+        let unlimited = if self.unlimited { ", unlimited" } else { "" };
+        format!("<nc3z.Dimension {:?}: size {}{unlimited}>", self.name, self.size)
+    }
+}
+
+/// Opens an archive or a classic file.
+#[pyfunction]
+#[pyo3(signature = (source, /, version=None, *, fill_lost=false))]
+pub(crate) fn open(
+    py: Python<'_>,
+    source: &Bound<'_, PyAny>,
+    version: Option<u64>,
+    fill_lost: bool,
+) -> PyResult<Dataset> {
+    let (source, origin) = source::open(py, source)?;
+    let handle = Handle::open(py, source, origin, How { version, fill_lost })?;
+    Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
+}
+
+#[pymethods]
+impl Dataset {
+    /// The path as it was given; None for bytes and file objects.
+    #[getter]
+    fn path(&self) -> Option<&str> {
+        self.handle.origin.name()
+    }
+
+    /// "archive" or "classic".
+    #[getter]
+    fn kind(&self) -> PyResult<&'static str> {
+        Ok(if self.handle.dataset()?.archive().is_some() { "archive" } else { "classic" })
+    }
+
+    /// The classic format, as netCDF4-python names it.
+    #[getter]
+    fn data_model(&self) -> PyResult<&'static str> {
+        Ok(match self.handle.dataset()?.header().version {
+            Version::Cdf1 => "NETCDF3_CLASSIC",
+            Version::Cdf2 => "NETCDF3_64BIT_OFFSET",
+            Version::Cdf5 => "NETCDF3_64BIT_DATA",
+        })
+    }
+
+    /// SHA-256 of the original file as the archive records it, hexadecimal; None where it records none, and for classic files.
+    #[getter]
+    fn sha256(&self) -> PyResult<Option<String>> {
+        self.handle.sha256()
+    }
+
+    /// Number of the version that is open; 0 for a classic file.
+    #[getter]
+    fn version(&self) -> PyResult<u64> {
+        Ok(self.handle.dataset()?.archive().map_or(0, |a| a.trailer().generation.into()))
+    }
+
+    /// Bytes of the classic file.
+    #[getter]
+    fn original_nbytes(&self) -> PyResult<u64> {
+        Ok(self.handle.dataset()?.original_len())
+    }
+
+    /// Bytes of the file that is open.
+    #[getter]
+    fn stored_nbytes(&self) -> PyResult<u64> {
+        let dataset = self.handle.dataset()?;
+        Ok(dataset.archive().map_or_else(|| dataset.original_len(), nc3z_reader::Archive::stored_len))
+    }
+
+    /// What tells a remote object from others of its name: an entity tag or a version; None for local files.
+    #[getter]
+    fn identity(&self) -> PyResult<Option<String>> {
+        Ok(self.handle.dataset()?.archive().and_then(|a| a.identity().map(str::to_owned)))
+    }
+
+    /// The classic header's bytes.
+    #[getter]
+    fn header_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let dataset = self.handle.dataset()?;
+        let bytes = dataset.archive().map(nc3z_reader::Archive::header_bytes);
+        let bytes = bytes.or_else(|| dataset.classic().map(nc3z_reader::ClassicFile::header_bytes));
+        Ok(PyBytes::new(py, bytes.unwrap_or_default()))
+    }
+
+    /// Reads bytes of the classic file, whichever kind is open.
+    #[pyo3(signature = (offset, nbytes, /))]
+    fn read_original<'py>(&self, py: Python<'py>, offset: u64, nbytes: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let dataset = self.handle.dataset()?;
+        let len = nbytes.min(dataset.original_len().saturating_sub(offset));
+        PyBytes::new_with(py, usize::try_from(len)?, |out| {
+            py.detach(|| dataset.read_bytes(offset, out)).map_err(|e| self.handle.failure(e))
+        })
+    }
+
+    /// Variables by name, in stored order; read-only.
+    #[getter]
+    fn variables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMappingProxy>> {
+        let made = self.variables.get_or_try_init(py, || {
+            let dict = PyDict::new(py);
+            let dataset = self.handle.dataset()?;
+            for variable in dataset.variables() {
+                let name = variable.name();
+                if !dict.contains(&*name)? {
+                    dict.set_item(&*name, Variable::new(&self.handle, &variable))?;
+                }
+            }
+            Ok::<_, PyErr>(PyMappingProxy::new(py, dict.as_mapping()).unbind())
+        })?;
+        Ok(made.bind(py).clone())
+    }
+
+    /// Dimensions by name, in stored order; read-only.
+    #[getter]
+    fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyMappingProxy>> {
+        let made = self.dimensions.get_or_try_init(py, || {
+            let dict = PyDict::new(py);
+            let dataset = self.handle.dataset()?;
+            for d in dataset.dimensions() {
+                let (name, unlimited) = (d.name_lossy().into_owned(), d.is_record());
+                let size = if unlimited { dataset.records() } else { d.len };
+                if !dict.contains(&name)? {
+                    dict.set_item(name.clone(), Dimension { name, size, unlimited })?;
+                }
+            }
+            Ok::<_, PyErr>(PyMappingProxy::new(py, dict.as_mapping()).unbind())
+        })?;
+        Ok(made.bind(py).clone())
+    }
+
+    /// Global attributes: text as str, one number as a NumPy scalar, several as an array.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        attributes::dict(py, self.handle.dataset()?.attributes())
+    }
+
+    /// Names of the global attributes.
+    fn ncattrs(&self) -> PyResult<Vec<String>> {
+        let dataset = self.handle.dataset()?;
+        Ok(dataset.attributes().iter().map(|a| a.name_lossy().into_owned()).collect())
+    }
+
+    /// One global attribute.
+    #[pyo3(signature = (name, /))]
+    fn getncattr<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.__getattr__(py, name)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.handle.dataset()?.header().attribute(name.as_bytes()) {
+            Some(attribute) => attributes::value(py, attribute),
+            None => Err(PyAttributeError::new_err(format!("no attribute {name:?}"))),
+        }
+    }
+
+    /// True once it is closed.
+    #[getter]
+    fn closed(&self) -> bool {
+        self.handle.is_closed()
+    }
+
+    /// Closes the file; its variables can then be read no more.
+    fn close(&self) {
+        self.handle.close();
+    }
+
+    fn isopen(&self) -> bool {
+        !self.handle.is_closed()
+    }
+
+    fn __enter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    #[pyo3(signature = (*_exception))]
+    fn __exit__(&self, _exception: &Bound<'_, PyTuple>) {
+        self.handle.close();
+    }
+
+    fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let variables = self.variables(py)?;
+        variables.get_item(name).map_err(|_| {
+            let known: Vec<String> =
+                variables.keys().and_then(|k| k.iter().map(|n| n.extract()).collect()).unwrap_or_default();
+            let more = known.len().saturating_sub(20);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let known = known.into_iter().take(20).collect::<Vec<_>>().join(", ");
+            PyKeyError::new_err(format!("no variable {name:?}; there are {known}{rest}"))
+        })
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        self.variables(py)?.len()
+    }
+
+    fn __contains__(&self, py: Python<'_>, name: &Bound<'_, PyAny>) -> PyResult<bool> {
+        self.variables(py)?.contains(name)
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.variables(py)?.as_any().try_iter()
+    }
+
+    /// Names of the variables.
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.variables(py)?.call_method0("keys")
+    }
+
+    /// The variables.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.variables(py)?.call_method0("values")
+    }
+
+    /// Names and variables.
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.variables(py)?.call_method0("items")
+    }
+
+    /// The variable of that name, else `default`.
+    #[pyo3(signature = (name, default=None, /))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        name: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let variables = self.variables(py)?;
+        if variables.contains(name)? { Ok(Some(variables.get_item(name)?)) } else { Ok(default) }
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        Ok((py.import("nc3z._pickle")?.getattr("reopen")?, self.handle.to_reopen(py)?))
+    }
+
+    fn __repr__<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("nc3z._show")?.getattr("dataset_text")?.call1((this,))
+    }
+
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("nc3z._show")?.getattr("dataset_html")?.call1((this,))
+    }
+}

@@ -1,0 +1,130 @@
+//! Errors as Python's exceptions, by the family that callers act on. The classes are in `nc3z/_errors.py`.
+
+use nc3z_format::ErrorKind as FormatKind;
+use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
+use nc3z_writer::{Error as WriteError, ErrorKind as WriteKind};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What any part of the libraries says.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Read(ReadError),
+    Write(WriteError),
+    /// Python has spoken already: a signal, a callback, an argument.
+    Python(PyErr),
+}
+
+impl From<ReadError> for Failure {
+    fn from(e: ReadError) -> Self {
+        Failure::Read(e)
+    }
+}
+
+impl From<nc3z_format::Error> for Failure {
+    fn from(e: nc3z_format::Error) -> Self {
+        Failure::Read(e.into())
+    }
+}
+
+impl From<WriteError> for Failure {
+    fn from(e: WriteError) -> Self {
+        Failure::Write(e)
+    }
+}
+
+impl From<PyErr> for Failure {
+    fn from(e: PyErr) -> Self {
+        Failure::Python(e)
+    }
+}
+
+impl Failure {
+    /// The exception; `file` is named where the message does not do so itself.
+    pub(crate) fn in_file(self, file: Option<&str>) -> PyErr {
+        match self {
+            Failure::Python(e) => e,
+            Failure::Read(e) => read(&e, file),
+            Failure::Write(e) => match e.kind() {
+                WriteKind::Read(inner) => read(inner, file),
+                WriteKind::Exists(path) => {
+                    let words = format!("`{}` exists; `overwrite=True` replaces it", path.display());
+                    PyFileExistsError::new_err(words)
+                }
+                WriteKind::Io { path, source, what } => io(what, Some(path), source, file),
+                WriteKind::Proof { .. } => exception("CorruptError", named(e.to_string(), file)),
+                WriteKind::SourceChanged { .. } | WriteKind::Busy(_) => {
+                    exception("Error", named(e.to_string(), file))
+                }
+                WriteKind::Interrupted => exception("Cancelled", named(e.to_string(), file)),
+                _ => PyValueError::new_err(named(e.to_string(), file)),
+            },
+        }
+    }
+}
+
+impl From<Failure> for PyErr {
+    fn from(e: Failure) -> Self {
+        e.in_file(None)
+    }
+}
+
+fn read(e: &ReadError, file: Option<&str>) -> PyErr {
+    let words = || named(e.with_causes(), file);
+    match e.kind() {
+        ReadKind::Format(inner) => match inner.kind() {
+            FormatKind::Corrupt { .. } | FormatKind::Truncated { .. } => exception("CorruptError", words()),
+            FormatKind::Unsupported { .. } => exception("UnsupportedError", words()),
+            FormatKind::Limit { .. } => exception("LimitError", words()),
+            _ => PyValueError::new_err(words()),
+        },
+        ReadKind::Io { path, source, what } => io(what, path.as_deref(), source, file),
+        ReadKind::Replaced { .. } => exception("ReplacedError", words()),
+        ReadKind::Digest { .. } => exception("CorruptError", words()),
+        ReadKind::Range { .. } => exception("RangeError", words()),
+        ReadKind::Interrupted => exception("Cancelled", words()),
+        _ => PyRuntimeError::new_err(words()),
+    }
+}
+
+/// `OSError(errno, words, path)`, of which Python makes `FileNotFoundError` and its like; without a number, by its words.
+fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&str>) -> PyErr {
+    let path = path.map(|p| p.to_string_lossy().into_owned()).or_else(|| file.map(str::to_owned));
+    let number = source.raw_os_error().or(match source.kind() {
+        ErrorKind::NotFound => Some(2),
+        ErrorKind::PermissionDenied => Some(13),
+        ErrorKind::IsADirectory => Some(21),
+        _ => None,
+    });
+    match number {
+        Some(number) => {
+            let words = source.to_string();
+            let words = words.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((number, words, path))
+        }
+        None => PyOSError::new_err(format!("{what} {}: {source}", path.as_deref().unwrap_or("input"))),
+    }
+}
+
+fn named(words: String, file: Option<&str>) -> String {
+    match file {
+        Some(file) if !words.contains(file) => format!("{file}: {words}"),
+        _ => words,
+    }
+}
+
+/// One of the package's own classes.
+pub(crate) fn exception(class: &'static str, words: String) -> PyErr {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    Python::attach(|py| {
+        let module = MODULE.get_or_try_init(py, || py.import("nc3z._errors").map(Bound::unbind));
+        match module.and_then(|m| Ok(m.bind(py).getattr(class)?.cast_into::<PyType>()?)) {
+            Ok(class) => PyErr::from_type(class, words),
+            Err(e) => e,
+        }
+    })
+}

@@ -1,0 +1,109 @@
+//! An open file, as all Python objects made of it share it.
+
+use crate::error::Failure;
+use crate::process::{self, PerProcess};
+use crate::source::Origin;
+use nc3z_format::bytes::hex;
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::{Archive, Dataset, Digest, OpenOptions};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::Arc;
+
+/// How it was opened.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct How {
+    pub(crate) version: Option<u64>,
+    pub(crate) fill_lost: bool,
+}
+
+pub(crate) struct Handle {
+    opened: PerProcess<Opened>,
+    pub(crate) origin: Origin,
+    pub(crate) how: How,
+}
+
+/// What belongs to one process: a forked child opens the same source again, with a cache of its own.
+struct Opened {
+    source: SharedSource,
+    dataset: Dataset,
+}
+
+impl Opened {
+    fn new(source: SharedSource, how: How) -> nc3z_reader::Result<Self> {
+        let options = OpenOptions::default()
+            .with_generation(how.version)
+            .with_fill_lost(how.fill_lost)
+            .with_cache(process::cache());
+        Ok(Opened { dataset: Dataset::from_source(Arc::clone(&source), &options)?, source })
+    }
+}
+
+impl Handle {
+    pub(crate) fn open(py: Python<'_>, source: SharedSource, origin: Origin, how: How) -> PyResult<Self> {
+        let opened = py.detach(|| Opened::new(source, how));
+        let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
+        if how.version.is_some() && opened.dataset.archive().is_none() {
+            return Err(PyValueError::new_err("a classic file has one version; archives have several"));
+        }
+        Ok(Handle { opened: PerProcess::of(opened), origin, how })
+    }
+
+    /// The dataset, for this process.
+    ///
+    /// # Errors
+    /// It is closed.
+    pub(crate) fn dataset(&self) -> PyResult<Arc<impl std::ops::Deref<Target = Dataset>>> {
+        self.opened.get(|parent| {
+            let closed = || PyValueError::new_err("the dataset is closed");
+            let source = Arc::clone(&parent.ok_or_else(closed)?.source);
+            Opened::new(source, self.how).map_err(|e| Failure::from(e).in_file(self.origin.name()))
+        })
+    }
+
+    /// What an error that concerns it says.
+    pub(crate) fn failure(&self, e: impl Into<Failure>) -> PyErr {
+        e.into().in_file(self.origin.name())
+    }
+
+    /// What another process needs to open it again: source, version, whether losses are filled, and the SHA-256 to find there.
+    ///
+    /// # Errors
+    /// It came from a file object.
+    pub(crate) fn to_reopen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let source = match &self.origin {
+            Origin::Path { path, .. } => path.into_pyobject(py)?.str()?.into_any(),
+            Origin::Bytes(bytes) => bytes.bind(py).clone().into_any(),
+            Origin::Object => {
+                let words = "a dataset of a file object stays in its process; opened by path or from bytes, it can be pickled";
+                return Err(PyTypeError::new_err(words));
+            }
+        };
+        (source, self.how.version, self.how.fill_lost, self.sha256()?).into_pyobject(py)
+    }
+
+    /// SHA-256 of the original as it is on record, hexadecimal.
+    pub(crate) fn sha256(&self) -> PyResult<Option<String>> {
+        Ok(match self.dataset()?.archive().map(Archive::digest) {
+            Some(Digest::Sha256(digest)) => Some(hex(&digest)),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn close(&self) {
+        self.opened.clear();
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.opened.is_empty()
+    }
+}
+
+impl std::ops::Deref for Opened {
+    type Target = Dataset;
+
+    fn deref(&self) -> &Dataset {
+        &self.dataset
+    }
+}

@@ -1,0 +1,43 @@
+//! The extension module behind the Python package `nc3z`.
+//!
+//! Python's own part of the package wraps what is here: see `python/nc3z`. All work is done with the GIL released; elements are read
+//! straight into NumPy's memory. `docs/python.md` tells what holds.
+
+#![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
+
+mod attributes;
+mod chunks;
+mod dataset;
+mod error;
+mod handle;
+mod index;
+mod operations;
+mod process;
+mod source;
+mod variable;
+mod work;
+
+use pyo3::prelude::*;
+
+/// Archives and classic netCDF files; the public names are in `nc3z`.
+#[pymodule]
+mod _nc3z {
+    #[pymodule_export]
+    use crate::dataset::{Dataset, Dimension, open};
+    #[pymodule_export]
+    use crate::operations::{archive, archive_bytes, check, estimate, restore};
+    #[pymodule_export]
+    use crate::process::{cache_stats, get_threads, set_cache, set_threads};
+    #[pymodule_export]
+    use crate::variable::Variable;
+    #[pymodule_export]
+    use crate::work::Cancel;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        nc3z_reader::enter_pool_by(crate::process::enter_pool);
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,254 @@
+//! Whole files: archive, restore, verify, estimate. Each gives a dict, of which `nc3z/_operations.py` makes its result.
+
+use crate::error::Failure;
+use crate::source;
+use crate::work::{self, Cancel};
+use nc3z_format::bytes::hex;
+use nc3z_format::codec::WantedChain;
+use nc3z_format::quantize::Quantize;
+use nc3z_format::tile::Edge;
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
+use nc3z_writer::{
+    Archived, AtomicFile, ChunkRequest, Preset, Share, TileChoice, Wanted, WriterOptions, archive_file,
+    archive_to_vec,
+};
+use pyo3::exceptions::{PyFileExistsError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn preset(name: &str) -> PyResult<Preset> {
+    [Preset::Fast, Preset::Default, Preset::Max].into_iter().find(|p| p.name() == name).ok_or_else(|| {
+        PyValueError::new_err(format!("preset {name:?}; there are \"fast\", \"default\" and \"max\""))
+    })
+}
+
+/// What a caller may choose of an archive.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Options {
+    preset: String,
+    tile_nbytes: Option<u64>,
+    memory: Option<u64>,
+    prove: bool,
+    parity: Option<String>,
+    overwrite: bool,
+    layout: String,
+    chunks: Option<BTreeMap<String, u64>>,
+    pad_edges: bool,
+    quantize: Option<BTreeMap<String, String>>,
+    chains: Option<BTreeMap<String, String>>,
+}
+
+impl Options {
+    fn into_writer(self) -> Result<WriterOptions, Failure> {
+        let mut options = WriterOptions::default()
+            .with_preset(preset(&self.preset)?)
+            .with_verify(self.prove)
+            .with_force(self.overwrite)
+            .with_layout(layout(&self.layout)?)
+            .with_edge(if self.pad_edges { Edge::Padded } else { Edge::Clipped });
+        if let Some(len) = self.tile_nbytes {
+            options = options.with_tile_len(len);
+        }
+        if let Some(memory) = self.memory {
+            options = options.with_memory(memory);
+        }
+        if let Some(share) = &self.parity {
+            options = options.with_parity(Share::parse(share)?);
+        }
+        if let Some(chunks) = self.chunks {
+            options = options.with_chunks(ChunkRequest::new(chunks));
+        }
+        let mut rounded = Wanted::default();
+        for (name, how) in self.quantize.into_iter().flatten() {
+            rounded.push(name, how.parse::<Quantize>()?);
+        }
+        let mut chains = Wanted::default();
+        for (name, chain) in self.chains.into_iter().flatten() {
+            chains.push(name, WantedChain::parse(&chain)?);
+        }
+        Ok(options.with_quantize(rounded).with_chains(chains))
+    }
+}
+
+fn layout(name: &str) -> PyResult<TileChoice> {
+    let all =
+        [TileChoice::Linear, TileChoice::Chunked, TileChoice::Auto, TileChoice::Series, TileChoice::Map];
+    let known = || all.map(|c| format!("{:?}", c.name())).join(", ");
+    all.into_iter()
+        .find(|c| c.name() == name)
+        .ok_or_else(|| PyValueError::new_err(format!("layout {name:?}; there are {}", known())))
+}
+
+fn archived<'py>(py: Python<'py>, done: &Archived) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("original_nbytes", done.original_len)?;
+    dict.set_item("stored_nbytes", done.stored_len)?;
+    dict.set_item("sha256", hex(&done.sha256))?;
+    dict.set_item("proven", done.proven)?;
+    dict.set_item("lossy", done.lossy.is_some())?;
+    dict.set_item("warnings", done.warnings.clone())?;
+    Ok(dict)
+}
+
+/// Archives a classic file as a file.
+#[pyfunction]
+#[pyo3(signature = (input, output, options, progress=None, cancel=None))]
+pub(crate) fn archive<'py>(
+    py: Python<'py>,
+    input: PathBuf,
+    output: PathBuf,
+    options: &Bound<'py, PyAny>,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let name = input.to_string_lossy().into_owned();
+    let named = |e: Failure| e.in_file(Some(&name));
+    let options = options.extract::<Options>()?.into_writer().map_err(named)?;
+    // What cannot be looked at fails in the work itself, with the right words.
+    let total = std::fs::metadata(&input).map_or(0, |m| m.len());
+    let done =
+        work::run(py, total, progress, cancel, |watch| Ok(archive_file(&input, &output, &options, watch)?));
+    archived(py, &done.map_err(named)?)
+}
+
+/// Archives a classic file in memory: bytes in, bytes out.
+#[pyfunction]
+#[pyo3(signature = (input, options, progress=None, cancel=None))]
+pub(crate) fn archive_bytes<'py>(
+    py: Python<'py>,
+    input: &Bound<'py, PyAny>,
+    options: &Bound<'py, PyAny>,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
+    let (source, _) = source::open(py, input)?;
+    let options = options.extract::<Options>()?.into_writer()?;
+    let (bytes, done) =
+        work::run(py, source.len(), progress, cancel, |watch| Ok(archive_to_vec(source, &options, watch)?))?;
+    Ok((PyBytes::new(py, &bytes), archived(py, &done)?))
+}
+
+fn opened(py: Python<'_>, path: &Path) -> Result<(SharedSource, Archive), Failure> {
+    py.detach(|| {
+        let source: SharedSource = Arc::new(FileSource::open(path)?);
+        let archive = Archive::from_source(Arc::clone(&source), &OpenOptions::of_command())?;
+        Ok((source, archive))
+    })
+}
+
+/// Restores the classic file that an archive is of.
+#[pyfunction]
+#[pyo3(signature = (input, output, overwrite, progress=None, cancel=None))]
+pub(crate) fn restore<'py>(
+    py: Python<'py>,
+    input: PathBuf,
+    output: PathBuf,
+    overwrite: bool,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let name = input.to_string_lossy().into_owned();
+    let named = |e: Failure| e.in_file(Some(&name));
+    let (_, archive) = opened(py, &input).map_err(named)?;
+    let like = std::fs::metadata(&input)?;
+    if nc3z_writer::is_same_file(&like, &output) {
+        return Err(PyFileExistsError::new_err(format!("archive and output are the same file `{name}`")));
+    }
+    let target = AtomicFile::create(&output, overwrite).map_err(|e| named(e.into()))?;
+    let restored = work::run(py, archive.original_len(), progress, cancel, |watch| {
+        let restored = archive.restore_to_file(target.file(), &output, watch)?;
+        target.commit(Some(&like))?;
+        Ok(restored)
+    });
+    let restored = restored.map_err(named)?;
+    let dict = PyDict::new(py);
+    dict.set_item("nbytes", restored.len)?;
+    dict.set_item("sha256", hex(&restored.sha256))?;
+    dict.set_item("matches_record", restored.matches_record)?;
+    Ok(dict)
+}
+
+/// Checks every byte of an archive.
+#[pyfunction]
+#[pyo3(signature = (input, deep, progress=None, cancel=None))]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    input: &Bound<'py, PyAny>,
+    deep: bool,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (source, origin) = source::open(py, input)?;
+    let options = OpenOptions::of_command();
+    let original =
+        py.detach(|| Archive::from_source(Arc::clone(&source), &options)).map_or(0, |a| a.original_len());
+    let total = source.len() + if deep { original } else { 0 };
+    let report = work::run(py, total, progress, cancel, |watch| {
+        Ok(if deep {
+            verify::deep(&source, &options, watch)?
+        } else {
+            verify::quick(&source, &options, watch)?
+        })
+    });
+    let report = report.map_err(|e| e.in_file(origin.name()))?;
+    let dict = PyDict::new(py);
+    dict.set_item("stored_nbytes", report.stored_len)?;
+    dict.set_item("blocks", report.blocks)?;
+    dict.set_item("tiles", report.tiles)?;
+    dict.set_item("versions", report.generations)?;
+    let findings = report.findings.iter().map(|f| {
+        let variables = f.places.iter().filter_map(|p| p.variable.as_deref());
+        let mut variables: Vec<_> = variables.map(|v| String::from_utf8_lossy(v).into_owned()).collect();
+        variables.dedup();
+        (f.structure.name(), f.bytes.start, f.bytes.end, f.message.clone(), variables)
+    });
+    dict.set_item("findings", findings.collect::<Vec<_>>())?;
+    dict.set_item("more_findings", report.more)?;
+    dict.set_item("sha256", report.restored.as_ref().map(|r| hex(&r.sha256)))?;
+    dict.set_item("mendable", report.parity.as_ref().is_some_and(|p| !report.is_sound() && p.is_mendable()))?;
+    Ok(dict)
+}
+
+/// What archives of a classic file would come to.
+#[pyfunction]
+#[pyo3(signature = (input, presets, sample_nbytes=None, progress=None, cancel=None))]
+pub(crate) fn estimate<'py>(
+    py: Python<'py>,
+    input: &Bound<'py, PyAny>,
+    presets: Vec<String>,
+    sample_nbytes: Option<u64>,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (source, origin) = source::open(py, input)?;
+    let named = |e: Failure| e.in_file(origin.name());
+    let presets = presets.iter().map(|name| preset(name)).collect::<PyResult<Vec<_>>>()?;
+    let classic = py.detach(|| ClassicFile::from_source(source, &nc3z_format::Limits::default()));
+    let classic = classic.map_err(|e| named(e.into()))?;
+    let sample = sample_nbytes.unwrap_or(nc3z_writer::DEFAULT_SAMPLE_LEN);
+    let found = work::run(py, 0, progress, cancel, |watch| {
+        Ok(nc3z_writer::estimate(&classic, &presets, sample, watch)?)
+    });
+    let found = found.map_err(named)?;
+    let dict = PyDict::new(py);
+    dict.set_item("original_nbytes", found.file_len)?;
+    dict.set_item("sampled_nbytes", found.sampled_len)?;
+    dict.set_item("whole", found.whole)?;
+    let presets = found
+        .presets
+        .iter()
+        .map(|p| (p.preset.name(), p.stored_len, p.uncertainty, p.archive_seconds, p.restore_seconds));
+    dict.set_item("presets", presets.collect::<Vec<_>>())?;
+    dict.set_item("others", found.peers.iter().map(|p| (p.name, p.stored_len)).collect::<Vec<_>>())?;
+    let header = classic.header();
+    let variables = found.variables.iter().map(|v| {
+        (header.variables[v.id.index()].name_lossy().into_owned(), v.original_len, v.stored_len.clone())
+    });
+    dict.set_item("variables", variables.collect::<Vec<_>>())?;
+    Ok(dict)
+}

@@ -1,0 +1,375 @@
+//! `nc3z.Variable`: what the header says of a variable, and its elements as NumPy arrays.
+
+use crate::attributes;
+use crate::chunks;
+use crate::handle::Handle;
+use crate::index::{self, Selected};
+use nc3z_format::classic::VarId;
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::Variable as ReaderVariable;
+use nc3z_reader::convert::Element;
+use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
+
+/// A variable of an open file. Nothing is read before it is indexed.
+#[pyclass(frozen, weakref, module = "nc3z", name = "Variable")]
+pub(crate) struct Variable {
+    handle: Arc<Handle>,
+    id: VarId,
+    ty: NcType,
+    shape: Vec<u64>,
+    /// The variable's name.
+    #[pyo3(get)]
+    name: String,
+    dimensions: Vec<String>,
+}
+
+impl Variable {
+    pub(crate) fn new(handle: &Arc<Handle>, variable: &ReaderVariable) -> Self {
+        Variable {
+            handle: Arc::clone(handle),
+            id: variable.id(),
+            ty: variable.ty(),
+            shape: variable.shape().to_vec(),
+            name: variable.name().into_owned(),
+            dimensions: variable.dimensions().map(|d| d.name_lossy().into_owned()).collect(),
+        }
+    }
+
+    fn reader(&self) -> PyResult<ReaderVariable> {
+        let variable = self.handle.dataset()?.variable_at(self.id);
+        variable.ok_or_else(|| PyValueError::new_err("the file has changed: the variable is no longer there"))
+    }
+
+    /// Allocates an array of the selection's shape and reads into it.
+    fn read_new<'py>(
+        &self,
+        py: Python<'py>,
+        selected: &Selected,
+        dtype: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let zeros = ZEROS.import(py, "numpy", "zeros")?;
+        let shape = PyTuple::new(py, &selected.shape)?;
+        let array = zeros.call1((shape, dtype))?;
+        self.read_to(&array, &selected.slab)?;
+        Ok(array)
+    }
+
+    /// Reads into a contiguous array of any numeric type, or of bytes where the variable is text.
+    fn read_to(&self, array: &Bound<'_, PyAny>, slab: &Hyperslab) -> PyResult<()> {
+        let reader = self.reader()?;
+        macro_rules! try_types {
+            ($($rust:ty),+) => {$(
+                if let Ok(typed) = array.cast::<PyArrayDyn<$rust>>() {
+                    return self.fill::<$rust>(&reader, typed, slab);
+                }
+            )+};
+        }
+        // The usual ones first.
+        try_types!(f32, f64, i16, i32, u8, i8, i64, u16, u32, u64);
+        let dtype =
+            array.getattr("dtype").and_then(|d| d.str()).map_or_else(|_| "?".to_owned(), |d| d.to_string());
+        Err(PyTypeError::new_err(format!(
+            "cannot read into an array of {dtype}: a native numeric type is needed"
+        )))
+    }
+
+    fn fill<T: Element + numpy::Element>(
+        &self,
+        reader: &ReaderVariable,
+        array: &Bound<'_, PyArrayDyn<T>>,
+        slab: &Hyperslab,
+    ) -> PyResult<()> {
+        let mut guard =
+            array.try_readwrite().map_err(|e| PyValueError::new_err(format!("output array: {e}")))?;
+        let out = guard
+            .as_slice_mut()
+            .map_err(|_| PyValueError::new_err("the output array is not C-contiguous"))?;
+        array.py().detach(|| reader.read_into(slab, out)).map_err(|e| self.handle.failure(e))
+    }
+
+    fn type_name(&self) -> &'static str {
+        match self.ty {
+            NcType::Byte => "int8",
+            NcType::Char => "S1",
+            NcType::Short => "int16",
+            NcType::Int => "int32",
+            NcType::Float => "float32",
+            NcType::Double => "float64",
+            NcType::UByte => "uint8",
+            NcType::UShort => "uint16",
+            NcType::UInt => "uint32",
+            NcType::Int64 => "int64",
+            NcType::UInt64 => "uint64",
+        }
+    }
+
+    fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
+        let array = if self.ty == NcType::Char {
+            self.read_new(py, selected, "uint8")?.call_method1("view", ("S1",))?
+        } else {
+            self.read_new(py, selected, self.type_name())?
+        };
+        if selected.shape.is_empty() && selected.scalar {
+            array.get_item(PyTuple::empty(py))
+        } else {
+            Ok(array)
+        }
+    }
+}
+
+#[pymethods]
+impl Variable {
+    /// NumPy type of the elements, in native byte order; "S1" for text.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        DTYPE.import(py, "numpy", "dtype")?.call1((self.type_name(),))
+    }
+
+    /// Lengths of the dimensions, slowest first; the number of records for the record dimension.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.shape)
+    }
+
+    /// Names of the dimensions, slowest first.
+    #[getter]
+    fn dimensions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.dimensions)
+    }
+
+    /// Number of dimensions.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements.
+    #[getter]
+    fn size(&self) -> u128 {
+        self.shape.iter().fold(1_u128, |n, len| n.saturating_mul(u128::from(*len)))
+    }
+
+    /// Bytes of all elements.
+    #[getter]
+    fn nbytes(&self) -> u128 {
+        self.size().saturating_mul(self.ty.size() as u128)
+    }
+
+    /// Attributes: text as str, one number as a NumPy scalar, several as an array.
+    #[getter]
+    fn attrs<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        attributes::dict(py, self.reader()?.attributes())
+    }
+
+    /// Names of the attributes.
+    fn ncattrs(&self) -> PyResult<Vec<String>> {
+        Ok(self.reader()?.attributes().iter().map(|a| a.name_lossy().into_owned()).collect())
+    }
+
+    /// One attribute.
+    #[pyo3(signature = (name, /))]
+    fn getncattr<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        self.__getattr__(py, name)
+    }
+
+    fn __getattr__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+        let missing =
+            || PyAttributeError::new_err(format!("variable {:?} has no attribute {name:?}", self.name));
+        attributes::value(py, self.reader()?.attribute(name).ok_or_else(missing)?)
+    }
+
+    /// Shape of a tile, the unit of decoding, where tiles are boxes of the array; None where they are not, and for classic files.
+    #[getter]
+    fn tile_shape<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let dataset = self.handle.dataset()?;
+        if dataset.archive().is_none() {
+            return Ok(None);
+        }
+        let reader = self.reader()?;
+        let tiling = reader.tiling().map_err(|e| self.handle.failure(e))?;
+        chunks::tile_shape(&tiling).map(|shape| PyTuple::new(py, shape)).transpose()
+    }
+
+    /// Shape of boxes of whole tiles of about `nbytes` bytes (32 MiB, where the work on each outweighs its bookkeeping): how to
+    /// cut the array for Dask.
+    #[pyo3(signature = (nbytes=33_554_432))]
+    fn chunk_shape<'py>(&self, py: Python<'py>, nbytes: u64) -> PyResult<Bound<'py, PyTuple>> {
+        let reader = self.reader()?;
+        let tiling = reader.tiling().map_err(|e| self.handle.failure(e))?;
+        PyTuple::new(py, chunks::chunk_shape(&tiling, self.ty.size() as u64, nbytes))
+    }
+
+    /// Reads what a key selects: integers, slices with any step, an ellipsis.
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_selected(py, &index::parse(key, &self.shape)?)
+    }
+
+    /// Reads what a key selects (all of it, by default) as another type, or into an array of the caller's.
+    #[pyo3(signature = (key=None, *, dtype=None, out=None))]
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        key: Option<&Bound<'py, PyAny>>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        out: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let selected = match key {
+            Some(key) => index::parse(key, &self.shape)?,
+            None => Selected::all(&self.shape),
+        };
+        let Some(out) = out else {
+            let Some(dtype) = dtype else { return self.read_selected(py, &selected) };
+            let name: String =
+                py.import("numpy")?.getattr("dtype")?.call1((dtype,))?.getattr("name")?.extract()?;
+            if self.ty == NcType::Char {
+                return self.read_selected(py, &selected)?.call_method1("astype", (dtype,));
+            }
+            let array = self.read_new(py, &selected, &name)?;
+            return if selected.shape.is_empty() && selected.scalar {
+                array.get_item(PyTuple::empty(py))
+            } else {
+                Ok(array)
+            };
+        };
+        if dtype.is_some() {
+            return Err(PyTypeError::new_err("give dtype or out: an output array has its own type"));
+        }
+        let shape = out.cast::<PyUntypedArray>()?.shape().to_vec();
+        if !shape.iter().map(|n| *n as u64).eq(selected.shape.iter().copied()) {
+            let words = format!("the selection has shape {:?}, the output array {shape:?}", selected.shape);
+            return Err(PyValueError::new_err(words));
+        }
+        let is_text =
+            self.ty == NcType::Char && out.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? == 1;
+        let target = if is_text { out.call_method1("view", ("uint8",))? } else { out.clone() };
+        self.read_to(&target, &selected.slab)?;
+        Ok(out)
+    }
+
+    /// Reads a box of `count` and `stride` from each of `starts` into the rows of `out`: what `vindex` is made of.
+    #[pyo3(signature = (starts, count, stride, out, /))]
+    fn _read_points(
+        &self,
+        starts: PyReadonlyArray2<'_, u64>,
+        count: Vec<u64>,
+        stride: Vec<i64>,
+        out: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let reader = self.reader()?;
+        let starts = starts.as_array();
+        let points: Vec<Vec<u64>> = starts.rows().into_iter().map(|row| row.to_vec()).collect();
+        macro_rules! try_types {
+            ($($rust:ty),+) => {$(
+                if let Ok(typed) = out.cast::<PyArrayDyn<$rust>>() {
+                    let mut guard = typed.try_readwrite().map_err(|e| PyValueError::new_err(e.to_string()))?;
+                    let out = guard.as_slice_mut().map_err(|e| PyValueError::new_err(e.to_string()))?;
+                    let done = typed.py().detach(|| read_points(&reader, points, &count, &stride, out));
+                    return done.map_err(|e| self.handle.failure(e));
+                }
+            )+};
+        }
+        try_types!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
+        Err(PyTypeError::new_err("an output array of a native numeric type is needed"))
+    }
+
+    #[pyo3(signature = (dtype=None, *, copy=None))]
+    fn __array__<'py>(
+        &self,
+        py: Python<'py>,
+        dtype: Option<&Bound<'py, PyAny>>,
+        copy: Option<bool>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if copy == Some(false) {
+            return Err(PyValueError::new_err(
+                "a variable is read into a new array: copy=False cannot be had",
+            ));
+        }
+        let array = self.read_selected(py, &Selected::all(&self.shape))?;
+        match dtype {
+            Some(dtype) => {
+                let options = PyDict::new(py);
+                options.set_item("copy", false)?;
+                array.call_method("astype", (dtype,), Some(&options))
+            }
+            None => Ok(array),
+        }
+    }
+
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        options: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.__array__(py, None, None)?.call_method("__dlpack__", (), options)
+    }
+
+    /// The CPU's, for `from_dlpack`.
+    #[expect(clippy::unused_self, reason = "the protocol's method")]
+    fn __dlpack_device__(&self) -> (i32, i32) {
+        (1, 0)
+    }
+
+    fn __len__(&self) -> PyResult<usize> {
+        let len =
+            self.shape.first().ok_or_else(|| PyTypeError::new_err("a scalar variable has no length"))?;
+        Ok(usize::try_from(*len)?)
+    }
+
+    /// Indices along each dimension apart from the others: lists, boolean arrays, slices, integers.
+    #[getter]
+    fn oindex<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("nc3z._indexing")?.getattr("OIndex")?.call1((this,))
+    }
+
+    /// Points: integer arrays that are broadcast against each other, as NumPy does.
+    #[getter]
+    fn vindex<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("nc3z._indexing")?.getattr("VIndex")?.call1((this,))
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let reopen = py.import("nc3z._pickle")?.getattr("reopen_variable")?;
+        Ok((reopen, (self.name.as_str(), self.handle.to_reopen(py)?).into_pyobject(py)?))
+    }
+
+    fn __repr__(&self) -> String {
+        let dims = self.dimensions.iter().zip(&self.shape).map(|(name, len)| format!("{name}={len}"));
+        let dims = dims.collect::<Vec<_>>().join(", ");
+        format!("<nc3z.Variable {:?}: {} ({dims})>", self.name, self.type_name())
+    }
+
+    fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        this.py().import("nc3z._show")?.getattr("variable_html")?.call1((this,))
+    }
+}
+
+/// Point after point, in the order in which they lie in the array, so that no tile is decoded twice for want of cache.
+fn read_points<T: Element>(
+    reader: &ReaderVariable,
+    points: Vec<Vec<u64>>,
+    count: &[u64],
+    stride: &[i64],
+    out: &mut [T],
+) -> nc3z_reader::Result<()> {
+    let mut numbered: Vec<(Vec<u64>, usize)> = points.into_iter().zip(0..).collect();
+    if numbered.is_empty() || out.is_empty() {
+        return Ok(());
+    }
+    let each = out.len() / numbered.len();
+    numbered.sort_unstable();
+    for (start, number) in numbered {
+        let slab = Hyperslab::new(start, count, stride)?;
+        let from = number * each;
+        let end = (from + each).min(out.len());
+        reader.read_into(&slab, &mut out[from..end])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,246 @@
+//! Versions of an archive: what was committed, newest first, and the way to one of them by number or tag.
+
+use crate::archive::Archive;
+use crate::error::Result;
+use crate::open::{read_part, read_previous, read_section, read_sections};
+use crate::source::ByteSource;
+use nc3z_format::archive::version::{find_tags, is_tag_name};
+use nc3z_format::archive::{Commit, Metadata, SectionKind, Trailer, VersionRecord};
+use nc3z_format::{Error as FormatError, Limits};
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+/// How a version is named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum VersionName {
+    /// By its number; 1 is the original.
+    Number(u64),
+    /// By a tag.
+    Tag(String),
+}
+
+impl FromStr for VersionName {
+    type Err = FormatError;
+
+    fn from_str(text: &str) -> Result<Self, FormatError> {
+        if let Some(number) = text.parse().ok().filter(|&n| n > 0) {
+            return Ok(VersionName::Number(number));
+        }
+        if is_tag_name(text) {
+            return Ok(VersionName::Tag(text.to_owned()));
+        }
+        Err(FormatError::invalid(format!("`{text}` is no version: a number from 1, or a tag")))
+    }
+}
+
+/// One version of the file that an archive holds.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Version {
+    /// Its number and what was said of it.
+    pub record: VersionRecord,
+    /// The trailer of the newest generation that holds it.
+    pub trailer: Trailer,
+    /// Offset of that trailer.
+    pub trailer_offset: u64,
+    /// Bytes that its generations added to the archive.
+    pub added_len: u64,
+}
+
+impl Archive {
+    /// The versions that the archive holds up to the generation that was opened, newest first, at most `most` of them. Reads some hundred bytes for each
+    /// generation.
+    ///
+    /// # Errors
+    /// Damage of a generation's end or metadata; more generations than the limits allow.
+    pub fn versions(&self, most: u64) -> Result<Vec<Version>> {
+        let store = &self.inner.store;
+        let (source, limits) = (&*store.source, &store.limits);
+        let mut node = Node::of_archive(self)?;
+        let mut all: Vec<Version> = Vec::new();
+        for _ in 0..limits.generations {
+            let (record, begin) = (node.record.clone(), begin_of(&node.trailer));
+            let (found, added_len) = (all.len() as u64, node.trailer.archive_len - begin);
+            match all.last_mut().filter(|last| last.record.number == record.number) {
+                // Tags and parity make generations of the same version.
+                Some(last) => last.added_len += added_len,
+                None if found == most => return Ok(all),
+                None => {
+                    let (trailer, trailer_offset) = (node.trailer.clone(), node.at);
+                    all.push(Version { record, trailer, trailer_offset, added_len });
+                }
+            }
+            if node.trailer.previous == 0 {
+                return Ok(all);
+            }
+            node = Node::before(source, &node, limits)?;
+        }
+        let found = all.len() as u64;
+        Err(FormatError::limit("archive", None, "generations", limits.generations, found).into())
+    }
+
+    /// The version that was opened.
+    ///
+    /// # Errors
+    /// A record that makes no sense.
+    pub fn version(&self) -> Result<VersionRecord> {
+        Ok(Node::of_archive(self)?.record)
+    }
+
+    /// The tags of the generation that was opened, and the versions that they name.
+    ///
+    /// # Errors
+    /// They make no sense.
+    pub fn tags(&self) -> Result<BTreeMap<String, u64>> {
+        Ok(find_tags(self.metadata())?)
+    }
+
+    /// Where a search for older versions may go on from a generation after this one, at the least number of steps: the generation that this one names, or this one
+    /// itself. The jumps of all generations together are those of a skew-binary list.
+    ///
+    /// # Errors
+    /// A damaged generation.
+    pub fn next_jump(&self) -> Result<(u64, u64)> {
+        let store = &self.inner.store;
+        let node = Node::of_archive(self)?;
+        let (number, at) = node.jump();
+        if at != node.at {
+            let further = Node::at(&*store.source, at, &node.trailer, &store.limits)?.jump();
+            if node.record.number - number == number.saturating_sub(further.0) {
+                return Ok(further);
+            }
+        }
+        Ok((node.record.number, node.at))
+    }
+}
+
+fn begin_of(trailer: &Trailer) -> u64 {
+    match trailer.previous {
+        0 => 0,
+        at => at + nc3z_format::archive::TRAILER_LEN as u64,
+    }
+}
+
+/// A generation as a search sees it.
+struct Node {
+    at: u64,
+    trailer: Trailer,
+    record: VersionRecord,
+}
+
+impl Node {
+    fn of_archive(archive: &Archive) -> Result<Self> {
+        let (at, trailer) = (archive.trailer_offset(), archive.trailer().clone());
+        let record = record_of(&*archive.inner.store.source, &trailer, archive.metadata())?;
+        Ok(Node { at, trailer, record })
+    }
+
+    fn read(source: &dyn ByteSource, (at, trailer): (u64, Trailer), limits: &Limits) -> Result<Self> {
+        let metadata = read_metadata(source, at, &trailer, limits)?;
+        let record = record_of(source, &trailer, &metadata)?;
+        Ok(Node { at, trailer, record })
+    }
+
+    /// The generation before this one.
+    fn before(source: &dyn ByteSource, node: &Node, limits: &Limits) -> Result<Self> {
+        let before = Node::read(source, read_previous(source, &node.trailer)?, limits)?;
+        if before.record.number > node.record.number {
+            let expected = format!("at most {}", node.record.number);
+            let found = before.record.number;
+            return Err(
+                FormatError::corrupt("metadata", None, "number of the version", expected, found).into()
+            );
+        }
+        Ok(before)
+    }
+
+    /// The generation whose trailer stands at `at`, before the one of `later`.
+    fn at(source: &dyn ByteSource, at: u64, later: &Trailer, limits: &Limits) -> Result<Self> {
+        // Named as a previous trailer would be: the same checks hold.
+        let named = Trailer { previous: at, ..later.clone() };
+        Node::read(source, read_previous(source, &named)?, limits)
+    }
+
+    /// Where it jumps to: the first version to itself.
+    fn jump(&self) -> (u64, u64) {
+        let jump = self.record.jump.filter(|&(number, at)| number < self.record.number && at < self.at);
+        jump.unwrap_or((self.record.number, self.at))
+    }
+}
+
+fn read_metadata(source: &dyn ByteSource, at: u64, trailer: &Trailer, limits: &Limits) -> Result<Metadata> {
+    trailer.check_features()?;
+    let sections = read_sections(source, trailer, at, limits)?;
+    let bytes = read_section(source, &sections, SectionKind::Metadata, limits.metadata_len)?;
+    Ok(Metadata::decode(&bytes, limits)?)
+}
+
+/// The record of a generation. One without a record is the first version, or of a commit of the time before there were records, whose number is the generation's.
+fn record_of(source: &dyn ByteSource, trailer: &Trailer, metadata: &Metadata) -> Result<VersionRecord> {
+    if let Some(record) = VersionRecord::find(metadata)? {
+        return Ok(record);
+    }
+    let mut number = 1;
+    if trailer.previous != 0 {
+        let begin = begin_of(trailer);
+        let block = read_part(source, begin, Commit::BLOCK_LEN as u64, "commit");
+        let block = block.ok().and_then(|bytes| <[u8; Commit::BLOCK_LEN]>::try_from(&*bytes).ok());
+        if block.is_some_and(|block| Commit::read(&block, &trailer.salt, begin).is_ok()) {
+            number = trailer.generation.into();
+        }
+    }
+    Ok(VersionRecord { number, ..VersionRecord::FIRST })
+}
+
+/// The newest generation of a version: `last` is the archive's last. Takes O(log n) steps.
+pub(crate) fn find_version(
+    source: &dyn ByteSource,
+    last: (u64, Trailer),
+    wanted: &VersionName,
+    limits: &Limits,
+) -> Result<(u64, Trailer)> {
+    let (at, trailer) = last;
+    let metadata = read_metadata(source, at, &trailer, limits)?;
+    let record = record_of(source, &trailer, &metadata)?;
+    let wanted = match wanted {
+        VersionName::Number(number) => *number,
+        VersionName::Tag(tag) => {
+            let tags = find_tags(&metadata)?;
+            *tags.get(tag).ok_or_else(|| {
+                let known: Vec<&str> = tags.keys().take(20).map(String::as_str).collect();
+                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+                FormatError::invalid(format!("there is no tag `{tag}`; the archive has {known}"))
+            })?
+        }
+    };
+    let mut node = Node { at, trailer, record };
+    let newest = node.record.number;
+    for _ in 0..limits.generations {
+        if node.record.number == wanted {
+            return Ok((node.at, node.trailer));
+        }
+        if node.record.number < wanted || node.trailer.previous == 0 {
+            break;
+        }
+        let (number, at) = node.jump();
+        node = if number > wanted && at < node.at {
+            let found = Node::at(source, at, &node.trailer, limits)?;
+            if found.record.number != number {
+                let found = found.record.number;
+                return Err(FormatError::corrupt(
+                    "metadata",
+                    at,
+                    "version that a jump leads to",
+                    number,
+                    found,
+                )
+                .into());
+            }
+            found
+        } else {
+            Node::before(source, &node, limits)?
+        };
+    }
+    let known = if newest == 1 { "1 alone".to_owned() } else { format!("1 to {newest}") };
+    Err(FormatError::invalid(format!("there is no version {wanted}; the archive has {known}")).into())
+}

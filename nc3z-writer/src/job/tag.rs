@@ -1,0 +1,92 @@
+//! Names for versions: a tag is kept in the metadata of a generation that changes nothing else.
+
+use crate::build::OUT_BUFFER;
+use crate::error::{ErrorKind, Result};
+use crate::generation::{GenerationWriter, InPlace};
+use nc3z_format::Error as FormatError;
+use nc3z_format::archive::Role;
+use nc3z_format::archive::version::{TAGS_MOST, is_tag_name, put_tags};
+use nc3z_reader::{Archive, OpenOptions, VersionName};
+use std::io::BufWriter;
+use std::path::Path;
+
+/// What becomes of a tag.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TagChange {
+    /// It names this version, the newest unless said otherwise.
+    Set {
+        /// The version.
+        version: Option<VersionName>,
+        /// Whether a tag that names another one is moved.
+        force: bool,
+    },
+    /// It goes.
+    Delete,
+}
+
+/// Changes a tag of the archive at `path`. Gives the version that the tag names, or named.
+///
+/// # Errors
+/// A name that tags cannot have; no such version or tag; a tag of another version, unless it may be moved; another process changes the
+/// archive; the system refuses. The archive is then what it was.
+pub fn tag_version(path: &Path, name: &str, change: &TagChange) -> Result<u64> {
+    let refuse = |why: String| Err(ErrorKind::Option { option: "tag", why }.into());
+    if !is_tag_name(name) {
+        return refuse(format!(
+            "`{name}` is no name for a tag: letters, digits, `.`, `_` and `-`, at most 64, no digit first, not `latest`"
+        ));
+    }
+    let place = InPlace::open(path, &OpenOptions::default())?;
+    let archive = place.archive();
+    let mut tags = archive.tags()?;
+    let before = tags.get(name).copied();
+    let number = match change {
+        TagChange::Delete => {
+            let Some(number) = tags.remove(name) else {
+                return refuse(format!("there is no tag `{name}`"));
+            };
+            number
+        }
+        TagChange::Set { version, force } => {
+            let number = match version {
+                None => archive.version()?.number,
+                Some(_) => {
+                    let options = OpenOptions::default().with_version(version.clone());
+                    Archive::from_source(place.source()?, &options)?.version()?.number
+                }
+            };
+            if before == Some(number) {
+                return Ok(number);
+            }
+            if let Some(other) = before.filter(|_| !force) {
+                return Err(ErrorKind::TagInUse { tag: name.to_owned(), version: other }.into());
+            }
+            if tags.len() >= TAGS_MOST && before.is_none() {
+                return Err(FormatError::limit(
+                    "metadata",
+                    None,
+                    "tags",
+                    TAGS_MOST as u64,
+                    tags.len() as u64 + 1,
+                )
+                .into());
+            }
+            tags.insert(name.to_owned(), number);
+            number
+        }
+    };
+    let mut metadata = archive.metadata().clone();
+    // A generation without a record would be told by its number.
+    archive.version()?.put(&mut metadata);
+    put_tags(&tags, &mut metadata);
+    place.append(|medium| {
+        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
+        let mut writer = GenerationWriter::after(out, place.path(), archive, place.source()?)?;
+        for row in archive.variable_table().rows().iter().filter(|row| row.array.role() != Role::Heads) {
+            writer.declare(row.array, row.tile_count);
+        }
+        writer.keep_head(archive.original_len());
+        writer.finish(&metadata)
+    })?;
+    Ok(number)
+}

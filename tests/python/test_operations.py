@@ -1,0 +1,197 @@
+"""Whole files: what they become, what is told meanwhile, and how they end."""
+
+import hashlib
+import os
+import pickle
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from conftest import CLASSIC
+
+import nc3z
+
+COADS = CLASSIC / "coads_climatology.cdf"
+
+
+def digest(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_there_and_back(tmp_path):
+    told = []
+    done = nc3z.archive(COADS, tmp_path / "a.nc3z", progress=lambda n, total: told.append((n, total)))
+    assert done.sha256 == digest(COADS) and done.proven and not done.skipped
+    assert done.original_nbytes == COADS.stat().st_size and done.stored_nbytes == (tmp_path / "a.nc3z").stat().st_size
+    assert told and told[-1][0] <= told[-1][1] == done.original_nbytes
+    back = nc3z.restore(tmp_path / "a.nc3z", tmp_path / "a.nc")
+    assert digest(tmp_path / "a.nc") == done.sha256 == back.sha256 and back.matches_record
+    for result in (done, back, nc3z.verify(tmp_path / "a.nc3z"), nc3z.info(tmp_path / "a.nc3z")):
+        assert pickle.loads(pickle.dumps(result)) == result
+    assert len(pickle.dumps(done)) < 1000
+
+
+def test_options_shape_the_archive(tmp_path):
+    nc3z.archive(COADS, tmp_path / "c.nc3z", layout="chunked", chunks={"TIME": 4}, pad_edges=True, preset="fast")
+    assert nc3z.info(tmp_path / "c.nc3z").variables["SST"].tile_shape == (4, 90, 180)
+    nc3z.archive(COADS, tmp_path / "z.nc3z", chains={"*": '[{"id":"shuffle"},{"id":"zstd","level":3}]'}, prove=False)
+    assert nc3z.verify(tmp_path / "z.nc3z").is_sound
+    rounded = nc3z.archive(COADS, tmp_path / "q.nc3z", quantize={"SST": "bitround:5"})
+    assert rounded.lossy
+    for wrong in ({"preset": "best"}, {"layout": "round"}, {"parity": "much"}, {"quantize": {"SST": "x"}}):
+        with pytest.raises(ValueError):
+            nc3z.archive(COADS, tmp_path / "w.nc3z", **wrong)
+    with pytest.raises(TypeError, match="no option"):
+        nc3z.archive(COADS, tmp_path / "w.nc3z", level=9)
+    assert not (tmp_path / "w.nc3z").exists()
+
+
+def test_nothing_is_overwritten_unasked(tmp_path):
+    path = tmp_path / "a.nc3z"
+    nc3z.archive(CLASSIC / "smooth.nc", path)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        nc3z.archive(COADS, path)
+    with pytest.raises(FileExistsError):
+        nc3z.restore(path, path)
+    with pytest.raises(FileExistsError, match="another file"):
+        nc3z.archive(COADS, path, skip_existing=True)
+    nc3z.archive(COADS, path, overwrite=True)
+    assert nc3z.archive(COADS, path, skip_existing=True).skipped
+    newer = tmp_path / "newer.cdf"
+    shutil.copy(COADS, newer)
+    os.utime(newer, ns=(path.stat().st_mtime_ns + 10**9,) * 2)
+    with pytest.raises(FileExistsError, match="older"):
+        nc3z.archive(newer, path, skip_existing=True)
+
+
+def test_in_memory():
+    data = COADS.read_bytes()
+    archive = nc3z.archive_bytes(data)
+    assert nc3z.open(archive).read_original(0, len(data)) == data
+    assert nc3z.verify(archive)
+    with pytest.raises(nc3z.Error):
+        nc3z.archive_bytes(b"CDF\x07")
+
+
+def test_damage_is_reported_with_its_place(archives, tmp_path):
+    data = bytearray((archives / "coads_climatology.cdf.nc3z").read_bytes())
+    data[len(data) // 2] ^= 1
+    path = tmp_path / "bad.nc3z"
+    path.write_bytes(data)
+    report = nc3z.verify(path)
+    assert not report and not report.is_sound
+    (finding,) = report.findings
+    assert finding.start <= len(data) // 2 < finding.stop and finding.variables
+    with pytest.raises(nc3z.CorruptError):
+        np.asarray(nc3z.open(path)[finding.variables[0]])
+    with pytest.raises(nc3z.CorruptError):
+        nc3z.restore(path, tmp_path / "bad.nc")
+    assert not (tmp_path / "bad.nc").exists()
+
+
+def test_many_and_again(tmp_path):
+    names = ["coads_climatology.cdf", "etopo120.cdf", "bad_version.nc", "smooth.nc"]
+    sources = [CLASSIC / name for name in names] + [tmp_path / "nothing.nc"]
+    seen = []
+    results = nc3z.archive_many(sources, tmp_path / "out", on_result=seen.append, preset="fast")
+    assert [type(r).__name__ for r in results] == ["Archived", "Archived", "UnsupportedError", "Archived", "FileNotFoundError"]
+    assert sorted(map(id, seen)) == sorted(map(id, results))
+    again = nc3z.archive_many(sources[:2], tmp_path / "out", skip_existing=True)
+    assert [r.skipped for r in again] == [True, True]
+    pairs = nc3z.archive_many([(COADS, tmp_path / "x.nc3z")])
+    assert pairs[0].path == str(tmp_path / "x.nc3z")
+
+    def stop(result):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        nc3z.archive_many(sources, tmp_path / "out2", on_result=stop)
+
+
+def test_estimates():
+    guess = nc3z.estimate(COADS, ["fast", "default"])
+    assert [p.preset for p in guess.presets] == ["fast", "default"]
+    assert guess.presets[1].stored_nbytes < guess.original_nbytes and "gzip -6" in guess.others
+    assert len(guess.variables["SST"][1]) == 2
+    assert pickle.loads(pickle.dumps(guess)) == guess
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    """A file that takes seconds to archive."""
+    from scipy.io import netcdf_file
+
+    path = tmp_path_factory.mktemp("noisy") / "noisy.nc"
+    rng = np.random.default_rng(1)
+    with netcdf_file(path, "w", version=2) as file:
+        file.createDimension("x", 40_000_000)
+        file.createVariable("a", "f4", ("x",))[:] = rng.standard_normal(40_000_000, dtype="f4")
+    return path
+
+
+def test_work_ends_when_it_is_told_to(noisy, tmp_path):
+    cancel = nc3z.Cancel()
+    threading.Timer(0.3, cancel.set).start()
+    begin = time.monotonic()
+    with pytest.raises(nc3z.Cancelled):
+        nc3z.archive(noisy, tmp_path / "a.nc3z", preset="max", cancel=cancel)
+    assert cancel.is_set() and time.monotonic() - begin < 20
+
+    def raises(done, total):
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        nc3z.archive(noisy, tmp_path / "a.nc3z", preset="max", progress=raises)
+    (dropped,) = nc3z.archive_many([noisy], tmp_path, cancel=cancel)
+    assert isinstance(dropped, nc3z.Cancelled) and "not begun" in str(dropped)
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("call", ["archive(path, out, preset='max')", "archive_many([(path, out)], preset='max')"])
+def test_control_c_ends_the_work_and_leaves_nothing(noisy, tmp_path, call):
+    script = f"""
+        import nc3z, sys
+        path, out = sys.argv[1:]
+        print("begun", flush=True)
+        try:
+            nc3z.{call}
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+    """
+    out = tmp_path / "a.nc3z"
+    child = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), str(noisy), str(out)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout.readline() == "begun\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    words, _ = child.communicate(timeout=60)
+    assert words == "interrupted\n" and time.monotonic() - begin < 20
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_main_thread_goes_on_while_another_archives(noisy, tmp_path):
+    cancel = nc3z.Cancel()
+    failed = []
+
+    def work():
+        try:
+            nc3z.archive(noisy, tmp_path / "a.nc3z", preset="max", cancel=cancel)
+        except nc3z.Cancelled as e:
+            failed.append(e)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    turns, end = 0, time.monotonic() + 0.5
+    while time.monotonic() < end:
+        turns += 1
+    cancel.set()
+    thread.join()
+    assert turns > 1000 and failed

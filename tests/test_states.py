@@ -1,0 +1,119 @@
+"""Archives of several states of a file: the last one counts, an older one is given where it is asked for, and damage never makes it the newest."""
+
+import hashlib
+import json
+import unittest
+
+from common import CLASSIC, ROOT, Case, nc3z
+
+GOLDEN = ROOT / "testdata/archives/v0_1_0/states.later.nc3z"
+DIGESTS = {1: "30e800f7b948bad40bf02212b8cc5993708009f2a13db450b413f9fd4312b7f0",
+           2: "a8f4447bf9ca32e152d41c701400765e779cee8354a4d1a9c0dc9544edc0cf6c"}
+
+
+class States(Case):
+    def setUp(self):
+        super().setUp()
+        self.archive = self.dir / "a.nc3z"
+        self.archive.write_bytes(GOLDEN.read_bytes())
+
+    def damaged(self):
+        raw = bytearray(GOLDEN.read_bytes())
+        raw[-20] ^= 1
+        self.archive.write_bytes(raw)
+
+    def restored(self, *args):
+        return hashlib.sha256(self.ok(nc3z("restore", *args, self.archive, "-o", "-")).stdout).hexdigest()
+
+    def test_each_can_be_asked_for(self):
+        self.assertEqual(self.restored(), DIGESTS[2])
+        for number, digest in DIGESTS.items():
+            self.assertEqual(self.restored("--generation", number), digest)
+            done = self.ok(nc3z("hash", "--only", "sha256", "--generation", number, self.archive))
+            self.assertIn(digest.encode(), done.stdout)
+            out = self.dir / f"{number}.nc"
+            self.ok(nc3z("restore", "--generation", number, self.archive, "-o", out))
+            self.assertEqual(hashlib.sha256(out.read_bytes()).hexdigest(), digest)
+            of_archive = self.ok(nc3z("dump", "-n", "x", "--generation", number, self.archive)).stdout
+            self.assertEqual(of_archive, self.ok(nc3z("dump", "-n", "x", out)).stdout)
+            info = json.loads(self.ok(nc3z("info", "--json", "--generation", number, self.archive)).stdout)
+            self.assertIn(digest, json.dumps(info))
+            raw = [self.ok(nc3z("read", *g, f, "levels", "--format", "raw")).stdout
+                   for g, f in ((("--generation", number), self.archive), ((), out))]
+            self.assertEqual(*raw)
+            self.ok(nc3z("subset", "-v", "levels", "--generation", number, self.archive, "-o", self.dir / f"s{number}.nc"))
+            self.ok(nc3z("explain", "--generation", number, self.archive, "levels"))
+            self.ok(nc3z("layout", "--generation", number, self.archive))
+
+    def test_what_there_is_not(self):
+        self.fails(nc3z("restore", "--generation", 3, self.archive, "-o", "-"), 1, "no generation 3; the archive has 1")
+        for args in (("--generation", 0), ("--generation", 1, "--older"), ("--generation", 1, "--fill-lost")):
+            self.assertEqual(nc3z("restore", *args, self.archive, "-o", "-").returncode, 2)
+        for args in (("info",), ("dump",), ("hash",), ("layout",)):
+            for option in (("--older",), ("--generation", 1)):
+                self.fails(nc3z(*args, *option, CLASSIC / "numeric.nc"), 1, "no archive")
+
+    def test_a_damaged_end_is_told_and_the_older_state_must_be_asked_for(self):
+        self.damaged()
+        for args in (("restore", "-o", "-"), ("hash",), ("info",), ("dump",), ("layout",)):
+            self.fails(nc3z(args[0], self.archive, *args[1:]), 3, "committed beyond generation 1.*--older")
+        self.assertEqual(self.restored("--older"), DIGESTS[1])
+        self.assertEqual(self.restored("--generation", 1), DIGESTS[1])
+        self.assertEqual(nc3z("verify", self.archive).returncode, 3)
+        done = nc3z("repair", self.archive, "-o", self.dir / "r.nc3z")
+        self.assertEqual(done.returncode, 3)
+        self.assertNotIn(b"all is saved", done.stdout)
+
+    def test_layout_names_arrays_by_the_header_that_counts(self):
+        """The second state has another variable in the place of a name: numbers of arrays are not places in its header."""
+        for number, absent, there in ((1, "new", "series"), (2, "", "new")):
+            text = self.ok(nc3z("layout", "--json", "--generation", number, self.archive)).stdout
+            rows = json.loads(text)
+            info = json.loads(self.ok(nc3z("info", "--json", "--generation", number, self.archive)).stdout)
+            known = {v["name"] for v in info["variables"]}
+            named = {r["variable"] for r in rows["regions"] if r.get("variable")}
+            named |= {m["variable"] for r in rows["regions"] for m in r.get("members", ()) if m["variable"]}
+            self.assertLessEqual(named, known)
+            self.assertIn(there, named)
+            self.assertNotIn(absent, named)
+        # Bytes of a variable's tiles are those of its own array: the container of the second state holds "new" as two tiles.
+        container = next(r for r in rows["regions"] if r.get("block") == "container" and r["generation"] == 2)
+        self.assertEqual([(m["variable"], m["tile"]) for m in container["members"][:2]], [("new", 0), ("new", 1)])
+
+
+class Recovery(Case):
+    """What probing makes of several states: the last one whole, or a refusal that says why; never a mixture."""
+
+    def test_lost_structures_of_the_last_state(self):
+        good = GOLDEN.read_bytes()
+        rows = json.loads(self.ok(nc3z("layout", "--json", GOLDEN)).stdout)["regions"]
+        later = [r for r in rows if r["offset"] > 17104 and r["kind"] != "trailer"]
+        self.assertGreater(len(later), 6)
+        bad, out = self.dir / "bad.nc3z", self.dir / "out.nc3z"
+        seen = set()
+        for region in later:
+            what = region.get("section") or region.get("block") or region["kind"]
+            with self.subTest(what):
+                raw = bytearray(good)
+                raw[region["offset"]:region["offset"] + region["length"]] = bytes(region["length"])
+                bad.write_bytes(raw)
+                self.assertEqual(nc3z("verify", bad).returncode, 3)
+                done = nc3z("repair", "-f", bad, "-o", out)
+                if done.returncode == 0:
+                    restored = self.ok(nc3z("restore", out, "-o", "-")).stdout
+                    self.assertEqual(hashlib.sha256(restored).hexdigest(), DIGESTS[2], done.stdout)
+                    seen.add("saved")
+                elif done.returncode == 3:
+                    self.assertEqual(nc3z("verify", out).returncode, 0)
+                    self.assertNotIn(b"all is saved", done.stdout)
+                    seen.add("partly")
+                else:
+                    self.fails(done, 1)
+                    self.assertRegex(done.stderr, "later head|variable table")
+                    seen.add("refused")
+                out.unlink(missing_ok=True)
+        self.assertIn("saved", seen)
+
+
+if __name__ == "__main__":
+    unittest.main()
