@@ -123,6 +123,25 @@ def pcodec(level):
     return each(".pco", encode, decode)
 
 
+def openzl():
+    """OpenZL's generic numeric graph, over the elements as unsigned integers of their width."""
+    def encode(a):
+        import numpy as np
+        import openzl.ext as zl
+        words = np.ascontiguousarray(a.astype(a.dtype.newbyteorder("="), copy=False).reshape(-1)).view(f"u{a.itemsize}")
+        compressor, context = zl.Compressor(), zl.CCtx()
+        compressor.set_parameter(zl.CParam.FormatVersion, zl.MAX_FORMAT_VERSION)
+        compressor.select_starting_graph(zl.graphs.Compress()(compressor))
+        context.ref_compressor(compressor)
+        context.set_parameter(zl.CParam.FormatVersion, zl.MAX_FORMAT_VERSION)
+        return context.compress([zl.Input(zl.Type.Numeric, words)])
+    def decode(blob):
+        import numpy as np
+        import openzl.ext as zl
+        return np.array(zl.DCtx().decompress(blob)[0].content.as_nparray())
+    return each(".zl", encode, decode)
+
+
 def fpzip():
     def encode(a):
         import fpzip as fp
@@ -177,6 +196,7 @@ PEERS = {
     "blosc2 bytedelta+zstd 9": blosc2("bytedelta"),
     "blosc2 bitshuffle+zstd 9": blosc2("bitshuffle"),
     "zarr3 shuffle+zstd 9": zarr("shuffle"),
+    "openzl": openzl(),
 }
 
 
