@@ -288,7 +288,7 @@ fn list_parts(list: &[usize], len: usize, size: usize) -> Vec<Part> {
         match runs.last_mut() {
             // Neighbours in both: one run.
             Some(run) if run.inside + run.count == inside && run.outside + run.count == outside => {
-                run.count += 1
+                run.count += 1;
             }
             _ => runs.push(Run { inside, inside_step: 1, outside, outside_step: 1, count: 1 }),
         }

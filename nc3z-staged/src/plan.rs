@@ -197,8 +197,8 @@ impl Layout {
             chunks.iter().filter(is_fixed).filter(|c| c.whole).map(|c| c.at.clone()).collect();
         let mut append = Vec::new();
         // Of what is selected in part, the rest is copied first.
-        let mut transfers = next.stage(partial, &mut append, true);
-        next.stage(whole, &mut append, false);
+        let mut transfers = next.stage(&partial, &mut append, true);
+        next.stage(&whole, &mut append, false);
         let mut gather = Gather::default();
         for chunk in &chunks {
             let slab = Place::Slab(next.slab_indices.get(&chunk.at));
@@ -233,17 +233,17 @@ impl Layout {
         let mut append = Vec::new();
         let mut transfers = Vec::new();
         // What shrinks is done with first: chunks that go need not be filled.
-        for axis in 0..shape.len() {
-            if shape[axis] < next.shape[axis] {
-                next.shape[axis] = shape[axis];
+        for (axis, &len) in shape.iter().enumerate() {
+            if len < next.shape[axis] {
+                next.shape[axis] = len;
                 let grid = Self::grid(&next.shape, &next.chunk);
                 next.slab_indices = next.slab_indices.resized(&grid);
                 next.slab_offsets = next.slab_offsets.resized(&grid);
             }
         }
-        for axis in 0..shape.len() {
-            if shape[axis] > next.shape[axis] {
-                transfers.extend(next.enlarge(axis, shape[axis], &mut append));
+        for (axis, &len) in shape.iter().enumerate() {
+            if len > next.shape[axis] {
+                transfers.extend(next.enlarge(axis, len, &mut append));
             }
         }
         let changes = next.changes(self, append, transfers);
@@ -260,8 +260,9 @@ impl Layout {
             let at_edge = |at: &Vec<usize>| at[axis] == before / size && self.slab_indices.get(at) != 0;
             indices(&grid).filter(at_edge).collect()
         };
-        let on_base = edge.iter().filter(|at| self.slab_indices.get(at) < self.fixed).cloned().collect();
-        let mut transfers = self.stage(on_base, append, true);
+        let on_base: Vec<Vec<usize>> =
+            edge.iter().filter(|at| self.slab_indices.get(at) < self.fixed).cloned().collect();
+        let mut transfers = self.stage(&on_base, append, true);
         let mut gather = Gather::default();
         for at in &edge {
             let mut inside = vec![0; at.len()];
@@ -289,9 +290,9 @@ impl Layout {
     pub(crate) fn load(&self) -> LoadPlan {
         let mut next = self.clone();
         let on_base = |at: &Vec<usize>| (1..self.fixed).contains(&self.slab_indices.get(at));
-        let chunks = indices(self.slab_indices.shape()).filter(on_base).collect();
+        let chunks: Vec<Vec<usize>> = indices(self.slab_indices.shape()).filter(on_base).collect();
         let mut append = Vec::new();
-        let transfers = next.stage(chunks, &mut append, true);
+        let transfers = next.stage(&chunks, &mut append, true);
         LoadPlan { changes: next.changes(self, append, transfers) }
     }
 
@@ -312,12 +313,7 @@ impl Layout {
     }
 
     /// Moves chunks to a new staged slab; with `copied` what they hold comes along.
-    fn stage(
-        &mut self,
-        chunks: Vec<Vec<usize>>,
-        append: &mut Vec<Vec<usize>>,
-        copied: bool,
-    ) -> Vec<Transfers> {
+    fn stage(&mut self, chunks: &[Vec<usize>], append: &mut Vec<Vec<usize>>, copied: bool) -> Vec<Transfers> {
         if chunks.is_empty() {
             return Vec::new();
         }

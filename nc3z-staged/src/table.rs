@@ -88,7 +88,7 @@ impl fmt::Display for Table {
                     .iter()
                     .rev()
                     .take_while(|&&len| {
-                        let turn = left % len == 0;
+                        let turn = left.is_multiple_of(len);
                         left /= len;
                         turn
                     })

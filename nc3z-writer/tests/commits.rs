@@ -343,6 +343,31 @@ fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
     }
 }
 
+#[test]
+fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
+    let file = "../testdata/archives/v0_1_0/smooth.versions.nc3z";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let digests = [
+        "1c8f083975a65286923df38e01230fb8c92c90c2a7e407d2d67674fb2b09b6f6",
+        "9e7f5c8065bd64e997b44d79264a3c98842d2342e65bc2a7de9fb4db24519e2c",
+        "de27d66902bb46973b1858813ce9f8511a84cc9be6a963c983c8df4214649bf6",
+    ];
+    let open = |version: VersionName| {
+        let source = nc3z_reader::source::open(&path, false).unwrap();
+        Archive::from_source(source, &OpenOptions::default().with_version(version)).unwrap()
+    };
+    for (number, expected) in (1..).zip(digests) {
+        let restored = open(VersionName::Number(number)).restore_to_stream(&mut std::io::sink(), &()).unwrap();
+        let found = nc3z_format::bytes::hex(&restored.sha256);
+        assert_eq!((found.as_str(), restored.matches_record), (expected, true), "{number}");
+    }
+    let tagged = open(VersionName::Tag("good".into())).version().unwrap();
+    assert_eq!((tagged.number, tagged.message.as_deref()), (2, Some("three values")));
+    let newest = open(VersionName::Number(3));
+    assert!(newest.chains().iter().any(|chain| chain.needs().base));
+    assert_eq!(newest.tags().unwrap(), [("good".to_owned(), 2)].into());
+}
+
 /// Whether opening says that a later state was committed; what opens is generation 1.
 fn is_told(bytes: &[u8]) -> bool {
     let source = || Arc::new(MemorySource::new(bytes.to_vec()));

@@ -125,6 +125,14 @@ impl<'a> TileEncoder<'a> {
                 best = Some(Payload { chain: way.chain.spec().clone(), bytes: made, table });
             }
         }
+        // Values that recur without order are found again by zstd alone.
+        let quick = self.plain(bytes, QUICK)?;
+        if best.as_ref().is_none_or(|best| quick.bytes.len() <= best.bytes.len() + best.bytes.len() / 4) {
+            let small = self.plain(bytes, LEVEL)?;
+            if best.as_ref().is_none_or(|best| small.bytes.len() < best.bytes.len()) {
+                best = Some(small);
+            }
+        }
         if let Some((entry, base)) = &base
             && let Some(found) = self.numeric_difference(info, &shape, bytes, (entry, base))?
             && best.as_ref().is_none_or(|best| found.bytes.len() < best.bytes.len())
@@ -142,6 +150,14 @@ impl<'a> TileEncoder<'a> {
             }
         }
         Ok(best.filter(|best| best.bytes.len() < bytes.len()))
+    }
+
+    /// The tile by zstd.
+    fn plain(&mut self, bytes: &[u8], level: i32) -> Result<Payload> {
+        let mut made = Vec::new();
+        let by = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(level)]));
+        by.encode_bytes(bytes, &mut self.scratch, &mut made)?;
+        Ok(Payload { chain: ChainSpec(vec![StageSpec::zstd(LEVEL)]), bytes: made, table: None })
     }
 
     /// The tile as its difference to an older one, by zstd.
