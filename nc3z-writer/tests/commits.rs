@@ -9,7 +9,8 @@ use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::{
-    CommitNote, Committed, RepairOptions, WriterOptions, archive_file, commit_file, repair_file,
+    CommitNote, Committed, RepairOptions, TagChange, WriterOptions, archive_file, commit_file, repair_file,
+    tag_version,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -345,7 +346,7 @@ fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
 
 #[test]
 fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
-    let file = "../testdata/archives/v0_1_0/smooth.versions.nc3z";
+    let file = "../testdata/archives/v0_1_0/smooth.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
         "1c8f083975a65286923df38e01230fb8c92c90c2a7e407d2d67674fb2b09b6f6",
@@ -357,7 +358,8 @@ fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
         Archive::from_source(source, &OpenOptions::default().with_version(version)).unwrap()
     };
     for (number, expected) in (1..).zip(digests) {
-        let restored = open(VersionName::Number(number)).restore_to_stream(&mut std::io::sink(), &()).unwrap();
+        let restored =
+            open(VersionName::Number(number)).restore_to_stream(&mut std::io::sink(), &()).unwrap();
         let found = nc3z_format::bytes::hex(&restored.sha256);
         assert_eq!((found.as_str(), restored.matches_record), (expected, true), "{number}");
     }
