@@ -346,7 +346,7 @@ fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
 
 #[test]
 fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
-    let file = "../testdata/archives/v0_1_0/smooth.versions.nc3z";
+    let file = "../testdata/archives/v0_1_0/smooth.later.nc3z";
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let digests = [
         "1c8f083975a65286923df38e01230fb8c92c90c2a7e407d2d67674fb2b09b6f6",

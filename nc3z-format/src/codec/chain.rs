@@ -150,9 +150,10 @@ impl Chain {
 
     fn stages(&self) -> Result<&[Box<dyn Stage>]> {
         match &self.0.program {
-            Program::Base(_) => Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes"))),
             Program::Bytes(stages) => Ok(stages),
-            Program::Num(_) => Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes"))),
+            Program::Num(_) | Program::Base(_) => {
+                Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes")))
+            }
             Program::Unsupported(why) => Err(unsupported(why)),
         }
     }

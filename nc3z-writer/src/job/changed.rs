@@ -76,7 +76,7 @@ impl<'a> TileEncoder<'a> {
                 Some(_) => self.old.base_tile(id, tile)?,
                 None => None,
             };
-            let payload = self.smallest(info, (id, tile), &bytes, base)?;
+            let payload = self.smallest(info, (id, tile), &bytes, base.as_ref())?;
             match payload {
                 Some(Payload { mut chain, bytes, table }) => {
                     if let Some(table) = table {
@@ -96,10 +96,10 @@ impl<'a> TileEncoder<'a> {
         info: &ArrayInfo,
         (id, tile): (ArrayId, u64),
         bytes: &[u8],
-        base: Option<(IndexEntry, Vec<u8>)>,
+        base: Option<&(IndexEntry, Vec<u8>)>,
     ) -> Result<Option<Payload>> {
         let mut best: Option<Payload> = None;
-        if let Some((entry, base)) = &base {
+        if let Some((entry, base)) = base {
             let quick = self.difference(info, bytes, (entry, base), QUICK)?;
             if quick.bytes.len() <= bytes.len() / SPARSE {
                 let small = self.difference(info, bytes, (entry, base), LEVEL)?;
@@ -133,14 +133,14 @@ impl<'a> TileEncoder<'a> {
                 best = Some(small);
             }
         }
-        if let Some((entry, base)) = &base
+        if let Some((entry, base)) = base
             && let Some(found) = self.numeric_difference(info, &shape, bytes, (entry, base))?
             && best.as_ref().is_none_or(|best| found.bytes.len() < best.bytes.len())
         {
             best = Some(found);
         }
         // What the quick try leaves in reach of the best may win at the higher level, which takes a second a MiB of noise.
-        if let (Some((entry, base)), Some(found)) = (&base, &best) {
+        if let (Some((entry, base)), Some(found)) = (base, &best) {
             let quick = self.difference(info, bytes, (entry, base), QUICK)?;
             if quick.bytes.len() <= found.bytes.len() + found.bytes.len() / 4 {
                 let small = self.difference(info, bytes, (entry, base), LEVEL)?;
