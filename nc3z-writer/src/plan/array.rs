@@ -10,10 +10,24 @@ use crate::options::PACK_LEN;
 use nc3z_format::NcType;
 use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
 
+/// Longer rows of text are no table.
+const TEXT_ROW: usize = 4096;
+
 /// What short arrays of this type become before they share a container: planes of bytes, where elements have several.
 pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
     let stages = if ty.size() > 1 { vec![StageSpec::shuffle(ty.size())] } else { Vec::new() };
     TileChain::bytes(registry.bind(ChainSpec(stages)))
+}
+
+/// Rows of text as columns: all first characters, all second ones. That is a shuffle of elements as long as a row.
+fn text_by_columns(subject: &Subject<'_>, policy: &Policy) -> Option<TileChain> {
+    let row = usize::try_from(*subject.info.tiling.shape().last()?).ok()?;
+    let is_rows = subject.info.ty == NcType::Char
+        && (2..=TEXT_ROW).contains(&row)
+        && subject.info.total_bytes() > row as u64;
+    let stages = vec![StageSpec::shuffle(row), policy.codec()];
+    (policy.text_columns && is_rows && !subject.samples.is_empty())
+        .then(|| TileChain::bytes(subject.registry.bind(ChainSpec(stages))))
 }
 
 /// Plans one array.
@@ -26,7 +40,14 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     let registry = subject.registry;
     let bytes = TileChain::bytes(registry.bind(ChainSpec(vec![policy.codec()])));
     if info.ty == NcType::Char || subject.samples.is_empty() {
-        return Ok(ArrayPlan { tiles: vec![bytes], short, ..ArrayPlan::default() });
+        let tiles = match text_by_columns(subject, policy) {
+            // A tile that is smaller as it is stays so.
+            Some(columns) if total(&columns, subject, scratch)? < total(&bytes, subject, scratch)? => {
+                vec![columns, bytes]
+            }
+            _ => vec![bytes],
+        };
+        return Ok(ArrayPlan { tiles, short, ..ArrayPlan::default() });
     }
     let mut plans = numeric_plans(subject, policy)?;
     // Flags and packed bytes are as often text-like as numbers.

@@ -17,6 +17,8 @@ pub(crate) struct Policy {
     pub(crate) quicker_from: u64,
     /// zstd level of chains of bytes.
     pub(crate) zstd_level: i32,
+    /// Whether text is tried by columns.
+    pub(crate) text_columns: bool,
     /// Bytes of a tile of numbers, before compression.
     pub(crate) tile_len: u64,
     /// Bytes of a tile of single bytes: text, flags, gaps.
@@ -169,6 +171,7 @@ const FAST: Policy = Policy {
     quicker: &[],
     quicker_from: 0,
     zstd_level: 1,
+    text_columns: false,
     tile_len: 1 << 20,
     byte_tile_len: 4 << 20,
     samples: SamplePolicy { pieces_below: 128 << 10, piece: 1024, ..SAMPLES },
@@ -185,6 +188,7 @@ const DEFAULT: Policy = Policy {
     quicker: &[Effort::Fast],
     quicker_from: 256 << 10,
     zstd_level: 9,
+    text_columns: true,
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..FAST.samples },
     container_level: 9,
     short: Some(SHORT),
@@ -204,6 +208,7 @@ const MAX: Policy = Policy {
     numeric_plans: 4,
     quicker: &[Effort::Default, Effort::Fast],
     zstd_level: 19,
+    text_columns: true,
     tile_len: 4 << 20,
     samples: SAMPLES,
     alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
