@@ -264,6 +264,20 @@ fn means_over_cells_are_fractions() {
     assert!(payload.len() * 8 < words.len() * 15, "{} {:?}", payload.len(), found.plans[0]);
 }
 
+#[test]
+fn values_whose_least_lies_apart_have_their_step() {
+    // Packed to 60,000 steps of a float from the least value on, as ocean models do it by level; next to the least and the
+    // greatest value there is none for thousands of steps.
+    let (off, step) = (f64::from(-0.044_097_f32), f64::from(1.256_684e-6_f32));
+    let wide = |i: u32| 20_000 + (i.wrapping_mul(2_654_435_761) >> 20) * 3 / 2;
+    let k = |i: u32| if i == 17 { 0 } else if i == 2000 { 60_000 } else { wide(i) };
+    let words: Vec<u32> = (0..4000).map(|i| ((off + f64::from(k(i)) * step) as f32).to_bits()).collect();
+    let found = choose(&[&words], ElementType::F32, &Geometry::default(), Effort::Default, &[]).unwrap();
+    assert!(matches!(found.plans[0].transform, TransformPlan::ScaleOffset(_)), "{:?}", found.plans[0]);
+    let payload = check(&words, ElementType::F32, &Geometry::default(), &found.plans[0]);
+    assert!(payload.len() * 8 < words.len() * 14, "{} {:?}", payload.len(), found.plans[0]);
+}
+
 /// GRIB messages as converters leave them: each field has its least value as its offset, a power of two as its step, at most some
 /// 260 steps, and a corner without values.
 fn messages(planes: u32, row: u32, rows: u32, offset: impl Fn(u32) -> f32) -> Vec<u32> {

@@ -12,7 +12,7 @@ use nc3z_format::codec::{ReferenceTile, Scratch, TileShape, encode_tile as encod
 const SHORT_PAYLOAD: usize = 1 << 10;
 
 /// What is stored of one tile.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct EncodedTile {
     pub(crate) array: ArrayId,
     pub(crate) tile: u64,
@@ -22,7 +22,7 @@ pub(crate) struct EncodedTile {
 }
 
 /// How a tile is stored.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Form {
     /// All elements have the same bits: only the index says so. The value's bytes, then zeros.
     Constant { value: [u8; 8], size: u8 },
@@ -32,79 +32,143 @@ pub(crate) enum Form {
     Block { chain: u16, payload: Vec<u8> },
 }
 
-/// Encodes one tile by its array's plan.
-pub(crate) fn encode_tile(
-    raw: RawTile,
-    info: &ArrayInfo,
-    plan: &ArrayPlan,
-    scratch: &mut Scratch,
-) -> Result<EncodedTile> {
-    encode_against(raw, info, plan, None, scratch)
+/// Which of its plan's chains a tile is encoded by.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// None: chain 0 stores.
+    AsItIs,
+    Tiles(usize),
+    Short(usize),
+    Fallback(usize),
+    Container,
 }
 
-/// The same, given the tile that the plan refers to.
-pub(crate) fn encode_against(
-    raw: RawTile,
+/// A tile encoded by its array's plan while chains have no numbers yet.
+#[derive(Debug)]
+pub(crate) struct MadeTile {
+    encoded: EncodedTile,
+    way: Way,
+}
+
+impl MadeTile {
+    /// What is stored of it; the numbers of its chains mean nothing yet.
+    pub(crate) fn form(&self) -> &Form {
+        &self.encoded.form
+    }
+
+    pub(crate) fn tile(&self) -> u64 {
+        self.encoded.tile
+    }
+
+    /// With the numbers that the chains of its plan have now.
+    pub(crate) fn numbered(&self, plan: &ArrayPlan) -> EncodedTile {
+        let mut encoded = self.encoded.clone();
+        self.way.number(plan, &mut encoded.form);
+        encoded
+    }
+}
+
+impl Way {
+    fn number(self, plan: &ArrayPlan, form: &mut Form) {
+        let of = |ways: &[TileChain], at: usize| ways.get(at).map_or(0, |way| way.number);
+        let number = match self {
+            Way::AsItIs | Way::Container => 0,
+            Way::Tiles(at) => of(&plan.tiles, at),
+            Way::Short(at) => of(&plan.short, at),
+            Way::Fallback(at) => plan.fallback.as_ref().map_or(0, |f| of(&f.ways, at)),
+        };
+        match form {
+            Form::Constant { .. } => {}
+            Form::Member { chain, container_chain, .. } => {
+                *chain = number;
+                *container_chain = plan.container.as_ref().map(|container| container.number);
+            }
+            Form::Block { chain, .. } => *chain = number,
+        }
+    }
+}
+
+/// Encodes one tile by its array's plan, given the tile that the plan refers to.
+pub(crate) fn encode_tile(
+    raw: &RawTile,
     info: &ArrayInfo,
     plan: &ArrayPlan,
     other: Option<ReferenceTile<'_>>,
     scratch: &mut Scratch,
 ) -> Result<EncodedTile> {
+    let MadeTile { mut encoded, way } = make_tile(raw, info, plan, other, scratch)?;
+    way.number(plan, &mut encoded.form);
+    Ok(encoded)
+}
+
+/// The same while chains have no numbers yet.
+pub(crate) fn make_tile(
+    raw: &RawTile,
+    info: &ArrayInfo,
+    plan: &ArrayPlan,
+    other: Option<ReferenceTile<'_>>,
+    scratch: &mut Scratch,
+) -> Result<MadeTile> {
     let RawTile { array, tile, bytes } = raw;
-    let size = info.ty.size();
+    let (array, tile, size) = (*array, *tile, info.ty.size());
     let decoded_len = u32::try_from(bytes.len()).expect("a tile is at most 1 GiB");
-    let encoded = |decoded_crc, form| EncodedTile { array, tile, decoded_len, decoded_crc, form };
-    if let Some(value) = constant_value(&bytes, size) {
-        return Ok(encoded(0, Form::Constant { value, size: u8::try_from(size).expect("at most 8") }));
+    let made = |decoded_crc, form, way| MadeTile {
+        encoded: EncodedTile { array, tile, decoded_len, decoded_crc, form },
+        way,
+    };
+    if let Some(value) = constant_value(bytes, size) {
+        let size = u8::try_from(size).expect("at most 8");
+        return Ok(made(0, Form::Constant { value, size }, Way::AsItIs));
     }
-    let decoded_crc = crc32fast::hash(&bytes);
-    if let Some(container) = &plan.container {
-        let container_chain = Some(container.number);
-        return Ok(encoded(decoded_crc, Form::Member { chain: 0, bytes, container_chain }));
+    let decoded_crc = crc32fast::hash(bytes);
+    let member = |bytes, way| made(decoded_crc, Form::Member { chain: 0, bytes, container_chain: None }, way);
+    if plan.container.is_some() {
+        return Ok(member(bytes.clone(), Way::Container));
     }
     let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(tile)? };
     if u64::from(decoded_len) <= PACK_LEN {
-        let (chain, bytes) = smallest(&plan.short, &bytes, &shape, other, scratch)?;
-        return Ok(encoded(decoded_crc, Form::Member { chain, bytes, container_chain: None }));
+        let (at, bytes) = smallest(&plan.short, bytes, &shape, other, scratch)?;
+        return Ok(member(bytes, at.map_or(Way::AsItIs, Way::Short)));
     }
-    let (mut chain, mut payload) = smallest(&plan.tiles, &bytes, &shape, other, scratch)?;
+    let (at, mut payload) = smallest(&plan.tiles, bytes, &shape, other, scratch)?;
+    let mut way = at.map_or(Way::AsItIs, Way::Tiles);
     if let Some(fallback) = &plan.fallback
         && fallback.is_called_for(decoded_len.into(), Stored::of(&payload))
     {
-        let (number, other) = smallest(&fallback.ways, &bytes, &shape, None, scratch)?;
+        let (at, other) = smallest(&fallback.ways, bytes, &shape, None, scratch)?;
         if other.len() < payload.len() {
-            (chain, payload) = (number, other);
+            (way, payload) = (at.map_or(Way::AsItIs, Way::Fallback), other);
         }
     }
     // A block's header would be as long as what is left of a tile that is nearly another.
     if other.is_some() && payload.len() <= SHORT_PAYLOAD {
-        return Ok(encoded(decoded_crc, Form::Member { chain, bytes: payload, container_chain: None }));
+        return Ok(member(payload, way));
     }
     // Filters keep the length; where only those were asked for, they stay.
     if payload.len() > bytes.len() {
-        (chain, payload) = (0, bytes);
+        (way, payload) = (Way::AsItIs, bytes.clone());
     }
     payload.shrink_to_fit();
-    Ok(encoded(decoded_crc, Form::Block { chain, payload }))
+    Ok(made(decoded_crc, Form::Block { chain: 0, payload }, way))
 }
 
-/// The tile by each of the chains that its plan names, the smallest kept; and that chain's number.
+/// The tile by each of the chains that its plan names, the smallest kept; and which chain that is.
 fn smallest(
     ways: &[TileChain],
     bytes: &[u8],
     shape: &TileShape,
     other: Option<ReferenceTile<'_>>,
     scratch: &mut Scratch,
-) -> Result<(u16, Vec<u8>)> {
-    let mut best: Option<(u16, Vec<u8>)> = None;
-    for way in ways {
+) -> Result<(Option<usize>, Vec<u8>)> {
+    let mut best: Option<(usize, Vec<u8>)> = None;
+    for (at, way) in ways.iter().enumerate() {
         let mut payload = Vec::new();
         encode_payload(way.coder_against(other), bytes, shape, scratch, &mut payload)?;
         if best.as_ref().is_none_or(|b| payload.len() < b.1.len()) {
-            best = Some((way.number, payload));
+            best = Some((at, payload));
         }
     }
-    Ok(best.unwrap_or_else(|| (0, bytes.to_vec())))
+    Ok(best.map_or_else(|| (None, bytes.to_vec()), |(at, payload)| (Some(at), payload)))
 }
 
 /// The element's bytes followed by zeros, if all elements are alike.

@@ -1,6 +1,6 @@
 //! Tiles are read in order, encoded in parallel, and emitted in order; batches bound the memory.
 
-use crate::encode::{EncodedTile, encode_against};
+use crate::encode::{EncodedTile, encode_tile};
 use crate::error::{ErrorKind, Result};
 use crate::generation::GenerationWriter;
 use crate::options::{RECORD_TILES_LEN, WriterOptions};
@@ -49,39 +49,51 @@ pub(crate) fn write_tiles<W: Write>(
     }
     let limit = batch_len(options);
     let held = plans.held.as_ref();
-    let mut batch: Vec<RawTile> = Vec::new();
-    let mut held_len = 0;
-    let mut flush = |batch: &mut Vec<RawTile>| -> Result<()> {
+    let mut flush = |batch: &[RawTile]| -> Result<()> {
         if monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
         }
-        let bytes: u64 = batch.iter().map(|t| t.bytes.len() as u64).sum();
-        let encode = |raw: RawTile| -> Result<EncodedTile> {
+        let encode = |raw: &RawTile| -> Result<EncodedTile> {
             let info: &ArrayInfo = arrays.get(raw.array).expect("tiles come from known arrays");
             let plan = &plans.by_array[&info.id];
+            if let Some(made) = plan.made.tile(raw.tile) {
+                return Ok(made.numbered(plan));
+            }
             let other = plan.referred(raw.array, raw.tile, arrays, held)?;
-            SCRATCH.with_borrow_mut(|scratch| encode_against(raw, info, plan, other, scratch))
+            SCRATCH.with_borrow_mut(|scratch| encode_tile(raw, info, plan, other, scratch))
         };
-        let encoded: Vec<_> = std::mem::take(batch).into_par_iter().map(encode).collect();
+        let encoded: Vec<_> = batch.par_iter().map(encode).collect();
         for tile in encoded {
             writer.put(tile?)?;
         }
-        monitor.advance(bytes);
+        monitor.advance(batch.iter().map(|t| t.bytes.len() as u64).sum());
         Ok(())
     };
-    let mut put = |raw: RawTile| {
-        held_len += raw.bytes.len() as u64;
+    if let Some(held) = held {
+        let mut rest = held.all();
+        while !rest.is_empty() {
+            let mut len = 0;
+            let full = rest.iter().position(|t| {
+                len += t.bytes.len() as u64;
+                len >= limit
+            });
+            let (batch, after) = rest.split_at(full.map_or(rest.len(), |last| last + 1));
+            flush(batch)?;
+            rest = after;
+        }
+        return Ok(());
+    }
+    let mut batch: Vec<RawTile> = Vec::new();
+    let mut batch_len = 0;
+    for_each_tile(classic, arrays, options.memory, &mut |raw| {
+        batch_len += raw.bytes.len() as u64;
         batch.push(raw);
-        if held_len >= limit {
-            held_len = 0;
-            flush(&mut batch)?;
+        if batch_len >= limit {
+            flush(&batch)?;
+            batch.clear();
+            batch_len = 0;
         }
         Ok(())
-    };
-    match held {
-        // Copied, since others may refer to them.
-        Some(held) => held.all().iter().cloned().try_for_each(&mut put)?,
-        None => for_each_tile(classic, arrays, options.memory, &mut put)?,
-    }
-    flush(&mut batch)
+    })?;
+    flush(&batch)
 }

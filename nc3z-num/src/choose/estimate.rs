@@ -12,7 +12,7 @@ use crate::geometry::DeltaAxes;
 use crate::word::Word;
 
 /// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
-const BEHIND: u64 = 115;
+pub(crate) const BEHIND: u64 = 115;
 pub(crate) const SLACK: u64 = 256;
 
 /// Plans are tried with repeated differences if they need at most so many hundredths of the best.

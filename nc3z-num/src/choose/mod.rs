@@ -33,11 +33,13 @@ pub struct Extent {
     pub elements: u64,
     /// Samples of at most so many bytes in all are encoded as they are by some ten plans; longer ones by the best of each coder.
     pub whole_len: usize,
+    /// Whether a dictionary is asked for at once where the samples look so, instead of choosing first without one.
+    pub scan_first: bool,
 }
 
 impl Default for Extent {
     fn default() -> Self {
-        Self { elements: 0, whole_len: 512 << 10 }
+        Self { elements: 0, whole_len: 512 << 10, scan_first: false }
     }
 }
 
@@ -46,6 +48,8 @@ impl Default for Extent {
 pub struct Candidates {
     /// At most four plans; at least one.
     pub plans: Vec<EncodePlan>,
+    /// What the samples take by each of them, in bytes, with their share of a dictionary; empty where only pieces were encoded.
+    pub sampled: Vec<u64>,
     /// True where values repeat so much that a dictionary of the whole variable may pay: collect it with
     /// [`crate::DictionaryBuilder`] and call [`choose_with`].
     pub scan_dictionary: bool,
@@ -106,13 +110,14 @@ pub fn choose_with<W: Word>(
     let crops = crops(&samples, geom, scale * CROP, look);
     // A dictionary of the samples is that of the variable where they are the variable.
     let complete = sampled == elements;
-    let (mut own, mut dict_len) = (None, 0);
+    let (mut own, mut dict_len, mut repeats) = (None, 0, false);
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty)?;
     } else if W::BITS > 8 {
         let (patterns, valid) = distinct(&samples, &crops, mask, complete);
         let count = patterns.len();
         if count * 2 < valid && count <= MAX_DICTIONARY {
+            repeats = count * 8 < valid;
             let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
             dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
             own = Dictionary::new(patterns, ty).map(Arc::new);
@@ -123,6 +128,11 @@ pub fn choose_with<W: Word>(
     }
     let value = mask.map(Word::to_u64);
     let found = transforms(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
+    let partial = dict.is_none() && !complete;
+    let named = found.iter().any(|t| matches!(t, TransformPlan::ScaleOffset(_)));
+    if extent.scan_first && partial && repeats && !named {
+        return Ok(Candidates { scan_dictionary: true, mask: value, ..Candidates::default() });
+    }
     let total = usize::try_from(sampled).unwrap_or(usize::MAX);
     let covered = total <= scale * TRIAL;
     let thorough = covered || total.saturating_mul(W::BYTES) <= extent.whole_len;
@@ -150,14 +160,15 @@ pub fn choose_with<W: Word>(
     let plain = chooser.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Planes);
     let mut outcome = chooser.run(&found)?;
     SCRATCH.set(Some(chooser.scratch));
-    let partial = dict.is_none() && !complete;
     if partial {
         // What was tried with the patterns of the samples needs those of the whole variable.
-        outcome.plans.retain(|p| p.dictionary().is_none());
+        outcome.plans.retain(|(p, _)| p.dictionary().is_none());
         if outcome.plans.is_empty() {
-            outcome.plans.push(plain);
+            outcome.plans.push((plain, None));
         }
     }
     let scan_dictionary = partial && own.is_some() && outcome.dictionary_pays;
-    Ok(Candidates { plans: outcome.plans, scan_dictionary, mask: value })
+    let (plans, sampled): (Vec<_>, Vec<_>) = outcome.plans.into_iter().unzip();
+    let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
+    Ok(Candidates { plans, sampled, scan_dictionary, mask: value })
 }

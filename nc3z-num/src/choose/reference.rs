@@ -2,7 +2,7 @@
 
 use super::samples::find_mask;
 use crate::element::ElementType;
-use crate::encode::{Coder, EncodePlan, TransformPlan, Values, common_zeros, hits, log2_q16};
+use crate::encode::{Coder, EncodePlan, TransformPlan, Values, Wanted, common_zeros, hits, log2_q16};
 use crate::error::{Error, Result, bad};
 use crate::geometry::DeltaAxes;
 use crate::mask::Runs;
@@ -151,7 +151,7 @@ fn transforms<W: Word>(
     let scale_offset = match base.transform {
         _ if !ty.is_float() => None,
         TransformPlan::ScaleOffset(l) => Some(l),
-        _ => Values::of(values, |_| true).detect(false).best(43),
+        _ => Values::of(values, Wanted::All).detect(false).best(43),
     };
     if let Some(l) = scale_offset {
         let missed = (values.len() - hits(values, l)) as u64;

@@ -3,7 +3,7 @@
 use super::crop::Crop;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
-use crate::encode::{DictionaryBuilder, TransformPlan, Values, means};
+use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, means};
 use crate::geometry::Geometry;
 use crate::word::Word;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// Elements whose distinct patterns are counted.
 const COUNTED: usize = 48 << 10;
 /// Elements from which the mask is found.
-const MASK_SAMPLE: usize = 2 << 10;
+const MASK_SAMPLE: usize = 512;
 
 /// The most frequent pattern, if it is worth a mask.
 pub(crate) fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<W> {
@@ -68,11 +68,14 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
     // Of all crops together, so that none of them shows only a part of the values; and the finest that a crop shows, where
     // the others are coarser.
     let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
-    let together = Values::of(&each.concat(), |_| true);
+    let all = each.concat();
+    let together = Values::of(&all, Wanted::All);
     let constant = together.detect(true).best(58);
+    // What names all values leaves nothing to be found.
+    let all_met = constant.is_some_and(|l| together.hold(l, 64));
     let mut finest = None;
-    if each.len() > 1 {
-        let of = |words: &Vec<W>| Values::of(words, |_| true).detect(false).best(58);
+    if each.len() > 1 && !all_met {
+        let of = |words: &Vec<W>| Values::of(words, Wanted::All).detect(false).best(58);
         let found = each.iter().filter_map(of).filter(|l| constant.is_none() || together.hold(*l, 58));
         finest = found.max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
     }
@@ -87,7 +90,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
             return Some(true);
         }
         let n = Geometry::usable(p.geom.plane, p.words.len())?;
-        let values = Values::of(&p.words[..n], |i| Some(p.words[i]) != mask);
+        let values = Values::of(&p.words[..n], Wanted::Not(mask));
         let enough = values.len() > 8;
         enough
             .then(|| constant.is_some_and(|l| values.hold(l, 43)) || values.detect(false).best(43).is_some())

@@ -1,26 +1,21 @@
 //! The best plans by real encodes: of pieces first, of the samples as they are for those few that are left.
 
 use super::chooser::{Chooser, Costed, Effort, TransformKind, transform_kind};
-use super::climb::Climb;
 use super::crop::Crop;
-use super::estimate::{CLIMBS, SLACK, side};
-use crate::encode::{Coder, EncodePlan, Shape, Task, TransformPlan, encode, finish, stage};
+use super::estimate::{BEHIND, CLIMBS, SLACK, side};
+use crate::encode::{Coder, EncodePlan, Task, TransformPlan, encode, finish, stage};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
 use crate::word::Word;
 
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
 const LARGE: u64 = 1 << 18;
-/// In all directions; another number of repeats must save one part in 512.
-const AROUND: Climb<'_> = Climb { steps: &[(1, 0), (0, 1), (-1, 0), (0, -1)], gain: 512 };
-/// It is not encoded where its estimate is more than so many hundredths of the best plan's.
-const MAY_WIN: u64 = 108;
 /// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
 const LEVELS_GAIN: u64 = 135;
-/// Plans of one effort that its samples are encoded by.
-const FINALISTS: usize = 4;
-/// Those of them that zstd's higher level is spent on.
-const LEVELLED: usize = 2;
+/// Estimates that are really encoded, and plans that the samples are encoded by: of each coder so many.
+const KEPT: usize = 2;
+/// For [`Effort::Max`].
+const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded if its estimate is at most so many hundredths of the best.
 const FIRST: u64 = 160;
 /// So many bytes more are forgiven: estimates of short arrays tell little.
@@ -28,8 +23,8 @@ const FORGIVEN: u64 = 64;
 
 /// What is left of a trial.
 pub(crate) struct Outcome {
-    /// The best first.
-    pub(crate) plans: Vec<EncodePlan>,
+    /// The best first, each with the bytes of the samples, if these were encoded.
+    pub(crate) plans: Vec<(EncodePlan, Option<u64>)>,
     /// Whether a dictionary of the whole variable may pay.
     pub(crate) dictionary_pays: bool,
 }
@@ -56,18 +51,22 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Bytes in hundredths, and what a plan costs besides them.
     fn weighed(&self, plan: &EncodePlan, bytes: u64) -> u64 {
+        bytes * self.weight(plan)
+    }
+
+    fn weight(&self, plan: &EncodePlan) -> u64 {
         // Small words decode slowly through contexts: those must be worth 2 in 100.
         let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
         // Dictionaries are looked up value by value, both ways: worth 2 in 100 as well.
         let looked_up = plan.dictionary().is_some();
         // A scale-offset for each plane is sought for each, at risk of a worse one: worth 1 in 100.
         let sought = matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane);
-        bytes * (100 + 2 * u64::from(slow) + 2 * u64::from(looked_up) + u64::from(sought))
+        100 + 2 * u64::from(slow) + 2 * u64::from(looked_up) + u64::from(sought)
     }
 
     /// The plans worth real encodes: the best, and the best of other transforms and other delta axes, but no more than
-    /// `keep`, none more than `margin` hundredths of the best; and of each transform one, if it is not too far behind.
-    fn shortlist(estimated: &[Costed], keep: usize, margin: u64) -> Vec<EncodePlan> {
+    /// `keep`, none far behind the best; and of each transform one, if it is not too far behind.
+    fn shortlist(estimated: &[Costed], keep: usize) -> Vec<EncodePlan> {
         let best = estimated.first().map_or(0, |s| s.0);
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
         let mut list: Vec<EncodePlan> = Vec::new();
@@ -78,7 +77,7 @@ impl<W: Word> Chooser<'_, W> {
             let plain = plan.axes.repeats() == (0, 0);
             let again = alike.iter().zip(&list).any(|(k, p)| *k == kind && p.axes == plan.axes);
             let slack = FORGIVEN << 19;
-            let behind = *cost > best / 100 * margin + slack || list.len() >= keep;
+            let behind = *cost > best / 100 * BEHIND + slack || list.len() >= keep;
             let first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best / 100 * FIRST + slack;
             if again || (behind && !first) || (before >= 2 && !plain) {
                 continue;
@@ -112,64 +111,29 @@ impl<W: Word> Chooser<'_, W> {
         self.dict_len > 0 && self.crops.len() > 1
     }
 
+    /// How many plans of each coder are really encoded.
+    fn kept(&self) -> usize {
+        if self.effort == Effort::Max { KEPT_AT_MOST } else { KEPT }
+    }
+
     /// The best plans of zstd's: what [`Effort::Fast`] picks comes first.
     fn fast_plans(&mut self, estimated: &[Costed], transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
-        let mut plans = Self::shortlist(estimated, 3, 115);
+        let mut plans = Self::shortlist(estimated, KEPT);
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Planes));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
         if let Some(dictionary) = transforms.iter().find(|d| matches!(d, TransformPlan::Dictionary(_))) {
             plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
         }
-        let mut sized = self.sized(plans)?;
-        self.refine(&mut sized)?;
-        Ok(sized)
+        self.sized(plans)
     }
 
     /// The best plans of the context coder.
     fn context_plans(&mut self, estimated: &[Costed]) -> Result<Vec<Costed>> {
-        let (keep, margin) = if self.effort == Effort::Max { (6, 150) } else { (4, 110) };
-        let plans = Self::shortlist(estimated, keep, margin);
+        let plans = Self::shortlist(estimated, self.kept());
         let shape = self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Ctx).shape;
         let plans = plans.into_iter().map(|p| EncodePlan { coder: Coder::Ctx, shape, ..p }).collect();
-        let mut sized = self.sized(plans)?;
-        self.refine(&mut sized)?;
-        Ok(sized)
-    }
-
-    /// How often the best plan repeats its differences, by real encodes of all crops: tokens tell little of that, and what is
-    /// smooth in one crop may be rough in others. A better plan goes to the front.
-    fn refine(&mut self, sized: &mut Vec<Costed>) -> Result<()> {
-        let Some((least, first)) = sized.first().filter(|s| s.1.axes != DeltaAxes::NONE).cloned() else {
-            return Ok(());
-        };
-        let plain = |(size, plan): &&Costed| {
-            let repeated = plan.axes.repeats() != (0, 0) || plan.axes == DeltaAxes::NONE;
-            !repeated && plan.dictionary().is_none() && *size <= least.saturating_mul(5) / 4
-        };
-        let rival = sized.iter().find(plain).map(|s| s.1.clone());
-        let rival = rival.filter(|_| first.axes.repeats() != (0, 0));
-        let mut start = (self.size(&first, true)?, first);
-        let mut better = None;
-        if let Some(rival) = rival {
-            let size = self.size(&rival, true)?;
-            if size <= start.0 {
-                start = (size, rival);
-                better = Some(start.clone());
-            }
-        }
-        let all: Vec<usize> = (0..self.crops.len()).collect();
-        let passed = AROUND.run(self, start, |chooser, from, around| {
-            let mut estimated = vec![(0, from.clone())];
-            estimated.extend(around.into_iter().map(|plan| (0, plan)));
-            chooser.estimate(&mut estimated, &all)?;
-            let most = estimated[0].0 / 100 * MAY_WIN;
-            let likely = estimated.into_iter().skip(1).filter(|e| e.0 <= most);
-            likely.map(|(_, plan)| Ok((chooser.size(&plan, true)?, plan))).collect()
-        })?;
-        let better = passed.into_iter().next_back().or(better);
-        sized.splice(0..0, better.map(|(size, plan)| (if self.covered { size } else { least }, plan)));
-        Ok(())
+        self.sized(plans)
     }
 
     /// Bytes of the samples as they are, weighed; the definition of a dictionary is in them.
@@ -185,8 +149,7 @@ impl<W: Word> Chooser<'_, W> {
 
     /// The size on the samples as they are, where the pieces were not all of them.
     fn finally(&mut self, (size, plan): Costed) -> Result<Costed> {
-        let known = self.covered && size < u64::MAX;
-        Ok((if known { size } else { self.sample_size(&plan)? }, plan))
+        Ok((if self.covered { size } else { self.sample_size(&plan)? }, plan))
     }
 
     /// A dictionary that pieces like best is compared with the best other plan on the samples as they are.
@@ -207,7 +170,7 @@ impl<W: Word> Chooser<'_, W> {
     /// samples as they are: pieces show neither what recurs at a distance nor what a dictionary costs.
     fn finals(&mut self, fast: &[Costed], context: &[Costed]) -> Result<Vec<Costed>> {
         let mut done: Vec<Costed> = Vec::new();
-        let finalists = if self.thorough { FINALISTS } else { 1 };
+        let finalists = if self.thorough { self.kept() } else { 1 };
         let others = |list: &[Costed]| {
             let mut kinds = Vec::new();
             let mut picked: Vec<Costed> = Vec::new();
@@ -234,59 +197,20 @@ impl<W: Word> Chooser<'_, W> {
         }
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();
-        // What recurs at a distance is not seen in pieces: zstd alone is always tried.
-        let mut rivals = others(fast);
-        for axes in [DeltaAxes::NONE, DeltaAxes::NEIGHBOURS].into_iter().filter(|_| self.thorough) {
-            let plan = self.plan(TransformPlan::Ordered, axes, Coder::Zstd);
-            if fast.iter().all(|p| p.1.coder != Coder::Zstd || p.1.axes != axes) || !self.covered {
-                rivals.push((u64::MAX, plan));
-            }
-        }
-        let mut cheap = rivals.into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
+        let mut cheap = others(fast).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
         cheap.sort_by_key(|c| c.0);
-        // Words without planes gain most by higher levels: the best such plan is among those that are tried.
+        // Words without planes gain most by higher levels: the best such plan is tried besides the best of all.
         let plain = cheap.iter().position(|c| c.1.coder == Coder::Zstd).unwrap_or(0);
         for (at, (size, plan)) in cheap.into_iter().enumerate() {
-            if at >= LEVELLED && at != plain {
-                continue;
-            }
-            if size <= (best / 100).saturating_mul(LEVELS_GAIN).saturating_add(SLACK * 100) {
+            let may_win = size <= (best / 100).saturating_mul(LEVELS_GAIN).saturating_add(SLACK * 100);
+            if may_win && (at == 0 || at == plain) {
                 let finer = EncodePlan { level, ..plan.clone() };
                 done.push((self.sample_size(&finer)?, finer));
             }
             done.push((size, plan));
         }
         done.sort_by_key(|d| d.0);
-        self.variants(&mut done)?;
         Ok(done)
-    }
-
-    /// The best plan with one thing changed: its repeats, its tables, its mask.
-    fn variants(&mut self, done: &mut Vec<Costed>) -> Result<()> {
-        let elements: usize = self.samples.iter().map(|s| s.len()).sum();
-        let Some((_, best)) = done.first().filter(|_| self.thorough).cloned() else { return Ok(()) };
-        if best.axes != DeltaAxes::NONE {
-            // Pieces tell little of repeats.
-            let repeats = u8::from(best.axes.repeats() == (0, 0));
-            let plan = EncodePlan { axes: best.axes.repeated(repeats, 0), ..best };
-            done.push((self.sample_size(&plan)?, plan));
-            done.sort_by_key(|d| d.0);
-        }
-        let best = done[0].1.clone();
-        let mut others = Vec::new();
-        if best.coder == Coder::Ctx && elements >= 1024 {
-            let shapes: &[_] = if elements <= SHORT { &[(9, 2, 2), (8, 1, 4)] } else { &[(11, 8, 4)] };
-            let shapes = shapes.iter().map(|&(log, north, west)| Shape { log, north, west });
-            others.extend(shapes.map(|shape| EncodePlan { shape, ..best.clone() }));
-        }
-        if best.mask.is_some() && best.dictionary().is_none() && elements <= SHORT {
-            others.push(EncodePlan { mask: None, ..best });
-        }
-        for plan in others {
-            done.push((self.sample_size(&plan)?, plan));
-        }
-        done.sort_by_key(|d| d.0);
-        Ok(())
     }
 
     /// Plans in the order of their sizes, and whether a dictionary of the whole variable is worth its scan.
@@ -308,10 +232,12 @@ impl<W: Word> Chooser<'_, W> {
             self.finals(&fast, &context)?
         };
         let dictionary_pays = may_pay || done.first().is_some_and(|s| s.1.dictionary().is_some());
-        let plans = done.into_iter().take(4).map(|(_, p)| p).collect();
-        Ok(Outcome { plans, dictionary_pays })
+        let known = self.covered || self.effort != Effort::Fast;
+        let best = done.into_iter().take(4);
+        let plans = best.map(|(cost, p)| {
+            let bytes = cost / self.weight(&p);
+            (p, known.then_some(bytes))
+        });
+        Ok(Outcome { plans: plans.collect(), dictionary_pays })
     }
 }
-
-/// Elements of a short variable: its tables are a part of its bytes.
-const SHORT: usize = 32 << 10;

@@ -36,7 +36,7 @@ impl Dictionary {
     }
 
     fn encode_words<W: Word>(&self, ty: ElementType) -> Result<Vec<u8>> {
-        self.encode_words_at::<W>(ty, 19)
+        self.encode_words_at::<W>(ty, 9)
     }
 
     fn encode_words_at<W: Word>(&self, ty: ElementType, level: i32) -> Result<Vec<u8>> {
@@ -45,11 +45,12 @@ impl Dictionary {
             return Err(Error::invalid("the dictionary is of another type"));
         }
         let mut best: Option<Vec<u8>> = None;
+        let mut scratch = Scratch::new();
         for coder in [Coder::Ctx, Coder::Planes] {
             let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder, level, ..EncodePlan::default() };
             let mut out = Vec::new();
             put_varint(&mut out, self.len() as u64);
-            encode(words, ty, &Geometry::default(), &plan, &mut Scratch::new(), &mut out)?;
+            encode(words, ty, &Geometry::default(), &plan, &mut scratch, &mut out)?;
             if best.as_ref().is_none_or(|b| out.len() < b.len()) {
                 best = Some(out);
             }

@@ -18,36 +18,71 @@ const DIGITS: usize = 4;
 /// Minutes of a day, seconds of an hour and of a day.
 const TIMES: [u32; 3] = [1440, 3600, 86_400];
 
+/// Which elements detection looks at.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'a, W> {
+    All,
+    /// Those whose byte is not 0; all where there are no bytes.
+    Valid(&'a [u8]),
+    /// Those that do not have this pattern.
+    Not(Option<W>),
+}
+
+impl<W: Word> Wanted<'_, W> {
+    fn has(&self, elements: &[W], i: usize) -> bool {
+        let wanted = match self {
+            Wanted::All => true,
+            Wanted::Valid(valid) => valid.get(i) != Some(&0),
+            Wanted::Not(mask) => Some(elements[i]) != *mask,
+        };
+        wanted && elements[i].float_value().is_finite()
+    }
+}
+
 /// Values of a tile, or of a segment of one, as detection looks at them.
-pub(crate) struct Values<W> {
+pub(crate) struct Values<'a, W> {
+    elements: &'a [W],
+    wanted: Wanted<'a, W>,
     /// Finite patterns, some of all.
     sample: Vec<W>,
+    /// Sorted when first needed: whether a known scale-offset holds is told without.
+    ordered: OnceCell<Ordered>,
+}
+
+/// Values in their order.
+struct Ordered {
     /// The values of the sample, and the least and the greatest of all: ascending, distinct.
-    sorted: Vec<f64>,
+    list: Vec<f64>,
     ulp: f64,
 }
 
-impl<W: Word> Values<W> {
-    /// Of those elements whose position is `wanted`.
-    pub(crate) fn of(elements: &[W], wanted: impl Fn(usize) -> bool) -> Self {
-        let finite = |i: &usize| wanted(*i) && elements[*i].float_value().is_finite();
+impl<'a, W: Word> Values<'a, W> {
+    /// Of those elements that are wanted.
+    pub(crate) fn of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
+        let finite = |i: &usize| wanted.has(elements, *i);
         let sample: Vec<W> = spread(elements.len(), SAMPLE).filter(finite).map(|i| elements[i]).collect();
-        let mut sorted: Vec<f64> = sample.iter().map(|p| p.float_value()).collect();
-        let largest = sorted.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        if sample.len() < elements.len() {
-            // The least value is often the offset itself, and the range so many steps: a sample shows neither.
-            let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
-            for (i, e) in elements.iter().enumerate() {
-                let x = e.float_value();
-                if (x < ends.0 || x > ends.1) && finite(&i) {
-                    ends = (ends.0.min(x), ends.1.max(x));
+        Self { elements, wanted, sample, ordered: OnceCell::new() }
+    }
+
+    fn ordered(&self) -> &Ordered {
+        self.ordered.get_or_init(|| {
+            let mut list: Vec<f64> = self.sample.iter().map(|p| p.float_value()).collect();
+            let largest = list.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+            if self.sample.len() < self.elements.len() {
+                // The least value is often the offset itself, and the range so many steps: a sample shows neither.
+                let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
+                for (i, e) in self.elements.iter().enumerate() {
+                    let x = e.float_value();
+                    if (x < ends.0 || x > ends.1) && self.wanted.has(self.elements, i) {
+                        ends = (ends.0.min(x), ends.1.max(x));
+                    }
                 }
+                list.extend([ends.0, ends.1].iter().filter(|x| x.is_finite()));
             }
-            sorted.extend([ends.0, ends.1].iter().filter(|x| x.is_finite()));
-        }
-        sorted.sort_unstable_by(f64::total_cmp);
-        sorted.dedup();
-        Self { ulp: ulp::<W>(largest), sample, sorted }
+            list.sort_unstable_by(f64::total_cmp);
+            list.dedup();
+            Ordered { list, ulp: ulp::<W>(largest) }
+        })
     }
 
     /// How many values the sample has.
@@ -68,25 +103,29 @@ impl<W: Word> Values<W> {
     /// What may have quantised them. `fractions`: also steps of small divisors.
     pub(crate) fn detect(&self, fractions: bool) -> Detected<'_, W> {
         let mut found = Detected { values: self, round: Vec::new(), gaps: None, fitted: OnceCell::new() };
-        if self.sorted.len() < 4 || self.len() < 4 {
+        if self.len() < 4 {
+            return found;
+        }
+        let Ordered { list: sorted, ulp } = self.ordered();
+        if sorted.len() < 4 {
             return found;
         }
         // Beside the least value, that nearest to 0, which is rounded least.
-        let precise = self.sorted.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
-        let offsets = [0.0, precise, self.sorted[0]];
-        let binary = offsets.into_iter().filter_map(|off| binary(&self.sorted, off, self.ulp));
-        let round = decimal(&self.sample, self.ulp).into_iter().chain(binary);
+        let precise = sorted.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
+        let offsets = [0.0, precise, sorted[0]];
+        let binary = offsets.into_iter().filter_map(|off| binary(sorted, off, *ulp));
+        let round = decimal(&self.sample, *ulp).into_iter().chain(binary);
         found.round.extend(round.map(|l| Met::of(self, l)));
         if fractions {
             let below = found.round.iter().filter(|m| m.holds(self, 58)).reduce(Met::cheaper);
             let below = below.map_or(f64::INFINITY, |m| m.l.frequency());
-            if let Some(l) = fraction(&self.sample, self.ulp, below) {
+            if let Some(l) = fraction(&self.sample, *ulp, below) {
                 // Coarser than what was found, and met as well: the others are its multiples.
                 found.round.clear();
                 found.round.push(Met::of(self, l));
             }
         }
-        found.gaps = Gaps::of(&self.sorted, self.ulp);
+        found.gaps = Gaps::of(sorted, *ulp);
         found
     }
 }
@@ -100,12 +139,12 @@ struct Met {
 }
 
 impl Met {
-    fn of<W: Word>(values: &Values<W>, l: ScaleOffset) -> Self {
+    fn of<W: Word>(values: &Values<'_, W>, l: ScaleOffset) -> Self {
         let on = if l.is_sound() { hits(&values.sample, l) } else { 0 };
         Met { l, on, cost: cost::<W>(values.len(), on, l) }
     }
 
-    fn holds<W: Word>(&self, values: &Values<W>, least: usize) -> bool {
+    fn holds<W: Word>(&self, values: &Values<'_, W>, least: usize) -> bool {
         self.on * 64 >= values.len() * least
     }
 
@@ -116,7 +155,7 @@ impl Met {
 
 /// What may have quantised some values.
 pub(crate) struct Detected<'a, W> {
-    values: &'a Values<W>,
+    values: &'a Values<'a, W>,
     round: Vec<Met>,
     gaps: Option<Gaps>,
     /// Dear, so it is made when first needed, and once.
@@ -132,7 +171,8 @@ impl<W: Word> Detected<'_, W> {
         let wide = |g: &Gaps| found.is_none_or(|m| g.least * m.l.frequency() > WIDE);
         let fitted = self.gaps.as_ref().filter(|g| wide(g)).and_then(|gaps| {
             let values = self.values;
-            let fit = || fitted(&values.sample, &values.sorted, gaps, values.ulp).map(|l| Met::of(values, l));
+            let Ordered { list, ulp } = values.ordered();
+            let fit = || fitted(&values.sample, list, gaps, *ulp).map(|l| Met::of(values, l));
             self.fitted.get_or_init(fit).as_ref()
         });
         found.into_iter().chain(fitted.filter(holding)).reduce(Met::cheaper).map(|m| m.l)
@@ -264,6 +304,30 @@ impl Gaps {
     }
 }
 
+impl Gaps {
+    /// The step that the gaps are multiples of, from a first guess: by least squares over wider and wider gaps. Values may lie
+    /// thousands of steps from the least one, too far for a guess; most gaps are narrow.
+    fn step(&self, guess: f64) -> f64 {
+        let (mut step, mut window) = (guess, 3.0 * guess);
+        let widest = self.list.last().copied().unwrap_or(0.0);
+        loop {
+            let (mut kg, mut kk) = (0.0, 0.0);
+            for g in self.list.iter().take_while(|g| **g <= window) {
+                let k = (g / step).round_ties_even();
+                kg += k * g;
+                kk += k * k;
+            }
+            if kk > 0.0 {
+                step = kg / kk;
+            }
+            if window >= widest {
+                return if step.is_normal() { step } else { guess };
+            }
+            window *= 1.8;
+        }
+    }
+}
+
 /// Offset and step fitted to the gaps between values.
 fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Option<ScaleOffset> {
     let lo = values[0];
@@ -272,14 +336,14 @@ fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Optio
     let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
     let start = if count > 0.0 { sum / count } else { gaps.least };
     [1.0, 2.0, 3.0].into_iter().find_map(|part| {
-        let (off, step) = refine(values, lo, start / part, ulp)?;
+        let (off, step) = refine(values, lo, gaps.step(start / part), ulp)?;
         snap(sample, values, off, step)
     })
 }
 
 /// Least squares over windows that grow from the least value; None where values are not offset + k * scale.
 fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
-    if start <= 1.5 * ulp {
+    if start <= 1.5 * ulp || !start.is_normal() {
         return None;
     }
     let mut step = start;

@@ -1,6 +1,6 @@
 //! Which scale-offset the tile at hand is mapped by.
 
-use super::detect::Values;
+use super::detect::{Values, Wanted};
 use super::plan::TransformPlan;
 use crate::geometry::Geometry;
 use crate::scale_offset::{ScaleOffset, Segments};
@@ -17,7 +17,7 @@ pub(crate) fn segments<W: Word>(
     match plan {
         TransformPlan::ScaleOffset(l) => {
             // Another that fits better goes before one with many exceptions, where there are values enough to tell.
-            let values = Values::of(elements, |i| valid.get(i) != Some(&0));
+            let values = Values::of(elements, Wanted::Valid(valid));
             let least = if values.len() < 64 { 43 } else { 54 };
             let planned = |least| Some(*l).filter(|l| values.hold(*l, least));
             let found = planned(least).or_else(|| {
@@ -42,7 +42,7 @@ pub(crate) fn segments<W: Word>(
 pub(crate) fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<ScaleOffset>> {
     let mut last: Option<ScaleOffset> = None;
     let plane = |(plane, elements): (usize, &[W])| {
-        let values = Values::of(elements, |i| valid.get(plane * len + i) != Some(&0));
+        let values = Values::of(elements, Wanted::Valid(valid.get(plane * len..).unwrap_or_default()));
         // That of the plane before where it holds nearly everywhere, else the best.
         let before = |least| last.filter(|l| values.hold(*l, least));
         let fit = before(62).or_else(|| values.detect(false).best(43)).or_else(|| before(43));

@@ -34,7 +34,7 @@ fn is_mean(x: f64, divisor: f64) -> bool {
 
 /// Scale-offsets of means, some coarser than others: what the finer ones make of all values, the coarser make of most, by smaller
 /// numbers. Empty where the values are no means.
-pub(crate) fn means<W: Word>(values: &Values<W>) -> Vec<ScaleOffset> {
+pub(crate) fn means<W: Word>(values: &Values<'_, W>) -> Vec<ScaleOffset> {
     let sample: Vec<f64> = values.normal().take(512).collect();
     // What has few bits anyway is no quotient. (Of the sums of three, one of three is divisible.)
     if sample.len() < 64 || sample.iter().filter(|x| is_mean(**x, 1.0)).count() * 2 > sample.len() {
@@ -62,6 +62,7 @@ pub(crate) fn means<W: Word>(values: &Values<W>) -> Vec<ScaleOffset> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::detect::Wanted;
     use super::*;
 
     #[test]
@@ -72,14 +73,14 @@ mod tests {
         let mean = |i: u32, n: u32| (0..n).map(|k| float(i * n + k)).sum::<f64>() / f64::from(n);
         for n in [3, 25, 30, 744] {
             let words: Vec<u64> = (0..600).map(|i| mean(i, n).to_bits()).collect();
-            let found = means(&Values::of(&words, |_| true));
+            let found = means(&Values::of(&words, Wanted::All));
             assert!(!found.is_empty(), "{n}");
             let divisor = -found[0].step / f64::from(n);
             assert!(divisor.log2().fract() == 0.0, "{n}: {found:?}");
         }
         let short: Vec<u64> = (0..600).map(|i| float(i).to_bits()).collect();
-        assert!(means(&Values::of(&short, |_| true)).is_empty(), "floats are no means");
+        assert!(means(&Values::of(&short, Wanted::All)).is_empty(), "floats are no means");
         let noise: Vec<u64> = (0..600u32).map(|i| (f64::from(i) * 0.7).sin().to_bits()).collect();
-        assert!(means(&Values::of(&noise, |_| true)).is_empty());
+        assert!(means(&Values::of(&noise, Wanted::All)).is_empty());
     }
 }

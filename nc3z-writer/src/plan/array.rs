@@ -53,7 +53,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     // Flags and packed bytes are as often text-like as numbers.
     let may_be_text = info.ty.size() == 1;
     if plans.len() == 1 && !may_be_text && policy.recurring.is_none() {
-        let tiles = vec![TileChain::numeric(plans.remove(0), registry)];
+        let tiles = vec![TileChain::numeric(plans.remove(0).0, registry)];
         return Ok(ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() });
     }
     let trials = trials(plans, subject, scratch)?;
@@ -77,13 +77,13 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     ways.truncate(1);
     ways.push(bytes);
     let fallback = Some(Fallback { ways, promised: least, sampled: subject.sampled_len() });
-    Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, container: None })
+    Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, ..ArrayPlan::default() })
 }
 
 /// The plan where the chain was asked for: nothing is tried. Short tiles are encoded by it too, and then share containers.
 pub(super) fn requested(subject: &Subject<'_>, chain: ChainSpec, policy: &Policy) -> Result<ArrayPlan> {
     let way = if chain.is_numeric() {
-        TileChain::numeric(numeric_plans(subject, policy)?.remove(0), subject.registry)
+        TileChain::numeric(numeric_plans(subject, policy)?.remove(0).0, subject.registry)
     } else {
         TileChain::bytes(subject.registry.bind(chain))
     };

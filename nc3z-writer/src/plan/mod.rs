@@ -21,18 +21,19 @@ mod shared;
 mod short;
 mod subject;
 
+use crate::encode::{MadeTile, make_tile};
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
+use crate::tiles::{HeldTiles, RawTile, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch};
+use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch, StageSpec};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::ClassicFile;
-use policy::PROMISED_PERCENT;
+use policy::{PROMISED_PERCENT, QUICK_LEVEL};
 pub(crate) use policy::{Policy, SamplePolicy};
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
@@ -55,6 +56,28 @@ pub(crate) struct ArrayPlan {
     pub(crate) fallback: Option<Fallback>,
     /// The chain of the shared containers that its tiles go into as they are, instead of all that.
     pub(crate) container: Option<TileChain>,
+    /// Tiles that were encoded by it already.
+    pub(crate) made: Made,
+}
+
+/// Tiles of an array that were encoded by its plan while that was compared with others. A copy of the plan has none: it may
+/// serve another array.
+#[derive(Debug, Default)]
+pub(crate) struct Made(Vec<MadeTile>);
+
+impl Clone for Made {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Made {
+    /// A tile by its number.
+    pub(crate) fn tile(&self, tile: u64) -> Option<&MadeTile> {
+        // Most are in the order of their numbers.
+        let at = usize::try_from(tile).ok().and_then(|at| self.0.get(at)).filter(|made| made.tile() == tile);
+        at.or_else(|| self.0.iter().find(|made| made.tile() == tile))
+    }
 }
 
 /// Ways for tiles that the samples did not tell of.
@@ -163,7 +186,15 @@ impl Plans {
             infos.into_par_iter().map(plan).collect::<Result<_>>()?;
         if let Some(held) = &held {
             let mut scratch = Scratch::default();
-            let mut planner = Planner { classic, arrays, held, policy, options, scratch: &mut scratch };
+            let mut planner = Planner {
+                classic,
+                arrays,
+                held,
+                policy,
+                options,
+                scratch: &mut scratch,
+                quick: BTreeMap::new(),
+            };
             planner.compare(&mut by_array)?;
         }
         for (id, repeat) in known {
@@ -173,8 +204,15 @@ impl Plans {
                 Repeat::Equal(first) => match (&held, &policy.short) {
                     (Some(held), Some(_)) => {
                         let mut scratch = Scratch::default();
-                        let planner =
-                            Planner { classic, arrays, held, policy, options, scratch: &mut scratch };
+                        let planner = Planner {
+                            classic,
+                            arrays,
+                            held,
+                            policy,
+                            options,
+                            scratch: &mut scratch,
+                            quick: BTreeMap::new(),
+                        };
                         reference::equal(&planner, (id, first), &by_array[&first])
                     }
                     _ => by_array[&first].clone(),
@@ -244,16 +282,43 @@ struct Planner<'a> {
     policy: &'a Policy,
     options: &'a WriterOptions,
     scratch: &'a mut Scratch,
+    /// What a quick zstd makes of tiles as they are.
+    quick: BTreeMap<(ArrayId, u64), Stored>,
 }
 
 impl Planner<'_> {
+    /// The tiles of an array by a plan: encoded once, and written as they are if the plan stays.
+    fn made<'p>(&mut self, info: &ArrayInfo, plan: &'p mut ArrayPlan) -> Result<&'p [MadeTile]> {
+        if plan.made.0.is_empty() {
+            for raw in self.held.of(info.id) {
+                let other = plan.referred(info.id, raw.tile, self.arrays, Some(self.held))?;
+                let made = make_tile(raw, info, plan, other, self.scratch)?;
+                plan.made.0.push(made);
+            }
+        }
+        Ok(&plan.made.0)
+    }
+
+    /// What a quick zstd makes of a tile as it is.
+    fn quick(&mut self, raw: &RawTile) -> Result<Stored> {
+        if let Some(known) = self.quick.get(&(raw.array, raw.tile)) {
+            return Ok(*known);
+        }
+        let chain = self.options.registry.bind(ChainSpec(vec![StageSpec::zstd(QUICK_LEVEL)]));
+        let mut out = Vec::new();
+        chain.encode_bytes(&raw.bytes, self.scratch, &mut out)?;
+        self.quick.insert((raw.array, raw.tile), Stored::of(&out));
+        Ok(Stored::of(&out))
+    }
+
     /// Plans short arrays anew, in the light of each other.
     fn compare(&mut self, plans: &mut BTreeMap<ArrayId, ArrayPlan>) -> Result<()> {
         let Some(policy) = &self.policy.short else { return Ok(()) };
-        let mut short = short::as_numbers(self, policy, plans)?;
+        // Before anything is encoded by the plans.
         if let Some(policy) = &self.policy.recurring {
             recurring::plan_recurring(self, policy, plans)?;
         }
+        let mut short = short::as_numbers(self, policy, plans)?;
         let referring = reference::plan_references(self, plans)?;
         short.retain(|s| !referring.contains(&s.id));
         if let Some(policy) = &self.policy.shared {

@@ -24,8 +24,11 @@ pub(super) struct Trial {
     pub(super) stored: Stored,
 }
 
+/// A plan, and what the samples take by it, where the chooser encoded them.
+pub(super) type Ranked = (EncodePlan, Option<Stored>);
+
 /// The plans that the chooser likes best for the numbers of an array: of the policy's effort, then of those below it.
-pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<EncodePlan>> {
+pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ranked>> {
     match subject.info.ty.size() {
         1 => plan_words::<u8>(subject, policy),
         2 => plan_words::<u16>(subject, policy),
@@ -34,58 +37,66 @@ pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Ve
     }
 }
 
-/// Encodes the samples by each plan; the smallest first.
-pub(super) fn trials(
-    plans: Vec<EncodePlan>,
-    subject: &Subject<'_>,
-    scratch: &mut Scratch,
-) -> Result<Vec<Trial>> {
+/// Plans with what the samples take by each; the smallest first.
+pub(super) fn trials(plans: Vec<Ranked>, subject: &Subject<'_>, scratch: &mut Scratch) -> Result<Vec<Trial>> {
     let sampled = subject.sampled_len();
     let mut all = Vec::new();
-    for plan in plans {
-        let mut stored = total(&TileChain::numeric(plan.clone(), subject.registry), subject, scratch)?;
-        if let Some(dictionary) = plan.dictionary() {
-            let len = encode_dictionary(dictionary, subject.info.ty)?.len() as u64;
-            stored += Stored(len * sampled / subject.info.total_bytes().max(1));
-        }
+    for (plan, known) in plans {
+        let stored = if let Some(known) = known {
+            known
+        } else {
+            let mut stored = total(&TileChain::numeric(plan.clone(), subject.registry), subject, scratch)?;
+            if let Some(dictionary) = plan.dictionary() {
+                let len = encode_dictionary(dictionary, subject.info.ty)?.len() as u64;
+                stored += Stored(len * sampled / subject.info.total_bytes().max(1));
+            }
+            stored
+        };
         all.push(Trial { plan, stored });
     }
     all.sort_by_key(|t| t.stored);
     Ok(all)
 }
 
-fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<EncodePlan>> {
+/// The first so many candidates.
+fn ranked(found: Candidates, count: usize) -> Vec<Ranked> {
+    let sampled = found.sampled.into_iter().map(|len| Some(Stored(len))).chain(std::iter::repeat(None));
+    found.plans.into_iter().zip(sampled).take(count).collect()
+}
+
+fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ranked>> {
     let info = subject.info;
     let geometry = info.tiling.geometry(0)?;
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
-    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len };
-    let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>| -> Result<Candidates> {
+    let scan_first = info.total_bytes() < policy.samples.pieces_below;
+    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len, scan_first };
+    let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>, extent| -> Result<Candidates> {
         num::choose_with(&samples, info.ty.into(), &geometry, effort, &fills, extent, dictionary)
             .map_err(|e| nc3z_format::Error::from(e).into())
     };
-    let mut found = candidates(policy.effort, None)?;
+    let mut found = candidates(policy.effort, None, extent)?;
+    let scanned = num::Extent { scan_first: false, ..extent };
     let mut dictionary = None;
     if found.scan_dictionary && info.total_bytes() <= policy.samples.scan_len {
         let mut builder = DictionaryBuilder::<W>::default();
         (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
         dictionary = builder.finish(info.ty.into()).map(Arc::new);
-        if dictionary.is_some() {
-            found = candidates(policy.effort, dictionary.as_ref())?;
+        if dictionary.is_some() || found.plans.is_empty() {
+            found = candidates(policy.effort, dictionary.as_ref(), scanned)?;
         }
     }
     if found.plans.is_empty() {
         found.plans.push(EncodePlan::default());
     }
-    found.plans.truncate(policy.numeric_plans);
+    let mut plans = ranked(found, policy.numeric_plans);
     // Never larger than a quicker preset's archive: what their chooser finds is tried too, as hard.
-    let level = found.plans[0].level;
+    let level = plans[0].0.level;
     let asked = if info.total_bytes() >= policy.quicker_from { policy.quicker } else { &[] };
     for &effort in asked {
-        let mut others = candidates(effort, dictionary.as_ref())?.plans;
-        others.truncate(policy.numeric_plans);
-        found.plans.extend(others.into_iter().map(|p| EncodePlan { level, ..p }));
+        let others = ranked(candidates(effort, dictionary.as_ref(), scanned)?, policy.numeric_plans);
+        plans.extend(others.into_iter().map(|(p, _)| (EncodePlan { level, ..p }, None)));
     }
-    Ok(found.plans)
+    Ok(plans)
 }

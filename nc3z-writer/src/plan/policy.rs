@@ -42,9 +42,7 @@ pub(crate) struct Policy {
 /// Arrays whose values recur at a distance.
 #[derive(Debug)]
 pub(crate) struct RecurringPolicy {
-    /// zstd level of the quick look.
-    pub(crate) quick_level: i32,
-    /// Values recur where that takes less than so many hundredths of what the samples promised.
+    /// Values recur where [`QUICK_LEVEL`] takes less than so many hundredths of what the samples promised.
     pub(crate) percent: u64,
 }
 
@@ -101,6 +99,9 @@ pub(crate) struct AlternativePolicy {
     /// So many bytes more are forgiven: short samples tell little.
     pub(crate) slack: u64,
 }
+
+/// zstd's level for a quick look at what recurs at a distance.
+pub(crate) const QUICK_LEVEL: i32 = 3;
 
 /// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks.
 pub(crate) const PROMISED_PERCENT: u64 = 115;
@@ -192,7 +193,7 @@ const DEFAULT: Policy = Policy {
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..FAST.samples },
     container_level: 9,
     short: Some(SHORT),
-    recurring: Some(RecurringPolicy { quick_level: 3, percent: 90 }),
+    recurring: Some(RecurringPolicy { percent: 90 }),
     shared: Some(SharedPolicy {
         trial_len: 1 << 20,
         container_len: 512 << 10,

@@ -1,12 +1,11 @@
 //! Arrays whose values recur at a distance, where no prediction finds them and no sample shows it: a quick zstd of a whole tile
 //! tells. Their tiles are tried as they are besides.
 
-use super::cost::Stored;
 use super::policy::RecurringPolicy;
 use super::{ArrayPlan, Planner, TileChain};
 use crate::error::Result;
 use nc3z_format::archive::ArrayId;
-use nc3z_format::codec::{ChainSpec, StageSpec};
+use nc3z_format::codec::ChainSpec;
 use std::collections::BTreeMap;
 
 /// Adds that way to the plans of such arrays.
@@ -16,19 +15,15 @@ pub(super) fn plan_recurring(
     plans: &mut BTreeMap<ArrayId, ArrayPlan>,
 ) -> Result<()> {
     let registry = &planner.options.registry;
-    let quick = registry.bind(ChainSpec(vec![StageSpec::zstd(policy.quick_level)]));
     let as_it_is = TileChain::bytes(registry.bind(ChainSpec(vec![planner.policy.codec()])));
-    let mut out = Vec::new();
     for (id, plan) in plans {
         // Only a plan that was tried on samples promises anything.
         let Some(fallback) = &plan.fallback else { continue };
         let mut tiles = planner.held.of(*id);
         let count = tiles.len();
         let Some(middle) = tiles.nth(count / 2) else { continue };
-        out.clear();
-        quick.encode_bytes(&middle.bytes, planner.scratch, &mut out)?;
         let promised = fallback.promised_for(middle.bytes.len() as u64);
-        if Stored::of(&out) < promised.percent(policy.percent) {
+        if planner.quick(middle)? < promised.percent(policy.percent) {
             plan.tiles.push(as_it_is.clone());
         }
     }

@@ -7,9 +7,9 @@ use super::cost::Stored;
 use super::short::packed_len;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, TileChain, fill_values};
-use crate::encode::{EncodedTile, Form, constant_value, encode_against};
+use crate::encode::{Form, constant_value};
 use crate::error::Result;
-use crate::tiles::{HeldTiles, RawTile};
+use crate::tiles::HeldTiles;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::arrays::ArrayInfo;
@@ -119,7 +119,7 @@ impl Planner<'_> {
         &mut self,
         array: &Base<'_>,
         others: &VecDeque<Base<'_>>,
-        alone: &ArrayPlan,
+        alone: &mut ArrayPlan,
         distances: &BTreeSet<u32>,
     ) -> Result<Option<(u32, ArrayPlan)>> {
         // What is constant in the windows tells nothing, and takes next to nothing.
@@ -144,11 +144,17 @@ impl Planner<'_> {
         let mut best = None;
         for Against { candidate, plan } in ways {
             let distance = array.variable - others[candidate].variable;
+            let mut by_contexts = None;
             for coder in [Coder::Ctx, Coder::Planes] {
+                // Of two coders the other one gains little.
+                if by_contexts.is_some_and(|stored: Stored| stored.percent(80) > least) {
+                    break;
+                }
                 let plan = EncodePlan { coder, ..plan.clone() };
-                let plan = referring(TileChain::numeric_against(plan, distance, &self.options.registry));
+                let mut plan = referring(TileChain::numeric_against(plan, distance, &self.options.registry));
                 let cost = if distances.contains(&distance) { LEAST } else { NEW_CHAIN };
-                let stored = self.stored(array.info, &plan)? + cost;
+                let stored = self.stored(array.info, &mut plan)? + cost;
+                by_contexts = Some(stored);
                 if stored < least {
                     (least, best) = (stored, Some((distance, plan)));
                 }
@@ -181,25 +187,19 @@ impl Planner<'_> {
     }
 
     /// What the tiles of an array take by a plan.
-    fn stored(&mut self, info: &ArrayInfo, plan: &ArrayPlan) -> Result<Stored> {
+    fn stored(&mut self, info: &ArrayInfo, plan: &mut ArrayPlan) -> Result<Stored> {
+        // What the numeric codec made does not shrink further.
+        let by_numbers = plan.short.iter().all(|w| w.num.is_some());
+        let lzma = if plan.container.is_some() { LZMA_PERCENT } else { 100 };
         let mut total = Stored(0);
-        for raw in self.held.of(info.id) {
-            let copy = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
-            let other = plan.referred(info.id, raw.tile, self.arrays, Some(self.held))?;
-            total += match encode_against(copy, info, plan, other, self.scratch)? {
-                EncodedTile { form: Form::Constant { .. }, .. } => Stored(0),
-                EncodedTile { form: Form::Member { bytes, .. }, .. } => {
-                    // What the numeric codec made does not shrink further.
-                    let by_numbers = plan.short.iter().all(|w| w.num.is_some());
-                    let level = self.policy.container_level;
-                    let lzma = if plan.container.is_some() { LZMA_PERCENT } else { 100 };
-                    if by_numbers {
-                        Stored::of(&bytes)
-                    } else {
-                        packed_len(&bytes, level, self.scratch)?.percent(lzma)
-                    }
+        for made in self.made(info, plan)? {
+            total += match made.form() {
+                Form::Constant { .. } => Stored(0),
+                Form::Member { bytes, .. } if by_numbers => Stored::of(bytes),
+                Form::Member { bytes, .. } => {
+                    packed_len(bytes, self.policy.container_level, self.scratch)?.percent(lzma)
                 }
-                EncodedTile { form: Form::Block { payload, .. }, .. } => {
+                Form::Block { payload, .. } => {
                     Stored((payload.len() as u64 + BLOCK_HEADER_LEN as u64).next_multiple_of(8))
                 }
             };

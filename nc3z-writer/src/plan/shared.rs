@@ -5,25 +5,22 @@
 //! of their speed, so it is kept to arrays and containers of a size that does not matter.
 
 use super::cost::Stored;
-use super::policy::SharedPolicy;
+use super::policy::{QUICK_LEVEL, SharedPolicy};
 use super::short::packed_len;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, TileChain};
-use crate::encode::{Form, encode_against};
+use crate::encode::Form;
 use crate::error::Result;
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, Role};
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{
-    ChainSpec, Lzma, ReferenceTile, Registry, Scratch, StageSpec, encode_dictionary, lzma_shares,
-};
+use nc3z_format::codec::{ChainSpec, Lzma, Scratch, encode_dictionary, lzma_shares};
 use std::collections::BTreeMap;
 
 /// What a flush of the stream costs, which shares contain and the container will not; less what its directory needs.
 const FLUSH_LEN: u64 = 6;
 
-/// zstd's level for a quick look, and what LZMA makes of the same bytes, in hundredths of that, where values recur.
-const QUICK: i32 = 3;
+/// What LZMA makes of bytes whose values recur, in hundredths of what a quick zstd makes of them.
 const LZMA_PERCENT: u64 = 75;
 
 /// An array that may go with others.
@@ -47,7 +44,7 @@ pub(super) fn plan_shared(
         return Ok(Vec::new());
     }
     let mut members = Vec::new();
-    for (id, plan) in &*plans {
+    for (id, plan) in &mut *plans {
         let info = planner.arrays.get(*id).expect("plans are of known arrays");
         let mut tiles = planner.held.of(*id);
         // One tile: who asked for small blocks gets them.
@@ -57,9 +54,9 @@ pub(super) fn plan_shared(
         {
             continue;
         }
-        let other = plan.referred(*id, raw.tile, planner.arrays, Some(planner.held))?;
-        let member = member(info, raw, plan, other, policy.level, planner.scratch)?;
-        if !member.bytes.is_empty() && may_win(&member, planner.scratch)? {
+        let member = member(info, raw, plan, policy.level, planner)?;
+        // Where zstd is far behind the array's plan, LZMA does not catch up.
+        if !member.bytes.is_empty() && planner.quick(raw)? < member.alone.percent(175) + Stored(64) {
             members.push(member);
         }
     }
@@ -79,33 +76,26 @@ pub(super) fn plan_shared(
 fn member<'a>(
     info: &'a ArrayInfo,
     raw: &RawTile,
-    plan: &ArrayPlan,
-    other: Option<ReferenceTile<'_>>,
+    plan: &mut ArrayPlan,
     level: i32,
-    scratch: &mut Scratch,
+    planner: &mut Planner<'_>,
 ) -> Result<Member<'a>> {
     const HEADER: Stored = Stored(BLOCK_HEADER_LEN as u64);
     let mut member = Member { info, bytes: Vec::new(), alone: Stored(0) };
     if let Some(dictionary) = plan.dictionary() {
         member.alone = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
     }
-    let copy = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
-    member.alone += match encode_against(copy, info, plan, other, scratch)?.form {
-        Form::Constant { .. } => return Ok(member),
-        Form::Member { bytes, .. } if plan.numeric().is_some() => Stored::of(&bytes),
-        Form::Member { bytes, .. } => packed_len(&bytes, level, scratch)?,
-        Form::Block { payload, .. } => Stored::of(&payload) + HEADER,
-    };
+    let numeric = plan.numeric().is_some();
+    for made in planner.made(info, plan)? {
+        member.alone += match made.form() {
+            Form::Constant { .. } => return Ok(member),
+            Form::Member { bytes, .. } if numeric => Stored::of(bytes),
+            Form::Member { bytes, .. } => packed_len(bytes, level, planner.scratch)?,
+            Form::Block { payload, .. } => Stored::of(payload) + HEADER,
+        };
+    }
     member.bytes.clone_from(&raw.bytes);
     Ok(member)
-}
-
-/// A quick look: where zstd is far behind the array's plan, LZMA does not catch up.
-fn may_win(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
-    let mut out = Vec::new();
-    let quick = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(QUICK)]));
-    quick.encode_bytes(&member.bytes, scratch, &mut out)?;
-    Ok(Stored::of(&out) < member.alone.percent(175) + Stored(64))
 }
 
 /// Whether one byte of so many is expected to be saved, by a quick zstd of all members together.
@@ -116,7 +106,7 @@ fn is_promising<'a>(
 ) -> Result<bool> {
     let alone: Stored = members.clone().map(|m| m.alone).sum();
     let all: Vec<u8> = members.flat_map(|m| &m.bytes).copied().collect();
-    let expected = packed_len(&all, QUICK, scratch)?.percent(LZMA_PERCENT);
+    let expected = packed_len(&all, QUICK_LEVEL, scratch)?.percent(LZMA_PERCENT);
     Ok(expected.saved_against(alone).0.saturating_mul(bytes) > all.len() as u64)
 }
 

@@ -6,7 +6,7 @@ use super::numeric::{numeric_plans, trials};
 use super::policy::ShortPolicy;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, Subject, TileChain, fill_values};
-use crate::encode::{Form, encode_tile};
+use crate::encode::{Form, MadeTile};
 use crate::error::Result;
 use crate::options::{CONTAINER_LEN, PACK_LEN};
 use crate::tiles::{RawTile, scan_pieces};
@@ -45,7 +45,7 @@ pub(super) fn as_numbers(
         {
             continue;
         }
-        let Some(bytes) = packed(info, raw, plan, planner.scratch)? else { continue };
+        let Some(bytes) = planner.packed(info, plan)? else { continue };
         let mut found = Short { id: *id, bytes, numbers: None };
         if info.ty != NcType::Char
             && let Some((other, numbers)) = planner.numbers(info, raw, policy)?
@@ -81,8 +81,16 @@ impl Planner<'_> {
             return Ok(None);
         }
         let tiles = vec![TileChain::numeric(plan, &self.options.registry)];
-        let plan = ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() };
-        Ok(packed(info, raw, &plan, self.scratch)?.map(|numbers| (plan, numbers)))
+        let mut plan = ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() };
+        Ok(self.packed(info, &mut plan)?.map(|numbers| (plan, numbers)))
+    }
+
+    /// What a container of zstd would hold of an array with one tile.
+    fn packed(&mut self, info: &ArrayInfo, plan: &mut ArrayPlan) -> Result<Option<Vec<u8>>> {
+        Ok(match self.made(info, plan)?.first().map(MadeTile::form) {
+            Some(Form::Member { bytes, .. }) => Some(bytes.clone()),
+            _ => None,
+        })
     }
 }
 
@@ -115,20 +123,6 @@ pub(super) fn better_as_bytes(
         plans.insert(found.id, plan);
     }
     Ok(())
-}
-
-/// What a container of zstd would hold of a tile.
-fn packed(
-    info: &ArrayInfo,
-    raw: &RawTile,
-    plan: &ArrayPlan,
-    scratch: &mut Scratch,
-) -> Result<Option<Vec<u8>>> {
-    let raw = RawTile { array: raw.array, tile: raw.tile, bytes: raw.bytes.clone() };
-    Ok(match encode_tile(raw, info, plan, scratch)?.form {
-        Form::Member { bytes, .. } => Some(bytes),
-        Form::Constant { .. } | Form::Block { .. } => None,
-    })
 }
 
 /// What a container's codec makes of a member, about.

@@ -59,7 +59,9 @@ fn model(
     if kw == 1 && kn == 1 {
         return Model::default();
     }
-    let mut rows = vec![[0u32; TOKENS]; TOKENS];
+    // Averages are no larger than tokens.
+    let largest = tokens.iter().copied().max().map_or(0, usize::from);
+    let mut rows = vec![[0u32; TOKENS]; largest + 1];
     let pieces = |len: usize| {
         let every = len.div_ceil(SAMPLE).max(1);
         (0..len).step_by(1024 * every).map(move |s| s..(s + 1024).min(len))
@@ -153,7 +155,7 @@ pub(crate) fn encode<W: Word>(
     let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
     let model = model(&work.tokens, source, &grids, context_stride(row, n), shape, &mut work.averages);
     symbols(&model, &work.tokens, &work.grid, runs, &lanes, &grids, &mut work.averages, &mut work.symbols);
-    let histograms = histograms(&work.symbols, model.kn() * model.kw());
+    let histograms = histograms(&work.symbols, model.kn() * model.kw(), &mut work.counts);
     let log = table_log(shape, numbers.len(), &histograms);
     let tables = tables(&histograms, log);
     put_header(&model, &tables, log, out);

@@ -101,13 +101,22 @@ pub(crate) fn count<T: Copy + Into<usize>, const N: usize>(items: &[T], counts: 
     }
 }
 
-/// How often each token occurs in each of `contexts` contexts.
-pub(crate) fn histograms(symbols: &[u16], contexts: usize) -> Vec<Histogram> {
-    let mut counts = vec![[0u32; 2]; SYMBOLS];
-    let counts: &mut [[u32; 2]; SYMBOLS] = counts.first_chunk_mut().expect("made with this length");
-    count(symbols, counts);
-    let of = |context: usize, token: usize| counts[context << 8 | token].iter().sum();
-    (0..contexts).map(|c| std::array::from_fn::<u32, TOKENS, _>(|t| of(c, t))).collect()
+/// How often each token occurs in each of `contexts` contexts. `work` is memory to reuse.
+pub(crate) fn histograms(symbols: &[u16], contexts: usize, work: &mut Vec<[u32; 2]>) -> Vec<Histogram> {
+    /// A fixed number of counters is counted quickest.
+    fn of<const N: usize>(symbols: &[u16], work: &mut Vec<[u32; 2]>) {
+        work.clear();
+        work.resize(N, [0; 2]);
+        count::<u16, N>(symbols, work.first_chunk_mut().expect("made with this length"));
+    }
+    match contexts {
+        1 => of::<256>(symbols, work),
+        2..=4 => of::<1024>(symbols, work),
+        5..=16 => of::<4096>(symbols, work),
+        _ => of::<SYMBOLS>(symbols, work),
+    }
+    let counts = work.chunks_exact(256).take(contexts);
+    counts.map(|c| std::array::from_fn::<u32, TOKENS, _>(|t| c[t].iter().sum())).collect()
 }
 
 #[cfg(test)]

@@ -12,4 +12,5 @@ pub(crate) struct Workspace {
     pub(crate) steps: Steps,
     pub(crate) averages: Vec<u8>,
     pub(crate) bits: Vec<u8>,
+    pub(crate) counts: Vec<[u32; 2]>,
 }

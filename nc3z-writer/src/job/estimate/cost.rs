@@ -108,7 +108,7 @@ pub(super) fn array_cost(
         let len = float(bytes.len() as u64);
         let tile = RawTile { array: info.id, tile: 0, bytes: bytes.clone() };
         let begin = Instant::now();
-        let encoded = encode_tile(tile, info, &plan, &mut scratch)?;
+        let encoded = encode_tile(&tile, info, &plan, None, &mut scratch)?;
         cost.encode_seconds += begin.elapsed().as_secs_f64();
         let stored = match encoded.form {
             Form::Constant { .. } => 0.0,
