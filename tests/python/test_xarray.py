@@ -1,10 +1,12 @@
 """The engine beside netCDF4's, on every sample; laziness, pickling, chunks, tokens; `to_archive`."""
 
 import asyncio
+import os
 import pickle
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import dask
 import numpy as np
@@ -36,6 +38,33 @@ def test_datasets_are_those_of_netcdf4(name, decode, archives):
                     other.pop("source")
                     assert mine.keys() == other.keys()
                     assert all(mine[k] == other[k] or mine[k] != mine[k] for k in mine), (mine, other)
+
+
+@pytest.mark.parametrize("decode", [True, False])
+def test_all_of_a_folder(decode, tmp_path):
+    """Every classic file of a folder that `NC3Z_DATA` names, and the archive of it."""
+    folder = os.environ.get("NC3Z_DATA")
+    if not folder:
+        pytest.skip("NC3Z_DATA names no folder; scripts/nightly.sh says where its data is")
+    compared = refused = 0
+    for path in sorted(Path(folder).rglob("*")):
+        if not path.is_file() or path.open("rb").read(3) != b"CDF":
+            continue
+        options = {} if decode else {"decode_cf": False}
+        try:
+            theirs = xr.open_dataset(path, engine="netcdf4", **options).load()
+        except (OSError, ValueError, RuntimeError):
+            # Not for the C library, or not for xarray's decoder.
+            refused += 1
+            continue
+        archive = tmp_path / "a.nc3z"
+        nc3z.archive(path, archive, preset="fast", prove=False, overwrite=True)
+        for ours in (path, archive):
+            with xr.open_dataset(ours, engine="nc3z", **options) as ds:
+                xr.testing.assert_identical(ds, theirs)
+        compared += 1
+    print(f"{compared} files compared, {refused} not read by netCDF4 and xarray")
+    assert compared
 
 
 def decodes(name):

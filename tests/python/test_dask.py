@@ -1,0 +1,93 @@
+"""Work by Dask: means over many archives, and a tree archived by workers that are killed half way."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import CLASSIC
+from distributed import Client, LocalCluster
+
+import nc3z
+import nc3z.xarray  # registers the accessor
+from nc3z.dask import archive_tree
+
+#: A thousand where the tests may take long.
+ARCHIVES = int(os.environ.get("NC3Z_TEST_ARCHIVES", "40"))
+
+
+@pytest.fixture(scope="module")
+def client():
+    with LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None
+    ) as cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """Classic files in folders, one that cannot be archived, and what is none."""
+    root = tmp_path / "tree"
+    for n, name in enumerate(["smooth.nc", "numeric.nc", "record_padding.nc", "etopo120.cdf", "bad_truncated_header.nc"]):
+        folder = root / f"{n % 2}" / "deep"
+        folder.mkdir(parents=True, exist_ok=True)
+        shutil.copy(CLASSIC / name, folder / name)
+    (root / "notes.txt").write_text("no file of ours")
+    return root
+
+
+def test_the_mean_over_many_archives_is_numpys(client, tmp_path):
+    rng = np.random.default_rng(1)
+    values = rng.normal(280, 10, (ARCHIVES, 2, 30, 40)).astype("f4")
+    for n, value in enumerate(values):
+        ds = xr.Dataset({"t": (("time", "y", "x"), value)}, {"time": [2 * n, 2 * n + 1]})
+        ds.nc3z.to_archive(tmp_path / f"{n:04}.nc3z", preset="fast")
+    paths = sorted(tmp_path.glob("*.nc3z"))
+    with xr.open_mfdataset(paths, combine="nested", concat_dim="time", chunks={}, data_vars="all") as ds:
+        found = ds.t.mean(("y", "x"), dtype="f8").compute()
+    np.testing.assert_allclose(found, values.mean((2, 3), dtype="f8").ravel(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("by", ["client", "scheduler"])
+def test_a_tree(by, client, tree, tmp_path):
+    told = []
+    options = {"client": client} if by == "client" else {}
+    done = archive_tree(tree, tmp_path / "out", batch_size=2, on_result=told.append, preset="fast", **options)
+    assert len(done.archived) == 4 and len(told) == 5
+    ((path, words),) = done.failed.items()
+    assert path.endswith("bad_truncated_header.nc") and "CorruptError" in words
+    for result in done.archived:
+        assert nc3z.verify(result.path) and not result.skipped
+    assert done.stored_nbytes < done.original_nbytes
+    again = archive_tree(tree, tmp_path / "out", **options)
+    assert all(result.skipped for result in again.archived) and len(again.archived) == 4
+
+
+def test_a_tree_is_gone_on_with_after_a_kill(tmp_path):
+    root, out = tmp_path / "tree", tmp_path / "out"
+    root.mkdir()
+    for n in range(12):
+        shutil.copy(CLASSIC / "coads_climatology.cdf", root / f"{n:02}.nc")
+    script = """
+        import sys
+        from nc3z.dask import archive_tree
+        archive_tree(*sys.argv[1:], batch_size=1, preset="max")
+    """
+    child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script), root, out])
+    while not list(out.glob("*.nc3z")) and child.poll() is None:
+        time.sleep(0.05)
+    child.kill()
+    child.wait()
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.nc3z")}
+    assert 1 <= len(before)
+    done = archive_tree(root, out, preset="fast")
+    assert not done.failed and len(done.archived) == 12
+    assert {r.path for r in done.archived if r.skipped} == {str(out / name) for name in before}
+    # Whole archives only, and nothing that the killed run had begun.
+    assert sorted(p.name for p in out.glob("*.nc3z")) == [f"{n:02}.nc.nc3z" for n in range(12)]
+    assert all(nc3z.verify(r.path) for r in done.archived)
