@@ -1,6 +1,7 @@
 //! `nc3z.Dataset`: an open file and what its header says.
 
 use crate::attributes;
+use crate::error::Failure;
 use crate::handle::{Handle, How};
 use crate::source;
 use crate::variable::Variable;
@@ -96,7 +97,9 @@ impl Dataset {
     /// Number of the version that is open; 0 for a classic file.
     #[getter]
     fn version(&self) -> PyResult<u64> {
-        Ok(self.handle.dataset()?.archive().map_or(0, |a| a.trailer().generation.into()))
+        let dataset = self.handle.dataset()?;
+        let Some(archive) = dataset.archive() else { return Ok(0) };
+        Ok(archive.version().map_err(Failure::from)?.number)
     }
 
     /// Bytes of the classic file.

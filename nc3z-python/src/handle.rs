@@ -5,7 +5,7 @@ use crate::process::{self, PerProcess};
 use crate::source::Origin;
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, Dataset, Digest, OpenOptions};
+use nc3z_reader::{Archive, Dataset, Digest, OpenOptions, VersionName};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -33,7 +33,7 @@ struct Opened {
 impl Opened {
     fn new(source: SharedSource, how: How) -> nc3z_reader::Result<Self> {
         let options = OpenOptions::default()
-            .with_generation(how.version)
+            .with_version(how.version.map(VersionName::Number))
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
         Ok(Opened { dataset: Dataset::from_source(Arc::clone(&source), &options)?, source })

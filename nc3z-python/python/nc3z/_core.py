@@ -46,7 +46,7 @@ def open(source: Source | Any, version: int | None = None, *, fill_lost: bool = 
         A path; the file's bytes; or a binary file object with ``read`` and ``seek``, which is then read by whichever
         thread needs it, one at a time. Local files are mapped.
     version
-        The version (generation) of an archive that was edited; the last by default.
+        The version of an archive that was committed to; the last by default.
     fill_lost
         Reads give fill values where an archive is damaged or has lost tiles, instead of an error.
 
