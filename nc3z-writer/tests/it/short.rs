@@ -6,7 +6,7 @@ use nc3z_format::archive::short::is_short;
 use nc3z_format::classic::Version;
 use nc3z_reader::verify::deep;
 use nc3z_reader::{Archive, OpenOptions};
-use nc3z_writer::{RepairOptions, WriterOptions, archive_file, commit_file, repair_file};
+use nc3z_writer::{CommitNote, RepairOptions, WriterOptions, archive_file, commit_file, repair_file};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -77,7 +77,7 @@ fn a_generation_on_top_makes_it_long_and_both_states_stay() {
     std::fs::write(&edited, file(9)).unwrap();
     let link = dir.path().join("link.nc3z");
     std::os::unix::fs::symlink(&path, &link).unwrap();
-    commit_file(&link, &edited, &WriterOptions::default(), &()).unwrap();
+    commit_file(&link, &edited, &CommitNote::default(), &WriterOptions::default(), &()).unwrap();
     assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
     assert!(!is_short(&std::fs::read(&path).unwrap()));
     is_sound(&path);
