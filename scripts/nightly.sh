@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The long runs of what scripts/test.sh runs briefly: hours, on purpose. Give minutes of fuzzing as the only argument [30], and
 #   NC3Z_DATA   a directory of real data: whatever invariant can be checked on any file is checked on all of it
+#   NC3Z_CHAINS  a directory of folders with files v00.nc, v01.nc, ...: chains of edits, committed one after another
 #   NC3Z_EDGE_DIR, NC3Z_DATA_DIR    the corpora of odd files and of files beside ncdump's output, as the tests describe them
 # Runs every step even after a failure, and ends with a count, as scripts/test.sh does.
 set -uo pipefail
@@ -28,7 +29,8 @@ rust_tests() { cargo test --release --workspace --features nc3z-reader/ndarray -
 
 step "build, release" build
 step "Rust tests, release" rust_tests
-step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity
+step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity test_versions
+step "staged arrays, 20,000 programs" env NC3Z_STAGED_CASES=20000 cargo test --release --quiet -p nc3z-staged
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
 step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_READ_SLABS="$PWD/target/release/examples/read_slabs" \
     "$python" scripts/acceptance.py test_reads

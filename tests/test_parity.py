@@ -1,6 +1,7 @@
 """Parity: the program against the reference mender, real damage, and kills in the middle of the work."""
 
 import hashlib
+import json
 import math
 import os
 import random
@@ -9,7 +10,7 @@ import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, Moments, finish, kills, nc3z, start, synthetic, tell_kills
+from common import CLASSIC, ROOT, Case, Moments, finish, header, kills, nc3z, start, synthetic, tell_kills
 
 REFERENCE = ROOT / "spec" / "reference"
 GOLDEN = sorted((ROOT / "testdata" / "archives").glob("*/*.parity.nc3z"))
@@ -72,6 +73,88 @@ class Reference(unittest.TestCase):
         shards = [random.Random(i).randbytes(64) for i in range(3)]
         xor = bytes(a ^ b ^ c for a, b, c in zip(*shards))
         self.assertEqual(nc3z_parity.recover({1 + i: s for i, s in enumerate(shards)}, [0], 1)[0], xor)
+
+
+def with_groups_of_packets(data, groups=4, run=16, packet_groups=2):
+    """The archive with parity put together from spec/parity.md, section 1 to 4, by hand: shards and packets as short as may be, so that
+    packets come in groups, which the program's choice has from some 14 GB on. One parity shard a group is the XOR of its shards."""
+    import struct
+
+    from nc3z_ref import BLOCK_MARKER, TRAILER_END, TRAILER_MARKER, crc32, salted_crc
+
+    shard, packet = 64, 128
+    old = len(data) - 128
+    salt, (table_at, table_length) = data[old + 8:old + 16], struct.unpack_from("<QI", data, old + 24)
+    begin = -(-len(data) // shard) * shard
+    tail_length = table_length + 24 + 128
+    count = begin // shard + -(-tail_length // shard)
+    payloads = -(-(32 + 4 * (count + groups)) // (packet - 64))
+    packets = payloads + packet_groups
+    end = begin + groups * shard + packets * packet
+    table = data[table_at:table_at + table_length] + struct.pack("<HHIQQ", 5, 2, 0, begin, end - begin)
+    trailer = bytearray(data[old:old + 120])
+    struct.pack_into("<I", trailer, 4, 2)
+    struct.pack_into("<IQII", trailer, 20, trailer[20] & ~1 | 1, end, len(table), salted_crc(salt, end, table))
+    struct.pack_into("<QQQQ", trailer, 40, len(data), len(data), old, end + tail_length)
+    tail = table + bytes(trailer) + struct.pack("<I", salted_crc(salt, end + len(table), bytes(trailer))) + TRAILER_END
+    assert trailer[:4] == TRAILER_MARKER and len(tail) == tail_length
+
+    covered = data.ljust(begin, b"\0") + tail.ljust(-(-tail_length // shard) * shard, b"\0")
+    shards = [covered[i:i + shard] for i in range(0, len(covered), shard)]
+    parity = [0] * groups
+    for d, one in enumerate(shards):
+        parity[d // run % groups] ^= int.from_bytes(one, "little")
+    parity = [p.to_bytes(shard, "little") for p in parity]
+    catalogue = hashlib.sha256(data.ljust(begin, b"\0") + tail).digest() + b"".join(struct.pack("<I", crc32(s)) for s in shards + parity)
+    bodies = [catalogue[i:i + packet - 64].ljust(packet - 64, b"\0") for i in range(0, len(catalogue), packet - 64)]
+    assert (len(shards), len(bodies)) == (count, payloads) and payloads >= 1024 * packet_groups
+    rows = [0] * packet_groups
+    for d, body in enumerate(bodies):
+        rows[d % packet_groups] ^= int.from_bytes(body, "little")
+    bodies += [r.to_bytes(packet - 64, "little") for r in rows]
+    out, done, places = bytearray(data.ljust(begin, b"\0")), 0, []
+    for j, body in enumerate(bodies):
+        until = j * groups // (packets - 1)
+        out += b"".join(parity[done:until])
+        done, at = until, len(out)
+        places.append(at)
+        rest = salt + struct.pack("<QQQIIIHHIHBB", begin, end, end + tail_length, 2, j, groups, 1, run, packet_groups, 1, shard // 64, packet // 64)
+        out += BLOCK_MARKER[:3] + b"p" + struct.pack("<I", salted_crc(salt, at, rest + body)) + rest + body
+    assert len(out) == end
+    return bytes(out) + tail, places
+
+
+class GroupsOfPackets(Case):
+    def test_program_and_reference_mend_them(self):
+        import numpy as np
+
+        size = 2_150_000
+        source, path = self.dir / "g.nc", self.dir / "g.nc3z"
+        source.write_bytes(header([("v", (0,), 1, size)], [("x", size)]) + np.random.default_rng(SEED).bytes(size))
+        self.ok(nc3z("archive", "--preset", "fast", source, "-o", path))
+        good, packets = with_groups_of_packets(path.read_bytes())
+        path.write_bytes(good)
+        self.ok(nc3z("verify", path))
+        told = self.ok(nc3z("parity", "info", "--json", path)).stdout
+        self.assertTrue(json.loads(told)[0]["parity"], told)
+        # A shard of each of four groups, a packet of each of two.
+        bad = bytearray(good)
+        for at in [64 * 16 * g + 100_032 for g in range(4)] + [packets[700] + 70, packets[1301] + 70]:
+            bad[at] ^= 0x20
+        self.assertEqual(len({(64 * 16 * g + 100_032) // 64 // 16 % 4 for g in range(4)}), 4)
+        path.write_bytes(bad)
+        done = nc3z("verify", path)
+        self.assertEqual(done.returncode, 3)
+        self.assertIn(b"repairable by parity (4 of", done.stdout)
+        self.assertTrue(nc3z_parity.Checked(bytes(bad)).mend() == good)
+        self.ok(nc3z("repair", "--in-place", path))
+        self.assertTrue(path.read_bytes() == good)
+        # Two of one group of packets: their checksums cannot be had back.
+        bad[packets[702] + 70] ^= 0x20
+        path.write_bytes(bad)
+        self.assertNotIn(b"repairable", nc3z("verify", path).stdout)
+        self.assertNotEqual(nc3z("repair", "--in-place", path).returncode, 0)
+        self.assertTrue(path.read_bytes() == bytes(bad))
 
 
 class Program(Case):

@@ -6,11 +6,12 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-from common import CLASSIC, NC3Z, Case, nc3z, need_program, sha256, start
+from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z, need_program, sha256, start
 
 CHAINS = os.environ.get("NC3Z_CHAINS")
 KILLS = int(os.environ.get("NC3Z_KILLS", "12"))
@@ -84,6 +85,24 @@ class Versions(Case):
         # Attributes, renames, dropped variables, and a return to the first file: nothing of the data is stored again.
         for version in (2, 3, 5, 8, 11):
             self.assertLess(listed[len(FILES) - version]["added_bytes"], 4000, f"version {version}")
+
+    def test_the_reference_reader_reads_every_version(self):
+        """It opens the last trailer: older versions are those of the archive as it was."""
+        sys.path.insert(0, str(ROOT / "spec" / "reference"))
+        try:
+            import nc3z_ref
+        except ImportError as e:
+            missing(self, f"the reference reader needs {e.name}")
+        raw = self.archive.read_bytes()
+        ends = sorted({len(raw) - sum(v["added_bytes"] for v in self.log()[:n]) for n in range(len(FILES))})
+        differences = 0
+        for end, file in zip(ends, FILES):
+            opened = nc3z_ref.Archive(raw[:end])
+            out = bytearray(opened.trailer.original_length)
+            opened.restore(out)
+            self.assertTrue(bytes(out) == file.read_bytes(), file.name)
+            differences = sum(chain[:1] == [{"id": "nc3z.base"}] for chain in opened.chains)
+        self.assertGreaterEqual(differences, 1, "chains that code against an older tile")
 
     def test_all_commands_that_read_take_a_version(self):
         for number in (1, 3, 7):

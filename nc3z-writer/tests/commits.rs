@@ -7,9 +7,10 @@ use nc3z_format::archive::{ArrayId, IndexEntry, SectionKind};
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version, encode};
 use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
-use nc3z_reader::{Archive, OpenOptions};
+use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::{
-    CommitNote, Committed, RepairOptions, WriterOptions, archive_file, commit_file, repair_file,
+    CommitNote, Committed, RepairOptions, TagChange, WriterOptions, archive_file, commit_file, repair_file,
+    tag_version,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -343,6 +344,32 @@ fn the_archive_of_two_states_that_an_older_build_wrote_holds_both() {
     }
 }
 
+#[test]
+fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
+    let file = "../testdata/archives/v0_1_0/smooth.later.nc3z";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let digests = [
+        "1c8f083975a65286923df38e01230fb8c92c90c2a7e407d2d67674fb2b09b6f6",
+        "9e7f5c8065bd64e997b44d79264a3c98842d2342e65bc2a7de9fb4db24519e2c",
+        "de27d66902bb46973b1858813ce9f8511a84cc9be6a963c983c8df4214649bf6",
+    ];
+    let open = |version: VersionName| {
+        let source = nc3z_reader::source::open(&path, false).unwrap();
+        Archive::from_source(source, &OpenOptions::default().with_version(version)).unwrap()
+    };
+    for (number, expected) in (1..).zip(digests) {
+        let restored =
+            open(VersionName::Number(number)).restore_to_stream(&mut std::io::sink(), &()).unwrap();
+        let found = nc3z_format::bytes::hex(&restored.sha256);
+        assert_eq!((found.as_str(), restored.matches_record), (expected, true), "{number}");
+    }
+    let tagged = open(VersionName::Tag("good".into())).version().unwrap();
+    assert_eq!((tagged.number, tagged.message.as_deref()), (2, Some("three values")));
+    let newest = open(VersionName::Number(3));
+    assert!(newest.chains().iter().any(|chain| chain.needs().base));
+    assert_eq!(newest.tags().unwrap(), [("good".to_owned(), 2)].into());
+}
+
 /// Whether opening says that a later state was committed; what opens is generation 1.
 fn is_told(bytes: &[u8]) -> bool {
     let source = || Arc::new(MemorySource::new(bytes.to_vec()));
@@ -485,4 +512,104 @@ fn of_an_archive_with_a_salt_of_the_header_alone_no_digest_is_claimed() {
     let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
     assert_eq!((done.digest, done.lost_tiles), (nc3z_writer::RepairedDigest::Unconfirmed, 0));
     assert_eq!(Archive::open(&saved).unwrap().digest(), nc3z_reader::Digest::None);
+}
+
+/// The same file with another value here and there, by its number.
+fn numbered(n: u32) -> File {
+    const TITLES: [&str; 3] = ["one title", "another title, longer than that", "a third"];
+    fn value(i: u64, n: u32) -> u32 {
+        if i % 30_000 == u64::from(n) { n } else { noise(i) }
+    }
+    // Values are functions: a few of them serve for all numbers.
+    const VALUES: [fn(u64) -> u32; 4] = [|i| value(i, 1), |i| value(i, 2), |i| value(i, 3), |i| value(i, 4)];
+    let large = Var { value: VALUES[n as usize % 4], ..LARGE };
+    File { title: TITLES[n as usize % 3], records: 6, vars: vec![large, SMALL, SERIES] }
+}
+
+#[test]
+fn any_of_many_versions_is_found_by_number_and_tag() {
+    const MANY: u64 = 60;
+    let made = Made::new(&numbered(1), &options());
+    for n in 2..=MANY {
+        let done = made.commit(&numbered(u32::try_from(n).unwrap()));
+        assert_eq!((done.version, done.is_known()), (n, false));
+        // From the thirteenth on each file was there before.
+        assert!(n < 13 || done.new_tiles == 0, "{n}");
+        if n == 20 {
+            let change = TagChange::Set { version: None, force: false };
+            assert_eq!(tag_version(&made.path, "twenty", &change).unwrap(), 20);
+        }
+    }
+    let open = |version: VersionName| {
+        let source = Arc::new(MemorySource::new(made.bytes()));
+        Archive::from_source(source, &OpenOptions::default().with_version(version))
+    };
+    for n in 1..=MANY {
+        let archive = open(VersionName::Number(n)).unwrap();
+        assert_eq!(archive.version().unwrap().number, n);
+        let mut restored = Vec::new();
+        assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record);
+        assert!(restored == numbered(u32::try_from(n).unwrap()).bytes(), "{n}");
+        // The generations before it are those that there were.
+        assert_eq!(archive.versions(u64::MAX).unwrap().len() as u64, n);
+    }
+    let tagged = open(VersionName::Tag("twenty".into())).unwrap();
+    assert_eq!(tagged.version().unwrap().number, 20);
+    for wrong in [VersionName::Number(MANY + 1), VersionName::Tag("none".into())] {
+        assert!(open(wrong).is_err());
+    }
+    let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(made.bytes()));
+    assert!(deep(&source, &OpenOptions::default(), &()).unwrap().is_sound());
+}
+
+#[test]
+fn a_changed_value_costs_its_difference_and_a_repair_keeps_it() {
+    let made = Made::new(&first(), &options());
+    let changed = |value| File { vars: vec![Var { value, ..LARGE }, SMALL, GONE, SERIES], ..first() };
+    let again: fn(u64) -> u32 = |i| if i == 70_002 { 9 } else { mended(i) };
+    made.commit(&changed(mended));
+    let before = made.bytes().len();
+    made.commit(&changed(again));
+    assert!(made.bytes().len() - before < 1000, "{}", made.bytes().len() - before);
+    made.holds(1, &first());
+    made.holds(2, &changed(mended));
+    made.holds(3, &changed(again));
+    let newest = made.open(3);
+    let is_base = |archive: &Archive| {
+        let id = archive.arrays().variable(archive.variable_id("large").unwrap()).id;
+        let tiles = archive.arrays().get(id).unwrap().tiling.tile_count();
+        (0..tiles)
+            .filter_map(|tile| match archive.entry(id, tile).unwrap() {
+                IndexEntry::Stored { chain, .. } => Some(archive.chains()[usize::from(chain)].needs().base),
+                _ => None,
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(is_base(&newest).iter().filter(|base| **base).count(), 1);
+    let saved = made.directory.path().join("saved.nc3z");
+    let done = repair_file(&made.path, &saved, &RepairOptions::default(), &()).unwrap();
+    assert!(done.is_complete(), "{:?}", done.notes);
+    let source = Arc::new(MemorySource::new(std::fs::read(&saved).unwrap()));
+    let archive = Archive::from_source(source, &OpenOptions::default()).unwrap();
+    assert!(is_base(&archive).iter().all(|base| !base));
+    let mut restored = Vec::new();
+    assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record);
+    assert!(restored == changed(again).bytes());
+
+    // The older tile is lost: so is what is coded against it, in every version, and nothing else.
+    let id = newest.arrays().variable(newest.variable_id("large").unwrap()).id;
+    let tile = u64::try_from(is_base(&newest).iter().position(|base| *base).unwrap()).unwrap();
+    let IndexEntry::Stored { offset, .. } = made.open(1).entry(id, tile).unwrap() else { panic!() };
+    let mut bad = made.bytes();
+    bad[usize::try_from(offset).unwrap() + 100] ^= 1;
+    let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bad));
+    let archive = Archive::from_source(Arc::clone(&source), &OpenOptions::default()).unwrap();
+    let e = archive.read_tile(id, tile).unwrap_err();
+    assert!(e.is_corrupt() && e.to_string().contains("older tile"), "{e}");
+    assert!(!deep(&source, &OpenOptions::default(), &()).unwrap().is_sound());
+    assert!(
+        archive
+            .variable_id("small")
+            .is_ok_and(|v| archive.read_tile(archive.arrays().variable(v).id, 0).is_ok())
+    );
 }

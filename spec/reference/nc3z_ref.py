@@ -918,6 +918,8 @@ class Archive:
         if steps and steps[0]["id"] == "nc3z.base":
             if set(steps[0]) != {"id"}:
                 raise Refused(f"{what}: unknown codec {json.dumps(steps[0])}")
+            if any(step["id"] == "nc3z.num" and len(step) > 1 for step in steps):
+                raise Refused(f"{what}: unknown codec {json.dumps(steps)}")
             older, data, steps = self.base(data[:24], variable, tile), data[24:], steps[1:]
         for step in reversed(steps):
             name = step["id"]

@@ -98,12 +98,11 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
             "what is lost is marked as lost; `nc3z restore --fill-lost` puts fill values in its place"
         }
     };
-    let digest = match repaired.is_older {
-        true => format!(
-            "the last state is lost, and what is saved is the one before it: {}",
-            digest.replace("all is saved", "whole")
-        ),
-        false => digest.to_owned(),
+    let digest = if repaired.is_older {
+        let state = digest.replace("all is saved", "whole");
+        format!("the last state is lost, and what is saved is the one before it: {state}")
+    } else {
+        digest.to_owned()
     };
     let parity = super::parity::carried(repaired.parity_before, repaired.parity);
     let parity = parity.map_or_else(String::new, |words| format!("; {words}"));

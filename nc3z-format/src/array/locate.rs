@@ -288,6 +288,34 @@ mod tests {
     }
 
     #[test]
+    fn an_older_tile_stands_before_the_one_that_is_coded_against_it() {
+        let json = br#"[[],[{"id":"nc3z.base"},{"id":"zstd","level":3}],[{"id":"nc3z.num","ref":2}]]"#;
+        let specs = crate::codec::chains_from_json(json, &Limits::default()).unwrap();
+        let chains: Vec<_> = specs.into_iter().map(|spec| Registry::default().bind(spec)).collect();
+        let info = info(ArrayId::variable(5));
+        let place = || "tile".to_owned();
+        let stored = |offset, chain| IndexEntry::Stored { offset, len: 9, chain, check: 7 };
+        let key = TileKey::new(info.id, 2);
+        let tile = locate(key, &stored(800, 1), false, &info, &chains, &place).unwrap();
+        assert!(tile.chain.needs().base && !tile.is_base);
+        let base = |entry: IndexEntry| locate_base(&tile, &entry.encode(), &chains, &place);
+        let found = base(stored(160, 0)).unwrap();
+        assert!(found.is_base && found.key == key && found.depends_on().count() == 0);
+        // Itself, a later one, one that is coded against another, a chain that is not there, no block.
+        for bad in [
+            stored(800, 0),
+            stored(808, 0),
+            stored(160, 1),
+            stored(160, 2),
+            stored(160, 9),
+            IndexEntry::Absent,
+        ] {
+            assert!(base(bad).is_err_and(|e| e.is_corrupt()), "{bad:?}");
+        }
+        assert!(locate_base(&tile, &[1; 23], &chains, &place).is_err());
+    }
+
+    #[test]
     fn padding_has_no_dictionary() {
         let (chains, key) = (chains(), TileKey::new(ArrayId::padding(5), 0));
         let info = info(key.array);

@@ -31,12 +31,18 @@ struct Bound {
 enum Program {
     /// Filters, then at most one codec, over big-endian bytes.
     Bytes(Vec<Box<dyn Stage>>),
-    /// The same over the difference to an older tile, which the payload names first.
-    Base(Vec<Box<dyn Stage>>),
+    /// The same, or the numeric codec by itself, over the difference to an older tile, which the payload names first.
+    Base(Difference),
     /// The numeric codec.
     Num(Needs),
     /// Why this build cannot run it. Only the tiles it made are unreadable.
     Unsupported(String),
+}
+
+/// What codes the difference to an older tile.
+enum Difference {
+    Bytes(Vec<Box<dyn Stage>>),
+    Num,
 }
 
 /// What a tile needs besides its own payload. Its chain says so, before anything is fetched.
@@ -103,10 +109,20 @@ impl Chain {
     ) -> Result<()> {
         match &self.0.program {
             Program::Bytes(stages) => decode(stages, payload, scratch, out),
-            Program::Base(stages) => {
+            Program::Base(difference) => {
                 let base = given.base.ok_or_else(|| Error::invalid("the older tile was not given"))?;
                 let (_, payload) = split_base(payload)?;
-                decode(stages, payload, scratch, out)?;
+                match difference {
+                    Difference::Bytes(stages) => decode(stages, payload, scratch, out),
+                    Difference::Num => decode_numeric(
+                        payload,
+                        shape,
+                        &Needs::default(),
+                        &Dependencies::default(),
+                        scratch,
+                        out,
+                    ),
+                }?;
                 out.iter_mut().zip(base).for_each(|(byte, base)| *byte ^= base);
                 Ok(())
             }
@@ -132,31 +148,12 @@ impl Chain {
         encode(self.stages()?, input, scratch, out)
     }
 
-    /// Runs a chain that codes against an older tile: `entry` is the index entry of that tile, `base` what it decodes to. Appends to `out`.
-    ///
-    /// # Errors
-    /// A chain of another kind, or one that this build can only decode.
-    pub fn encode_against_base(
-        &self,
-        (entry, base): (&IndexEntry, &[u8]),
-        input: &[u8],
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
-        let Program::Base(stages) = &self.0.program else {
-            return Err(unsupported("it does not code against an older tile"));
-        };
-        out.extend_from_slice(&entry.encode());
-        let mut difference = input.to_vec();
-        difference.iter_mut().zip(base).for_each(|(byte, base)| *byte ^= base);
-        encode(stages, &difference, scratch, out)
-    }
-
     fn stages(&self) -> Result<&[Box<dyn Stage>]> {
         match &self.0.program {
-            Program::Base(_) => Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes"))),
             Program::Bytes(stages) => Ok(stages),
-            Program::Num(_) => Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes"))),
+            Program::Num(_) | Program::Base(_) => {
+                Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes")))
+            }
             Program::Unsupported(why) => Err(unsupported(why)),
         }
     }
@@ -238,6 +235,15 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
         return numeric(stage);
     }
     let (is_base, rest) = match &spec.0[..] {
+        // Of the numeric codec, what needs nothing more.
+        [first, stage] if first.id() == BASE_ID && stage.id() == NUM_ID => {
+            let alone = [first, stage].iter().all(|stage| stage.parameters().next().is_none());
+            return if alone {
+                Ok(Program::Base(Difference::Num))
+            } else {
+                Err(unknown(stage, "a newer nc3z may read it"))
+            };
+        }
         [first, rest @ ..] if first.id() == BASE_ID => {
             if first.parameters().next().is_some() {
                 return Err(unknown(first, "a newer nc3z may read it"));
@@ -251,7 +257,7 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
     if stages.split_last().is_some_and(|(_, filters)| filters.iter().any(|s| s.encoded_len(0).is_none())) {
         return Err(format!("{spec}: a codec must be the last of its chain"));
     }
-    Ok(if is_base { Program::Base(stages) } else { Program::Bytes(stages) })
+    Ok(if is_base { Program::Base(Difference::Bytes(stages)) } else { Program::Bytes(stages) })
 }
 
 fn bound(stage: &StageSpec, registry: &Registry) -> Result<Box<dyn Stage>, String> {

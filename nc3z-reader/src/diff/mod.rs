@@ -237,16 +237,17 @@ fn attributes(a: &[Attribute], b: &[Attribute]) -> Vec<AttributeDiff> {
     found
 }
 
+/// The names that both have, in their order.
+fn common<'n>(names: &[&'n [u8]], others: &[&[u8]]) -> Vec<&'n [u8]> {
+    let others: HashSet<&[u8]> = others.iter().copied().collect();
+    names.iter().copied().filter(|name| others.contains(name)).collect()
+}
+
 /// What does not show in names and values.
 fn layout(a: &Header, b: &Header) -> Vec<String> {
     let mut found = Vec::new();
     if a.version != b.version {
         found.push(format!("{} -> {}", a.version, b.version));
-    }
-    /// The names that both have, in their order.
-    fn common<'n>(names: &[&'n [u8]], others: &[&[u8]]) -> Vec<&'n [u8]> {
-        let others: HashSet<&[u8]> = others.iter().copied().collect();
-        names.iter().copied().filter(|name| others.contains(name)).collect()
     }
     let mut order = |what: &str, a: Vec<&[u8]>, b: Vec<&[u8]>| {
         if common(&a, &b) != common(&b, &a) {

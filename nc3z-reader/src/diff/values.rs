@@ -136,6 +136,7 @@ impl Number {
         }
     }
 
+    #[expect(clippy::float_cmp, reason = "equal is what is asked")]
     fn equals(self, other: Number) -> bool {
         match (self, other) {
             (Number::Whole(a), Number::Whole(b)) => a == b,
@@ -266,7 +267,7 @@ impl<'a> Known<'a> {
         let lens = (infos.0.tiling.layout(), infos.1.tiling.layout());
         let (TileLayout::Linear { len }, TileLayout::Linear { len: other }) = lens else { return None };
         let inner = v.shape()[1..].to_vec();
-        (len == other).then(|| Known { archives, arrays: (infos.0.id, infos.1.id), len: *len, inner })
+        (len == other).then_some(Known { archives, arrays: (infos.0.id, infos.1.id), len: *len, inner })
     }
 
     /// Whether `elements` from this index on are known to be equal: a run of the flattened array.

@@ -32,7 +32,7 @@ use crate::parallel;
 use crate::source::{Near, SharedSource};
 use bytes::Bytes;
 use cache::Share;
-use nc3z_format::archive::{ArrayId, Salt};
+use nc3z_format::archive::{ArrayId, IndexEntry, Salt};
 use nc3z_format::array::{Located, TileKey, locate};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::Header;
@@ -109,7 +109,31 @@ impl TileStore {
             self.decode(key, near, &mut out)?;
             Ok((key, out))
         };
-        parallel::map(wanted, decode).into_iter().collect()
+        self.by_container(wanted, |(key, _)| *key, near, true, decode).into_iter().collect()
+    }
+
+    /// Does work on tiles, those of one container next to each other, whatever the order of the tiles: a container that is no longer
+    /// kept when the next of its members comes is decoded again. Results are in the order of `work`.
+    pub(crate) fn by_container<W: Send, R: Send>(
+        &self,
+        work: Vec<W>,
+        key: impl Fn(&W) -> TileKey,
+        near: &Near,
+        in_parallel: bool,
+        decode: impl Fn(W) -> R + Send + Sync,
+    ) -> Vec<R> {
+        let container = |work: &W| match self.index.find(self, key(work), near) {
+            Ok((IndexEntry::Packed { offset, .. }, _)) => offset,
+            _ => 0,
+        };
+        let mut order: Vec<_> =
+            work.into_iter().enumerate().map(|(at, work)| (container(&work), at, work)).collect();
+        order.sort_unstable_by_key(|(container, at, _)| (*container, *at));
+        let decode = |(_, at, work): (u64, usize, W)| (at, decode(work));
+        let mut done: Vec<(usize, R)> =
+            if in_parallel { parallel::map(order, decode) } else { order.into_iter().map(decode).collect() };
+        done.sort_unstable_by_key(|(at, _)| *at);
+        done.into_iter().map(|(_, result)| result).collect()
     }
 
     /// A decoded tile by way of the cache; `wanted` bytes of it are to be copied.

@@ -3,7 +3,6 @@
 use super::fetch::WINDOW_TILES;
 use super::{TileStore, in_windows};
 use crate::error::Result;
-use crate::parallel;
 use crate::source::Near;
 use bytes::Bytes;
 use nc3z_format::array::TileKey;
@@ -149,11 +148,11 @@ impl Run<'_> {
                 Work::Apart(key, wanted) => self.store.cached(key, near, wanted, keep).map(Some),
             }
         };
-        let decoded: Vec<_> = if self.parallel && work.len() > 1 {
-            parallel::map(work, decode)
-        } else {
-            work.into_iter().map(decode).collect()
+        let key = |work: &Work<'_>| match work {
+            Work::Whole(key, _) | Work::Apart(key, _) => *key,
         };
+        let in_parallel = self.parallel && work.len() > 1;
+        let decoded = self.store.by_container(work, key, near, in_parallel, decode);
         let apart = decoded.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten();
         plans.iter().zip(apart).try_for_each(|(tile, bytes)| copy_tile(tile, &bytes, out))?;
         Ok(true)

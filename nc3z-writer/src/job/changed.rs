@@ -4,11 +4,14 @@ use crate::encode::{EncodedTile, Form, constant_value};
 use crate::error::Result;
 use crate::generation::GenerationWriter;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::plan::{ArrayPlan, TileChain, plan_one};
+use crate::plan::{ArrayPlan, TileChain, plan_difference, plan_one};
 use crate::tiles::RawTile;
-use nc3z_format::archive::{ArrayId, IndexEntry, Role};
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec, TileShape, encode_tile};
+use nc3z_format::codec::{
+    ChainSpec, Registry, Scratch, StageSpec, TileShape, encode_dictionary, encode_tile,
+};
 use nc3z_reader::{Archive, ClassicFile};
 use std::collections::HashMap;
 use std::io::Write;
@@ -27,6 +30,8 @@ pub(super) struct TileEncoder<'a> {
     options: &'a WriterOptions,
     /// What each array is encoded by, once one of its tiles asks for it.
     plans: HashMap<ArrayId, Vec<TileChain>>,
+    /// Tables of values that were put, with their numbers, by array.
+    tables: HashMap<ArrayId, Vec<(u64, Vec<u8>)>>,
     scratch: Scratch,
 }
 
@@ -34,6 +39,8 @@ pub(super) struct TileEncoder<'a> {
 struct Payload {
     chain: ChainSpec,
     bytes: Vec<u8>,
+    /// The stored table of values that the chain needs, whose number it does not know yet.
+    table: Option<Vec<u8>>,
 }
 
 impl<'a> TileEncoder<'a> {
@@ -43,7 +50,8 @@ impl<'a> TileEncoder<'a> {
         arrays: &'a Arrays,
         options: &'a WriterOptions,
     ) -> Self {
-        TileEncoder { old, classic, arrays, options, plans: HashMap::new(), scratch: Scratch::default() }
+        let (plans, tables) = (HashMap::new(), HashMap::new());
+        TileEncoder { old, classic, arrays, options, plans, tables, scratch: Scratch::default() }
     }
 
     /// Writes a tile as one of the array `id` of the archive.
@@ -68,9 +76,12 @@ impl<'a> TileEncoder<'a> {
                 Some(_) => self.old.base_tile(id, tile)?,
                 None => None,
             };
-            let payload = self.smallest(info, tile, &bytes, base)?;
+            let payload = self.smallest(info, (id, tile), &bytes, base.as_ref())?;
             match payload {
-                Some(Payload { chain, bytes }) => {
+                Some(Payload { mut chain, bytes, table }) => {
+                    if let Some(table) = table {
+                        chain = ChainSpec(vec![StageSpec::num(Some(self.put_table(id, table, writer)?))]);
+                    }
                     Form::Block { chain: writer.chain_number(chain)?, payload: bytes }
                 }
                 None => Form::Block { chain: 0, payload: bytes },
@@ -83,12 +94,12 @@ impl<'a> TileEncoder<'a> {
     fn smallest(
         &mut self,
         info: &ArrayInfo,
-        tile: u64,
+        (id, tile): (ArrayId, u64),
         bytes: &[u8],
-        base: Option<(IndexEntry, Vec<u8>)>,
+        base: Option<&(IndexEntry, Vec<u8>)>,
     ) -> Result<Option<Payload>> {
         let mut best: Option<Payload> = None;
-        if let Some((entry, base)) = &base {
+        if let Some((entry, base)) = base {
             let quick = self.difference(info, bytes, (entry, base), QUICK)?;
             if quick.bytes.len() <= bytes.len() / SPARSE {
                 let small = self.difference(info, bytes, (entry, base), LEVEL)?;
@@ -100,12 +111,36 @@ impl<'a> TileEncoder<'a> {
         for way in self.ways(info)? {
             let mut made = Vec::new();
             encode_tile(way.coder(), bytes, &shape, &mut self.scratch, &mut made)?;
-            if best.as_ref().is_none_or(|best| made.len() < best.bytes.len()) {
-                best = Some(Payload { chain: way.chain.spec().clone(), bytes: made });
+            let dictionary = way.num.as_ref().and_then(|num| num.dictionary());
+            let table = dictionary.map(|table| encode_dictionary(table, info.ty)).transpose()?;
+            // A table costs its block once.
+            let is_new = |table: &Vec<u8>| {
+                !self.tables.get(&id).is_some_and(|known| known.iter().any(|(_, known)| known == table))
+            };
+            let more = table
+                .as_ref()
+                .filter(|table| is_new(table))
+                .map_or(0, |table| table.len() + BLOCK_HEADER_LEN);
+            if best.as_ref().is_none_or(|best| made.len() + more < best.bytes.len()) {
+                best = Some(Payload { chain: way.chain.spec().clone(), bytes: made, table });
             }
         }
+        // Values that recur without order are found again by zstd alone.
+        let quick = self.plain(bytes, QUICK)?;
+        if best.as_ref().is_none_or(|best| quick.bytes.len() <= best.bytes.len() + best.bytes.len() / 4) {
+            let small = self.plain(bytes, LEVEL)?;
+            if best.as_ref().is_none_or(|best| small.bytes.len() < best.bytes.len()) {
+                best = Some(small);
+            }
+        }
+        if let Some((entry, base)) = base
+            && let Some(found) = self.numeric_difference(info, &shape, bytes, (entry, base))?
+            && best.as_ref().is_none_or(|best| found.bytes.len() < best.bytes.len())
+        {
+            best = Some(found);
+        }
         // What the quick try leaves in reach of the best may win at the higher level, which takes a second a MiB of noise.
-        if let (Some((entry, base)), Some(found)) = (&base, &best) {
+        if let (Some((entry, base)), Some(found)) = (base, &best) {
             let quick = self.difference(info, bytes, (entry, base), QUICK)?;
             if quick.bytes.len() <= found.bytes.len() + found.bytes.len() / 4 {
                 let small = self.difference(info, bytes, (entry, base), LEVEL)?;
@@ -117,35 +152,86 @@ impl<'a> TileEncoder<'a> {
         Ok(best.filter(|best| best.bytes.len() < bytes.len()))
     }
 
-    /// The tile as its difference to an older one.
+    /// The tile by zstd.
+    fn plain(&mut self, bytes: &[u8], level: i32) -> Result<Payload> {
+        let mut made = Vec::new();
+        let by = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(level)]));
+        by.encode_bytes(bytes, &mut self.scratch, &mut made)?;
+        Ok(Payload { chain: ChainSpec(vec![StageSpec::zstd(LEVEL)]), bytes: made, table: None })
+    }
+
+    /// The tile as its difference to an older one, by zstd.
     fn difference(
         &mut self,
         info: &ArrayInfo,
         bytes: &[u8],
-        base: (&IndexEntry, &[u8]),
+        (entry, base): (&IndexEntry, &[u8]),
         level: i32,
     ) -> Result<Payload> {
+        let difference = difference(bytes, base);
         let mut best: Option<Payload> = None;
-        let (size, zstd) = (info.ty.size(), StageSpec::zstd(LEVEL));
-        let mut stages = vec![vec![StageSpec::base(), zstd.clone()]];
-        if size > 1 {
-            stages.push(vec![StageSpec::base(), StageSpec::shuffle(size), zstd]);
-        }
-        for stages in stages {
-            let chain = ChainSpec(stages);
-            // Decoders do not look at the level: the chain's number is the same for both.
-            let mut run = chain.clone();
-            if let Some(last) = run.0.last_mut() {
-                *last = StageSpec::zstd(level);
-            }
-            let mut made = Vec::new();
-            let by = Registry::default().bind(run);
-            by.encode_against_base(base, bytes, &mut self.scratch, &mut made)?;
+        let (size, zstd) = (info.ty.size(), |level| StageSpec::zstd(level));
+        for shuffled in [false, true].into_iter().take(if size > 1 { 2 } else { 1 }) {
+            let stages = |level| {
+                let shuffle = shuffled.then(|| StageSpec::shuffle(size));
+                shuffle.into_iter().chain([zstd(level)]).collect::<Vec<_>>()
+            };
+            let mut made = entry.encode().to_vec();
+            let by = Registry::default().bind(ChainSpec(stages(level)));
+            by.encode_bytes(&difference, &mut self.scratch, &mut made)?;
             if best.as_ref().is_none_or(|best| made.len() < best.bytes.len()) {
-                best = Some(Payload { chain, bytes: made });
+                // Decoders do not look at the level: the chain's number is the same for all.
+                let chain = ChainSpec([vec![StageSpec::base()], stages(LEVEL)].concat());
+                best = Some(Payload { chain, bytes: made, table: None });
             }
         }
         Ok(best.expect("there is one way at least"))
+    }
+
+    /// The same by the numeric codec: of a tile that grew, the difference is the new elements behind zeros.
+    fn numeric_difference(
+        &mut self,
+        info: &ArrayInfo,
+        shape: &TileShape,
+        bytes: &[u8],
+        (entry, base): (&IndexEntry, &[u8]),
+    ) -> Result<Option<Payload>> {
+        if !matches!(info.id.role(), Role::Variable(_)) || info.ty == NcType::Char {
+            return Ok(None);
+        }
+        let difference = difference(bytes, base);
+        let ways =
+            plan_difference(self.classic, self.arrays, info, &difference, self.options, &mut self.scratch)?;
+        let chain = || ChainSpec(vec![StageSpec::base(), StageSpec::num(None)]);
+        let mut best: Option<Payload> = None;
+        for way in ways.iter().filter(|way| is_plain_number(way)) {
+            let mut made = entry.encode().to_vec();
+            encode_tile(way.coder(), &difference, shape, &mut self.scratch, &mut made)?;
+            if best.as_ref().is_none_or(|best| made.len() < best.bytes.len()) {
+                best = Some(Payload { chain: chain(), bytes: made, table: None });
+            }
+        }
+        Ok(best)
+    }
+
+    /// The number of a table of values of an array, which is put now if it was not before.
+    fn put_table<W: Write>(
+        &mut self,
+        id: ArrayId,
+        table: Vec<u8>,
+        writer: &mut GenerationWriter<'_, W>,
+    ) -> Result<u64> {
+        let Role::Variable(number) = id.role() else { unreachable!("only variables have tables of values") };
+        let known = self.tables.entry(id).or_default();
+        if let Some((n, _)) = known.iter().find(|(_, known)| *known == table) {
+            return Ok(*n);
+        }
+        let before =
+            self.old.variable_table().find(ArrayId::definitions(number)).map_or(0, |(row, _)| row.tile_count);
+        let n = before + known.len() as u64;
+        writer.put_definition(number, n, &table)?;
+        known.push((n, table));
+        Ok(n)
     }
 
     /// What the tiles of an array are tried with.
@@ -157,11 +243,8 @@ impl<'a> TileEncoder<'a> {
             Role::Variable(_) => plan_one(self.classic, self.arrays, info, self.options, &mut self.scratch)?,
             _ => ArrayPlan::default(),
         };
-        let all = plan.tiles.into_iter().chain(plan.fallback.into_iter().flat_map(|fallback| fallback.ways));
-        // A table of values would be a definition more for a tile or two.
-        let mut ways: Vec<TileChain> =
-            all.filter(|way| way.num.as_ref().is_none_or(|num| num.dictionary().is_none())).collect();
-        ways.truncate(2);
+        let others = plan.fallback.into_iter().flat_map(|fallback| fallback.ways);
+        let mut ways: Vec<TileChain> = plan.tiles.into_iter().take(2).chain(others).collect();
         if ways.is_empty() {
             let (size, zstd) = (info.ty.size(), StageSpec::zstd(LEVEL));
             let stages = if size > 1 { vec![StageSpec::shuffle(size), zstd] } else { vec![zstd] };
@@ -170,4 +253,16 @@ impl<'a> TileEncoder<'a> {
         self.plans.insert(info.id, ways.clone());
         Ok(ways)
     }
+}
+
+/// The bytes of a tile XOR those of an older one, as far as that goes.
+fn difference(bytes: &[u8], base: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    out.iter_mut().zip(base).for_each(|(byte, base)| *byte ^= base);
+    out
+}
+
+/// Whether a way is the numeric codec without anything that it needs besides.
+fn is_plain_number(way: &TileChain) -> bool {
+    way.against.is_none() && way.num.as_ref().is_some_and(|num| num.dictionary().is_none())
 }

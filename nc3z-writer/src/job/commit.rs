@@ -97,12 +97,11 @@ pub fn commit_file(
     let known = find_known(&place, &sha256)?;
     let (mut counts, mut generation) = ((0, 0), 0);
     let after = place.append(|medium| {
-        let unsealed = match &known {
-            Some(known) => write_again(&place, medium, known, &metadata, &mut counts)?,
-            None => {
-                let state = State::new(archive, &classic, options, monitor)?;
-                state.write(&place, medium, sha256, &metadata, &mut counts, monitor)?
-            }
+        let unsealed = if let Some(known) = &known {
+            write_again(&place, medium, known, &metadata, &mut counts)?
+        } else {
+            let state = State::new(archive, &classic, options, monitor)?;
+            state.write(&place, medium, sha256, &metadata, &mut counts, monitor)?
         };
         prove(medium, &unsealed, &sha256, edited, monitor)?;
         generation = unsealed.trailer.generation;

@@ -48,12 +48,11 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange) -> Result<u64> {
             number
         }
         TagChange::Set { version, force } => {
-            let number = match version {
-                None => archive.version()?.number,
-                Some(_) => {
-                    let options = OpenOptions::default().with_version(version.clone());
-                    Archive::from_source(place.source()?, &options)?.version()?.number
-                }
+            let number = if version.is_some() {
+                let options = OpenOptions::default().with_version(version.clone());
+                Archive::from_source(place.source()?, &options)?.version()?.number
+            } else {
+                archive.version()?.number
             };
             if before == Some(number) {
                 return Ok(number);

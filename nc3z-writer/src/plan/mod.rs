@@ -205,6 +205,37 @@ pub(crate) fn plan_one(
     plan_array(&Subject { info, registry, samples, fills, whole_len, scan: &scan }, policy, scratch)
 }
 
+/// Ways for the difference of a tile of an array to an older one: zeros where it did not change.
+pub(crate) fn plan_difference(
+    classic: &ClassicFile,
+    arrays: &Arrays,
+    info: &ArrayInfo,
+    difference: &[u8],
+    options: &WriterOptions,
+    scratch: &mut Scratch,
+) -> Result<Vec<TileChain>> {
+    /// Bytes of a sample, a multiple of every element's.
+    const SAMPLE: usize = 32 << 10;
+    const SAMPLES: usize = 8;
+    let policy = Policy::of(options.preset);
+    let size = info.ty.size();
+    let mut fills = fill_values(classic, info);
+    fills.push(vec![0; size]);
+    // Those with something in them, evenly spread.
+    let busy: Vec<&[u8]> =
+        difference.chunks(SAMPLE).filter(|chunk| chunk.iter().any(|&byte| byte != 0)).collect();
+    let step = busy.len().div_ceil(SAMPLES).max(1);
+    let samples: Vec<Vec<u8>> = busy.into_iter().step_by(step).map(<[u8]>::to_vec).collect();
+    let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
+        sink(difference);
+        Ok(())
+    };
+    let (registry, whole_len) = (&options.registry, whole_len(arrays, policy));
+    let plan =
+        plan_array(&Subject { info, registry, samples, fills, whole_len, scan: &scan }, policy, scratch)?;
+    Ok(plan.tiles)
+}
+
 /// What the arrays of one source are compared with.
 struct Planner<'a> {
     classic: &'a ClassicFile,

@@ -107,7 +107,7 @@ enum Outcome {
 enum Step<'j> {
     Done(Outcome),
     /// Its archive is complete, but not on disk.
-    Held(Held<'j>),
+    Held(Box<Held<'j>>),
 }
 
 /// What all files of a run have in common.
@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
         if let [job] = jobs {
             let one = || match self.begin(job, &self.options) {
                 Step::Done(outcome) => vec![(job.input.clone(), outcome)],
-                Step::Held(held) => self.publish(vec![held]),
+                Step::Held(held) => self.publish(vec![*held]),
             };
             return super::with_threads(self.args.threads, one);
         }
@@ -149,7 +149,7 @@ impl<'a> Work<'a> {
                     match self.begin(job, &options) {
                         Step::Done(outcome) => outcomes.push((job.input.clone(), outcome)),
                         // Whoever completes a batch waits for the disk; the others go on.
-                        Step::Held(held) => outcomes.extend(self.publish(waiting.add(held))),
+                        Step::Held(held) => outcomes.extend(self.publish(waiting.add(*held))),
                     }
                 }
                 outcomes
@@ -175,7 +175,7 @@ impl<'a> Work<'a> {
         }
         let begin = Instant::now();
         match self.try_one(job, options) {
-            Ok(Some((prepared, before))) => Step::Held(Held { job, prepared, before, begin }),
+            Ok(Some((prepared, before))) => Step::Held(Box::new(Held { job, prepared, before, begin })),
             Ok(None) => Step::Done(self.conclude(job, begin, Ok(None))),
             Err(e) => Step::Done(self.conclude(job, begin, Err(e))),
         }

@@ -2,8 +2,11 @@
 
 use super::*;
 use crate::Limits;
-use crate::codec::Lzma;
 use crate::codec::spec::{chains_from_json, chains_to_json};
+use crate::codec::{Lzma, TileCoder, encode_tile};
+use crate::tile::Geometry;
+use crate::types::NcType;
+use nc3z_num::EncodePlan;
 use proptest::prelude::*;
 
 fn bind(stages: Vec<StageSpec>) -> Chain {
@@ -275,4 +278,72 @@ fn chains_are_shared_between_threads() {
     fn shared<T: Send + Sync + Clone>() {}
     shared::<Chain>();
     shared::<Registry>();
+}
+
+#[test]
+fn a_tile_is_coded_against_an_older_one_of_any_length() {
+    let old: Vec<u8> = (0..6000_u32).flat_map(|i| (i * i).to_be_bytes()).collect();
+    let entry = IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 };
+    let shape = TileShape { ty: NcType::Int, geometry: Geometry::of(&[6, 1000]) };
+    let mut scratch = Scratch::default();
+    for rest in [
+        vec![StageSpec::zstd(3)],
+        vec![StageSpec::shuffle(4), StageSpec::zstd(3)],
+        vec![StageSpec::num(None)],
+        vec![],
+    ] {
+        let chain = bind([vec![StageSpec::base()], rest.clone()].concat());
+        assert!(chain.needs().base && chain.unsupported().is_none(), "{chain}");
+        for len in [4, 20_000, 24_000, 28_000] {
+            let mut new: Vec<u8> = old.iter().copied().chain(std::iter::repeat(3)).take(len).collect();
+            new[2] ^= 5;
+            let difference: Vec<u8> =
+                new.iter().zip(old.iter().chain(std::iter::repeat(&0))).map(|(a, b)| a ^ b).collect();
+            let mut payload = entry.encode().to_vec();
+            match &rest[..] {
+                [stage] if stage.id() == "nc3z.num" => {
+                    let coder = TileCoder::Num(&EncodePlan::default());
+                    encode_tile(coder, &difference, &shape, &mut scratch, &mut payload).unwrap();
+                }
+                _ => bind(rest.clone()).encode_bytes(&difference, &mut scratch, &mut payload).unwrap(),
+            }
+            assert_eq!(split_base(&payload).unwrap().0, entry);
+            let mut out = vec![0; len];
+            let given = Dependencies::default().with_base(Some(&old));
+            chain.decode_tile(&payload, &shape, &given, &mut scratch, &mut out).unwrap();
+            assert_eq!(out, new, "{chain}");
+            let none = Dependencies::default();
+            assert!(chain.decode_tile(&payload, &shape, &none, &mut scratch, &mut out).is_err());
+            for n in (0..payload.len().min(200)).chain([payload.len() - 1]) {
+                assert!(
+                    chain.decode_tile(&payload[..n], &shape, &given, &mut scratch, &mut out).is_err(),
+                    "{n}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_may_stand_behind_a_base() {
+    let num = StageSpec::num(None);
+    for bad in [
+        vec![StageSpec::num(Some(0))],
+        vec![num.clone().against(1)],
+        vec![StageSpec::shuffle(4), num.clone()],
+        vec![num, StageSpec::zstd(1)],
+        vec![StageSpec::base()],
+        vec![StageSpec::zstd(1), StageSpec::shuffle(4)],
+    ] {
+        let chain = bind([vec![StageSpec::base()], bad].concat());
+        assert!(chain.unsupported().is_some(), "{chain}");
+    }
+    assert!(bind(vec![StageSpec::shuffle(4), StageSpec::base()]).unsupported().is_some());
+    // No bytes of our own making, such as containers.
+    let chain = bind(vec![StageSpec::base(), StageSpec::zstd(1)]);
+    assert!(chain.decode_bytes(&[0; 40], &mut Scratch::default(), &mut [0; 4]).is_err());
+    assert!(chain.encode_bytes(&[0; 40], &mut Scratch::default(), &mut Vec::new()).is_err());
+    for entry in [IndexEntry::Absent, IndexEntry::Constant { value: [1; 8] }] {
+        assert!(split_base(&entry.encode()).is_err());
+    }
 }

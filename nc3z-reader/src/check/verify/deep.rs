@@ -5,8 +5,9 @@ use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::options::OpenOptions;
-use crate::parallel;
+use crate::source::Near;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry};
+use nc3z_format::array::TileKey;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
@@ -87,8 +88,11 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
                 return Err(Error::interrupted());
             }
             let end = (begin + BATCH_TILES).min(tiles);
-            let unnamed = (begin..end).filter(|&tile| !is_named(info.id, tile)).collect();
-            let bad = parallel::map(unnamed, |tile| Some((tile, archive.read_tile(info.id, tile).err()?)));
+            let unnamed: Vec<u64> = (begin..end).filter(|&tile| !is_named(info.id, tile)).collect();
+            let (key, near) = (|tile: &u64| TileKey::new(info.id, *tile), Near::default());
+            let bad = archive.inner.store.by_container(unnamed, key, &near, true, |tile| {
+                Some((tile, archive.read_tile(info.id, tile).err()?))
+            });
             for (tile, error) in bad.into_iter().flatten() {
                 if error.is_unsupported() {
                     report.undecoded += 1;

@@ -1,0 +1,304 @@
+//! What is selected, along each axis and chunk by chunk: whole chunks are told from those of which a part is selected.
+
+use crate::Error;
+
+/// What is selected along one axis. Negative numbers count from the end, as in NumPy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Index {
+    /// One index; its axis is not in the result.
+    At(i64),
+    /// From `start` to before `stop`, every `step`-th; backwards where `step` is negative.
+    Slice {
+        /// The first; the beginning, or of a negative step the end, where it is not given.
+        start: Option<i64>,
+        /// One behind the last.
+        stop: Option<i64>,
+        /// Not zero.
+        step: i64,
+    },
+    /// These indices, in this order; of several that are equal the last value written wins.
+    List(Vec<i64>),
+    /// Those where it is true; as long as the axis.
+    Mask(Vec<bool>),
+}
+
+impl Index {
+    /// All of the axis.
+    pub const ALL: Index = Index::Slice { start: None, stop: None, step: 1 };
+}
+
+/// The selected points of an axis.
+#[derive(Debug, Clone)]
+enum Points {
+    Range { start: usize, step: isize, count: usize },
+    List(Vec<usize>),
+}
+
+/// A selection of an array of some shape.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    axes: Vec<Points>,
+    /// Axes of one index that the result does not have.
+    dropped: Vec<bool>,
+    /// Single elements instead: positions along all axes.
+    points: Option<Vec<Vec<usize>>>,
+}
+
+/// A run of selected points within one chunk along one axis: in the chunk `inside, inside + inside_step, …`, in the value
+/// `outside, outside + outside_step, …`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) inside: usize,
+    pub(crate) inside_step: usize,
+    pub(crate) outside: usize,
+    pub(crate) outside_step: isize,
+    pub(crate) count: usize,
+}
+
+/// The runs in one chunk along one axis.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    pub(crate) chunk: usize,
+    /// Whether all of the chunk that the array has is selected.
+    pub(crate) whole: bool,
+    pub(crate) runs: Vec<Run>,
+}
+
+impl Selection {
+    /// One index for each of the first axes, all of the others. At most one list or mask: several would be points
+    /// ([`Selection::points`]) or a grid, and NumPy's rule which of the two is no help to a reader.
+    ///
+    /// # Errors
+    /// An index outside the array; a step of 0; a mask of another length; more indices than axes; several lists.
+    pub fn new(indices: &[Index], shape: &[usize]) -> Result<Self, Error> {
+        if indices.len() > shape.len() {
+            return Err(Error::index(format!("{} indices, but {} axes", indices.len(), shape.len())));
+        }
+        let lists = indices.iter().filter(|i| matches!(i, Index::List(_) | Index::Mask(_))).count();
+        if lists > 1 {
+            return Err(Error::index("several lists: name the points instead".to_owned()));
+        }
+        let all = indices.iter().chain(std::iter::repeat(&Index::ALL));
+        let mut axes = Vec::new();
+        for (axis, (index, &len)) in all.zip(shape).enumerate() {
+            axes.push(resolve(index, axis, len)?);
+        }
+        let dropped = (0..shape.len()).map(|axis| matches!(indices.get(axis), Some(Index::At(_)))).collect();
+        Ok(Selection { axes, dropped, points: None })
+    }
+
+    /// Single elements, in this order.
+    ///
+    /// # Errors
+    /// One that lies outside the array.
+    pub fn points(points: Vec<Vec<usize>>, shape: &[usize]) -> Result<Self, Error> {
+        let inside = |p: &Vec<usize>| p.len() == shape.len() && p.iter().zip(shape).all(|(i, n)| i < n);
+        match points.iter().find(|p| !inside(p)) {
+            Some(p) => Err(Error::index(format!("{p:?} is outside {shape:?}"))),
+            None => Ok(Selection { axes: Vec::new(), dropped: Vec::new(), points: Some(points) }),
+        }
+    }
+
+    /// The elements where a mask over all axes, row-major, is true.
+    ///
+    /// # Errors
+    /// A mask of another length than the array.
+    pub fn mask(mask: &[bool], shape: &[usize]) -> Result<Self, Error> {
+        if mask.len() != shape.iter().product::<usize>() {
+            return Err(Error::index(format!("a mask of {} elements for an array of {shape:?}", mask.len())));
+        }
+        let all = crate::table::indices(shape).zip(mask);
+        Self::points(all.filter(|(_, selected)| **selected).map(|(at, _)| at).collect(), shape)
+    }
+
+    /// Lengths of what is selected, single indices included as 1; of points their number.
+    pub(crate) fn full_shape(&self) -> Vec<usize> {
+        match &self.points {
+            Some(points) => vec![points.len()],
+            None => self.axes.iter().map(Points::len).collect(),
+        }
+    }
+
+    /// Which axes of what is selected the result has.
+    pub(crate) fn kept(&self) -> Vec<bool> {
+        if self.points.is_some() { vec![true] } else { self.dropped.iter().map(|dropped| !dropped).collect() }
+    }
+
+    /// Lengths of the result.
+    pub fn shape(&self) -> Vec<usize> {
+        let dropped = self.dropped.iter().copied().chain(std::iter::repeat(false));
+        self.full_shape().into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(n, _)| n).collect()
+    }
+
+    /// The selected chunks, row-major: for each its index in the grid, whether it is selected whole, and the runs along each axis.
+    pub(crate) fn chunks(&self, shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
+        if let Some(points) = &self.points {
+            return chunks_of_points(points, shape, chunk);
+        }
+        let mut all = vec![Chunk { at: Vec::new(), whole: true, runs: Vec::new() }];
+        for ((points, &len), &size) in self.axes.iter().zip(shape).zip(chunk) {
+            let parts = points.parts(len, size);
+            all = all
+                .into_iter()
+                .flat_map(|chunk| {
+                    parts.iter().map(move |part| {
+                        let mut next = chunk.clone();
+                        next.at.push(part.chunk);
+                        next.whole &= part.whole;
+                        next.runs.push(part.runs.clone());
+                        next
+                    })
+                })
+                .collect();
+        }
+        all
+    }
+
+    /// Whether the value has one axis for all points.
+    pub(crate) fn is_points(&self) -> bool {
+        self.points.is_some()
+    }
+}
+
+/// A chunk that is selected, wholly or in part.
+#[derive(Debug, Clone)]
+pub(crate) struct Chunk {
+    pub(crate) at: Vec<usize>,
+    pub(crate) whole: bool,
+    /// Along each axis. Of points: of each point along all axes, and its place in the value.
+    pub(crate) runs: Vec<Vec<Run>>,
+}
+
+fn chunks_of_points(points: &[Vec<usize>], shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
+    let mut all: std::collections::BTreeMap<Vec<usize>, Vec<(usize, &Vec<usize>)>> =
+        std::collections::BTreeMap::new();
+    for (n, point) in points.iter().enumerate() {
+        let at = point.iter().zip(chunk).map(|(i, c)| i / c).collect();
+        all.entry(at).or_default().push((n, point));
+    }
+    let made = all.into_iter().map(|(at, points)| {
+        let mut seen: Vec<&Vec<usize>> = points.iter().map(|(_, point)| *point).collect();
+        seen.sort();
+        seen.dedup();
+        let extents = at.iter().zip(shape).zip(chunk).map(|((i, n), c)| (n - i * c).min(*c));
+        let whole = seen.len() == extents.product::<usize>();
+        let run = |n: usize, (i, c): (&usize, &usize)| Run {
+            inside: i % c,
+            inside_step: 1,
+            outside: n,
+            outside_step: 1,
+            count: 1,
+        };
+        let runs = points
+            .into_iter()
+            .map(|(n, point)| point.iter().zip(chunk).map(|pair| run(n, pair)).collect())
+            .collect();
+        Chunk { at, whole, runs }
+    });
+    made.collect()
+}
+
+fn resolve(index: &Index, axis: usize, len: usize) -> Result<Points, Error> {
+    let outside = |i: i64| Error::index(format!("index {i} is outside axis {axis}, which has {len}"));
+    let signed = i64::try_from(len).map_err(|_| Error::index(format!("axis {axis} is too long")))?;
+    let one = |i: i64| {
+        let at = if i < 0 { i + signed } else { i };
+        usize::try_from(at).ok().filter(|&at| at < len).ok_or_else(|| outside(i))
+    };
+    Ok(match index {
+        Index::At(i) => Points::Range { start: one(*i)?, step: 1, count: 1 },
+        Index::List(list) => Points::List(list.iter().map(|&i| one(i)).collect::<Result<_, _>>()?),
+        Index::Mask(mask) if mask.len() != len => {
+            return Err(Error::index(format!("a mask of {} for axis {axis}, which has {len}", mask.len())));
+        }
+        Index::Mask(mask) => Points::List((0..len).filter(|&i| mask[i]).collect()),
+        Index::Slice { step: 0, .. } => return Err(Error::index("a step of 0".to_owned())),
+        Index::Slice { start, stop, step } => {
+            // As Python's slice.indices does it.
+            let (low, high) = if *step < 0 { (-1, signed - 1) } else { (0, signed) };
+            let clip = |i: i64| (if i < 0 { i.saturating_add(signed) } else { i }).clamp(low, high);
+            let start = start.map_or(if *step < 0 { high } else { low }, clip);
+            let stop = stop.map_or(if *step < 0 { low } else { high }, clip);
+            let span = if *step < 0 { start - stop } else { stop - start };
+            let count = if span <= 0 { 0 } else { (span - 1) / step.abs() + 1 };
+            let small = |n: i64| isize::try_from(n).map_err(|_| Error::index(format!("step {n}")));
+            Points::Range {
+                start: usize::try_from(start).unwrap_or(0),
+                // With one point or none the step says nothing.
+                step: if count > 1 { small(*step)? } else { 1 },
+                count: usize::try_from(count).unwrap_or(0),
+            }
+        }
+    })
+}
+
+impl Points {
+    fn len(&self) -> usize {
+        match self {
+            Points::Range { count, .. } => *count,
+            Points::List(list) => list.len(),
+        }
+    }
+
+    /// The chunks of this size that hold selected points, ascending.
+    fn parts(&self, len: usize, size: usize) -> Vec<Part> {
+        match self {
+            Points::Range { start, step, count } => range_parts((*start, *step, *count), len, size),
+            Points::List(list) => list_parts(list, len, size),
+        }
+    }
+}
+
+/// What the array has of a chunk along an axis.
+fn extent(chunk: usize, len: usize, size: usize) -> usize {
+    size.min(len - chunk * size)
+}
+
+fn range_parts((start, step, count): (usize, isize, usize), len: usize, size: usize) -> Vec<Part> {
+    if count == 0 {
+        return Vec::new();
+    }
+    let stride = step.unsigned_abs();
+    // Ascending; the value is then gone through backwards.
+    let first = if step < 0 { start - (count - 1) * stride } else { start };
+    let mut parts = Vec::new();
+    let mut done = 0;
+    while done < count {
+        let at = first + done * stride;
+        let (chunk, inside) = (at / size, at % size);
+        let here = (size - inside).div_ceil(stride).min(count - done);
+        let (outside, outside_step) = if step < 0 { (count - 1 - done, -1) } else { (done, 1) };
+        let run = Run { inside, inside_step: stride, outside, outside_step, count: here };
+        parts.push(Part { chunk, whole: here == extent(chunk, len, size), runs: vec![run] });
+        done += here;
+    }
+    parts
+}
+
+fn list_parts(list: &[usize], len: usize, size: usize) -> Vec<Part> {
+    let mut sorted: Vec<(usize, usize)> = list.iter().map(|i| i / size).zip(0..).collect();
+    sorted.sort_by_key(|(chunk, _)| *chunk);
+    let mut parts: Vec<Part> = Vec::new();
+    for (chunk, outside) in sorted {
+        let inside = list[outside] % size;
+        if parts.last().is_none_or(|part| part.chunk != chunk) {
+            parts.push(Part { chunk, whole: false, runs: Vec::new() });
+        }
+        let runs = &mut parts.last_mut().expect("one was pushed if there was none").runs;
+        match runs.last_mut() {
+            // Neighbours in both: one run.
+            Some(run) if run.inside + run.count == inside && run.outside + run.count == outside => {
+                run.count += 1;
+            }
+            _ => runs.push(Run { inside, inside_step: 1, outside, outside_step: 1, count: 1 }),
+        }
+    }
+    for part in &mut parts {
+        let mut seen = vec![false; size];
+        for run in &part.runs {
+            seen[run.inside..run.inside + run.count].fill(true);
+        }
+        part.whole = seen[..extent(part.chunk, len, size)].iter().all(|&seen| seen);
+    }
+    parts
+}

@@ -1,0 +1,512 @@
+//! Plans: which slices are copied from where to where. They hold no data, only shapes and indices, and print as instructions.
+
+use crate::index::{Chunk, Run, Selection};
+use crate::table::{Table, indices};
+use std::fmt;
+
+/// What takes part in a transfer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A slab; 0 is the full one.
+    Slab(usize),
+    /// The value of a `set`.
+    Value,
+    /// The result of a `get`.
+    Out,
+}
+
+/// A strided box that is copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfer {
+    /// First index in the source.
+    pub from: Vec<usize>,
+    /// Steps in the source; negative where the value is gone through backwards.
+    pub from_step: Vec<isize>,
+    /// First index in the destination.
+    pub to: Vec<usize>,
+    /// Steps in the destination.
+    pub to_step: Vec<isize>,
+    /// Elements along each axis.
+    pub count: Vec<usize>,
+}
+
+/// The transfers between two places.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transfers {
+    /// Where from.
+    pub from: Place,
+    /// Where to.
+    pub to: Place,
+    /// The boxes.
+    pub boxes: Vec<Transfer>,
+}
+
+/// Reads a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GetPlan {
+    /// Lengths of the result, single indices included as 1.
+    pub shape: Vec<usize>,
+    /// What is copied.
+    pub transfers: Vec<Transfers>,
+}
+
+/// What a plan that changes the array does besides copying.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// Shapes of the staged slabs that are appended, empty; and the number of the first.
+    pub append: Vec<Vec<usize>>,
+    /// The number of the first slab that is appended.
+    pub first: usize,
+    /// What is copied, in this order.
+    pub transfers: Vec<Transfers>,
+    /// Staged slabs that no chunk lies on afterwards.
+    pub drop: Vec<usize>,
+    /// The slab of each chunk afterwards.
+    pub slab_indices: Table,
+    /// Where in its slab each chunk begins, along the first axis.
+    pub slab_offsets: Table,
+}
+
+/// Writes a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetPlan {
+    /// Lengths of the value, single indices included as 1.
+    pub value_shape: Vec<usize>,
+    /// What is done.
+    pub changes: Changes,
+}
+
+/// Changes the shape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResizePlan {
+    /// The lengths before.
+    pub before: Vec<usize>,
+    /// The lengths after.
+    pub after: Vec<usize>,
+    /// What is done.
+    pub changes: Changes,
+}
+
+/// Brings everything that lies on base slabs into memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadPlan {
+    /// What is done.
+    pub changes: Changes,
+}
+
+/// What a commit stores: the chunks that lie on staged slabs. All others are as they were, or hold the fill value alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitPlan {
+    /// Chunks to store: index in the grid, slab, offset in it, lengths of what the array has of the chunk.
+    pub store: Vec<StagedChunk>,
+    /// Chunks that stay on base slabs: index in the grid, slab, offset.
+    pub keep: Vec<(Vec<usize>, usize, usize)>,
+    /// Chunks of the full slab.
+    pub full: Vec<Vec<usize>>,
+}
+
+/// A chunk that lies on a staged slab.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagedChunk {
+    /// Its index in the grid.
+    pub at: Vec<usize>,
+    /// Its slab.
+    pub slab: usize,
+    /// Where it begins in the slab, along the first axis.
+    pub offset: usize,
+    /// What the array has of it.
+    pub shape: Vec<usize>,
+}
+
+/// Shape, chunks, and where each chunk lies.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) chunk: Vec<usize>,
+    pub(crate) slab_indices: Table,
+    pub(crate) slab_offsets: Table,
+    /// Slabs so far, and how many of the first are the full one and base slabs.
+    pub(crate) slabs: usize,
+    pub(crate) fixed: usize,
+}
+
+/// Chunks of a slab with their boxes, for one destination.
+#[derive(Default)]
+struct Gather(Vec<Transfers>);
+
+impl Gather {
+    fn push(&mut self, from: Place, to: Place, transfer: Transfer) {
+        match self.0.iter_mut().find(|group| (group.from, group.to) == (from, to)) {
+            Some(group) => group.boxes.push(transfer),
+            None => self.0.push(Transfers { from, to, boxes: vec![transfer] }),
+        }
+    }
+
+    /// In the order of the slabs, as they come by name in a sorted list.
+    fn sorted(mut self, by: impl Fn(&Transfers) -> Place) -> Vec<Transfers> {
+        self.0.sort_by_key(|group| by(group));
+        self.0
+    }
+}
+
+impl Layout {
+    pub(crate) fn grid(shape: &[usize], chunk: &[usize]) -> Vec<usize> {
+        shape.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect()
+    }
+
+    /// What the array has of a chunk.
+    pub(crate) fn extent(&self, at: &[usize]) -> Vec<usize> {
+        at.iter().zip(&self.chunk).zip(&self.shape).map(|((i, c), n)| (n - i * c).min(*c)).collect()
+    }
+
+    /// Where an index within a chunk is in the chunk's slab.
+    fn in_slab(&self, at: &[usize], inside: &[usize]) -> Vec<usize> {
+        let mut place = inside.to_vec();
+        if let Some(first) = place.first_mut() {
+            *first += self.slab_offsets.get(at);
+        }
+        place
+    }
+
+    pub(crate) fn get(&self, selection: &Selection) -> GetPlan {
+        let mut gather = Gather::default();
+        for chunk in selection.chunks(&self.shape, &self.chunk) {
+            let slab = Place::Slab(self.slab_indices.get(&chunk.at));
+            for runs in boxes(&chunk, selection) {
+                let (inside, outside, count) = sides(&runs, selection);
+                let transfer = Transfer {
+                    from: self.in_slab(&chunk.at, &inside.0),
+                    from_step: inside.1,
+                    to: outside.0,
+                    to_step: outside.1,
+                    count,
+                };
+                gather.push(slab, Place::Out, transfer);
+            }
+        }
+        GetPlan { shape: selection.full_shape(), transfers: gather.sorted(|group| group.from) }
+    }
+
+    pub(crate) fn set(&self, selection: &Selection) -> SetPlan {
+        let mut next = self.clone();
+        let chunks = selection.chunks(&self.shape, &self.chunk);
+        let is_fixed = |chunk: &&Chunk| self.slab_indices.get(&chunk.at) < self.fixed;
+        let partial: Vec<Vec<usize>> =
+            chunks.iter().filter(is_fixed).filter(|c| !c.whole).map(|c| c.at.clone()).collect();
+        let whole: Vec<Vec<usize>> =
+            chunks.iter().filter(is_fixed).filter(|c| c.whole).map(|c| c.at.clone()).collect();
+        let mut append = Vec::new();
+        // Of what is selected in part, the rest is copied first.
+        let mut transfers = next.stage(&partial, &mut append, true);
+        next.stage(&whole, &mut append, false);
+        let mut gather = Gather::default();
+        for chunk in &chunks {
+            let slab = Place::Slab(next.slab_indices.get(&chunk.at));
+            for runs in boxes(chunk, selection) {
+                let (inside, outside, count) = sides(&runs, selection);
+                let transfer = Transfer {
+                    from: outside.0,
+                    from_step: outside.1,
+                    to: next.in_slab(&chunk.at, &inside.0),
+                    to_step: inside.1,
+                    count,
+                };
+                gather.push(Place::Value, slab, transfer);
+            }
+        }
+        // New slabs first, as they come out of the tables before this.
+        let fresh = |group: &Transfers| {
+            let was = match group.to {
+                Place::Slab(n) if n >= self.slabs && !append.is_empty() => n,
+                _ => 0,
+            };
+            std::cmp::Reverse(was)
+        };
+        let mut values = gather.sorted(|group| group.to);
+        values.sort_by_key(fresh);
+        transfers.extend(values);
+        SetPlan { value_shape: selection.full_shape(), changes: next.changes(self, append, transfers) }
+    }
+
+    pub(crate) fn resize(&self, shape: &[usize]) -> ResizePlan {
+        let mut next = self.clone();
+        let mut append = Vec::new();
+        let mut transfers = Vec::new();
+        // What shrinks is done with first: chunks that go need not be filled.
+        for (axis, &len) in shape.iter().enumerate() {
+            if len < next.shape[axis] {
+                next.shape[axis] = len;
+                let grid = Self::grid(&next.shape, &next.chunk);
+                next.slab_indices = next.slab_indices.resized(&grid);
+                next.slab_offsets = next.slab_offsets.resized(&grid);
+            }
+        }
+        for (axis, &len) in shape.iter().enumerate() {
+            if len > next.shape[axis] {
+                transfers.extend(next.enlarge(axis, len, &mut append));
+            }
+        }
+        let changes = next.changes(self, append, transfers);
+        ResizePlan { before: self.shape.clone(), after: shape.to_vec(), changes }
+    }
+
+    /// Makes one axis longer: edge chunks that lie on a slab are staged, and filled up.
+    fn enlarge(&mut self, axis: usize, len: usize, append: &mut Vec<Vec<usize>>) -> Vec<Transfers> {
+        let (before, size) = (self.shape[axis], self.chunk[axis]);
+        let grid = Self::grid(&self.shape, &self.chunk);
+        let edge: Vec<Vec<usize>> = if before % size == 0 {
+            Vec::new()
+        } else {
+            let at_edge = |at: &Vec<usize>| at[axis] == before / size && self.slab_indices.get(at) != 0;
+            indices(&grid).filter(at_edge).collect()
+        };
+        let on_base: Vec<Vec<usize>> =
+            edge.iter().filter(|at| self.slab_indices.get(at) < self.fixed).cloned().collect();
+        let mut transfers = self.stage(&on_base, append, true);
+        let mut gather = Gather::default();
+        for at in &edge {
+            let mut inside = vec![0; at.len()];
+            let mut count = self.extent(at);
+            inside[axis] = count[axis];
+            count[axis] = size.min(len - at[axis] * size) - count[axis];
+            let step = vec![1; at.len()];
+            let transfer = Transfer {
+                from: inside.clone(),
+                from_step: step.clone(),
+                to: self.in_slab(at, &inside),
+                to_step: step,
+                count,
+            };
+            gather.push(Place::Slab(0), Place::Slab(self.slab_indices.get(at)), transfer);
+        }
+        transfers.extend(gather.sorted(|group| group.to));
+        self.shape[axis] = len;
+        let grid = Self::grid(&self.shape, &self.chunk);
+        self.slab_indices = self.slab_indices.resized(&grid);
+        self.slab_offsets = self.slab_offsets.resized(&grid);
+        transfers
+    }
+
+    pub(crate) fn load(&self) -> LoadPlan {
+        let mut next = self.clone();
+        let on_base = |at: &Vec<usize>| (1..self.fixed).contains(&self.slab_indices.get(at));
+        let chunks: Vec<Vec<usize>> = indices(self.slab_indices.shape()).filter(on_base).collect();
+        let mut append = Vec::new();
+        let transfers = next.stage(&chunks, &mut append, true);
+        LoadPlan { changes: next.changes(self, append, transfers) }
+    }
+
+    pub(crate) fn commit(&self) -> CommitPlan {
+        let mut plan = CommitPlan { store: Vec::new(), keep: Vec::new(), full: Vec::new() };
+        for at in indices(self.slab_indices.shape()) {
+            let (slab, offset) = (self.slab_indices.get(&at), self.slab_offsets.get(&at));
+            match slab {
+                0 => plan.full.push(at),
+                _ if slab < self.fixed => plan.keep.push((at, slab, offset)),
+                _ => {
+                    let shape = self.extent(&at);
+                    plan.store.push(StagedChunk { at, slab, offset, shape });
+                }
+            }
+        }
+        plan
+    }
+
+    /// Moves chunks to a new staged slab; with `copied` what they hold comes along.
+    fn stage(&mut self, chunks: &[Vec<usize>], append: &mut Vec<Vec<usize>>, copied: bool) -> Vec<Transfers> {
+        if chunks.is_empty() {
+            return Vec::new();
+        }
+        let size = self.chunk.first().copied().unwrap_or(1);
+        let slab = self.slabs;
+        let mut shape = self.chunk.clone();
+        if let Some(first) = shape.first_mut() {
+            *first *= chunks.len();
+        }
+        append.push(shape);
+        self.slabs += 1;
+        let mut gather = Gather::default();
+        for (n, at) in chunks.iter().enumerate() {
+            let (was, count) = (self.slab_indices.get(at), self.extent(at));
+            let zero = vec![0; at.len()];
+            let from = if was == 0 { zero.clone() } else { self.in_slab(at, &zero) };
+            self.slab_indices.set(at, slab);
+            self.slab_offsets.set(at, n * size);
+            if copied {
+                let step = vec![1; at.len()];
+                let to = self.in_slab(at, &zero);
+                let transfer = Transfer { from, from_step: step.clone(), to, to_step: step, count };
+                gather.push(Place::Slab(was), Place::Slab(slab), transfer);
+            }
+        }
+        gather.sorted(|group| group.from)
+    }
+
+    /// What leads from `before` to this.
+    fn changes(self, before: &Layout, append: Vec<Vec<usize>>, transfers: Vec<Transfers>) -> Changes {
+        let used = |n: &usize| self.slab_indices.cells().contains(n);
+        let was_used = |n: &usize| before.slab_indices.cells().contains(n) || *n >= before.slabs;
+        let drop = (self.fixed..self.slabs).filter(|n| !used(n) && was_used(n)).collect();
+        let (slab_indices, slab_offsets) = (self.slab_indices, self.slab_offsets);
+        Changes { append, first: before.slabs, transfers, drop, slab_indices, slab_offsets }
+    }
+}
+
+/// The runs of a chunk combined: along each axis one. Of points each by itself.
+fn boxes(chunk: &Chunk, selection: &Selection) -> Vec<Vec<Run>> {
+    if selection.is_points() {
+        return chunk.runs.clone();
+    }
+    let mut all: Vec<Vec<Run>> = vec![Vec::new()];
+    for runs in &chunk.runs {
+        let longer = |done: &Vec<Run>| {
+            let done = done.clone();
+            runs.iter().map(move |run| [&done[..], &[*run]].concat()).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(longer).collect();
+    }
+    all
+}
+
+/// The box in the chunk and in the value: first index and steps; and the counts.
+#[expect(clippy::type_complexity, reason = "two sides of one box")]
+fn sides(
+    runs: &[Run],
+    selection: &Selection,
+) -> ((Vec<usize>, Vec<isize>), (Vec<usize>, Vec<isize>), Vec<usize>) {
+    let inside = runs.iter().map(|run| run.inside).collect();
+    let step = |run: &Run| isize::try_from(run.inside_step).expect("no longer than an axis");
+    let inside_step = runs.iter().map(step).collect();
+    let count = runs.iter().map(|run| run.count).collect();
+    if selection.is_points() {
+        // The value has one axis; the others are of one element.
+        let at = runs.first().map_or(0, |run| run.outside);
+        return ((inside, inside_step), (vec![at], vec![1]), count);
+    }
+    let outside = runs.iter().map(|run| run.outside).collect();
+    let outside_step = runs.iter().map(|run| run.outside_step).collect();
+    ((inside, inside_step), (outside, outside_step), count)
+}
+
+/// `[0:2, 1:7:3, 4::-1]`.
+fn slices(start: &[usize], step: &[isize], count: &[usize]) -> String {
+    let word = |((&start, &step), &count): ((&usize, &isize), &usize)| {
+        let span = step.unsigned_abs() * count.saturating_sub(1);
+        match step {
+            1 => format!("{start}:{}", start + count),
+            2.. => format!("{start}:{}:{step}", start + span + 1),
+            // Backwards, and down to the first: no number says that.
+            _ if span == start => format!("{start}::{step}"),
+            _ => format!("{start}:{}:{step}", start - span - 1),
+        }
+    };
+    let words: Vec<String> = start.iter().zip(step).zip(count).map(word).collect();
+    words.join(", ")
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Slab(n) => write!(f, "slabs[{n}]"),
+            Place::Value => f.write_str("value"),
+            Place::Out => f.write_str("out"),
+        }
+    }
+}
+
+fn write_transfers(f: &mut fmt::Formatter<'_>, groups: &[Transfers]) -> fmt::Result {
+    for Transfers { from, to, boxes } in groups {
+        writeln!(f, "  # {} transfers from {from} to {to}", boxes.len())?;
+        for Transfer { from: at, from_step, to: there, to_step, count } in boxes {
+            // Of points the value has fewer axes than the slab.
+            let (source, target) = (slices(at, from_step, count), slices(there, to_step, count));
+            writeln!(f, "  {to}[{target}] = {from}[{source}]")?;
+        }
+    }
+    Ok(())
+}
+
+/// `(6, 2)`, `(5,)`.
+fn tuple(shape: &[usize]) -> String {
+    let words: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    format!("({}{})", words.join(", "), if shape.len() == 1 { "," } else { "" })
+}
+
+fn total(groups: &[Transfers]) -> usize {
+    groups.iter().map(|group| group.boxes.len()).sum()
+}
+
+impl Changes {
+    fn head(&self) -> String {
+        let (append, pairs, drop) = (self.append.len(), self.transfers.len(), self.drop.len());
+        let transfers = total(&self.transfers);
+        format!(
+            "append {append} empty slabs, {transfers} slice transfers among {pairs} slab pairs, drop {drop} slabs"
+        )
+    }
+
+    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, shape) in (self.first..).zip(&self.append) {
+            writeln!(f, "  slabs.append(empty({}))  # slabs[{n}]", tuple(shape))?;
+        }
+        write_transfers(f, &self.transfers)?;
+        for n in &self.drop {
+            writeln!(f, "  slabs[{n}] = None")?;
+        }
+        writeln!(f, "slab_indices:\n{}", self.slab_indices)?;
+        write!(f, "slab_offsets:\n{}", self.slab_offsets)
+    }
+}
+
+impl fmt::Display for GetPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (transfers, pairs) = (total(&self.transfers), self.transfers.len());
+        writeln!(
+            f,
+            "GetPlan<shape={}, {transfers} slice transfers among {pairs} slab pairs>",
+            tuple(&self.shape)
+        )?;
+        write_transfers(f, &self.transfers)
+    }
+}
+
+impl fmt::Display for SetPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "SetPlan<value_shape={}, {}>", tuple(&self.value_shape), self.changes.head())?;
+        self.changes.write(f)
+    }
+}
+
+impl fmt::Display for ResizePlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "ResizePlan<{} -> {}, {}>",
+            tuple(&self.before),
+            tuple(&self.after),
+            self.changes.head()
+        )?;
+        self.changes.write(f)
+    }
+}
+
+impl fmt::Display for LoadPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "LoadPlan<{}>", self.changes.head())?;
+        self.changes.write(f)
+    }
+}
+
+impl fmt::Display for CommitPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (store, keep, full) = (self.store.len(), self.keep.len(), self.full.len());
+        writeln!(f, "CommitPlan<store {store} chunks, keep {keep}, {full} of the fill value>")?;
+        for chunk in &self.store {
+            let begin = [&[chunk.offset][..], &vec![0; chunk.shape.len().saturating_sub(1)]].concat();
+            let step = vec![1; chunk.shape.len()];
+            let place = slices(&begin[..chunk.shape.len()], &step, &chunk.shape);
+            writeln!(f, "  chunk {} = slabs[{}][{place}]", tuple(&chunk.at), chunk.slab)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,499 @@
+//! Staged arrays against the printed examples of versioned-hdf5, against traces of it, and against plain arrays.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use nc3z_staged::{BaseSlab, Error, Index, Place, Selection, StagedArray, Table, Transfers};
+use proptest::prelude::*;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+fn slice(start: i64, stop: i64) -> Index {
+    Index::Slice { start: Some(start), stop: Some(stop), step: 1 }
+}
+
+fn transfers(groups: &[Transfers]) -> Vec<(Place, Place, usize)> {
+    groups.iter().map(|g| (g.from, g.to, g.boxes.len())).collect()
+}
+
+#[test]
+fn a_set_prints_as_in_the_example() {
+    let array = StagedArray::from_base([8, 8], [2, 2], (0..64).collect::<Vec<i32>>(), 0).unwrap();
+    let selection = Selection::new(&[slice(2, 5), slice(3, 6)], array.shape()).unwrap();
+    let expected = "\
+SetPlan<value_shape=(3, 3), append 2 empty slabs, 7 slice transfers among 3 slab pairs, drop 0 slabs>
+  slabs.append(empty((6, 2)))  # slabs[2]
+  slabs.append(empty((2, 2)))  # slabs[3]
+  # 3 transfers from slabs[1] to slabs[2]
+  slabs[2][0:2, 0:2] = slabs[1][10:12, 0:2]
+  slabs[2][2:4, 0:2] = slabs[1][18:20, 0:2]
+  slabs[2][4:6, 0:2] = slabs[1][20:22, 0:2]
+  # 1 transfers from value to slabs[3]
+  slabs[3][0:2, 0:2] = value[0:2, 1:3]
+  # 3 transfers from value to slabs[2]
+  slabs[2][0:2, 1:2] = value[0:2, 0:1]
+  slabs[2][2:3, 1:2] = value[2:3, 0:1]
+  slabs[2][4:5, 0:2] = value[2:3, 1:3]
+slab_indices:
+[[1 1 1 1]
+ [1 2 3 1]
+ [1 2 2 1]
+ [1 1 1 1]]
+slab_offsets:
+[[ 0  2  4  6]
+ [ 8  0  0 14]
+ [16  2  4 22]
+ [24 26 28 30]]";
+    assert_eq!(array.plan_set(&selection).to_string(), expected);
+}
+
+#[test]
+fn whole_and_partial_chunks_are_told_apart() {
+    use Place::{Slab, Value};
+    let array = StagedArray::from_base([30, 50], [10, 10], vec![1_u8; 1500], 0).unwrap();
+    let to_end = Index::Slice { start: Some(30), stop: None, step: 1 };
+    let selection = Selection::new(&[slice(5, 20), to_end], array.shape()).unwrap();
+    let plan = array.plan_set(&selection);
+    assert_eq!(plan.changes.append, [[20, 10], [20, 10]]);
+    assert_eq!(
+        transfers(&plan.changes.transfers),
+        [(Slab(1), Slab(2), 2), (Value, Slab(3), 2), (Value, Slab(2), 2)]
+    );
+    let cells = [1, 1, 1, 2, 2, 1, 1, 1, 3, 3, 1, 1, 1, 1, 1];
+    assert_eq!(plan.changes.slab_indices, Table::new(&[3, 5], cells.to_vec()).unwrap());
+    let text = plan.to_string();
+    for line in ["slabs[2][0:10, 0:10] = slabs[1][30:40, 0:10]", "slabs[3][10:20, 0:10] = value[5:15, 10:20]"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn growing_fills_the_edge_and_shrinking_touches_nothing() {
+    let mut array = StagedArray::from_base([25, 45], [10, 10], (0..1125).collect::<Vec<i32>>(), -1).unwrap();
+    let plan = array.plan_resize(&[30, 50]);
+    assert_eq!(plan.changes.append, [[50, 10], [20, 10]]);
+    assert_eq!(plan.changes.transfers.iter().map(|g| g.boxes.len()).sum::<usize>(), 15);
+    assert!(plan.to_string().contains("slabs[2][5:10, 0:10] = slabs[0][5:10, 0:10]"), "{plan}");
+    let plan = array.plan_resize(&[11, 10]);
+    assert!(plan.changes.append.is_empty() && plan.changes.transfers.is_empty());
+    array.resize(&[11, 10]).unwrap();
+    array.resize(&[13, 12]).unwrap();
+    let all = Selection::new(&[], array.shape()).unwrap();
+    let got = array.get(&all).unwrap();
+    for (i, value) in got.into_iter().enumerate() {
+        let (y, x) = (i / 12, i % 12);
+        let kept = i32::try_from(y * 45 + x).unwrap();
+        assert_eq!(value, if y < 11 && x < 10 { kept } else { -1 });
+    }
+    // What staged slabs held goes with their chunks.
+    assert!(array.has_changes());
+    array.resize(&[0, 0]).unwrap();
+    assert!(!array.has_changes());
+}
+
+#[test]
+fn a_commit_stores_what_is_staged_and_no_more() {
+    let mut array = StagedArray::from_base([5], [2], vec![1, 2, 3, 4, 5], 0).unwrap();
+    array.set_scalar(&Selection::new(&[Index::At(-1)], &[5]).unwrap(), 9).unwrap();
+    array.resize(&[8]).unwrap();
+    let plan = array.plan_commit();
+    assert_eq!((plan.store.len(), plan.keep.len(), plan.full.len()), (1, 2, 1));
+    assert_eq!(array.read_chunk(&plan.store[0].at).unwrap(), [9, 0]);
+    assert!(plan.to_string().contains("chunk (2,) = slabs[2][0:2]"), "{plan}");
+    assert!(array.read_chunk(&[4]).is_err());
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let mut array = StagedArray::full([4, 3], [2, 2], 0).unwrap();
+    let all = Selection::new(&[], &[4, 3]).unwrap();
+    assert!(array.set(&all, &[4, 2], &[0; 8]).is_err());
+    assert!(array.set(&all, &[4, 3], &[0; 8]).is_err());
+    assert!(array.set(&all, &[2, 4, 3], &[0; 24]).is_err());
+    array.set(&all, &[1, 4, 1], &[1, 2, 3, 4]).unwrap();
+    assert_eq!(array.get(&all).unwrap(), [1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4]);
+    for bad in [
+        vec![Index::At(4)],
+        vec![Index::At(0); 3],
+        vec![Index::Mask(vec![true])],
+        vec![Index::List(vec![-5])],
+    ] {
+        assert!(matches!(Selection::new(&bad, &[4, 3]), Err(Error::Invalid(_))), "{bad:?}");
+    }
+    let lists = [Index::List(vec![0]), Index::List(vec![0])];
+    assert!(Selection::new(&lists, &[4, 3]).is_err());
+    assert!(array.resize(&[4]).is_err());
+    assert!(StagedArray::full([4], [0], 0).is_err());
+    let one = Table::new(&[2], vec![1, 1]).unwrap();
+    assert!(StagedArray::<u8>::new([4], [2], vec![], one.clone(), one, 0).is_err());
+}
+
+/// A base slab that counts which chunks are read, and may refuse.
+struct Counting {
+    cells: Vec<i64>,
+    shape: Vec<usize>,
+    chunk0: usize,
+    read: Rc<RefCell<BTreeSet<usize>>>,
+    broken: Rc<RefCell<bool>>,
+}
+
+impl BaseSlab<i64> for Counting {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn read(
+        &self,
+        start: &[usize],
+        count: &[usize],
+        out: &mut [i64],
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if *self.broken.borrow() {
+            return Err("broken".into());
+        }
+        self.read.borrow_mut().insert(start[0] / self.chunk0);
+        for (n, out) in out.iter_mut().enumerate() {
+            let (mut at, mut rest) = (vec![0; count.len()], n);
+            for (i, &len) in at.iter_mut().zip(count).rev() {
+                *i = rest % len;
+                rest /= len;
+            }
+            let position = at.iter().zip(start).zip(&self.shape).fold(0, |p, ((i, s), n)| p * n + i + s);
+            *out = self.cells[position];
+        }
+        Ok(())
+    }
+}
+
+type Counted = (StagedArray<i64>, Rc<RefCell<BTreeSet<usize>>>, Rc<RefCell<bool>>);
+
+/// Every chunk in one base slab, row-major; beyond the edges stands what must never show.
+fn counted(shape: &[usize], chunk: &[usize]) -> Counted {
+    let grid: Vec<usize> = shape.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect();
+    let chunks: usize = grid.iter().product();
+    let mut slab_shape = chunk.to_vec();
+    slab_shape[0] *= chunks;
+    let mut cells = vec![-999; slab_shape.iter().product()];
+    for n in 0..shape.iter().product::<usize>() {
+        let (mut at, mut rest) = (vec![0; shape.len()], n);
+        for (i, &len) in at.iter_mut().zip(shape).rev() {
+            *i = rest % len;
+            rest /= len;
+        }
+        let number = at.iter().zip(chunk).zip(&grid).fold(0, |p, ((i, c), g)| p * g + i / c);
+        let inside = at.iter().zip(chunk).enumerate().fold(0, |p, (axis, (i, c))| {
+            p * slab_shape[axis] + i % c + if axis == 0 { number * c } else { 0 }
+        });
+        cells[inside] = i64::try_from(n).unwrap() + 1;
+    }
+    let (read, broken) = (Rc::default(), Rc::default());
+    let base = Counting {
+        cells,
+        shape: slab_shape,
+        chunk0: chunk[0],
+        read: Rc::clone(&read),
+        broken: Rc::clone(&broken),
+    };
+    let offsets = Table::new(&grid, (0..chunks).map(|n| n * chunk[0]).collect()).unwrap();
+    let ones = Table::new(&grid, vec![1; chunks]).unwrap();
+    let array =
+        StagedArray::new(shape, chunk, vec![Box::new(base) as Box<dyn BaseSlab<i64>>], ones, offsets, -1)
+            .unwrap();
+    (array, read, broken)
+}
+
+/// Replays programs that versioned-hdf5 2.6.0 ran: the same results, and for no operation a base chunk read that it has not read for this one or, when
+/// it made the array smaller, before: it copies edge chunks then, which here are left alone until they are needed.
+/// A line for each program; NC3Z_STAGED_TRACE names another file. Each line is a program, as that library's own run was noted down.
+#[test]
+fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
+    let path = std::env::var("NC3Z_STAGED_TRACE")
+        .unwrap_or_else(|_| concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs.jsonl").to_owned());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (mut programs, mut totals) = (0, (0, 0));
+    for line in text.lines() {
+        let program: serde_json::Value = serde_json::from_str(line).unwrap();
+        let numbers = |v: &serde_json::Value| -> Vec<usize> {
+            v.as_array().unwrap().iter().map(|n| usize::try_from(n.as_u64().unwrap()).unwrap()).collect()
+        };
+        let (mut array, read, _) = counted(&numbers(&program["shape"]), &numbers(&program["chunk"]));
+        let mut copied = BTreeSet::new();
+        for (k, op) in program["ops"].as_array().unwrap().iter().enumerate() {
+            let context = format!("program {}, operation {k}: {op}", program["seed"]);
+            read.borrow_mut().clear();
+            let selection = op.get("index").map(|index| {
+                let index: Vec<Index> = index.as_array().unwrap().iter().map(index_of).collect();
+                Selection::new(&index, array.shape()).unwrap()
+            });
+            let first = 1_000_000 * (i64::try_from(k).unwrap() + 1);
+            let mut result = None;
+            match op["op"].as_str().unwrap() {
+                "get" => result = Some(array.get(selection.as_ref().unwrap()).unwrap()),
+                "set" => {
+                    let selection = selection.unwrap();
+                    let shape = selection.shape();
+                    let len = i64::try_from(shape.iter().product::<usize>()).unwrap();
+                    let values: Vec<i64> = (first..first + len).collect();
+                    array.set(&selection, &shape, &values).unwrap();
+                }
+                "scalar" => array.set_scalar(&selection.unwrap(), first).unwrap(),
+                "resize" => array.resize(&numbers(&op["shape"])).unwrap(),
+                _ => array.load().unwrap(),
+            }
+            let theirs: BTreeSet<usize> = numbers(&op["base"]).into_iter().collect();
+            let allowed: BTreeSet<usize> = theirs.union(&copied).copied().collect();
+            assert!(read.borrow().is_subset(&allowed), "{context}: read {:?}", read.borrow());
+            totals.0 += read.borrow().len();
+            totals.1 += theirs.len();
+            if op["op"] == "resize" {
+                copied.extend(theirs);
+            }
+            let cells =
+                result.unwrap_or_else(|| array.get(&Selection::new(&[], array.shape()).unwrap()).unwrap());
+            let bytes: Vec<u8> = cells.iter().flat_map(|cell| cell.to_le_bytes()).collect();
+            assert_eq!(u64::from(crc32fast::hash(&bytes)), op["crc"].as_u64().unwrap(), "{context}");
+        }
+        programs += 1;
+    }
+    assert!(programs >= 40);
+    assert!(totals.0 <= totals.1, "more chunks read than by versioned-hdf5: {totals:?}");
+    println!("{programs} programs: {} base chunks read, versioned-hdf5 {}", totals.0, totals.1);
+}
+
+fn index_of(index: &serde_json::Value) -> Index {
+    let signed = |v: &serde_json::Value| v.as_i64();
+    if let Some(part) = index.as_array() {
+        return Index::Slice {
+            start: signed(&part[0]),
+            stop: signed(&part[1]),
+            step: signed(&part[2]).unwrap_or(1),
+        };
+    }
+    if let Some(at) = index.get("int") {
+        return Index::At(at.as_i64().unwrap());
+    }
+    let list = index["list"].as_array().unwrap();
+    if list.first().is_some_and(serde_json::Value::is_boolean) {
+        return Index::Mask(list.iter().map(|b| b.as_bool().unwrap()).collect());
+    }
+    Index::List(list.iter().map(|n| n.as_i64().unwrap()).collect())
+}
+
+/// A plain array, for what versioned-hdf5 refuses.
+#[derive(Debug, Clone)]
+struct Plain {
+    shape: Vec<usize>,
+    cells: Vec<i64>,
+}
+
+impl Plain {
+    fn resize(&mut self, shape: &[usize]) {
+        let mut next = Plain { shape: shape.to_vec(), cells: vec![-1; shape.iter().product()] };
+        for n in 0..self.cells.len() {
+            let at = self.at(n);
+            if at.iter().zip(shape).all(|(i, len)| i < len) {
+                let there = next.position(&at);
+                next.cells[there] = self.cells[n];
+            }
+        }
+        *self = next;
+    }
+
+    fn at(&self, mut n: usize) -> Vec<usize> {
+        let mut at = vec![0; self.shape.len()];
+        for (i, &len) in at.iter_mut().zip(&self.shape).rev() {
+            *i = n % len;
+            n /= len;
+        }
+        at
+    }
+
+    fn position(&self, at: &[usize]) -> usize {
+        at.iter().zip(&self.shape).fold(0, |p, (i, n)| p * n + i)
+    }
+}
+
+/// What an operation selects, by numbers that fit any length.
+#[derive(Debug, Clone)]
+enum Pick {
+    At(usize),
+    /// A slice forwards or backwards.
+    Slice(usize, usize, i64),
+    List(Vec<usize>),
+    Mask(u64),
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Get(Vec<Pick>),
+    Set(Vec<Pick>, i64),
+    Broadcast(Vec<Pick>, i64),
+    Points(u64, i64),
+    Resize(Vec<usize>),
+    Load,
+    Fail(Vec<Pick>),
+}
+
+fn picks() -> impl Strategy<Value = Vec<Pick>> {
+    let pick = prop_oneof![
+        any::<usize>().prop_map(Pick::At),
+        (any::<usize>(), any::<usize>(), prop_oneof![1..4_i64, -4..0_i64])
+            .prop_map(|(a, b, s)| Pick::Slice(a, b, s)),
+        proptest::collection::vec(any::<usize>(), 0..5).prop_map(Pick::List),
+        any::<u64>().prop_map(Pick::Mask),
+    ];
+    proptest::collection::vec(pick, 0..4)
+}
+
+fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        3 => picks().prop_map(Op::Get),
+        3 => (picks(), any::<i32>()).prop_map(|(p, v)| Op::Set(p, v.into())),
+        1 => (picks(), any::<i32>()).prop_map(|(p, v)| Op::Broadcast(p, v.into())),
+        1 => (any::<u64>(), any::<i32>()).prop_map(|(m, v)| Op::Points(m, v.into())),
+        2 => proptest::collection::vec(0..9_usize, 3).prop_map(Op::Resize),
+        1 => Just(Op::Load),
+        1 => picks().prop_map(Op::Fail),
+    ];
+    proptest::collection::vec(op, 0..24)
+}
+
+/// The indices, and the positions along each axis that they mean; one list at most.
+fn chosen(picks: &[Pick], shape: &[usize]) -> (Vec<Index>, Vec<(Vec<usize>, bool)>) {
+    let (mut indices, mut all) = (Vec::new(), Vec::new());
+    let mut listed = false;
+    for (axis, &len) in shape.iter().enumerate() {
+        let pick = picks.get(axis).cloned().unwrap_or(Pick::Slice(0, usize::MAX, 1));
+        let fancy = matches!(pick, Pick::List(_) | Pick::Mask(_));
+        let pick = if len == 0 || (fancy && listed) { Pick::Slice(0, usize::MAX, 1) } else { pick };
+        listed |= fancy && len > 0;
+        match pick {
+            Pick::At(n) => {
+                indices.push(Index::At(
+                    i64::try_from(n % len).unwrap()
+                        - if n % 2 == 0 { 0 } else { i64::try_from(len).unwrap() },
+                ));
+                all.push((vec![n % len], true));
+            }
+            Pick::Slice(a, b, step) => {
+                let (low, high) = if b == usize::MAX {
+                    (0, len)
+                } else {
+                    ((a % (len + 1)).min(b % (len + 1)), (a % (len + 1)).max(b % (len + 1)))
+                };
+                let signed = |n: usize| i64::try_from(n).unwrap();
+                if step > 0 {
+                    indices.push(Index::Slice { start: Some(signed(low)), stop: Some(signed(high)), step });
+                    all.push(((low..high).step_by(usize::try_from(step).unwrap()).collect(), false));
+                } else {
+                    // From high - 1 down to low.
+                    let start = (high > 0).then(|| signed(high) - 1);
+                    let stop = (low > 0).then(|| signed(low) - 1);
+                    let index = if high == 0 {
+                        Index::Slice { start: Some(0), stop: Some(0), step }
+                    } else {
+                        Index::Slice { start, stop, step }
+                    };
+                    indices.push(index);
+                    all.push(((low..high).rev().step_by(usize::try_from(-step).unwrap()).collect(), false));
+                }
+            }
+            Pick::List(list) => {
+                let list: Vec<usize> = list.iter().map(|n| n % len).collect();
+                indices.push(Index::List(list.iter().map(|&n| i64::try_from(n).unwrap()).collect()));
+                all.push((list, false));
+            }
+            Pick::Mask(bits) => {
+                let mask: Vec<bool> = (0..len).map(|n| bits >> (n % 64) & 1 == 1).collect();
+                all.push(((0..len).filter(|&n| mask[n]).collect(), false));
+                indices.push(Index::Mask(mask));
+            }
+        }
+    }
+    (indices, all)
+}
+
+/// Positions in the plain array, in the order of the value.
+fn positions(plain: &Plain, all: &[(Vec<usize>, bool)]) -> Vec<usize> {
+    let mut found = vec![Vec::new()];
+    for (axis, _) in all {
+        found =
+            found.iter().flat_map(|at: &Vec<usize>| axis.iter().map(|&i| [&at[..], &[i]].concat())).collect();
+    }
+    found.iter().map(|at| plain.position(at)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(std::env::var("NC3Z_STAGED_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300)))]
+
+    #[test]
+    fn any_program_is_what_it_is_for_a_plain_array(
+        shape in proptest::collection::vec(1..9_usize, 1..4),
+        chunk in proptest::collection::vec(1..5_usize, 3),
+        ops in ops(),
+    ) {
+        let chunk = &chunk[..shape.len()];
+        let (mut array, _, broken) = counted(&shape, chunk);
+        let cells = (1..=i64::try_from(shape.iter().product::<usize>()).unwrap()).collect();
+        let mut plain = Plain { shape: shape.clone(), cells };
+        for op in ops {
+            match op {
+                Op::Get(picks) => {
+                    let (indices, all) = chosen(&picks, &plain.shape);
+                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let expected: Vec<i64> = positions(&plain, &all).into_iter().map(|p| plain.cells[p]).collect();
+                    let kept: Vec<usize> = all.iter().filter(|(_, at)| !at).map(|(p, _)| p.len()).collect();
+                    prop_assert_eq!(selection.shape(), kept);
+                    prop_assert_eq!(array.get(&selection).unwrap(), expected);
+                }
+                Op::Set(picks, value) => {
+                    let (indices, all) = chosen(&picks, &plain.shape);
+                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let positions = positions(&plain, &all);
+                    let values: Vec<i64> = (value..).take(positions.len()).collect();
+                    array.set(&selection, &selection.shape(), &values).unwrap();
+                    positions.iter().zip(values).for_each(|(&p, v)| plain.cells[p] = v);
+                }
+                Op::Broadcast(picks, value) => {
+                    // One value for each index of the last axis that is kept.
+                    let (indices, all) = chosen(&picks, &plain.shape);
+                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    let positions = positions(&plain, &all);
+                    let inner = selection.shape().last().copied().unwrap_or(1);
+                    let values: Vec<i64> = (value..).take(inner).collect();
+                    array.set(&selection, &selection.shape()[selection.shape().len().saturating_sub(1)..], &values).unwrap();
+                    positions.iter().enumerate().for_each(|(n, &p)| plain.cells[p] = values[n % inner]);
+                }
+                Op::Points(bits, value) => {
+                    let mask: Vec<bool> = (0..plain.cells.len()).map(|n| bits >> (n % 61) & 1 == 1).collect();
+                    let selection = Selection::mask(&mask, array.shape()).unwrap();
+                    let expected: Vec<i64> = plain.cells.iter().zip(&mask).filter(|(_, m)| **m).map(|(c, _)| *c).collect();
+                    prop_assert_eq!(array.get(&selection).unwrap(), expected);
+                    array.set_scalar(&selection, value).unwrap();
+                    plain.cells.iter_mut().zip(&mask).filter(|(_, m)| **m).for_each(|(c, _)| *c = value);
+                }
+                Op::Resize(shape) => {
+                    let shape = &shape[..plain.shape.len()];
+                    array.resize(shape).unwrap();
+                    plain.resize(shape);
+                }
+                Op::Load => array.load().unwrap(),
+                Op::Fail(picks) => {
+                    // A base that cannot be read: either nothing of it was needed, or nothing has changed.
+                    let (indices, all) = chosen(&picks, &plain.shape);
+                    let selection = Selection::new(&indices, array.shape()).unwrap();
+                    *broken.borrow_mut() = true;
+                    let done = array.set_scalar(&selection, 7);
+                    *broken.borrow_mut() = false;
+                    if done.is_ok() {
+                        positions(&plain, &all).into_iter().for_each(|p| plain.cells[p] = 7);
+                    }
+                }
+            }
+            let all = Selection::new(&[], array.shape()).unwrap();
+            prop_assert_eq!(array.get(&all).unwrap(), &plain.cells[..]);
+            prop_assert_eq!(array.shape(), &plain.shape[..]);
+        }
+    }
+}
