@@ -22,11 +22,13 @@ fn check(bytes: &[u8]) -> Report {
 
 /// A file of noise, which stands behind the directory, and of constants and short arrays, which stand in it.
 fn made() -> (Vec<u8>, Vec<u8>) {
-    let vars = vec![
+    let mut vars = vec![
         Var::fixed(NcType::Char, &[8_600]),
         Var::record(NcType::Short, &[3]),
         Var::record(NcType::Byte, &[2]),
     ];
+    // A head that would be too dear twice.
+    vars.extend((0..30).map(|n| Var::fixed(NcType::Int, &[2 + n])));
     let mut original = Model { fill: 3, tail: 9, ..Model::new(Version::Cdf2, 40, vars) }.build().bytes;
     let records = original.len() - 300;
     original[records..records + 200].fill(7);

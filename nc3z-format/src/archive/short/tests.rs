@@ -83,7 +83,7 @@ fn the_long_form_has_the_same_short_form_again() {
     assert_eq!((long.missing, long.extra), (0, 0));
     assert!(is_short(&short) && !is_short(&long.bytes));
     let again = shorten(&long.bytes).unwrap().expect("it has one");
-    assert_eq!(expand(&again).unwrap(), long);
+    assert_eq!(expand(&again).unwrap().bytes, long.bytes);
     // Whoever cut the long one or changed it does not get a short one.
     assert!(shorten(&long.bytes[..long.bytes.len() - 8]).is_err());
 }
