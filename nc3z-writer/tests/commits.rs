@@ -91,11 +91,15 @@ fn other(i: u64) -> u32 {
     !noise(i)
 }
 
+fn unlike(i: u64) -> u32 {
+    noise(i + 12_345)
+}
+
 const LARGE: Var = Var { name: "large", record: false, len: 100_000, value: noise };
 const SMALL: Var = Var { name: "small", record: false, len: 3000, value: steps };
 const GONE: Var = Var { name: "gone", record: false, len: 5000, value: other };
 const SERIES: Var = Var { name: "series", record: true, len: 700, value: noise };
-const NEW: Var = Var { name: "new", record: false, len: 4000, value: other };
+const NEW: Var = Var { name: "new", record: false, len: 4000, value: unlike };
 
 fn first() -> File {
     File { title: "first", records: 6, vars: vec![LARGE, SMALL, GONE, SERIES] }
@@ -232,17 +236,19 @@ fn states_follow_each_other_and_an_array_may_grow_and_shrink_over_every_border()
 }
 
 #[test]
-fn a_state_that_is_the_one_before_adds_next_to_nothing() {
+fn a_state_that_is_the_one_before_adds_nothing_and_an_older_one_next_to_nothing() {
     let made = Made::new(&first(), &options());
     made.commit(&second());
     let before = made.bytes().len();
     let done = made.commit(&second());
-    assert_eq!((done.new_tiles, done.generation), (0, 3));
+    assert_eq!((done.is_known(), done.version, done.generation), (true, 2, 2));
+    assert_eq!(made.bytes().len(), before);
+    // And back to the first, of which everything is known.
+    let done = made.commit(&first());
+    assert_eq!((done.new_tiles, done.version, done.generation), (0, 3, 3));
     let added = made.bytes().len() - before;
-    assert!(added < 1200, "{added} bytes");
-    // And back to the first: all its tiles are known but those that the second replaced.
-    made.commit(&first());
-    for (generation, file) in [(1, first()), (2, second()), (3, second()), (4, first())] {
+    assert!(added < 600, "{added} bytes");
+    for (generation, file) in [(1, first()), (2, second()), (3, first())] {
         made.holds(generation, &file);
     }
     made.is_sound();
@@ -564,13 +570,13 @@ fn any_of_many_versions_is_found_by_number_and_tag() {
 
 #[test]
 fn a_changed_value_costs_its_difference_and_a_repair_keeps_it() {
-    let made = Made::new(&first(), &options());
+    let made = Made::new(&first(), &options().with_tile_len(64 << 10));
     let changed = |value| File { vars: vec![Var { value, ..LARGE }, SMALL, GONE, SERIES], ..first() };
     let again: fn(u64) -> u32 = |i| if i == 70_002 { 9 } else { mended(i) };
     made.commit(&changed(mended));
     let before = made.bytes().len();
     made.commit(&changed(again));
-    assert!(made.bytes().len() - before < 1000, "{}", made.bytes().len() - before);
+    assert!(made.bytes().len() - before < 1500, "{}", made.bytes().len() - before);
     made.holds(1, &first());
     made.holds(2, &changed(mended));
     made.holds(3, &changed(again));

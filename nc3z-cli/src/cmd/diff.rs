@@ -58,7 +58,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
         let progress = Progress::new(a.original_len(), "diff".to_owned());
         diff(&a, &b, &options, &progress)
     })??;
-    let equal = found.is_equal() && !(args.exact && !found.layout.is_empty());
+    let equal = found.is_equal() && (!args.exact || found.layout.is_empty());
     if !args.quiet {
         let mut out = BufWriter::new(Stdout::verdicts());
         let names = [&args.before, &args.after].map(|path| text::safe(&path.to_string_lossy()));

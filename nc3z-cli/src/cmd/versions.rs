@@ -193,15 +193,17 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
     if !args.archive.is_file() {
         bail!("`{}` is no file", args.archive.display());
     }
-    let change = match args.delete {
-        true => TagChange::Delete,
-        false => TagChange::Set { version: args.version.clone(), force: args.force },
+    let change = if args.delete {
+        TagChange::Delete
+    } else {
+        TagChange::Set { version: args.version.clone(), force: args.force }
     };
     let number =
         tag_version(&args.archive, tag, &change).with_context(|| format!("`{}`", args.archive.display()))?;
-    match args.delete {
-        true => note!("{name}: {tag} does not name version {number} any more"),
-        false => note!("{name}: {tag} names version {number}"),
+    if args.delete {
+        note!("{name}: {tag} does not name version {number} any more");
+    } else {
+        note!("{name}: {tag} names version {number}");
     }
     Ok(Exit::Done)
 }

@@ -9,6 +9,7 @@ use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use nc3z_reader::diff::{AttributeDiff, Extreme, Report, ValueDiff, VariableDiff, VariableShape};
 use serde_json::{Value, json};
+use std::fmt::Write as _;
 use std::io::Write;
 
 /// Values of an attribute that are shown.
@@ -55,7 +56,7 @@ pub(super) fn write(
 fn attribute(out: &mut dyn Write, variable: &str, d: &AttributeDiff) -> Result<()> {
     let of = if variable.is_empty() { String::new() } else { format!("variable {variable}: ") };
     let name = text::name(&d.name);
-    Ok(match (&d.change.before, &d.change.after) {
+    match (&d.change.before, &d.change.after) {
         (Some(before), Some(after)) => {
             let types = if before.ty == after.ty {
                 String::new()
@@ -67,7 +68,8 @@ fn attribute(out: &mut dyn Write, variable: &str, d: &AttributeDiff) -> Result<(
         (Some(before), None) => writeln!(out, "{of}attribute {name} removed: {}", shown(before))?,
         (None, Some(after)) => writeln!(out, "{of}attribute {name} added: {}", shown(after))?,
         (None, None) => {}
-    })
+    }
+    Ok(())
 }
 
 /// An attribute's value in short.
@@ -156,28 +158,28 @@ fn write_values(
         })
         .collect();
     if !places.is_empty() {
-        line += &format!(" ({})", places.join(", "));
+        let _ = write!(line, " ({})", places.join(", "));
     }
     let at = |x: &Extreme| {
         let index: Vec<String> = x.index.iter().map(ToString::to_string).collect();
         format!("at [{}]: {} -> {}", index.join(","), element(old, &x.before), element(new, &x.after))
     };
     if let Some(x) = &d.largest {
-        line += &format!(", largest {} {}", short(x.difference), at(x));
+        let _ = write!(line, ", largest {} {}", short(x.difference), at(x));
     }
     if let Some(x) =
         d.largest_relative.as_ref().filter(|x| d.largest.as_ref().is_none_or(|l| l.index != x.index))
     {
-        line += &format!(", largest share {} {}", short(x.difference), at(x));
+        let _ = write!(line, ", largest share {} {}", short(x.difference), at(x));
     }
     if d.equal_in_value > 0 {
-        line += &format!("; {} of these are equal in value", d.equal_in_value);
+        let _ = write!(line, "; {} of these are equal in value", d.equal_in_value);
     }
     if d.became_missing > 0 {
-        line += &format!("; {} became missing", d.became_missing);
+        let _ = write!(line, "; {} became missing", d.became_missing);
     }
     if d.became_present > 0 {
-        line += &format!("; {} were missing", d.became_present);
+        let _ = write!(line, "; {} were missing", d.became_present);
     }
     writeln!(out, "{line}")?;
     for (index, before, after) in &d.listed {
@@ -219,15 +221,13 @@ pub(super) fn json(report: &Report, names: &[String; 2], equal: bool) -> Value {
 
 fn attributes_json(all: &[AttributeDiff]) -> Vec<Value> {
     let part = |x: &Option<Attribute>| {
-        x.as_ref().map(|x| match x.ty {
-            NcType::Char => {
-                json!({"type": x.ty.name(), "value": text::safe(&String::from_utf8_lossy(&x.values))})
-            }
-            _ => {
-                let values: Vec<Value> =
-                    x.values.chunks_exact(x.ty.size()).map(|b| value_json(x.ty, b)).collect();
-                json!({"type": x.ty.name(), "value": values})
-            }
+        x.as_ref().map(|x| {
+            let value: Value = if x.ty == NcType::Char {
+                text::safe(&String::from_utf8_lossy(&x.values)).into()
+            } else {
+                x.values.chunks_exact(x.ty.size()).map(|b| value_json(x.ty, b)).collect()
+            };
+            json!({"type": x.ty.name(), "value": value})
         })
     };
     let row = |d: &AttributeDiff| json!({"name": text::name(&d.name), "before": part(&d.change.before), "after": part(&d.change.after)});
