@@ -270,7 +270,15 @@ fn values_whose_least_lies_apart_have_their_step() {
     // greatest value there is none for thousands of steps.
     let (off, step) = (f64::from(-0.044_097_f32), f64::from(1.256_684e-6_f32));
     let wide = |i: u32| 20_000 + (i.wrapping_mul(2_654_435_761) >> 20) * 3 / 2;
-    let k = |i: u32| if i == 17 { 0 } else if i == 2000 { 60_000 } else { wide(i) };
+    let k = |i: u32| {
+        if i == 17 {
+            0
+        } else if i == 2000 {
+            60_000
+        } else {
+            wide(i)
+        }
+    };
     let words: Vec<u32> = (0..4000).map(|i| ((off + f64::from(k(i)) * step) as f32).to_bits()).collect();
     let found = choose(&[&words], ElementType::F32, &Geometry::default(), Effort::Default, &[]).unwrap();
     assert!(matches!(found.plans[0].transform, TransformPlan::ScaleOffset(_)), "{:?}", found.plans[0]);

@@ -33,13 +33,11 @@ pub struct Extent {
     pub elements: u64,
     /// Samples of at most so many bytes in all are encoded as they are by some ten plans; longer ones by the best of each coder.
     pub whole_len: usize,
-    /// Whether a dictionary is asked for at once where the samples look so, instead of choosing first without one.
-    pub scan_first: bool,
 }
 
 impl Default for Extent {
     fn default() -> Self {
-        Self { elements: 0, whole_len: 512 << 10, scan_first: false }
+        Self { elements: 0, whole_len: 512 << 10 }
     }
 }
 
@@ -110,14 +108,13 @@ pub fn choose_with<W: Word>(
     let crops = crops(&samples, geom, scale * CROP, look);
     // A dictionary of the samples is that of the variable where they are the variable.
     let complete = sampled == elements;
-    let (mut own, mut dict_len, mut repeats) = (None, 0, false);
+    let (mut own, mut dict_len) = (None, 0);
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty)?;
     } else if W::BITS > 8 {
         let (patterns, valid) = distinct(&samples, &crops, mask, complete);
         let count = patterns.len();
         if count * 2 < valid && count <= MAX_DICTIONARY {
-            repeats = count * 8 < valid;
             let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
             dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
             own = Dictionary::new(patterns, ty).map(Arc::new);
@@ -129,10 +126,6 @@ pub fn choose_with<W: Word>(
     let value = mask.map(Word::to_u64);
     let found = transforms(&crops, ty, value.and_then(pattern_of::<W>), dict.or(own.as_ref()));
     let partial = dict.is_none() && !complete;
-    let named = found.iter().any(|t| matches!(t, TransformPlan::ScaleOffset(_)));
-    if extent.scan_first && partial && repeats && !named {
-        return Ok(Candidates { scan_dictionary: true, mask: value, ..Candidates::default() });
-    }
     let total = usize::try_from(sampled).unwrap_or(usize::MAX);
     let covered = total <= scale * TRIAL;
     let thorough = covered || total.saturating_mul(W::BYTES) <= extent.whole_len;

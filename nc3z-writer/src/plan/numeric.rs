@@ -70,21 +70,19 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ran
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
-    let scan_first = info.total_bytes() < policy.samples.pieces_below;
-    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len, scan_first };
-    let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>, extent| -> Result<Candidates> {
+    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len };
+    let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>| -> Result<Candidates> {
         num::choose_with(&samples, info.ty.into(), &geometry, effort, &fills, extent, dictionary)
             .map_err(|e| nc3z_format::Error::from(e).into())
     };
-    let mut found = candidates(policy.effort, None, extent)?;
-    let scanned = num::Extent { scan_first: false, ..extent };
+    let mut found = candidates(policy.effort, None)?;
     let mut dictionary = None;
     if found.scan_dictionary && info.total_bytes() <= policy.samples.scan_len {
         let mut builder = DictionaryBuilder::<W>::default();
         (subject.scan)(&mut |bytes| builder.add(&words_of::<W>(bytes), found.mask))?;
         dictionary = builder.finish(info.ty.into()).map(Arc::new);
-        if dictionary.is_some() || found.plans.is_empty() {
-            found = candidates(policy.effort, dictionary.as_ref(), scanned)?;
+        if dictionary.is_some() {
+            found = candidates(policy.effort, dictionary.as_ref())?;
         }
     }
     if found.plans.is_empty() {
@@ -95,7 +93,7 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ran
     let level = plans[0].0.level;
     let asked = if info.total_bytes() >= policy.quicker_from { policy.quicker } else { &[] };
     for &effort in asked {
-        let others = ranked(candidates(effort, dictionary.as_ref(), scanned)?, policy.numeric_plans);
+        let others = ranked(candidates(effort, dictionary.as_ref())?, policy.numeric_plans);
         plans.extend(others.into_iter().map(|(p, _)| (EncodePlan { level, ..p }, None)));
     }
     Ok(plans)
