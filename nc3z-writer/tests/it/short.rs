@@ -110,7 +110,9 @@ fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
     assert_eq!(restored(&mended, None), file(0));
 
     let dir = TempDir::new().unwrap();
-    let noise = vec![Var::fixed(NcType::Char, &[9_000])];
+    let mut noise = vec![Var::fixed(NcType::Char, &[9_000])];
+    // A head that would be too dear twice.
+    noise.extend((0..30).map(|n| Var::fixed(NcType::Int, &[2 + n])));
     let large = Model { fill: 3, ..Model::new(Version::Cdf1, 0, noise) }.build().bytes;
     let path = archived(&dir, &large, &WriterOptions::default());
     let mut bytes = std::fs::read(&path).unwrap();

@@ -61,7 +61,7 @@ struct Long {
 impl Long {
     fn read(archive: &[u8]) -> Result<Option<Self>> {
         let limits = Limits::default();
-        let at = archive.len().checked_sub(TRAILER_LEN).unwrap_or_default();
+        let at = archive.len().saturating_sub(TRAILER_LEN);
         let (Some(first), Some(last)) =
             (archive.first_chunk::<SUPERBLOCK_LEN>(), archive.last_chunk::<TRAILER_LEN>())
         else {

@@ -142,14 +142,14 @@ fn decode_frame(known: &[&'static ZstdDictionary], stored: &[u8], limit: u64) ->
     }
     let dictionary = match frame.dictionary {
         None => None,
-        Some(id) => match known.iter().find(|known| known.id == id) {
-            Some(known) => Some(*known),
-            None => {
-                let ids = known.iter().map(|known| format!("{} or ", known.id));
-                let expected = format!("{}none", ids.collect::<String>());
-                return Err(Error::corrupt(SECTION, None, "dictionary", expected, id));
-            }
-        },
+        Some(id) => {
+            let found = known.iter().find(|known| known.id == id).copied();
+            Some(found.ok_or_else(|| {
+                let ids: Vec<String> = known.iter().map(|known| known.id.to_string()).collect();
+                let expected = [&ids[..], &["none".to_owned()]].concat().join(" or ");
+                Error::corrupt(SECTION, None, "dictionary", expected, id)
+            })?)
+        }
     };
     let len =
         usize::try_from(size).map_err(|_| Error::limit(SECTION, None, "decoded length", limit, size))?;

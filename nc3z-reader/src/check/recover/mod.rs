@@ -169,6 +169,7 @@ fn skeleton(
     };
     let lossy = parts.metadata.extra.contains_key(LOSSY_KEY);
     let mut inner = parts.bind_to_header(Arc::clone(&points.source), options)?;
+    inner.short.clone_from(&points.short);
     if let Some(e) = check_table(&inner.store.index.table, &inner.store.arrays)
         .err()
         .filter(|_| !inner.store.index.table.rows().is_empty())
