@@ -228,7 +228,7 @@ class Producer:
     def run(self):
         data = self.data
         head = self.head()
-        words = {"dict_data": head_dictionary()} if self.options.head == "dictionary" else {}
+        words = {"dict_data": head_dictionary(50_017)} if self.options.head == "dictionary" else {}
         stored = head if self.options.head == "raw" else zstandard.ZstdCompressor(level=9, **words).compress(head)
         if len(stored) >= len(head):
             stored = head

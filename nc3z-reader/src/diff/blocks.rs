@@ -70,7 +70,7 @@ mod tests {
     fn runs(shape: &[u64], most: u64) -> Vec<(Vec<u64>, Vec<u64>)> {
         Blocks::new(shape, most)
             .map(|b| b.unwrap())
-            .map(|(start, slab)| (start, slab.count.to_vec()))
+            .map(|(start, slab)| (start, slab.count))
             .collect()
     }
 

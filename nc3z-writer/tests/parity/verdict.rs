@@ -76,21 +76,15 @@ fn compare(bad: &[u8], directory: &Path, what: &str) -> bool {
         Ok(accepted)
     });
     let in_place = parity::repair_in_place(&path, &());
-    match &verdict {
-        Some(parity) => {
-            assert!(
-                matches!(to_file, Ok(Some(_))) && accepted && sound(&out),
-                "{what}: {parity}: {to_file:?}"
-            );
-            std::fs::remove_file(&out).unwrap();
-            if parity.missing == 0 {
-                assert!(matches!(in_place, Ok(Some(_))) && sound(&path), "{what}: {parity}: {in_place:?}");
-            }
+    if let Some(parity) = &verdict {
+        assert!(matches!(to_file, Ok(Some(_))) && accepted && sound(&out), "{what}: {parity}: {to_file:?}");
+        std::fs::remove_file(&out).unwrap();
+        if parity.missing == 0 {
+            assert!(matches!(in_place, Ok(Some(_))) && sound(&path), "{what}: {parity}: {in_place:?}");
         }
-        None => {
-            assert!(!accepted && !out.exists(), "{what}: {said}: {to_file:?}");
-            assert!(std::fs::read(&path).unwrap() == bad, "{what}: not repairable, and changed");
-        }
+    } else {
+        assert!(!accepted && !out.exists(), "{what}: {said}: {to_file:?}");
+        assert!(std::fs::read(&path).unwrap() == bad, "{what}: not repairable, and changed");
     }
     verdict.is_some()
 }
