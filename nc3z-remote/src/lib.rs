@@ -1,0 +1,35 @@
+//! Objects in HTTP servers and cloud stores as byte sources for `nc3z-reader`.
+//!
+//! ```no_run
+//! use nc3z_reader::{Dataset, OpenOptions};
+//! let source = nc3z_remote::open("https://example.org/tas.nc.nc3z", &nc3z_remote::RemoteOptions::default())?;
+//! let dataset = Dataset::from_source(source, &OpenOptions::default())?;
+//! # Ok::<(), nc3z_reader::Error>(())
+//! ```
+//! `http`, `https`, `s3`, `gs` and `az` URLs are known; credentials come from the environment or [`RemoteOptions`]. Opening takes two
+//! requests: one for the first bytes, with which length and tag come, one for the last. No request asks for a suffix, which not
+//! all stores serve. Each names the tag of the object that was opened (`If-Match`), and what comes back is compared with it, so that bytes
+//! of two objects never mix. Callers wait; requests run at once on two threads of this crate's own.
+
+mod object;
+mod options;
+mod process;
+mod secrets;
+mod store;
+
+pub use object::ObjectSource;
+pub use options::RemoteOptions;
+pub use process::PerProcess;
+pub use store::is_url;
+
+use nc3z_reader::Result;
+use nc3z_reader::source::SharedSource;
+use std::sync::Arc;
+
+/// Opens the object of a URL.
+///
+/// # Errors
+/// As [`ObjectSource::open`].
+pub fn open(url: &str, options: &RemoteOptions) -> Result<SharedSource> {
+    Ok(Arc::new(ObjectSource::open(url, options)?))
+}

@@ -1,0 +1,95 @@
+//! What messages must not tell: user, password and query of a URL; a query may be a signature.
+
+use std::borrow::Cow;
+use url::Url;
+
+/// What stands for a part that is not told.
+const HIDDEN: &str = "...";
+
+/// What is shorter is looked for only in URLs: it would be found in other words, and in numbers.
+const SHORTEST_SECRET: usize = 6;
+
+/// The URL without what must not be shown.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut shown = url.clone();
+    // A URL that cannot have these has none.
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    shown.set_query(None);
+    shown.set_fragment(None);
+    shown.to_string()
+}
+
+/// The same of a text that should be a URL and is none.
+pub(crate) fn cut(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or_default();
+    let Some((scheme, address)) = url.split_once("://") else { return url.to_owned() };
+    let host = address.split('/').next().unwrap_or_default();
+    format!("{scheme}://{}", &address[host.rfind('@').map_or(0, |at| at + 1)..])
+}
+
+/// A message about requests to `url`: neither its secrets nor those of any other URL in it, such as one that a server redirects to.
+/// Servers repeat requests, their query or single values of it in the text of an error.
+pub(crate) fn hidden(message: &str, url: &Url) -> String {
+    let mut message = message.to_owned();
+    let query = url.query().unwrap_or_default();
+    if !query.is_empty() {
+        message = message.replace(&format!("?{query}"), &format!("?{HIDDEN}"));
+    }
+    message = of_urls(&message);
+    let raw = query.split('&').filter_map(|pair| pair.split_once('=')).map(|(_, value)| value.into());
+    let values = url.query_pairs().map(|(_, value)| value).chain(raw);
+    // The whole query before its parts, of which it consists.
+    let secrets = [query.into(), url.password().unwrap_or_default().into()].into_iter().chain(values);
+    for secret in secrets.filter(|secret: &Cow<str>| secret.len() >= SHORTEST_SECRET) {
+        message = message.replace(&*secret, HIDDEN);
+    }
+    message
+}
+
+/// The text with every URL in it cut to scheme, host and path.
+fn of_urls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("://") {
+        let (before, found) = rest.split_at(at);
+        let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '<' | '>' | ')');
+        let (url, after) = found.split_at(found.find(ends).unwrap_or(found.len()));
+        out.push_str(before);
+        out.push_str(&cut(url));
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_of_a_url_are_not_shown() {
+        let url = Url::parse("https://me:secret@host/a/b.nc3z?signature=abc#x").unwrap();
+        assert_eq!(shown(&url), "https://host/a/b.nc3z");
+        assert_eq!(cut("http://me:sec ret@host:x/a@b?c=d, e"), "http://host:x/a@b");
+        assert_eq!((cut("me:word?c"), cut("")), ("me:word".to_owned(), String::new()));
+        assert_eq!(of_urls("`a://me:secret@host:x/a@b?c=d` and (b://c)"), "`a://host:x/a@b` and (b://c)");
+    }
+
+    #[test]
+    fn messages_tell_no_secret_however_it_is_repeated() {
+        let url = Url::parse("https://me:word@host/a.nc3z?sig=ab%2Fcd%2Bef12&v=1").unwrap();
+        for repeated in [
+            "error for url (https://host/a.nc3z?sig=ab%2Fcd%2Bef12&v=1): closed",
+            "redirected to https://me:word@elsewhere/b?token=other, which is gone",
+            "403: <p>GET /a.nc3z?sig=ab%2Fcd%2Bef12&v=1</p>",
+            "<SignatureProvided>ab/cd+ef12</SignatureProvided>, v 1",
+            "X-Signature:ab%2Fcd%2Bef12",
+        ] {
+            let words = hidden(repeated, &url);
+            let secrets = ["ab/cd", "ab%2F", "ef12", "word", "other", "sig="];
+            assert!(!secrets.iter().any(|secret| words.contains(secret)), "{words}");
+        }
+        assert_eq!(hidden("no answer of https://host/a.nc3z", &url), "no answer of https://host/a.nc3z");
+    }
+}

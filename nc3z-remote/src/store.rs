@@ -1,0 +1,101 @@
+//! From a URL to a store and a path in it.
+
+use crate::options::RemoteOptions;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::azure::{AzureConfigKey, MicrosoftAzureBuilder};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore, ObjectStoreScheme, RetryConfig};
+use std::io;
+use std::sync::{Arc, Once};
+use url::Url;
+
+/// Schemes that name objects.
+const SCHEMES: [&str; 10] = ["http", "https", "s3", "s3a", "gs", "az", "azure", "abfs", "abfss", "adl"];
+
+/// Whether `text` is a URL of an object, by its scheme.
+///
+/// ```
+/// assert!(nc3z_remote::is_url("s3://bucket/tas.nc.nc3z"));
+/// assert!(!nc3z_remote::is_url("C:/data/tas.nc") && !nc3z_remote::is_url("a://b"));
+/// ```
+pub fn is_url(text: &str) -> bool {
+    text.split_once("://").is_some_and(|(scheme, _)| SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()))
+}
+
+/// The store of a URL, and the object's path in it.
+pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
+    static PROVIDER: Once = Once::new();
+    // A provider that the program has named already stays.
+    PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
+    let wrong = |e: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, e);
+    let client = ClientOptions::new()
+        .with_timeout(options.request_time)
+        .with_connect_timeout(options.connect_time)
+        .with_allow_http(true);
+    let retry = RetryConfig {
+        max_retries: options.retries,
+        retry_timeout: options.retry_time,
+        ..RetryConfig::default()
+    };
+    macro_rules! cloud {
+        ($builder:expr, $key:ty) => {{
+            let mut builder = $builder.with_url(url.as_str()).with_client_options(client).with_retry(retry);
+            for (name, value) in &options.settings {
+                builder = builder.with_config(key::<$key>(name)?, value);
+            }
+            Arc::new(builder.build().map_err(wrong)?) as Arc<dyn ObjectStore>
+        }};
+    }
+    if matches!(url.scheme(), "http" | "https") {
+        if let Some(name) = options.settings.keys().next() {
+            let words = format!("HTTP servers have no setting `{name}`");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
+        let path = Path::from_url_path(url.path()).map_err(|e| wrong(e.into()))?;
+        // The query stays with the server's address: it may be a signature.
+        let mut base = url.clone();
+        base.set_path("");
+        base.set_fragment(None);
+        let store = HttpBuilder::new().with_url(base.as_str()).with_client_options(client).with_retry(retry);
+        return Ok((Arc::new(store.build().map_err(wrong)?), path));
+    }
+    let (scheme, path) = ObjectStoreScheme::parse(url).map_err(|e| wrong(e.into()))?;
+    let store = match scheme {
+        ObjectStoreScheme::AmazonS3 => cloud!(AmazonS3Builder::from_env(), AmazonS3ConfigKey),
+        ObjectStoreScheme::GoogleCloudStorage => {
+            cloud!(GoogleCloudStorageBuilder::from_env(), GoogleConfigKey)
+        }
+        ObjectStoreScheme::MicrosoftAzure => cloud!(MicrosoftAzureBuilder::from_env(), AzureConfigKey),
+        _ => {
+            let words = format!("no objects are known by the scheme `{}`", url.scheme());
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
+    };
+    Ok((store, path))
+}
+
+fn key<K: std::str::FromStr>(name: &str) -> io::Result<K> {
+    let unknown =
+        |_| io::Error::new(io::ErrorKind::InvalidInput, format!("the store has no setting `{name}`"));
+    name.to_ascii_lowercase().parse().map_err(unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_those_of_the_store() {
+        let url = Url::parse("s3://bucket/key").unwrap();
+        let options = RemoteOptions::default().with_setting("region", "here");
+        assert_eq!(build(&url, &options).unwrap().1.as_ref(), "key");
+        let error = build(&url, &options.with_setting("colour", "red")).unwrap_err();
+        assert_eq!(error.to_string(), "the store has no setting `colour`");
+        let http = Url::parse("http://host/a%20b").unwrap();
+        assert_eq!(build(&http, &RemoteOptions::default()).unwrap().1.as_ref(), "a b");
+        let error = build(&http, &RemoteOptions::default().with_setting("region", "x")).unwrap_err();
+        assert_eq!(error.to_string(), "HTTP servers have no setting `region`");
+    }
+}
