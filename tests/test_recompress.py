@@ -49,6 +49,11 @@ class Exact(Case):
                 self.ok(nc3z("archive", "--force", "--preset", "max", CLASSIC / name, "-o", fresh))
                 self.ok(nc3z("archive", "--force", "--preset", "fast", CLASSIC / name, "-o", again))
                 self.ok(nc3z("recompress", "--preset", "max", again))
+                if fresh.read_bytes()[9] == 1:                               # the short form: blocks of what it stands for
+                    blocks = [[r for r in json.loads(self.ok(nc3z("layout", "--json", path)).stdout)["regions"] if r["kind"] == "block"]
+                              for path in (fresh, again)]
+                    self.assertEqual(*blocks)
+                    continue
                 fresh, again = fresh.read_bytes(), again.read_bytes()
                 end = struct.unpack("<Q", fresh[-80:-72])[0]
                 self.assertEqual(end, struct.unpack("<Q", again[-80:-72])[0])

@@ -133,20 +133,6 @@ pub(crate) fn seal(
     crate::parity::append(&archive, medium, share, memory, monitor)
 }
 
-/// Writes everything but the trailer; `path` is for messages. The salt is that of no content: it changes no length.
-pub(crate) fn write_to<W: Write>(
-    classic: &ClassicFile,
-    partition: Partition,
-    out: W,
-    path: &Path,
-    options: &WriterOptions,
-    lossy: Option<&LossRecord>,
-    monitor: &dyn Monitor,
-) -> Result<Unsealed> {
-    let salt = Salt::new(classic.header_bytes(), classic.source().len());
-    Prepared::new(classic, partition, options)?.write(out, path, salt, lossy, monitor)
-}
-
 /// A classic file whose arrays are planned.
 struct Prepared<'a> {
     classic: &'a ClassicFile,

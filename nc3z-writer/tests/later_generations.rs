@@ -36,7 +36,9 @@ fn made() -> Made {
     let (input, output) = (directory.path().join("a.nc"), directory.path().join("a.nc3z"));
     std::fs::write(&input, classic()).unwrap();
     archive_file(&input, &output, &WriterOptions::default(), &()).unwrap();
-    let bytes = std::fs::read(output).unwrap();
+    // Generations are appended to the long form.
+    let source = Archive::open(&output).unwrap().source().clone();
+    let bytes = source.read_at(0, usize::try_from(source.len()).unwrap()).unwrap().to_vec();
     Made { directory, bytes }
 }
 

@@ -25,7 +25,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
         super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;
     let slabs = selection.slabs();
     let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
-    let source = Named::of(&args.file)?.source(&args.open)?;
+    // Offsets are those of the archive that a short form stands for.
+    let source = match dataset.archive() {
+        Some(archive) => archive.source().clone(),
+        None => Named::of(&args.file)?.source(&args.open)?,
+    };
     let mut cost = Cost::default();
     // Where a range wraps, its two hyperslabs may meet in a tile: it is decoded once.
     let mut seen = HashSet::new();

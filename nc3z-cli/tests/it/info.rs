@@ -85,7 +85,7 @@ fn text_of_an_archive_has_its_facts() {
         "3 dimensions",
         "4 variables",
         "time=3 x=4",
-        "overhead",
+        "form               short",
         "padding bytes",
     ];
     for words in expected {

@@ -25,7 +25,8 @@ fn regions(layout: &Value) -> Vec<Value> {
         assert!(number(region, "align") < 8);
         at += number(region, "length") + number(region, "align");
     }
-    assert_eq!(at, number(layout, "archive_bytes"));
+    // Of a short form, those of the archive that it stands for are laid out.
+    assert_eq!(at, number(layout, "long_bytes"));
     regions
 }
 
@@ -174,7 +175,10 @@ fn test_data_is_archived_described_and_laid_out() {
         assert_eq!(classic["original"], layout["original"], "{name}");
         let info = dir.nc3z(&["info", "--json", "a.nc3z"]).exits(0).json();
         let expected = info["payload_bytes"].as_u64().unwrap() + info["overhead_bytes"].as_u64().unwrap();
-        assert_eq!(expected, number(&info, "archive_bytes"), "{name}");
+        // A short form is not made of blocks: what they take is told of the archive that it stands for.
+        if info["form"] == json!("long") {
+            assert_eq!(expected, number(&info, "archive_bytes"), "{name}");
+        }
         let of_classic = dir.nc3z(&["info", "--json", name]).exits(0).json();
         for key in ["dimensions", "warnings", "numrecs", "numrecs_field", "global_attributes", "format"] {
             assert_eq!(of_classic[key], info[key], "{name}: {key}");

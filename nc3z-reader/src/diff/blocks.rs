@@ -68,10 +68,7 @@ mod tests {
     use super::*;
 
     fn runs(shape: &[u64], most: u64) -> Vec<(Vec<u64>, Vec<u64>)> {
-        Blocks::new(shape, most)
-            .map(|b| b.unwrap())
-            .map(|(start, slab)| (start, slab.count))
-            .collect()
+        Blocks::new(shape, most).map(|b| b.unwrap()).map(|(start, slab)| (start, slab.count)).collect()
     }
 
     #[test]

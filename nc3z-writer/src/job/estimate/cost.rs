@@ -4,8 +4,9 @@ use super::PresetEstimate;
 use super::sample::{Samples, read};
 use crate::encode::{Form, encode_tile};
 use crate::error::Result;
+use crate::job::archive::archive_to_vec;
 use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, WriterOptions};
-use crate::plan::{ChainTable, Partition, Policy, Subject, fill_values, plan_array, whole_len};
+use crate::plan::{ChainTable, Policy, Subject, fill_values, plan_array, whole_len};
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
 use nc3z_format::archive::{ArrayId, Head};
@@ -275,16 +276,14 @@ fn hash_seconds() -> f64 {
     begin.elapsed().as_secs_f64() / float(buffer.len() as u64) + least
 }
 
-/// The length of the archive, found by writing it to nowhere.
+/// The length of the archive, found by making it in memory.
 pub(super) fn written_len(
     classic: &ClassicFile,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<u64> {
-    let path = std::path::Path::new("nowhere");
-    let partition = Partition::new(classic.header(), classic.layout(), options)?;
-    let out = std::io::sink();
-    Ok(crate::build::write_to(classic, partition, out, path, options, None, monitor)?.trailer.archive_len)
+    let options = options.clone().with_verify(false);
+    Ok(archive_to_vec(classic.source().clone(), &options, monitor)?.1.stored_len)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
