@@ -19,6 +19,17 @@ pub(crate) struct NoteArgs {
     pub(crate) time: Option<String>,
 }
 
+/// What a new version may take to make.
+#[derive(Debug, Args)]
+pub(crate) struct EffortArgs {
+    /// Memory for buffers. The archive does not depend on it.
+    #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
+    pub(crate) memory: u64,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+}
+
 /// Arguments of `commit`.
 #[derive(Debug, Args)]
 pub(crate) struct CommitArgs {
@@ -28,12 +39,8 @@ pub(crate) struct CommitArgs {
     pub(crate) edited: PathBuf,
     #[command(flatten)]
     pub(crate) note: NoteArgs,
-    /// Memory for buffers. The archive does not depend on it.
-    #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
-    pub(crate) memory: u64,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
 }
 
 /// Arguments of `revert`.
@@ -46,12 +53,8 @@ pub(crate) struct RevertArgs {
     pub(crate) version: VersionName,
     #[command(flatten)]
     pub(crate) note: NoteArgs,
-    /// Memory for buffers. The archive does not depend on it.
-    #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
-    pub(crate) memory: u64,
-    /// Threads; 0 for one per core.
-    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
-    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) effort: EffortArgs,
 }
 
 /// Arguments of `log`.

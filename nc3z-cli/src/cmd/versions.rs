@@ -18,9 +18,9 @@ use std::path::Path;
 /// Adds a version.
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     let note = note_of(&args.note);
-    let options = WriterOptions::default().with_memory(args.memory);
+    let options = WriterOptions::default().with_memory(args.effort.memory);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
-    let done = super::with_threads(args.threads, || {
+    let done = super::with_threads(args.effort.threads, || {
         // Hashed, compared, rebuilt.
         let progress = Progress::new(len.saturating_mul(3), text::safe(&args.edited.to_string_lossy()));
         commit_file(&args.archive, &args.edited, &note, &options, &progress)
@@ -38,13 +38,13 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let version = archive.version()?.number;
     let mut note = note_of(&args.note);
     note.message.get_or_insert_with(|| format!("version {version} again"));
-    let options = WriterOptions::default().with_memory(args.memory);
+    let options = WriterOptions::default().with_memory(args.effort.memory);
     super::places::prepare(&args.archive)?;
     // A temporary file beside the archive, which goes with its handle.
     let mut name = args.archive.as_os_str().to_owned();
     name.push(".reverted");
     let spool = AtomicFile::create(Path::new(&name), false)?;
-    let done = super::with_threads(args.threads, || -> Result<Committed> {
+    let done = super::with_threads(args.effort.threads, || -> Result<Committed> {
         let name = text::safe(&args.archive.to_string_lossy());
         let progress = Progress::new(archive.original_len().saturating_mul(4), name);
         archive.restore_to_file(spool.file(), spool.temporary_path(), &progress)?;
