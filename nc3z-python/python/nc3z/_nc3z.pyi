@@ -141,7 +141,14 @@ class Dataset:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def _repr_html_(self) -> str: ...
 
-def open(source: Any, /, version: int | None = None, *, fill_lost: bool = False) -> Dataset: ...
+def open(
+    source: Any,
+    /,
+    version: int | str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    fill_lost: bool = False,
+) -> Dataset: ...
 def archive(
     input: str,
     output: str,
@@ -156,15 +163,17 @@ def archive_bytes(
     cancel: Cancel | None = None,
 ) -> tuple[bytes, dict[str, Any]]: ...
 def restore(
-    input: str,
+    input: Any,
     output: str,
     overwrite: bool,
+    storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 def check(
     input: Any,
     deep: bool,
+    storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
