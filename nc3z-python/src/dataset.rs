@@ -5,6 +5,7 @@ use crate::error::Failure;
 use crate::handle::{Handle, How};
 use crate::source::{self, Settings};
 use crate::variable::Variable;
+use crate::versions;
 use nc3z_format::classic::Version;
 use nc3z_reader::VersionName;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
@@ -68,7 +69,7 @@ pub(crate) fn open(
 }
 
 /// A version as Python names it: a number from 1, or a tag.
-fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> {
+pub(crate) fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> {
     if let Ok(tag) = version.extract::<String>() {
         return Ok(tag.parse().map_err(Failure::from)?);
     }
@@ -116,6 +117,25 @@ impl Dataset {
         let dataset = self.handle.dataset()?;
         let Some(archive) = dataset.archive() else { return Ok(0) };
         Ok(archive.version().map_err(Failure::from)?.number)
+    }
+
+    /// Tags of versions, and the versions' numbers; none for a classic file.
+    #[getter]
+    fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dataset = self.handle.dataset()?;
+        let tags = dataset.archive().map(nc3z_reader::Archive::tags).transpose();
+        let dict = PyDict::new(py);
+        for (tag, number) in tags.map_err(|e| self.handle.failure(e))?.unwrap_or_default() {
+            dict.set_item(tag, number)?;
+        }
+        Ok(dict)
+    }
+
+    /// The versions up to the one that is open, newest first, at most so many: for `nc3z.log`.
+    #[pyo3(signature = (most, /))]
+    fn _log<'py>(&self, py: Python<'py>, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let dataset = self.handle.dataset()?;
+        dataset.archive().map_or_else(|| Ok(Vec::new()), |archive| versions::log(py, archive, most))
     }
 
     /// Bytes of the classic file.

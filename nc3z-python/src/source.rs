@@ -77,7 +77,11 @@ impl Settings {
         let mut number = |name: &str| -> PyResult<Option<f64>> {
             let Some(words) = settings.remove(name) else { return Ok(None) };
             let number = words.parse().ok().filter(|n| (0.0..1e9).contains(n));
-            let wrong = || PyValueError::new_err(format!("storage option {name}: {words:?} is no number of seconds or times"));
+            let wrong = || {
+                PyValueError::new_err(format!(
+                    "storage option {name}: {words:?} is no number of seconds or times"
+                ))
+            };
             Ok(Some(number.ok_or_else(wrong)?))
         };
         let (request, connect) = (number("timeout")?, number("connect_timeout")?);
@@ -135,7 +139,10 @@ pub(crate) fn open(
     };
     let words = given.to_string_lossy().into_owned();
     if words.contains("://") {
-        let words = format!("{}: no URL of a known kind; there are https, http, s3, gs, az", words.split('?').next().unwrap_or_default());
+        let words = format!(
+            "{}: no URL of a known kind; there are https, http, s3, gs, az",
+            words.split('?').next().unwrap_or_default()
+        );
         return Err(PyValueError::new_err(words));
     }
     let path = std::path::absolute(&given).unwrap_or(given);

@@ -12,6 +12,7 @@ mod open;
 mod parity;
 mod read;
 mod recompress;
+mod refs;
 mod remote;
 mod repair;
 mod report;
@@ -25,7 +26,7 @@ mod versions;
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
-pub(crate) use encode::EncodeArgs;
+pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
@@ -33,6 +34,7 @@ pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
+pub(crate) use refs::{RefsArgs, RefsFormat};
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, ReportArgs};
@@ -232,6 +234,17 @@ Coordinates, bounds, grid mappings, cell measures and ancillary variables come a
 dimension stays one. Attributes stay as they are, but for a line of `history`.
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
     Subset(SubsetArgs),
+    /// Write references into an archive, by which Zarr's readers read it where it lies.
+    #[command(after_help = "Examples:
+  nc3z archive --profile zarr tas.nc
+  nc3z refs tas.nc.nc3z -o tas.json
+  nc3z refs tas.nc.nc3z --url s3://bucket/tas.nc.nc3z -o tas.json
+  nc3z refs https://example.org/tas.nc.nc3z > tas.json
+
+In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': 'tas.json'}}).
+Each array needs one chain, of codecs that NumCodecs has, and chunks of one shape; what does not fit is named. Readers do not see
+nc3z's checksums, nor changes: references are of the archive as it is now. Short archives are written into the references.")]
+    Refs(RefsArgs),
     /// Add redundancy to archives, or take it away.
     #[command(subcommand)]
     Parity(ParityCommand),

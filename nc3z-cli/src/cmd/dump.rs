@@ -122,7 +122,8 @@ fn style(args: &DumpArgs) -> Style {
 
 /// The name of a data set: its file's, without what follows the last dot; an archive's without `.nc3z` first.
 fn dataset_name(path: &Path, is_archive: bool) -> &[u8] {
-    let name = super::url::of(path).map_or(path.as_os_str().as_bytes(), |url| super::url::address(url).as_bytes());
+    let name =
+        super::url::of(path).map_or(path.as_os_str().as_bytes(), |url| super::url::address(url).as_bytes());
     let name = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
     let name = name.strip_suffix(b".nc3z").filter(|_| is_archive).unwrap_or(name);
     name.iter().rposition(|&b| b == b'.').map_or(name, |dot| &name[..dot])

@@ -18,6 +18,7 @@ mod place;
 pub(crate) mod places;
 pub(crate) mod read;
 pub(crate) mod recompress;
+pub(crate) mod refs;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod subset;
