@@ -10,7 +10,9 @@ import numpy as np
 
 from common import CLASSIC, Case, good_files, nc3z
 
-ODD = {"streaming.nc", "streaming_partial.nc", "numrecs_beyond_end.nc", "truncated_fixed.nc", "truncated_in_element.nc"}
+# What the C library does not read as it is, and what Zarr has no arrays for.
+ODD = {"streaming.nc", "streaming_partial.nc", "numrecs_beyond_end.nc", "truncated_fixed.nc", "truncated_in_element.nc",
+       "fixed_reverse_order.nc", "two_unlimited.nc", "vsize_lies.nc"}
 
 
 def read(refs, name):
@@ -60,8 +62,8 @@ class Refs(Case):
             archive = self.dir / f"{path.name}.nc3z"
             self.ok(nc3z("archive", "--preset", "fast", "--profile", "zarr", "--block-size", "64KiB", path, "-o", archive))
             done = nc3z("refs", archive)
-            if path.name in ("overlapping.nc", "two_unlimited.nc", "vsize_lies.nc", "fixed_reverse_order.nc") and done.returncode:
-                self.fails(done, words=path.name)
+            if path.name == "overlapping.nc":
+                self.fails(done, words="another variable's")
                 continue
             refs = json.loads(self.ok(done).stdout)["refs"]
             self.compare(path, refs)
@@ -82,9 +84,9 @@ class Refs(Case):
 
     def test_what_zarr_cannot_hold_is_named(self):
         for words, *options in [
-            ("SST.*profile zarr", "--preset", "max"),
-            ("clipped", "--chunk", "TIME=5", "--chain", '*=[{"id":"zstd","level":3}]'),
-            ("bitshuffle|chains|boxes", "--profile", "zarr", "--chain", 'SST=[{"id":"bitshuffle"},{"id":"zstd","level":3}]'),
+            ("`SST`: its tiles are no boxes.*profile zarr", "--block-size", "16KiB"),
+            ("`TIME`: its chunks are clipped", "--chunk", "TIME=5", "--chain", '*=[{"id":"zstd","level":3}]'),
+            ("NumCodecs has no `bitshuffle`", "--profile", "zarr", "--chain", 'SST=[{"id":"bitshuffle"},{"id":"zstd","level":3}]'),
         ]:
             archive = self.dir / "a.nc3z"
             self.ok(nc3z("archive", "--force", *options, CLASSIC / "coads_climatology.cdf", "-o", archive))

@@ -124,14 +124,13 @@ class Remote(Case):
         name = f"bucket/{NAME}.nc3z"
         for fault in FAULTS:
             right = 0
-            with serve(FILES, fault, every=2) as server:
-                for file in FILES:
+            for file in FILES:
+                with serve(FILES, fault, every=2) as server:
                     done = nc3z("read", server.url(file) + "?signature=s3cr3t", "SST", "-d", "TIME,7", "--format", "raw", timeout=60)
                     if done.returncode == 0:
                         right += 1
-                        offset = {"offset": 0}  # the same bytes as of the local file
                         here = self.ok(nc3z("read", self.both(file), "SST", "-d", "TIME,7", "--format", "raw"))
-                        self.assertEqual(done.stdout, here.stdout, (fault, offset))
+                        self.assertEqual(done.stdout, here.stdout, fault)
                     else:
                         self.fails(done)
                         self.assertIn(server.url(file), done.stderr, fault)

@@ -34,7 +34,7 @@ pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
-pub(crate) use refs::{RefsArgs, RefsFormat};
+pub(crate) use refs::RefsArgs;
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, ReportArgs};

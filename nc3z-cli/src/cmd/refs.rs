@@ -2,7 +2,7 @@
 
 mod array;
 mod codecs;
-mod json;
+mod zarr2;
 
 use crate::args::RefsArgs;
 use crate::cmd::named::Named;
@@ -53,7 +53,7 @@ fn references(archive: &Archive, url: &str) -> Result<Map<String, Value>> {
     refs.insert(".zgroup".to_owned(), json!({"zarr_format": 2}).to_string().into());
     refs.insert(
         ".zattrs".to_owned(),
-        Value::from(json::attributes(&archive.header().attributes, None)).to_string().into(),
+        Value::from(zarr2::attributes(&archive.header().attributes, None)).to_string().into(),
     );
     for (id, variable) in archive.header().variables() {
         let name = variable.name_lossy();

@@ -1,6 +1,6 @@
 //! One variable as an array of Zarr 2.
 
-use super::{codecs, json};
+use super::{codecs, zarr2};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::{BLOCK_HEADER_LEN, IndexEntry};
 use nc3z_format::classic::VarId;
@@ -20,7 +20,8 @@ pub(super) fn add(
 ) -> Result<()> {
     let header = archive.header();
     let variable = &header.variables[id.index()];
-    if !archive.layout().variables[id.index()].owned {
+    let place = &archive.layout().variables[id.index()];
+    if !place.owned && place.elements > 0 {
         bail!("its bytes are another variable's too");
     }
     let info = archive.arrays().variable(id);
@@ -47,16 +48,16 @@ pub(super) fn add(
     };
     let specs = chain.map_or(Ok(Vec::new()), |chain| codecs::numcodecs(chain.spec(), variable.ty, &chunk))?;
     let (compressor, filters) = codecs::split(specs);
-    let fill = json::fill_value(variable);
+    let fill = zarr2::fill_value(variable);
     let document = json!({
-        "zarr_format": 2, "shape": tiling.shape(), "chunks": chunk, "dtype": json::dtype(variable.ty), "order": "C",
+        "zarr_format": 2, "shape": tiling.shape(), "chunks": chunk, "dtype": zarr2::dtype(variable.ty), "order": "C",
         "fill_value": fill, "compressor": compressor, "filters": filters, "dimension_separator": ".",
     });
     refs.insert(format!("{name}/.zarray"), document.to_string().into());
     let dimensions =
         variable.dimensions.iter().map(|d| header.dimensions[d.index()].name_lossy().into_owned());
     let dimensions = Value::from(dimensions.collect::<Vec<_>>());
-    let mut attributes = json::attributes(&variable.attributes, (!fill.is_null()).then_some("_FillValue"));
+    let mut attributes = zarr2::attributes(&variable.attributes, (!fill.is_null()).then_some("_FillValue"));
     attributes.insert("_ARRAY_DIMENSIONS".to_owned(), dimensions);
     refs.insert(format!("{name}/.zattrs"), Value::from(attributes).to_string().into());
     let mut inline = Inline { archive, chain, scratch: Scratch::default() };
@@ -89,7 +90,7 @@ fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
                     "its chunks are clipped at the edges, and Zarr's are not; --profile zarr archives it so"
                 );
             }
-            Ok(chunk.clone())
+            Ok(chunk.iter().map(|c| (*c).max(1)).collect())
         }
         TileLayout::Linear { .. } if tiling.tile_count() <= 1 => Ok(whole()),
         TileLayout::Linear { len } => {
@@ -141,6 +142,6 @@ impl Inline<'_> {
             }
             None => bytes,
         };
-        Ok(format!("base64:{}", json::base64(&encoded)).into())
+        Ok(format!("base64:{}", zarr2::base64(&encoded)).into())
     }
 }

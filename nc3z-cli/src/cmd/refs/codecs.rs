@@ -1,6 +1,6 @@
 //! Chains in the words of NumCodecs.
 
-use super::json;
+use super::zarr2;
 use anyhow::{Result, bail};
 use nc3z_format::NcType;
 use nc3z_format::codec::{ChainSpec, StageSpec};
@@ -16,11 +16,12 @@ fn one(stage: &StageSpec, ty: NcType, chunk: &[u64]) -> Result<Value> {
         "shuffle" | "zstd" | "zlib" | "gzip" | "lz4" | "lzma" => Ok(stage.to_value()),
         // Its settings are those of readers; a dictionary or another variable's tile would have to come with it.
         "nc3z.num" if stage.to_value().as_object().is_some_and(|keys| keys.len() == 1) => {
-            Ok(json!({"id": "nc3z.num", "dtype": json::dtype(ty), "shape": chunk}))
+            Ok(json!({"id": "nc3z.num", "dtype": zarr2::dtype(ty), "shape": chunk}))
         }
-        id => bail!(
-            "its tiles are made by `{id}` with what lies outside of them, or NumCodecs has no `{id}`; --profile zarr archives it without"
-        ),
+        "nc3z.num" => {
+            bail!("its tiles are made with what lies outside of them; --profile zarr archives it without")
+        }
+        id => bail!("NumCodecs has no `{id}`; --profile zarr archives it without"),
     }
 }
 
