@@ -119,7 +119,7 @@ impl Dataset {
         Ok(archive.version().map_err(Failure::from)?.number)
     }
 
-    /// Tags of versions, and the versions' numbers; none for a classic file.
+    /// Tags of versions, and the versions' numbers, as the version that is open knows them: the newest, all. None for a classic file.
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dataset = self.handle.dataset()?;

@@ -96,7 +96,7 @@ class Nc3zStore(Store):
     def _array(self, variable: Variable) -> dict[str, Any]:
         dtype = variable.dtype
         attributes = variable.attrs
-        fill = attributes.get("_FillValue")
+        fill: Any = attributes.get("_FillValue")
         if dtype == np.dtype("S1"):
             # Attributes hold no bytes.
             attributes.pop("_FillValue", None)
@@ -274,9 +274,9 @@ def _fill_value(fill: Any, dtype: np.dtype[Any]) -> Any:
     if fill is None or isinstance(fill, (str, bytes)) or np.ndim(fill) != 0:
         return 0.0 if dtype.kind == "f" else 0
     if dtype.kind != "f":
-        number = int(fill)
+        whole = int(fill)
         limits = np.iinfo(dtype)
-        return number if limits.min <= number <= limits.max else 0
+        return whole if limits.min <= whole <= limits.max else 0
     number = float(fill)
     if np.isfinite(number):
         return number
@@ -326,7 +326,8 @@ class Num(ArrayBytesCodec):
 
     def _decode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         dtype = np.dtype(chunk_spec.dtype.to_native_dtype()).newbyteorder("=")
-        found = decode(chunk_data.to_bytes(), dtype, chunk_spec.shape)
+        # Zarr's own type of arrays is narrower than NumPy's.
+        found: Any = decode(chunk_data.to_bytes(), dtype, chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(found)
 
     def _encode_sync(self, chunk_data: NDBuffer, chunk_spec: ArraySpec) -> Buffer:

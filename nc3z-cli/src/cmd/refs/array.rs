@@ -21,7 +21,7 @@ pub(super) fn add(
     let header = archive.header();
     let variable = &header.variables[id.index()];
     let place = &archive.layout().variables[id.index()];
-    if !place.owned && place.elements > 0 {
+    if !place.owned && place.elements != Some(0) {
         bail!("its bytes are another variable's too");
     }
     let info = archive.arrays().variable(id);
