@@ -17,7 +17,7 @@ from conftest import CLASSIC, ROOT
 import nc3z
 from nc3z.xarray import Nc3zBackendEntrypoint
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests"))
 from servers import FAULTS, serve  # noqa: E402
 
 NAME = "coads_climatology.cdf"
