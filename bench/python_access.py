@@ -131,7 +131,7 @@ class NetCDF4(NetCDF4Classic):
     def make(self, folder, data):
         import netCDF4
 
-        self.path = folder / "tas4.nc"
+        self.path = folder / f"tas4-{type(self).__name__}.nc"
         with netCDF4.Dataset(self.path, "w") as ds:
             for name, n in zip(("time", "lat", "lon"), SHAPE):
                 ds.createDimension(name, n)

@@ -90,7 +90,7 @@ READERS = [
     ("nc3z, classic file", "tas.nc", nc3z_url),
     ("zarr 3, references to an archive (profile zarr)", "zarrprofile.nc3z", refs_url),
     ("zarr 3, kerchunk's references to the classic file", "tas.nc", kerchunk_url),
-    ("h5netcdf + fsspec, netCDF-4", "tas4.nc", h5netcdf_url),
+    ("h5netcdf + fsspec, netCDF-4", "tas4-NetCDF4.nc", h5netcdf_url),
     ("scipy + fsspec, classic file", "tas.nc", scipy_url),
 ]
 
