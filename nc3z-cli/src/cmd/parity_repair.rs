@@ -64,7 +64,7 @@ pub(super) fn to_file(
         repair_file(&args.archive, output, args.force, &progress, &mut |mended| {
             let source = source::open(mended, false)?;
             sound =
-                quick(&source, &OpenOptions::of_command(), &progress).is_ok_and(|report| report.is_sound());
+                quick(&source, &crate::plugins::open_options(), &progress).is_ok_and(|report| report.is_sound());
             if sound {
                 change_parity(args, mended, &progress)?;
             } else {

@@ -3,6 +3,7 @@
 use super::targets::{self, Found, Job, Naming};
 use super::{place, tree};
 use crate::args::VerifyArgs;
+use crate::plugins::open_options;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::verify::{Finding, Report, deep, quick};
-use nc3z_reader::{Archive, Monitor, OpenOptions, source};
+use nc3z_reader::{Archive, Monitor, source};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -123,7 +124,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
 fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>)> {
     // By position: a map of a failing disk would kill the process where it fails.
     let source = source::open(path, false)?;
-    let options = OpenOptions::of_command();
+    let options = open_options();
     let verify = if args.deep || args.against.is_some() { deep } else { quick };
     let report = verify(&source, &options, progress)?;
     let archive = Archive::from_source(source, &options).ok();
@@ -139,7 +140,7 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
 /// What parity says of an archive that cannot be checked otherwise.
 fn mendable(path: &Path, progress: &Progress) -> Option<ParityReport> {
     let source = source::open(path, false).ok()?;
-    nc3z_reader::parity::judge(&source, &OpenOptions::of_command(), progress).ok()?
+    nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
 }
 
 fn parity_json(report: &ParityReport) -> Value {

@@ -366,10 +366,13 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         PresetArg::Default => Preset::Default,
         PresetArg::Max => Preset::Max,
     };
-    let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
+    let registry = crate::plugins::registry();
     let mut chains = Wanted::default();
-    args.chains.iter().for_each(|(name, chain)| chains.push(name, chain.clone()));
-    options = options.with_chains(chains);
+    for rule in &args.chains {
+        chains.push(&rule.variable, rule.chain(&registry));
+    }
+    let options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
+    let mut options = options.with_chains(chains).with_registry(registry);
     if let Some(len) = args.block_size {
         options = options.with_tile_len(len);
     }
