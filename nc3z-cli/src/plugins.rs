@@ -24,7 +24,9 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
     }
     directories.retain(|directory| !directory.as_os_str().is_empty());
     if cli.plugins && directories.is_empty() {
-        anyhow::bail!("plug-ins were asked for, but {PATH_VARIABLE} names no directory, and no other was given");
+        anyhow::bail!(
+            "plug-ins were asked for, but {PATH_VARIABLE} names no directory, and no other was given"
+        );
     }
     if directories.is_empty() {
         return Ok(());
@@ -32,7 +34,8 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
     let program = std::env::current_exe().context("find the program that calls plug-ins")?;
     let mut launcher = Launcher::new(program, ["filter-worker"]);
     if let Ok(seconds) = std::env::var(PATIENCE_VARIABLE) {
-        let seconds = seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is no number"))?;
+        let seconds =
+            seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is no number"))?;
         launcher = launcher.with_patience(Duration::from_secs(seconds));
     }
     let plugins = Plugins::scan(&directories, launcher)?;

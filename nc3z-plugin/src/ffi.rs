@@ -2,7 +2,10 @@
 //!
 //! The structures are those of HDF5's `H5PLextern.h` and `H5Zpublic.h` and of netCDF-C's `netcdf_filter_build.h`.
 
-#![expect(unsafe_code, reason = "calling libraries of others is what this file is for; it runs in a process of its own")]
+#![expect(
+    unsafe_code,
+    reason = "calling libraries of others is what this file is for; it runs in a process of its own"
+)]
 
 use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, Symbol};
 use serde_json::{Value, json};
@@ -113,7 +116,8 @@ impl Opened {
     }
 
     fn defaults(&self) -> Vec<&CodecClass> {
-        let Some(info) = self.symbol::<unsafe extern "C" fn() -> *const c_void>(c"NCZ_codec_info_defaults") else {
+        let Some(info) = self.symbol::<unsafe extern "C" fn() -> *const c_void>(c"NCZ_codec_info_defaults")
+        else {
             return Vec::new();
         };
         // SAFETY: by the types of netcdf_filter_build.h: a static array of pointers that ends with null.
@@ -151,7 +155,13 @@ impl Opened {
     }
 
     /// Calls the filter, forward or in reverse, over a copy of `input`; gives at most `most` bytes.
-    pub(crate) fn call(&self, reverse: bool, cd_values: &[u32], input: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    pub(crate) fn call(
+        &self,
+        reverse: bool,
+        cd_values: &[u32],
+        input: &[u8],
+        most: usize,
+    ) -> Result<Vec<u8>, String> {
         let filter = self.filter().and_then(|class| class.filter).ok_or("it exports no filter any more")?;
         // SAFETY: malloc is what HDF5 gives to filters: they may realloc or free it.
         let mut buffer = unsafe { libc::malloc(input.len().max(1)) };
@@ -220,7 +230,8 @@ impl Opened {
         let json = unsafe { text(made) };
         // SAFETY: from malloc by the converter's rules, or null; not used any more.
         unsafe { libc::free(made.cast()) };
-        json.filter(|_| status == 0).ok_or_else(|| format!("it does not take these parameters (error {status})"))
+        json.filter(|_| status == 0)
+            .ok_or_else(|| format!("it does not take these parameters (error {status})"))
     }
 }
 

@@ -24,7 +24,10 @@ pub struct Launcher {
 
 impl Launcher {
     /// This program with these arguments.
-    pub fn new(program: impl Into<PathBuf>, arguments: impl IntoIterator<Item = impl Into<OsString>>) -> Self {
+    pub fn new(
+        program: impl Into<PathBuf>,
+        arguments: impl IntoIterator<Item = impl Into<OsString>>,
+    ) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
         Launcher { program: program.into(), arguments, patience: PATIENCE }
     }
@@ -119,7 +122,10 @@ impl Worker {
             Ok((_, why)) => Err(Failure::Refused(String::from_utf8_lossy(&why).into_owned())),
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
                 self.end();
-                Err(Failure::Lost(format!("it did not answer within {} seconds and was ended", patience.as_secs())))
+                Err(Failure::Lost(format!(
+                    "it did not answer within {} seconds and was ended",
+                    patience.as_secs()
+                )))
             }
             Err(e) => Err(Failure::Lost(match self.end() {
                 Some(status) => match status.signal() {

@@ -156,7 +156,8 @@ impl Plugins {
         };
         let text = Workers::new(self.launcher.clone()).ask(&request);
         let text = text.map_err(|why| format!("plug-in `{}`: {why}", library.display()))?;
-        serde_json::from_slice(&text).map_err(|e| format!("plug-in `{}` made no JSON: {e}", library.display()))
+        serde_json::from_slice(&text)
+            .map_err(|e| format!("plug-in `{}` made no JSON: {e}", library.display()))
     }
 }
 
@@ -165,7 +166,9 @@ fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(io::Error::new(e.kind(), format!("plug-in directory `{}`: {e}", directory.display()))),
+        Err(e) => {
+            return Err(io::Error::new(e.kind(), format!("plug-in directory `{}`: {e}", directory.display())));
+        }
     };
     let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;
     paths.retain(|path| is_library(path.file_name().unwrap_or_default()) && path.is_file());
@@ -186,7 +189,8 @@ fn is_library(name: &OsStr) -> bool {
 
 fn interrogate(workers: &Workers, path: &Path) -> Result<Exports, String> {
     let library = path.as_os_str().as_bytes();
-    let request = Request { op: Op::Interrogate, library, codec: "", cd_values: &[], input: &[], most: 1 << 20 };
+    let request =
+        Request { op: Op::Interrogate, library, codec: "", cd_values: &[], input: &[], most: 1 << 20 };
     let answer = workers.ask_alone(&request).map_err(|why| why.to_string())?;
     let value: Value = serde_json::from_slice(&answer).map_err(|e| e.to_string())?;
     let number = |value: &Value| value.as_u64().and_then(|n| u32::try_from(n).ok());
@@ -214,10 +218,11 @@ fn pair(libraries: &[Library]) -> Vec<Row> {
     let known = || libraries.iter().filter_map(|library| Some((library, library.exports.as_ref().ok()?)));
     let filters = known().filter_map(|(library, exports)| Some((library, exports.filter.as_ref()?)));
     let own = known().filter_map(|(library, exports)| Some((library, exports.codec.as_ref()?, false)));
-    let defaults =
-        known().flat_map(|(library, exports)| exports.defaults.iter().map(move |codec| (library, codec, true)));
+    let defaults = known()
+        .flat_map(|(library, exports)| exports.defaults.iter().map(move |codec| (library, codec, true)));
     let mut rows: Vec<Row> = Vec::new();
-    let empty = |id| Row { id, name: None, filter: None, codec: None, is_default: false, usable: Use::Nothing };
+    let empty =
+        |id| Row { id, name: None, filter: None, codec: None, is_default: false, usable: Use::Nothing };
     fn row(rows: &mut Vec<Row>, id: u32, empty: impl Fn(u32) -> Row) -> &mut Row {
         let at = rows.iter().position(|row| row.id == id).unwrap_or_else(|| {
             rows.push(empty(id));
@@ -262,8 +267,11 @@ mod tests {
             decodes: true,
             sets_local: false,
         });
-        let exports =
-            Exports { filter, codec: codec.map(codec_of), defaults: defaults.iter().map(|c| codec_of(c)).collect() };
+        let exports = Exports {
+            filter,
+            codec: codec.map(codec_of),
+            defaults: defaults.iter().map(|c| codec_of(c)).collect(),
+        };
         Library { path: path.into(), exports: Ok(exports) }
     }
 
@@ -302,9 +310,13 @@ mod tests {
 
     #[test]
     fn libraries_are_known_by_their_names() {
-        for (name, is) in
-            [("libh5zstd.so", true), ("libx.so.1.2", true), ("x.dylib", true), ("so", false), ("a.sow", false)]
-        {
+        for (name, is) in [
+            ("libh5zstd.so", true),
+            ("libx.so.1.2", true),
+            ("x.dylib", true),
+            ("so", false),
+            ("a.sow", false),
+        ] {
             assert_eq!(is_library(OsStr::new(name)), is, "{name}");
         }
     }

@@ -17,7 +17,9 @@ pub(crate) enum Op {
 
 impl Op {
     pub(crate) fn of(number: u64) -> Option<Self> {
-        [Op::Interrogate, Op::Encode, Op::Decode, Op::ToHdf5, Op::ToCodec].into_iter().find(|op| *op as u64 == number)
+        [Op::Interrogate, Op::Encode, Op::Decode, Op::ToHdf5, Op::ToCodec]
+            .into_iter()
+            .find(|op| *op as u64 == number)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Arguments of every command that writes archives: how tiles are cut and encoded.
 
+use super::Cli;
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
-use super::Cli;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory};
 use nc3z_format::codec::{Registry, WantedChain};
@@ -62,7 +62,8 @@ impl ChainRule {
     /// The chain; what is none is a usage error, which ends the program.
     pub(crate) fn chain(&self, registry: &Registry) -> WantedChain {
         WantedChain::parse_with(&self.text, registry).unwrap_or_else(|e| {
-            let rule = format!("invalid value '{}={}' for '--chain <VAR=CHAIN>': {e}", self.variable, self.text);
+            let rule =
+                format!("invalid value '{}={}' for '--chain <VAR=CHAIN>': {e}", self.variable, self.text);
             Cli::command().error(ErrorKind::ValueValidation, rule).exit()
         })
     }
@@ -70,7 +71,9 @@ impl ChainRule {
 
 /// Reads `tas=2|32015,9` and `tas=[{"id":"zstd","level":9}]`.
 fn parse_chain(text: &str) -> Result<ChainRule, String> {
-    let (variable, chain) =
-        split_rule(text, r#"VAR=CHAIN, such as tas=2|32015,9 or tas=[{"id":"shuffle"},{"id":"zstd","level":9}]"#)?;
+    let (variable, chain) = split_rule(
+        text,
+        r#"VAR=CHAIN, such as tas=2|32015,9 or tas=[{"id":"shuffle"},{"id":"zstd","level":9}]"#,
+    )?;
     Ok(ChainRule { variable, text: chain.to_owned() })
 }

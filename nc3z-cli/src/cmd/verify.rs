@@ -3,11 +3,11 @@
 use super::targets::{self, Found, Job, Naming};
 use super::{place, tree};
 use crate::args::VerifyArgs;
-use crate::plugins::open_options;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
+use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;

@@ -73,9 +73,8 @@ impl Stage for Bz2 {
             let full = written >= out.len();
             // All bytes may be here and only the end of the stream missing: one byte more shows whether it is too long.
             let room = if full { &mut more[..] } else { &mut out[written..] };
-            let status = stream
-                .decompress(&input[read..], room)
-                .map_err(|e| wrong("content", "a bzip2 stream", e))?;
+            let status =
+                stream.decompress(&input[read..], room).map_err(|e| wrong("content", "a bzip2 stream", e))?;
             let (read_now, written_now) = (count(stream.total_in()), count(stream.total_out()));
             if written_now > out.len() {
                 return Err(wrong("decoded length", format!("at most {}", out.len()), "more"));

@@ -434,7 +434,13 @@ fn decode_between(
         // A filter between two codecs: its input is here, so its length is known.
         Between::AtMost(most) => {
             let len = stage.decoded_len(input.len()).filter(|len| *len <= most).ok_or_else(|| {
-                Error::corrupt("payload", None, "length between filters", "one that the filter makes", input.len())
+                Error::corrupt(
+                    "payload",
+                    None,
+                    "length between filters",
+                    "one that the filter makes",
+                    input.len(),
+                )
             })?;
             resize(out, len)?;
             stage.decode_into(input, contexts, out)

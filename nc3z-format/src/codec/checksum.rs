@@ -98,7 +98,13 @@ impl Stage for Checksum {
             input.split_first_chunk::<LEN>()
         };
         let Some((sum, bytes)) = parts.filter(|(_, bytes)| bytes.len() == out.len()) else {
-            return Err(Error::corrupt("checksummed bytes", None, "length", out.len().saturating_add(LEN), input.len()));
+            return Err(Error::corrupt(
+                "checksummed bytes",
+                None,
+                "length",
+                out.len().saturating_add(LEN),
+                input.len(),
+            ));
         };
         let (told, found) = (u32::from_le_bytes(*sum), self.sum.of(bytes));
         // HDF5 1.6.2 and earlier swapped the bytes of each half; readers of HDF5 accept both.

@@ -23,7 +23,9 @@ impl StageKind for DeltaKind {
         let (from, to) = types.filter(|_| spec.parameters().count() == 2).ok_or(OTHER_KEYS)?;
         let are_floats = (from.kind == Kind::Float, to.kind == Kind::Float);
         if are_floats.0 != are_floats.1 || (are_floats.0 && from.size != to.size) {
-            return Err("differences of integers are integers, those of floats floats of the same size".to_owned());
+            return Err(
+                "differences of integers are integers, those of floats floats of the same size".to_owned()
+            );
         }
         Ok(Box::new(Delta { from, to }))
     }
@@ -59,7 +61,9 @@ impl Delta {
     fn sums(&self, input: &[u8], out: &mut [u8]) {
         let (add, _) = self.arithmetic();
         let mut sum = None;
-        for (difference, element) in input.chunks_exact(self.to.size).zip(out.chunks_exact_mut(self.from.size)) {
+        for (difference, element) in
+            input.chunks_exact(self.to.size).zip(out.chunks_exact_mut(self.from.size))
+        {
             let difference = self.to.extended(difference);
             let bits = sum.map_or(difference, |sum| add(sum, difference));
             self.from.put_bits(bits, element);
@@ -72,13 +76,17 @@ impl Stage for Delta {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let size = self.from.size;
         let Some(len) = self.encoded_len(input.len()) else {
-            return Err(Error::invalid(format!("delta: {} bytes are no whole elements of {size}", input.len())));
+            return Err(Error::invalid(format!(
+                "delta: {} bytes are no whole elements of {size}",
+                input.len()
+            )));
         };
         let (_, subtract) = self.arithmetic();
         let begin = out.len();
         out.resize(begin + len, 0);
         let mut before = None;
-        for (element, difference) in input.chunks_exact(size).zip(out[begin..].chunks_exact_mut(self.to.size)) {
+        for (element, difference) in input.chunks_exact(size).zip(out[begin..].chunks_exact_mut(self.to.size))
+        {
             let bits = self.from.extended(element);
             self.to.put_bits(before.map_or(bits, |before| subtract(bits, before)), difference);
             before = Some(bits);

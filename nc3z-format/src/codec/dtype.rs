@@ -119,7 +119,11 @@ impl Dtype {
     }
 
     /// Writes a number as an element; into integers as Rust converts: cut at the decimal point and at the type's ends.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the conversion that is meant")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "the conversion that is meant"
+    )]
     pub(super) fn put_number(self, x: f64, out: &mut [u8]) {
         let bits = match (self.kind, self.size) {
             (Kind::Float, 4) => u64::from((x as f32).to_bits()),
@@ -155,12 +159,16 @@ pub(super) fn for_elements(spec: StageSpec, ty: NcType, astype: bool) -> Result<
     };
     if (dtype.kind, dtype.size) != (own.kind, own.size) {
         let (name, dtype, own) = (spec.id(), dtype.in_big_endian().name(), own.name());
-        return Err(format!("{name} with dtype {dtype}, but the elements are {own}; leave dtype out, and it fits"));
+        return Err(format!(
+            "{name} with dtype {dtype}, but the elements are {own}; leave dtype out, and it fits"
+        ));
     }
     let to = match spec.get("astype") {
         _ if !astype => None,
         None | Some(Value::Null) => Some(own),
-        Some(value) => Some(value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("{value} is no dtype"))?),
+        Some(value) => {
+            Some(value.as_str().and_then(Dtype::parse).ok_or_else(|| format!("{value} is no dtype"))?)
+        }
     };
     let spec = spec.with("dtype", own.name());
     Ok(match to {

@@ -42,8 +42,9 @@ struct Lz4;
 impl Stage for Lz4 {
     #[cfg(feature = "encode")]
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
-        let len = u32::try_from(input.len())
-            .map_err(|_| Error::invalid(format!("lz4: {} bytes, a block has at most {MAX_INPUT}", input.len())))?;
+        let len = u32::try_from(input.len()).map_err(|_| {
+            Error::invalid(format!("lz4: {} bytes, a block has at most {MAX_INPUT}", input.len()))
+        })?;
         out.extend_from_slice(&len.to_le_bytes());
         append_block(input, out)
     }

@@ -39,7 +39,9 @@ impl StageKind for Lz4H5Kind {
 }
 
 /// The codec, with the bytes of a block.
-struct Lz4H5(#[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "frames say it themselves"))] u32);
+struct Lz4H5(
+    #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "frames say it themselves"))] u32,
+);
 
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("HDF5's LZ4 frame", None, what, expected.to_string(), found.to_string())

@@ -1,8 +1,8 @@
 //! LZF without a header, as HDF5's filter 32000 makes it.
 
+use super::matches::repeat;
 #[cfg(feature = "encode")]
 use super::matches::{Token, tokens};
-use super::matches::repeat;
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
@@ -75,7 +75,13 @@ impl Stage for Lzf {
         let most = out.len();
         let cut = || Error::corrupt("lzf bytes", None, "length", "more", input.len());
         let wrong = |at: usize| {
-            Error::corrupt("lzf bytes", None, "content", format!("bytes that fill {most}"), format!("others at {at}"))
+            Error::corrupt(
+                "lzf bytes",
+                None,
+                "content",
+                format!("bytes that fill {most}"),
+                format!("others at {at}"),
+            )
         };
         let (mut rest, mut at) = (input, 0);
         let next = |rest: &mut &[u8]| -> Result<usize> {

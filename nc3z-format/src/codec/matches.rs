@@ -5,7 +5,10 @@
 pub(super) enum Token<'a> {
     Literals(&'a [u8]),
     /// Bytes back (at least 1), and how many are repeated (at least 3).
-    Match { distance: usize, len: usize },
+    Match {
+        distance: usize,
+        len: usize,
+    },
 }
 
 #[cfg(feature = "encode")]
@@ -18,7 +21,12 @@ const TAIL: usize = 6;
 
 /// Cuts `input` into tokens with distances up to `most_distance` and lengths up to `most_len`.
 #[cfg(feature = "encode")]
-pub(super) fn tokens<'a>(input: &'a [u8], most_distance: usize, most_len: usize, mut sink: impl FnMut(Token<'a>)) {
+pub(super) fn tokens<'a>(
+    input: &'a [u8],
+    most_distance: usize,
+    most_len: usize,
+    mut sink: impl FnMut(Token<'a>),
+) {
     let mut last = vec![usize::MAX; 1 << HASH_BITS];
     let (mut at, mut begin) = (0, 0);
     let end = input.len().saturating_sub(TAIL);

@@ -42,7 +42,9 @@ impl Stage for Packbits {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         if let Some(at) = input.iter().position(|byte| *byte > 1) {
             let found = input[at];
-            return Err(Error::invalid(format!("packbits: byte {at} is {found}; it packs bytes that are 0 or 1")));
+            return Err(Error::invalid(format!(
+                "packbits: byte {at} is {found}; it packs bytes that are 0 or 1"
+            )));
         }
         out.push(unused(input.len()));
         out.extend(input.chunks(8).map(|eight| {
@@ -53,8 +55,10 @@ impl Stage for Packbits {
     }
 
     fn decode_into(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> Result<()> {
-        let wrong = |what, expected: usize, found: usize| Error::corrupt("packed bits", None, what, expected, found);
-        let Some((front, bytes)) = input.split_first().filter(|(_, b)| b.len() == out.len().div_ceil(8)) else {
+        let wrong =
+            |what, expected: usize, found: usize| Error::corrupt("packed bits", None, what, expected, found);
+        let Some((front, bytes)) = input.split_first().filter(|(_, b)| b.len() == out.len().div_ceil(8))
+        else {
             return Err(wrong("length", out.len().div_ceil(8).saturating_add(1), input.len()));
         };
         if *front != unused(out.len()) {

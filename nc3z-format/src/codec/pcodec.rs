@@ -160,7 +160,10 @@ impl<T: Bits + Send + Sync + 'static> Stage for Pcodec<T> {
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let size = self.dtype.size;
         if !input.len().is_multiple_of(size) {
-            return Err(Error::invalid(format!("pcodec: {} bytes are no whole numbers of {size}", input.len())));
+            return Err(Error::invalid(format!(
+                "pcodec: {} bytes are no whole numbers of {size}",
+                input.len()
+            )));
         }
         let numbers: Vec<T> = input.chunks_exact(size).map(|bytes| T::of(self.dtype.bits(bytes))).collect();
         let stream = pco::standalone::simple_compress(&numbers, &self.config)

@@ -89,7 +89,9 @@ impl WantedChain {
     pub fn without_rounding(&self, registry: &Registry) -> Self {
         let rounds = |stage: &Value| {
             let spec = StageSpec::from_value(stage.clone()).ok().map(canonical);
-            spec.is_some_and(|spec| registry.get(spec.id()).is_some_and(|kind| kind.rounding(&spec).is_some()))
+            spec.is_some_and(|spec| {
+                registry.get(spec.id()).is_some_and(|kind| kind.rounding(&spec).is_some())
+            })
         };
         match stages_of(&self.0) {
             Some(stages) => WantedChain(stages.into_iter().filter(|stage| !rounds(stage)).collect()),
@@ -116,7 +118,9 @@ impl ChainSpec {
             (Some(_), Some(_)) => Err(Error::invalid(format!("{self}: two filters that round"))),
             (Some((0, mode)), None) => Ok(Some(mode)),
             (None, _) => Ok(None),
-            _ => Err(Error::invalid(format!("{self}: a filter that rounds takes numbers; it must be the first"))),
+            _ => Err(Error::invalid(format!(
+                "{self}: a filter that rounds takes numbers; it must be the first"
+            ))),
         }
     }
 }
@@ -168,10 +172,23 @@ mod tests {
         assert_eq!(chain.0, [StageSpec::shuffle(8), StageSpec::zlib(5)]);
         let fixed = WantedChain::parse(r#"[{"id":"bitshuffle","elementsize":4}]"#).unwrap();
         assert_eq!(fixed.bind(NcType::Int, &registry).unwrap().0, [StageSpec::bitshuffle(4, 0)]);
-        assert!(fixed.bind(NcType::Short, &registry).unwrap_err().to_string().contains("the elements have 2 bytes"));
-        assert_eq!(WantedChain::parse("[]").unwrap().bind(NcType::Int, &registry).unwrap(), ChainSpec::default());
         assert!(
-            WantedChain::parse(r#"[{"id":"nc3z.num"}]"#).unwrap().bind(NcType::Int, &registry).unwrap().is_numeric()
+            fixed
+                .bind(NcType::Short, &registry)
+                .unwrap_err()
+                .to_string()
+                .contains("the elements have 2 bytes")
+        );
+        assert_eq!(
+            WantedChain::parse("[]").unwrap().bind(NcType::Int, &registry).unwrap(),
+            ChainSpec::default()
+        );
+        assert!(
+            WantedChain::parse(r#"[{"id":"nc3z.num"}]"#)
+                .unwrap()
+                .bind(NcType::Int, &registry)
+                .unwrap()
+                .is_numeric()
         );
     }
 
@@ -181,7 +198,10 @@ mod tests {
             ("[zstd", "is no JSON"),
             ("zstd", "no number of a filter"),
             (r#"{"id":"zstd","level":9}"#, "a chain is an array"),
-            (r#"[{"id":"zfpy"}]"#, "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, bz2, blosc, lz4h5"),
+            (
+                r#"[{"id":"zfpy"}]"#,
+                "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, bz2, blosc, lz4h5",
+            ),
             (r#"[{"level":3}]"#, "no filter or codec"),
             (r#"[{"id":"zstd"}]"#, r#"an example is [{"id":"zstd","level":9}]"#),
             (r#"[{"id":"zlib","level":10}]"#, "out of range"),

@@ -5,8 +5,8 @@ use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
 use crate::types::NcType;
-use serde_json::Value;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use serde_json::Value;
 
 /// `zlib` or `gzip`.
 pub(super) struct DeflateKind {
@@ -129,7 +129,8 @@ impl Stage for Deflate {
 
     fn decode_up_to(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<usize> {
         let stream = self.fresh(contexts);
-        let wrong = |e: flate2::DecompressError| self.wrong("content", format!("a {} stream", self.name()), e);
+        let wrong =
+            |e: flate2::DecompressError| self.wrong("content", format!("a {} stream", self.name()), e);
         let mut status = stream.decompress(input, out, FlushDecompress::Finish).map_err(wrong)?;
         if status != Status::StreamEnd && stream.total_out() == out.len() as u64 {
             // All bytes are here; only the checksum may be missing. A stream that wants more room is too long.

@@ -90,7 +90,11 @@ impl Packed {
         // The frame tells the length of its blocks; the parameters need not.
         let elements = block_len / size;
         if !block_len.is_multiple_of(size) || elements == 0 || elements % GROUP != 0 {
-            return Err(wrong("length of a block", format!("a multiple of {}", size.saturating_mul(GROUP)), block_len));
+            return Err(wrong(
+                "length of a block",
+                format!("a multiple of {}", size.saturating_mul(GROUP)),
+                block_len,
+            ));
         }
         let whole = out.len() / size / GROUP * GROUP * size;
         let (blocks, tail) = out.split_at_mut(whole);
@@ -124,8 +128,9 @@ impl Stage for Packed {
     fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
         let size = self.bits.elementsize;
         let block_len = self.bits.block_len();
-        let told = u32::try_from(block_len)
-            .map_err(|_| Error::invalid(format!("bitshuffle: blocks of {block_len} bytes, they have less than 2^32")))?;
+        let told = u32::try_from(block_len).map_err(|_| {
+            Error::invalid(format!("bitshuffle: blocks of {block_len} bytes, they have less than 2^32"))
+        })?;
         out.extend_from_slice(&(input.len() as u64).to_be_bytes());
         out.extend_from_slice(&told.to_be_bytes());
         let whole = input.len() / size / GROUP * GROUP * size;

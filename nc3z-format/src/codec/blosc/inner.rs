@@ -44,9 +44,8 @@ impl Inner {
 
     pub(super) fn decode(self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()> {
         match self {
-            Inner::BloscLz => {
-                blosclz::decompress(input, out).ok_or_else(|| wrong("split", "BloscLZ of its length", "another"))
-            }
+            Inner::BloscLz => blosclz::decompress(input, out)
+                .ok_or_else(|| wrong("split", "BloscLZ of its length", "another")),
             Inner::Lz4 | Inner::Lz4Hc => crate::codec::lz4::block_into(input, out),
             Inner::Snappy => {
                 let refused = |e: snap::Error| wrong("split", "Snappy of its length", e);
@@ -59,7 +58,9 @@ impl Inner {
             #[cfg(any(feature = "zstd", feature = "ruzstd"))]
             Inner::Zstd => crate::codec::zstd::Zstd(3).decode_into(input, contexts, out),
             #[cfg(not(any(feature = "zstd", feature = "ruzstd")))]
-            Inner::Zstd => Err(crate::error::Error::unsupported("Blosc frame", None, "zstd, which this build has not")),
+            Inner::Zstd => {
+                Err(crate::error::Error::unsupported("Blosc frame", None, "zstd, which this build has not"))
+            }
         }
     }
 }
@@ -88,7 +89,13 @@ impl Inner {
         least << (level / 3)
     }
 
-    pub(super) fn encode(self, level: usize, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn encode(
+        self,
+        level: usize,
+        input: &[u8],
+        contexts: &mut Contexts,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
         match self {
             Inner::BloscLz => {
                 blosclz::compress(input, out);
@@ -112,7 +119,8 @@ impl Inner {
             #[cfg(feature = "zstd")]
             Inner::Zstd => {
                 let level = i32::try_from(level).expect("at most 9");
-                crate::codec::zstd::Zstd(if level == 9 { 22 } else { 2 * level - 1 }).encode(input, contexts, out)
+                crate::codec::zstd::Zstd(if level == 9 { 22 } else { 2 * level - 1 })
+                    .encode(input, contexts, out)
             }
             #[cfg(not(feature = "zstd"))]
             Inner::Zstd => Err(Error::invalid("blosc: this build does not encode zstd")),

@@ -46,13 +46,16 @@ impl StageKind for BloscKind {
     }
 
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
-        let inner = spec.get("cname").and_then(Value::as_str).and_then(Inner::named).ok_or_else(|| {
-            format!("cname is one of {}", Inner::NAMES.join(", "))
-        })?;
+        let inner = spec
+            .get("cname")
+            .and_then(Value::as_str)
+            .and_then(Inner::named)
+            .ok_or_else(|| format!("cname is one of {}", Inner::NAMES.join(", ")))?;
         let plain = spec.clone().without("cname");
         let [level, shuffle, blocksize, typesize] =
             plain.integers(["clevel", "shuffle", "blocksize", "typesize"]).ok_or(OTHER_KEYS)?;
-        let within = |value: i64, most: usize| usize::try_from(value).ok().filter(|n| *n <= most).ok_or(OTHER_KEYS);
+        let within =
+            |value: i64, most: usize| usize::try_from(value).ok().filter(|n| *n <= most).ok_or(OTHER_KEYS);
         Ok(Box::new(Blosc {
             inner,
             level: within(level, 9)?,
@@ -135,21 +138,33 @@ impl<'a> Frame<'a> {
             return Err(wrong("length", format!("at least {HEADER} bytes"), all.len()));
         };
         if version == 0 || version > VERSION || codec_version != CODEC_VERSION {
-            return Err(wrong("version", format!("{VERSION}.{CODEC_VERSION}"), format!("{version}.{codec_version}")));
+            return Err(wrong(
+                "version",
+                format!("{VERSION}.{CODEC_VERSION}"),
+                format!("{version}.{codec_version}"),
+            ));
         }
         if len != all.len() {
             return Err(wrong("length", all.len(), len));
         }
         let typesize = usize::from(typesize);
         if typesize == 0 || (decoded_len > 0 && (block_len == 0 || block_len > decoded_len)) {
-            return Err(wrong("sizes", "those of elements, block and frame", format!("{typesize}, {block_len}, {decoded_len}")));
+            return Err(wrong(
+                "sizes",
+                "those of elements, block and frame",
+                format!("{typesize}, {block_len}, {decoded_len}"),
+            ));
         }
         Ok(Frame { all, flags, typesize, decoded_len, block_len })
     }
 
     fn decode(&self, contexts: &mut Contexts, out: &mut [u8]) -> Result<()> {
         if self.decoded_len == 0 {
-            return if self.all.len() == HEADER { Ok(()) } else { Err(wrong("length", HEADER, self.all.len())) };
+            return if self.all.len() == HEADER {
+                Ok(())
+            } else {
+                Err(wrong("length", HEADER, self.all.len()))
+            };
         }
         if self.flags & STORED != 0 {
             let stored = &self.all[HEADER..];
@@ -159,8 +174,8 @@ impl<'a> Frame<'a> {
             out.copy_from_slice(stored);
             return Ok(());
         }
-        let inner = Inner::of_format(self.flags >> 5)
-            .ok_or_else(|| wrong("codec", "0 to 4", self.flags >> 5))?;
+        let inner =
+            Inner::of_format(self.flags >> 5).ok_or_else(|| wrong("codec", "0 to 4", self.flags >> 5))?;
         let (mut turned, mut planes) = (vec![0; self.block_len], vec![0; self.block_len]);
         for (number, block) in out.chunks_mut(self.block_len).enumerate() {
             let begin = word(self.all, HEADER + 4 * number).and_then(|n| usize::try_from(n).ok());
@@ -188,7 +203,8 @@ impl<'a> Frame<'a> {
             let packed = word(rest, 0)
                 .and_then(|n| usize::try_from(n).ok())
                 .and_then(|n| rest.get(4..)?.split_at_checked(n));
-            let (packed, behind) = packed.ok_or_else(|| wrong("length of a split", "bytes of the frame", "more"))?;
+            let (packed, behind) =
+                packed.ok_or_else(|| wrong("length of a split", "bytes of the frame", "more"))?;
             if packed.len() == split.len() {
                 split.copy_from_slice(packed);
             } else {
@@ -243,7 +259,8 @@ impl Stage for Blosc {
     fn decode_up_to(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<usize> {
         let (frame, most) = (Frame::parse(input)?, out.len());
         let room = out.get_mut(..frame.decoded_len);
-        let room = room.ok_or_else(|| wrong("decoded length", format!("at most {most}"), frame.decoded_len))?;
+        let room =
+            room.ok_or_else(|| wrong("decoded length", format!("at most {most}"), frame.decoded_len))?;
         frame.decode(contexts, room)?;
         Ok(room.len())
     }
@@ -252,7 +269,8 @@ impl Stage for Blosc {
 /// Writes the frame's own length into its header.
 #[cfg(feature = "encode")]
 fn finish(begin: usize, out: &mut [u8]) -> Result<()> {
-    let len = u32::try_from(out.len() - begin).map_err(|_| Error::invalid("blosc: a frame has less than 2^32 bytes"))?;
+    let len = u32::try_from(out.len() - begin)
+        .map_err(|_| Error::invalid("blosc: a frame has less than 2^32 bytes"))?;
     out[begin + 12..begin + HEADER].copy_from_slice(&len.to_le_bytes());
     Ok(())
 }
@@ -274,16 +292,22 @@ impl Blosc {
 
     fn header(&self, len: usize, block_len: usize, flags: u8, out: &mut Vec<u8>) -> Result<()> {
         let told = |n: usize| {
-            u32::try_from(n).ok().filter(|n| *n <= i32::MAX.cast_unsigned()).ok_or_else(|| {
-                Error::invalid(format!("blosc: {n} bytes, a frame has at most 2^31"))
-            })
+            u32::try_from(n)
+                .ok()
+                .filter(|n| *n <= i32::MAX.cast_unsigned())
+                .ok_or_else(|| Error::invalid(format!("blosc: {n} bytes, a frame has at most 2^31")))
         };
         let shuffled = match self.shuffle {
             Shuffle::None => 0,
             Shuffle::Bytes => BYTE_SHUFFLE,
             Shuffle::Bits => BIT_SHUFFLE,
         };
-        out.extend_from_slice(&[VERSION, CODEC_VERSION, flags | shuffled | self.inner.format() << 5, self.typesize]);
+        out.extend_from_slice(&[
+            VERSION,
+            CODEC_VERSION,
+            flags | shuffled | self.inner.format() << 5,
+            self.typesize,
+        ]);
         out.extend_from_slice(&told(len)?.to_le_bytes());
         out.extend_from_slice(&told(block_len)?.to_le_bytes());
         out.extend_from_slice(&[0; 4]);
@@ -309,7 +333,8 @@ impl Blosc {
         out.resize(starts + 4 * input.len().div_ceil(block_len), 0);
         let (mut turned, mut planes, mut packed) = (vec![0; block_len], vec![0; block_len], Vec::new());
         for (number, block) in input.chunks(block_len).enumerate() {
-            let start = u32::try_from(out.len() - begin).map_err(|_| Error::invalid("blosc: a frame has less than 2^32 bytes"))?;
+            let start = u32::try_from(out.len() - begin)
+                .map_err(|_| Error::invalid("blosc: a frame has less than 2^32 bytes"))?;
             out[starts + 4 * number..][..4].copy_from_slice(&start.to_le_bytes());
             let turned = &mut turned[..block.len()];
             match self.shuffle {

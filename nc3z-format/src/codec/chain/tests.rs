@@ -189,7 +189,6 @@ fn only_what_finds_its_length_stands_behind_a_codec() {
         (vec![CODECS[0], CODECS[0]], true),
         (vec![FILTERS[0], pcodec, CODECS[0], FILTERS[3]], true),
         (vec![CODECS[0], pcodec], false),
-        (vec![CODECS[0], FILTERS[2]], false),
         (vec![CODECS[0], r#"{"id":"packbits"}"#], false),
         (vec![CODECS[0]; 4], true),
         (vec![CODECS[0]; 5], false),

@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 /// One parameter as words of 32 bits: one, or two (the low one first) for 64-bit integers and doubles.
 pub(super) fn words(text: &str) -> Result<Vec<u32>> {
     let wrong = |why: &str| {
-        Error::invalid(format!("`{text}` is no parameter of a filter: {why}; examples are 9, -17b, 23ub, 789f, 1.5d, -9L"))
+        Error::invalid(format!(
+            "`{text}` is no parameter of a filter: {why}; examples are 9, -17b, 23ub, 789f, 1.5d, -9L"
+        ))
     };
     let number_len = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len();
     let (number, tag) = text.split_at(number_len);
@@ -14,7 +16,11 @@ pub(super) fn words(text: &str) -> Result<Vec<u32>> {
     }
     let whole = |least: i128, most: i128| {
         let n: i128 = number.parse().map_err(|_| wrong("it is no integer"))?;
-        if (least..=most).contains(&n) { Ok(n) } else { Err(wrong(&format!("it is not from {least} to {most}"))) }
+        if (least..=most).contains(&n) {
+            Ok(n)
+        } else {
+            Err(wrong(&format!("it is not from {least} to {most}")))
+        }
     };
     // The bits of a number in its own width, the rest zero: as netCDF-C packs it.
     let one = |least: i128, most: i128, bits: u32| -> Result<Vec<u32>> {
@@ -81,7 +87,8 @@ mod tests {
 
     #[test]
     fn others_are_refused() {
-        for text in ["", "x", "1.5", "300b", "-1ub", "4294967296", "1x", "--1", "1..2d", "é", "1é", "e", "f"] {
+        for text in ["", "x", "1.5", "300b", "-1ub", "4294967296", "1x", "--1", "1..2d", "é", "1é", "e", "f"]
+        {
             assert!(words(text).is_err(), "{text}");
         }
     }

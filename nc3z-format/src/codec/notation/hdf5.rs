@@ -93,7 +93,11 @@ fn named(id: u32) -> String {
 
 /// Why a stored `hdf5` object is not bound by a registry without plug-ins.
 pub(in crate::codec) fn missing_plugin(stage: &StageSpec) -> Option<String> {
-    let id = stage.get("filter").filter(|_| stage.id() == HDF5_ID)?.as_u64().and_then(|n| u32::try_from(n).ok())?;
+    let id = stage
+        .get("filter")
+        .filter(|_| stage.id() == HDF5_ID)?
+        .as_u64()
+        .and_then(|n| u32::try_from(n).ok())?;
     Some(format!(
         "HDF5 filter {} is not built in, it takes a plug-in that is not loaded; {}",
         named(id),
@@ -128,7 +132,10 @@ impl Hdf5Filter {
     pub fn to_stage(&self, registry: &Registry) -> Result<StageSpec> {
         let cd = &self.cd_values[..];
         let wrong = |expected: &str| {
-            Error::invalid(format!("HDF5 filter {} with parameters {cd:?}: it takes {expected}", named(self.id)))
+            Error::invalid(format!(
+                "HDF5 filter {} with parameters {cd:?}: it takes {expected}",
+                named(self.id)
+            ))
         };
         let bare = |id| StageSpec::new::<&str>(id, []);
         let one = |id, key: &'static str, default: Option<u32>, expected: &str| match (cd, default) {
@@ -247,7 +254,8 @@ impl Hdf5Filter {
                 }
                 let name = stage.get("cname").and_then(Value::as_str).unwrap_or_default();
                 let codec = BLOSC_CODECS.iter().position(|known| *known == name);
-                let codec = codec.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| no("\"cname\" is unknown"))?;
+                let codec =
+                    codec.and_then(|n| u32::try_from(n).ok()).ok_or_else(|| no("\"cname\" is unknown"))?;
                 let size = word("typesize")?;
                 Self::new(number::BLOSC, [2, 2, size, 0, word("clevel")?, word("shuffle")?, codec])
             }
@@ -267,13 +275,23 @@ impl Hdf5Filter {
             HDF5_ID => {
                 let values = stage.get("cd_values").and_then(Value::as_array);
                 let words = values.and_then(|all| {
-                    all.iter().map(|v| v.as_u64().and_then(|n| u32::try_from(n).ok())).collect::<Option<Vec<_>>>()
+                    all.iter()
+                        .map(|v| v.as_u64().and_then(|n| u32::try_from(n).ok()))
+                        .collect::<Option<Vec<_>>>()
                 });
-                Self::new(word("filter")?, words.ok_or_else(|| no("\"cd_values\" are no numbers of 32 bits"))?)
+                Self::new(
+                    word("filter")?,
+                    words.ok_or_else(|| no("\"cd_values\" are no numbers of 32 bits"))?,
+                )
             }
-            "lz4" => return Err(no("this is NumCodecs' framing of LZ4; HDF5's filter 32004 has another, \"lz4h5\"")),
+            "lz4" => {
+                return Err(no(
+                    "this is NumCodecs' framing of LZ4; HDF5's filter 32004 has another, \"lz4h5\"",
+                ));
+            }
             "gzip" => return Err(no("HDF5's deflate makes zlib streams; \"zlib\" can be said")),
-            "delta" | "fixedscaleoffset" | "packbits" | "quantize" | "crc32" | "crc32c" | "adler32" | "lzma" | "pcodec" => {
+            "delta" | "fixedscaleoffset" | "packbits" | "quantize" | "crc32" | "crc32c" | "adler32"
+            | "lzma" | "pcodec" => {
                 return Err(no("no HDF5 filter is registered for this NumCodecs codec"));
             }
             _ => return Err(no("it is nc3z's own, or of no registered filter")),
@@ -289,7 +307,9 @@ impl std::str::FromStr for Hdf5Filter {
         let mut parts = text.split(',').map(str::trim);
         let first = parts.next().unwrap_or_default();
         let id = first.parse().ok().filter(|id| *id > 0).ok_or_else(|| {
-            Error::invalid(format!("`{first}` is no number of a filter; a chain is like 2|32015,9: shuffle, then zstd at level 9"))
+            Error::invalid(format!(
+                "`{first}` is no number of a filter; a chain is like 2|32015,9: shuffle, then zstd at level 9"
+            ))
         })?;
         let cd_values = parts.map(words).collect::<Result<Vec<_>>>()?.concat();
         Ok(Hdf5Filter { id, cd_values })

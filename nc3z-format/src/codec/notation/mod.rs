@@ -5,6 +5,6 @@ mod constants;
 mod hdf5;
 mod numcodecs;
 
-pub use hdf5::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
 pub(super) use hdf5::missing_plugin;
+pub use hdf5::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
 pub(super) use numcodecs::{canonical, stages_of};

@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn zarr_splits_a_chain_and_it_is_read_so() {
-        let chain = bound(r#"{"filters":[{"id":"shuffle"}],"compressor":{"id":"zlib","level":1}}"#, NcType::Int);
+        let chain =
+            bound(r#"{"filters":[{"id":"shuffle"}],"compressor":{"id":"zlib","level":1}}"#, NcType::Int);
         assert_eq!(chain.0, [StageSpec::shuffle(4), StageSpec::zlib(1)]);
         let told = chain.to_zarr_v2().unwrap();
         let filters = json!([{"id": "shuffle", "elementsize": 4}]);
@@ -155,7 +156,9 @@ mod tests {
 
     #[test]
     fn what_numcodecs_does_not_have_is_named() {
-        for text in [r#"[{"id":"bitshuffle"}]"#, r#"[{"id":"lz4h5"}]"#, r#"[{"id":"lzf"}]"#, r#"[{"id":"nc3z.num"}]"#] {
+        for text in
+            [r#"[{"id":"bitshuffle"}]"#, r#"[{"id":"lz4h5"}]"#, r#"[{"id":"lzf"}]"#, r#"[{"id":"nc3z.num"}]"#]
+        {
             let e = bound(text, NcType::Int).to_numcodecs().unwrap_err().to_string();
             assert!(e.contains("NumCodecs has no codec"), "{e}");
         }

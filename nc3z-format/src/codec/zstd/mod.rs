@@ -20,13 +20,13 @@ use crate::error::{Error, Result};
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use crate::types::NcType;
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
-use serde_json::Value;
-#[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use frame::{SECTION, check_frame, check_len};
 pub use frame::{
     ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_with, encode_zstd_frame,
     encode_zstd_frame_after, encode_zstd_frame_with,
 };
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
+use serde_json::Value;
 
 const ID: &str = "zstd";
 

@@ -32,7 +32,10 @@ fn asked(variable: &Variable, options: &WriterOptions) -> Result<Option<(Quantiz
     };
     let is_named = options.chains.named(name).is_some();
     if rule.is_some() {
-        let why = format!("variable `{}` is rounded by its chain, {chain}, and by another rule", variable.name_lossy());
+        let why = format!(
+            "variable `{}` is rounded by its chain, {chain}, and by another rule",
+            variable.name_lossy()
+        );
         return Err(refused(why));
     }
     match chain.rounding(variable.ty, &options.registry) {
