@@ -86,6 +86,13 @@ class Filters(Case):
         [found] = [b for b in opened.probe() if b.variable == 0 and b.kind == 0]
         return opened.payload(found), opened.chains[found.chain]
 
+    def reference(self, archive, path):
+        """The decoder that is written from the specification gives the file back."""
+        opened = nc3z_ref.Archive(archive.read_bytes())
+        back = bytearray(opened.length)
+        opened.restore(back)
+        self.assertEqual(bytes(back), path.read_bytes())
+
     def theirs(self, path, chain, encode):
         """An archive whose tiles somebody else encoded; restored by us, it is the file."""
         target, out = self.dir / "theirs.nc3z", self.dir / "out.nc"
@@ -122,6 +129,7 @@ class Filters(Case):
                     values = numbers(kind, count)
                     path = self.file(values)
                     payload, chain = self.block(self.archive(path, "--chain", f"v={text}"))
+                    self.reference(self.dir / "a.nc3z", path)
                     filters = pipeline(values.itemsize)
                     with h5py.File("ours", "w", driver="core", backing_store=False) as f:
                         data = self.dataset(h5py, f, values, filters)
@@ -153,6 +161,8 @@ class Filters(Case):
                     told = json.loads(self.ok(nc3z("info", "--json", "--notation", "json", self.dir / "a.nc3z")).stdout)
                     [told] = [c["numcodecs"] for c in told["variables"][0]["chains"]]
                     codecs = [numcodecs.get_codec(dict(step)) for step in told]
+                    if not is_pcodec:
+                        self.reference(self.dir / "a.nc3z", path)
                     data = payload
                     for codec in reversed(codecs):
                         data = codec.decode(data)
@@ -179,6 +189,7 @@ class Filters(Case):
                 path = self.file(values)
                 payload, chain = self.block(self.archive(path, "--chain", "v=" + json.dumps(steps_)))
                 codec = numcodecs.get_codec(dict(chain[0]))
+                self.reference(self.dir / "a.nc3z", path)
                 source = values.astype(bool) if steps_[0]["id"] == "packbits" else values
                 self.assertEqual(bytes(np.asarray(codec.encode(source))), payload)
                 self.assertEqual(np.asarray(codec.decode(payload)).view(values.dtype).tobytes(), values.tobytes())
@@ -213,7 +224,9 @@ class Filters(Case):
                 self.assertEqual(report["quantization"]["variables"][0]["name"], "v")
                 self.assertEqual(report["variables"][0]["chains"][0]["hdf5"], filters)
                 if "quantize" in text:
-                    kept = np.frombuffer((self.dir / "a.nc").read_bytes()[-values.nbytes:], ">f4")
+                    self.ok(nc3z("read", "--format", "npy", "-o", self.dir / "v.npy", target, "v"))
+                    kept = np.load(self.dir / "v.npy").astype(">f4")
+                    (self.dir / "v.npy").unlink()
                     codec = numcodecs.get_codec({"id": "quantize", "digits": 1, "dtype": ">f4"})
                     self.assertEqual(kept.tobytes(), np.asarray(codec.encode(values)).tobytes())
         for rule, words in (("v=2|32032,9", "must be the first"), ("v=32032,9|32022,3", "two filters that round"),
@@ -234,7 +247,7 @@ class Filters(Case):
                          + values.tobytes() + counts.tobytes())
         archive = self.archive(path, "--chain", "*=32032,5|1,9")
         report = json.loads(self.ok(nc3z("info", "--json", "--notation", "hdf5", archive)).stdout)
-        self.assertEqual([v["chains"][0]["hdf5"] for v in report["variables"]], ["32032,5|1,9", "1,9"])
+        self.assertEqual([v["chains"][0]["hdf5"] for v in report["variables"][:2]], ["32032,5|1,9", "1,9"])
         self.assertEqual([v["name"] for v in report["quantization"]["variables"]], ["v"])
 
     def test_notations_of_info_and_dump(self):

@@ -174,7 +174,10 @@ fn loaded() -> Vec<Hdf5> {
             // SAFETY: the linker's string.
             let name = unsafe { CStr::from_ptr(info.dlpi_name) };
             let file = name.to_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
-            if file.starts_with(b"libhdf5") && !file.starts_with(b"libhdf5_hl") && !file.starts_with(b"libhdf5_serial_hl") {
+            if file.starts_with(b"libhdf5")
+                && !file.starts_with(b"libhdf5_hl")
+                && !file.starts_with(b"libhdf5_serial_hl")
+            {
                 names.push(name.to_owned());
             }
         }
@@ -203,10 +206,18 @@ fn functions(handle: *mut c_void) -> Option<Hdf5> {
     // SAFETY: functions of HDF5's public headers, with the types that these declare.
     unsafe {
         Some(Hdf5 {
-            class_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(c"H5Tget_class")?),
-            size_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> usize>(find(c"H5Tget_size")?),
-            order_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(c"H5Tget_order")?),
-            sign_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(c"H5Tget_sign")?),
+            class_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(
+                c"H5Tget_class",
+            )?),
+            size_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> usize>(find(
+                c"H5Tget_size",
+            )?),
+            order_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(
+                c"H5Tget_order",
+            )?),
+            sign_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(
+                c"H5Tget_sign",
+            )?),
             chunk_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid, c_int, *mut Hsize) -> c_int>(
                 find(c"H5Pget_chunk")?,
             ),

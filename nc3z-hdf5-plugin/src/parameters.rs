@@ -80,9 +80,11 @@ impl Parameters {
 
     /// The JSON object.
     pub fn to_json(&self) -> String {
-        let (.., name) = TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty).expect("every type is in the table");
+        let (.., name) =
+            TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty).expect("every type is in the table");
         let order = if self.big_endian { '>' } else { '<' };
-        json!({"id": NAME, "effort": self.effort, "dtype": format!("{order}{name}"), "shape": self.shape}).to_string()
+        json!({"id": NAME, "effort": self.effort, "dtype": format!("{order}{name}"), "shape": self.shape})
+            .to_string()
     }
 
     /// Bytes of a chunk.
@@ -106,7 +108,16 @@ mod tests {
                 assert_eq!(Parameters::from_json(&parameters.to_json()), Some(parameters));
             }
         }
-        for bad in [&[][..], &[1], &[2, 1, 5, 0], &[1, 3, 5, 0], &[1, 1, 2, 0], &[1, 1, 5, 1], &[1, 1, 5, 33], &[1, 1, 0x205, 0]] {
+        for bad in [
+            &[][..],
+            &[1],
+            &[2, 1, 5, 0],
+            &[1, 3, 5, 0],
+            &[1, 1, 2, 0],
+            &[1, 1, 5, 1],
+            &[1, 1, 5, 33],
+            &[1, 1, 0x205, 0],
+        ] {
             assert_eq!(Parameters::from_words(bad), None, "{bad:?}");
         }
     }

@@ -167,7 +167,10 @@ fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
         Ok(entries) => entries,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(e) => {
-            return Err(io::Error::new(e.kind(), format!("plug-in directory `{}`: {e}", directory.display())));
+            return Err(io::Error::new(
+                e.kind(),
+                format!("plug-in directory `{}`: {e}", directory.display()),
+            ));
         }
     };
     let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<io::Result<Vec<_>>>()?;

@@ -69,6 +69,13 @@ impl ChainRule {
     }
 }
 
+impl ChainRule {
+    /// Whether it names what is not built in.
+    pub(crate) fn needs_plugin(&self) -> bool {
+        WantedChain::parse(&self.text).is_err()
+    }
+}
+
 /// Reads `tas=2|32015,9` and `tas=[{"id":"zstd","level":9}]`.
 fn parse_chain(text: &str) -> Result<ChainRule, String> {
     let (variable, chain) = split_rule(

@@ -370,6 +370,12 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let mut chains = Wanted::default();
     for rule in &args.chains {
         chains.push(&rule.variable, rule.chain(&registry));
+        if rule.needs_plugin() {
+            let name = text::safe(&rule.variable);
+            note!(
+                "nc3z: warning: chain of `{name}`: a plug-in's filter; who reads or restores the archive will need the plug-in too"
+            );
+        }
     }
     let options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
     let mut options = options.with_chains(chains).with_registry(registry);
