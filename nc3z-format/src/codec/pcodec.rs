@@ -124,6 +124,7 @@ struct Pcodec<T> {
     numbers: std::marker::PhantomData<fn() -> T>,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("pcodec stream", None, what, expected.to_string(), found.to_string())
 }

@@ -70,6 +70,7 @@ pub(super) struct Packed {
     pub(super) inner: Inner,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("bit-shuffled blocks", None, what, expected.to_string(), found.to_string())
 }
@@ -89,7 +90,7 @@ impl Packed {
         let (block_len, mut rest) = length(input.get(8..).unwrap_or_default())?;
         // The frame tells the length of its blocks; the parameters need not.
         let elements = block_len / size;
-        if !block_len.is_multiple_of(size) || elements == 0 || elements % GROUP != 0 {
+        if !block_len.is_multiple_of(size) || elements == 0 || !elements.is_multiple_of(GROUP) {
             return Err(wrong(
                 "length of a block",
                 format!("a multiple of {}", size.saturating_mul(GROUP)),

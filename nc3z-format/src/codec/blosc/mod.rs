@@ -112,6 +112,7 @@ struct Blosc {
     typesize: u8,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
 fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
     Error::corrupt("Blosc frame", None, what, expected.to_string(), found.to_string())
 }
