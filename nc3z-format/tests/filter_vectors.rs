@@ -1,4 +1,4 @@
-//! Chunks that HDF5's plug-ins and NumCodecs made (`tests/make_filter_vectors.py`), of all types and ragged lengths, decoded as a program
+//! Chunks that HDF5's plug-ins and NumCodecs made (`testdata/vectors/make_filters.py`), of all types and ragged lengths, decoded as a program
 //! does that has them from `h5py`'s `read_direct_chunk`.
 
 #![cfg(feature = "codecs")]
@@ -7,15 +7,15 @@ use nc3z_format::NcType;
 use nc3z_format::codec::{Registry, Scratch, WantedChain};
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../testdata/filters/vectors.json");
+const VECTORS: &str = include_str!("../../testdata/vectors/filters.json");
 
 fn type_of(name: &str) -> NcType {
-    NcType::ALL.into_iter().find(|ty| ty.name() == name).unwrap()
+    NcType::ALL.into_iter().find(|ty| ty.name() == name).expect("a type of netCDF")
 }
 
 /// Number i is 5 + (i / 3) % 4.
 fn chunk(ty: NcType, count: usize) -> Vec<u8> {
-    let number = |i: usize| 5 + u8::try_from(i / 3 % 4).unwrap();
+    let number = |i: usize| 5 + u8::try_from(i / 3 % 4).expect("less than 4");
     let numbers = (0..count).map(number);
     match ty {
         NcType::Float => numbers.flat_map(|n| f32::from(n).to_be_bytes()).collect(),
@@ -29,7 +29,9 @@ fn unhex(text: &str) -> Vec<u8> {
         .as_chunks::<2>()
         .0
         .iter()
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
+        .map(|pair| {
+            u8::from_str_radix(std::str::from_utf8(pair).expect("ASCII"), 16).expect("hexadecimal digits")
+        })
         .collect()
 }
 

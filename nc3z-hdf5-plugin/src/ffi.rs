@@ -293,8 +293,7 @@ impl Hdf5 {
         // What a user gives is the effort; what is complete already says it in its second word.
         let effort = match values.get(..count.min(MOST_PARAMETERS))? {
             [] => 1,
-            [effort] => *effort,
-            [_, effort, ..] => *effort,
+            [effort] | [_, effort, ..] => *effort,
         };
         let words = Parameters { effort: effort.min(2), ty, big_endian, shape }.to_words()?;
         // SAFETY: so many parameters.

@@ -216,6 +216,16 @@ fn interrogate(workers: &Workers, path: &Path) -> Result<Exports, String> {
     })
 }
 
+/// The row of a number, added if there is none.
+fn row_of(rows: &mut Vec<Row>, id: u32) -> &mut Row {
+    let at = rows.iter().position(|row| row.id == id).unwrap_or_else(|| {
+        let (name, filter, codec) = (None, None, None);
+        rows.push(Row { id, name, filter, codec, is_default: false, usable: Use::Nothing });
+        rows.len() - 1
+    });
+    &mut rows[at]
+}
+
 /// Filters and codecs by number. Of several the first that is found counts; defaults count where nothing else does.
 fn pair(libraries: &[Library]) -> Vec<Row> {
     let known = || libraries.iter().filter_map(|library| Some((library, library.exports.as_ref().ok()?)));
@@ -224,23 +234,14 @@ fn pair(libraries: &[Library]) -> Vec<Row> {
     let defaults = known()
         .flat_map(|(library, exports)| exports.defaults.iter().map(move |codec| (library, codec, true)));
     let mut rows: Vec<Row> = Vec::new();
-    let empty =
-        |id| Row { id, name: None, filter: None, codec: None, is_default: false, usable: Use::Nothing };
-    fn row(rows: &mut Vec<Row>, id: u32, empty: impl Fn(u32) -> Row) -> &mut Row {
-        let at = rows.iter().position(|row| row.id == id).unwrap_or_else(|| {
-            rows.push(empty(id));
-            rows.len() - 1
-        });
-        &mut rows[at]
-    }
     for (library, filter) in filters {
-        let row = row(&mut rows, filter.id, empty);
+        let row = row_of(&mut rows, filter.id);
         if row.filter.is_none() {
             (row.filter, row.name) = (Some(library.path.clone()), Some(filter.name.clone()));
         }
     }
     for (library, codec, is_default) in own.chain(defaults) {
-        let row = row(&mut rows, codec.hdf5_id, empty);
+        let row = row_of(&mut rows, codec.hdf5_id);
         if row.codec.is_none() {
             (row.codec, row.is_default) = (Some((codec.id.clone(), library.path.clone())), is_default);
         }

@@ -211,6 +211,8 @@ impl Hdf5Filter {
         // Four and more: as stored, with the versions and the element size that HDF5 put in front.
         let (size, own) = match &self.cd_values[..] {
             [_, _, size, own @ ..] if !own.is_empty() => (Some(*size), own),
+            // The same of versions 0.4 and later where the user gave none; before, it could be zstd at a level.
+            [0, 4.., size] => (Some(*size), &[][..]),
             own => (None, own),
         };
         let mut spec = StageSpec::new::<&str>("bitshuffle", []);
@@ -355,6 +357,8 @@ mod tests {
             ("32004", NcType::Float, "32004,0"),
             ("32000", NcType::Float, "32000"),
             ("32008", NcType::Float, "32008,0,5,4,0,0"),
+            ("32008,0,4,4", NcType::Float, "32008,0,5,4,0,0"),
+            ("32008,0,3,4", NcType::Float, "32008,0,5,4,0,3,4"),
             ("32008,0,2", NcType::Float, "32008,0,5,4,0,2"),
             ("32008,0,3,9", NcType::Short, "32008,0,5,2,0,3,9"),
             ("32008,0,4,4,1024,2", NcType::Int, "32008,0,5,4,1024,2"),

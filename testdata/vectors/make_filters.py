@@ -1,4 +1,4 @@
-"""Writes testdata/filters/vectors.json: short and ragged chunks as HDF5's plug-ins and NumCodecs make them.
+"""Writes testdata/vectors/filters.json: short and ragged chunks as HDF5's plug-ins and NumCodecs make them.
 
 Made once, with h5py 3.16, hdf5plugin 7.1 and numcodecs 0.16.6; `nc3z-format/tests/filter_vectors.rs` decodes them without Python.
 A chunk's numbers are not stored: number i is 5 + (i // 3) % 4, as its type, big-endian."""
@@ -12,7 +12,7 @@ import hdf5plugin  # noqa: F401
 import numcodecs
 import numpy as np
 
-ROOT = pathlib.Path(__file__).parent.parent
+ROOT = pathlib.Path(__file__).parent.parent.parent
 PIPELINES = {
     "2|1,5": [(2, ()), (1, (5,))],
     "1,9|3": [(1, (9,)), (3, ())],
@@ -85,8 +85,7 @@ def main():
                 continue
             for count in COUNTS[(n + m) % 3::3]:
                 vectors.append({"chain": json.dumps(steps), "type": name, "count": count, "bytes": by_numcodecs(chunk(kind, count), steps).hex()})
-    target = ROOT / "testdata" / "filters" / "vectors.json"
-    target.parent.mkdir(exist_ok=True)
+    target = ROOT / "testdata" / "vectors" / "filters.json"
     target.write_text("[\n" + ",\n".join(json.dumps(v) for v in vectors) + "\n]\n")
     print(len(vectors), target.stat().st_size)
 
