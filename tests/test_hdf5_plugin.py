@@ -55,10 +55,11 @@ print(json.dumps(stored))
 """
 
 
-@unittest.skipUnless(LIBRARY.exists(), f"{LIBRARY} is not built")
 class Plugin(Case):
     def setUp(self):
         super().setUp()
+        if not LIBRARY.exists():
+            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-hdf5-plugin)")
         self.plugins = self.dir / "plugins"
         self.plugins.mkdir()
         shutil.copy(LIBRARY, self.plugins / "libh5nc3z.so")

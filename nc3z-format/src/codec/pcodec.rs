@@ -120,6 +120,7 @@ fn boxed<T: Bits + Send + Sync + 'static>(dtype: Dtype, config: ChunkConfig) -> 
 /// The codec, for one type of numbers.
 struct Pcodec<T> {
     dtype: Dtype,
+    #[cfg_attr(not(feature = "encode"), expect(dead_code, reason = "streams say it themselves"))]
     config: ChunkConfig,
     numbers: std::marker::PhantomData<fn() -> T>,
 }

@@ -9,8 +9,12 @@
 mod blosclz;
 mod inner;
 
-use super::bitshuffle::{bits_forward, bits_inverse};
-use super::shuffle::{forward, inverse};
+#[cfg(feature = "encode")]
+use super::bitshuffle::bits_forward;
+use super::bitshuffle::bits_inverse;
+#[cfg(feature = "encode")]
+use super::shuffle::forward;
+use super::shuffle::inverse;
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};

@@ -212,7 +212,7 @@ impl Hdf5Filter {
         let (size, own) = match &self.cd_values[..] {
             [_, _, size, own @ ..] if !own.is_empty() => (Some(*size), own),
             // The same of versions 0.4 and later where the user gave none; before, it could be zstd at a level.
-            [0, 4.., size] => (Some(*size), &[][..]),
+            [0, minor, size] if *minor > 3 => (Some(*size), &[][..]),
             own => (None, own),
         };
         let mut spec = StageSpec::new::<&str>("bitshuffle", []);
