@@ -142,6 +142,45 @@ class Filters(Case):
                         self.assertEqual(mask, 0)
                     self.theirs(path, chain, lambda _: written)
 
+    def test_chunks_that_netcdf4_wrote_are_read(self):
+        library(self, "netCDF4")
+        library(self, "h5py")
+        code = """if True:
+            import json, sys, numpy as np, netCDF4
+            path, count = sys.argv[1], 9001
+            made = []
+            with netCDF4.Dataset(path, "w") as f:
+                f.createDimension("x", count)
+                for name, options in {"zlib": dict(compression="zlib", complevel=4, fletcher32=True), "zstd": dict(compression="zstd", complevel=3),
+                                      "bzip2": dict(compression="bzip2", complevel=9), "blosc_lz4": dict(compression="blosc_lz4", blosc_shuffle=1),
+                                      "blosc_zstd": dict(compression="blosc_zstd", blosc_shuffle=2, shuffle=False)}.items():
+                    try:
+                        v = f.createVariable(name, "i4", ("x",), chunksizes=(count,), endian="big", **options)
+                    except RuntimeError:
+                        continue
+                    v[:] = np.arange(count) // 3 % 101
+        """
+        path = self.dir / "v4.nc"
+        subprocess.run([sys.executable, "-c", code, path], check=True)
+        import h5py
+        values = (np.arange(9001) // 3 % 101).astype(">i4")
+        source = self.file(values)
+        read = 0
+        with h5py.File(path) as f:
+            for name in f:
+                if name == "x":
+                    continue
+                plist = f[name].id.get_create_plist()
+                stored = [plist.get_filter(i) for i in range(plist.get_nfilters())]
+                text = "|".join(",".join(map(str, (number, *cd))) for number, _, cd, _ in stored)
+                mask, written = f[name].id.read_direct_chunk((0,))
+                with self.subTest(name, text=text):
+                    self.assertEqual(mask, 0)
+                    _, chain = self.block(self.archive(source, "--chain", f"v={text}"))
+                    self.theirs(source, chain, lambda _: written)
+                    read += 1
+        self.assertGreaterEqual(read, 3)
+
     def test_bytes_of_numcodecs_both_ways(self):
         numcodecs = library(self, "numcodecs")
         if not hasattr(numcodecs, "pcodec"):
