@@ -7,6 +7,7 @@ mod args;
 mod cmd;
 mod exit;
 mod manifest;
+mod plugins;
 mod selection;
 
 use args::{Cli, Command};
@@ -17,8 +18,26 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     output::set_color(cli.color);
+    if matches!(cli.command, Command::FilterWorker) {
+        return if nc3z_plugin::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
+    }
     output::progress::catch_signals();
-    let exit = match &cli.command {
+    let exit = plugins::set_up(&cli).and_then(|()| run(&cli));
+    let exit = exit.unwrap_or_else(|e| {
+        if output::streams::is_reader_gone(&e) {
+            return Exit::Done;
+        }
+        output::report_error(None, &e);
+        exit::of_error(&e)
+    });
+    if exit != Exit::Done {
+        cmd::places::remove_empty();
+    }
+    exit.into()
+}
+
+fn run(cli: &Cli) -> anyhow::Result<Exit> {
+    match &cli.command {
         Command::Archive(args) => cmd::archive::run(args),
         Command::Recompress(args) => cmd::recompress::run(args),
         Command::Restore(args) => cmd::restore::run(args),
@@ -39,16 +58,7 @@ fn main() -> ExitCode {
         Command::Refs(args) => cmd::refs::run(args),
         Command::Subset(args) => cmd::subset::run(args),
         Command::Parity(command) => cmd::parity::run(command),
-    };
-    let exit = exit.unwrap_or_else(|e| {
-        if output::streams::is_reader_gone(&e) {
-            return Exit::Done;
-        }
-        output::report_error(None, &e);
-        exit::of_error(&e)
-    });
-    if exit != Exit::Done {
-        cmd::places::remove_empty();
+        Command::Filters(args) => cmd::filters::run(args),
+        Command::FilterWorker => Ok(Exit::Done),
     }
-    exit.into()
 }

@@ -6,6 +6,7 @@ mod dump;
 mod encode;
 mod estimate;
 mod explain;
+mod filters;
 mod hash;
 mod layout;
 mod open;
@@ -29,6 +30,7 @@ pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
+pub(crate) use filters::FiltersArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
@@ -37,7 +39,7 @@ pub(crate) use recompress::RecompressArgs;
 pub(crate) use refs::RefsArgs;
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
-pub(crate) use report::{InfoArgs, ReportArgs};
+pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use subset::SubsetArgs;
@@ -46,6 +48,7 @@ pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 
 /// Exact, small, randomly readable archives of classic netCDF files.
 #[derive(Debug, Parser)]
@@ -62,6 +65,12 @@ pub(crate) struct Cli {
     /// When to colour messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
+    /// Load HDF5 filter plug-ins from the directories of HDF5_PLUGIN_PATH; they are called in a process of their own.
+    #[arg(long, global = true)]
+    pub(crate) plugins: bool,
+    /// The same from these directories, which are searched first.
+    #[arg(long, global = true, value_name = "DIR:...")]
+    pub(crate) plugin_path: Option<OsString>,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -91,6 +100,7 @@ pub(crate) enum Command {
   nc3z archive --layout auto tas.nc        maps and time series both cheap to read, where that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (spooled to disk)
   nc3z archive tas.nc --chain 'tas=[{\"id\":\"shuffle\"},{\"id\":\"zstd\",\"level\":9}]'
+  nc3z archive tas.nc --chain '*=2|32015,9'         the same in HDF5's notation, for all variables
   nc3z archive tas.nc --quantize tas=granularbr:3   LOSSY: three significant digits of tas
 
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
@@ -248,6 +258,18 @@ nc3z's checksums, nor changes: references are of the archive as it is now. Short
     /// Add redundancy to archives, or take it away.
     #[command(subcommand)]
     Parity(ParityCommand),
+    /// List the filters and codecs that chains may name: those built in and those of plug-ins.
+    #[command(after_help = "Examples:
+  nc3z filters                              what is built in: HDF5's numbers and NumCodecs' ids
+  nc3z filters --plugins                    and what HDF5_PLUGIN_PATH has
+  nc3z filters --plugin-path /opt/plugin    the same for a directory
+  nc3z archive --plugins --chain '*=32013,3,0,0,0,0,0' tas.nc    a filter by its number and parameters
+
+Plug-ins are programs of others: nothing is loaded without being asked for, and never because of what an archive says.")]
+    Filters(FiltersArgs),
+    /// Call the plug-ins of another nc3z process, which starts this one.
+    #[command(hide = true)]
+    FilterWorker,
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

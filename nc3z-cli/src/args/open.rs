@@ -32,6 +32,9 @@ impl OpenArgs {
     /// The same for the library.
     pub(crate) fn options(&self) -> OpenOptions {
         // By position: a file that shrinks, or a disk that fails, gives an error and no signal.
-        OpenOptions::of_command().with_mmap(self.mmap).with_older(self.older).with_generation(self.generation)
+        crate::plugins::open_options()
+            .with_mmap(self.mmap)
+            .with_older(self.older)
+            .with_generation(self.generation)
     }
 }

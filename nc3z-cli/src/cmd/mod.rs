@@ -5,6 +5,7 @@ pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod estimate;
 pub(crate) mod explain;
+pub(crate) mod filters;
 mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;

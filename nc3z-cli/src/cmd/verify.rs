@@ -7,12 +7,13 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
+use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::verify::{Finding, Report, deep, quick};
-use nc3z_reader::{Archive, Monitor, OpenOptions};
+use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -132,7 +133,7 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
 /// The report, and the archive where it opens: coordinates are read from it.
 fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>)> {
     let source = open(path, args)?;
-    let options = OpenOptions::of_command();
+    let options = open_options();
     let verify = if args.deep || args.against.is_some() { deep } else { quick };
     let report = verify(&source, &options, progress)?;
     let archive = Archive::from_source(source, &options).ok();
@@ -148,7 +149,7 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
 /// What parity says of an archive that cannot be checked otherwise.
 fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<ParityReport> {
     let source = open(path, args).ok()?;
-    nc3z_reader::parity::judge(&source, &OpenOptions::of_command(), progress).ok()?
+    nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
 }
 
 fn parity_json(report: &ParityReport) -> Value {
