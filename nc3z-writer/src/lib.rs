@@ -9,6 +9,7 @@ mod atomic;
 mod build;
 mod carry;
 mod classic;
+pub mod edit;
 mod encode;
 mod error;
 mod generation;

@@ -8,4 +8,5 @@ pub(crate) mod estimate;
 pub(crate) mod quantize;
 pub(crate) mod recompress;
 pub(crate) mod repair;
+pub(crate) mod state;
 pub(crate) mod tag;
