@@ -3,6 +3,7 @@
 mod archive;
 mod diff;
 mod dump;
+mod edit;
 mod encode;
 mod estimate;
 mod explain;
@@ -24,6 +25,7 @@ mod versions;
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
+pub(crate) use edit::{AppendArgs, AttArgs, EditArgs, GcArgs, RenameArgs, SetArgs};
 pub(crate) use encode::EncodeArgs;
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
@@ -92,9 +94,11 @@ pub(crate) enum Command {
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
     Archive(ArchiveArgs),
     /// Give the original bytes back.
+    #[command(visible_alias = "checkout")]
     #[command(after_help = "Examples:
   nc3z restore tas.nc.nc3z            writes tas.nc
   nc3z restore tas.nc.nc3z --version 2 -o old.nc
+  nc3z checkout tas.nc.nc3z --version release -o released.nc
   nc3z restore tas.nc.nc3z -o - | md5sum")]
     Restore(RestoreArgs),
     /// Write archives anew with another preset or other tiles, proven to hold the same bytes.
@@ -137,6 +141,46 @@ What did not change is not stored again, wherever it stands in the new file. The
 counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(CommitArgs),
+    /// Set, append to or delete attributes, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z att tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
+  nc3z att tas.nc.nc3z tas:_FillValue=-999 tas:valid_range=0,400 'tas:code=\"167\"'
+  nc3z att tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
+  nc3z att tas.nc.nc3z --delete tas:comment --delete :history
+
+A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue,
+missing_value and valid_*, that of the variable, or else int or double. Every version before stays what it was.")]
+    Att(AttArgs),
+    /// Overwrite values of a variable, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z set tas.nc.nc3z tas -d time,5 -d lat,45 -d lon,90 =1013.25    one value
+  nc3z set tas.nc.nc3z tas -d time,2 --from mended.nc                a map out of another file
+  nc3z set tas.nc.nc3z tas -d lat,-90.0,-60.0 =_                     the fill value
+  nc3z set tas.nc.nc3z tas -d time,0 --plan =0                       only tell what would be done
+
+Selections are those of `nc3z read`. Tiles that are overwritten whole are not read; what is staged beyond half of --memory
+goes to a temporary file.")]
+    Set(SetArgs),
+    /// Append the records of other files, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z append tas.nc.nc3z 2026-11.nc -m November
+  nc3z append tas.nc.nc3z 2026-11.nc 2026-12.nc --quick
+
+Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be
+equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.")]
+    Append(AppendArgs),
+    /// Rename dimensions, variables and attributes, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z rename tas.nc.nc3z -v t2m,tas -d x,lon
+  nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions")]
+    Rename(RenameArgs),
+    /// Drop versions: write those that are kept to an archive of their own.
+    #[command(after_help = "Examples:
+  nc3z gc tas.nc.nc3z -o small.nc3z --keep 1,release    the original, what the tag names, the newest
+  nc3z gc tas.nc.nc3z --in-place --keep-tagged
+
+Numbers stay what they were. Every version is rebuilt out of the new archive and compared before that takes its name.")]
+    Gc(GcArgs),
     /// Add a version that is like an older one.
     #[command(after_help = "Examples:
   nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]

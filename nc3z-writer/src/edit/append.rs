@@ -2,8 +2,7 @@
 
 use super::{BAND_LEN, Edit, refuse};
 use crate::error::{ErrorKind, Result};
-use nc3z_format::Hyperslab;
-use nc3z_format::classic::VarId;
+use nc3z_format::{Hyperslab, runs};
 use nc3z_reader::{Dataset, Monitor, Variable, diff};
 
 /// Attributes that say what the stored numbers mean: where they differ, the numbers of two files do not go into one variable.
@@ -161,13 +160,30 @@ impl Edit {
     fn check_fixed(&mut self, at: usize, new: &Variable, monitor: &dyn Monitor) -> Result<()> {
         let words = self.header.variables[at].name_lossy().into_owned();
         let why = "differs in the new file; it has no records, and would stay as it is";
-        // As it was before this edit, if it had a before.
-        let Some(VarId(v)) = self.variables[at].origin.filter(|_| self.variables[at].cells.is_none()) else {
-            return Ok(());
-        };
-        let dataset = Dataset::from(self.place.archive().clone());
-        let old = dataset.variable_at(VarId(v)).expect("it is the archive's own");
-        if old.ty() != new.ty() || old.shape() != new.shape() || !diff::is_same(&old, new, monitor)? {
+        let (dataset, shape) = (Dataset::from(self.place.archive().clone()), self.shape(at));
+        let mut same = self.header.variables[at].ty == new.ty() && shape == new.shape();
+        // What nobody touched is compared by its tiles.
+        let untouched = self.variables[at].origin.filter(|_| self.variables[at].cells.is_none());
+        if let Some(old) = untouched.and_then(|v| dataset.variable_at(v)).filter(|old| old.shape() == shape) {
+            same = same && diff::is_same(&old, new, monitor)?;
+        } else if same && !new.all().count.contains(&0) {
+            let total: u64 = shape.iter().product();
+            let band = BAND_LEN / new.ty().size() as u64;
+            let mut first = 0;
+            while same && first < total {
+                let end = total.min(first + band);
+                let all = if shape.is_empty() {
+                    vec![new.all()]
+                } else {
+                    runs::boxes(&shape, first, end).collect()
+                };
+                for slab in all {
+                    same = same && self.cells(at)?.get(&slab)? == new.read_bytes(&slab)?;
+                }
+                first = end;
+            }
+        }
+        if !same {
             return refuse("append", format!("variable `{words}` {why}"));
         }
         Ok(())

@@ -117,17 +117,24 @@ impl Changed {
             let fates = cells.fates();
             debug_assert_eq!(fates.len() as u64, info.tiling.tile_count());
             for (tile, fate) in (0_u64..).zip(fates) {
-                let stays = matches!(fate, Fate::Keep)
-                    && was.is_some_and(|was| {
-                        let padded =
-                            matches!(was.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. });
-                        // An edge that was cut: what is stored is longer than the tile is now.
-                        let same = || {
-                            let (a, b) = (was.tiling.extent(tile), info.tiling.extent(tile));
-                            a.is_ok_and(|a| b.is_ok_and(|b| a == b))
-                        };
-                        tile < was.tiling.tile_count() && (padded || same())
-                    });
+                let padded = |was: &ArrayInfo| {
+                    matches!(was.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. })
+                };
+                // An edge that was cut: what is stored is longer than the tile is now.
+                let same = |was: &ArrayInfo| {
+                    let (a, b) = (was.tiling.extent(tile), info.tiling.extent(tile));
+                    a.is_ok_and(|a| b.is_ok_and(|b| a == b))
+                };
+                let was = was.filter(|was| tile < was.tiling.tile_count());
+                let stays = match (&fate, was) {
+                    (Fate::Keep, Some(was)) => padded(was) || same(was),
+                    // Written, and yet what it was.
+                    (Fate::Store, Some(was)) if same(was) => {
+                        let content = changed.read(edit, old, file, info, tile)?;
+                        matches!(content, Content::Bytes(bytes) if bytes == old.read_tile(was.id, tile)?)
+                    }
+                    _ => false,
+                };
                 if stays {
                     continue;
                 }

@@ -37,7 +37,7 @@ use base::SpillFile;
 use cells::Cells;
 use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::archive::constants::REQUIRED_LOST;
-use nc3z_format::classic::{Attribute, Header, VarId, Version, arrange};
+use nc3z_format::classic::{Attribute, DimId, Header, VarId, Version, arrange};
 use nc3z_format::tile::element_count;
 use nc3z_format::{Error as FormatError, Hyperslab, NcType, runs};
 use nc3z_reader::{Archive, Dataset, Monitor, OpenOptions};
@@ -266,9 +266,9 @@ impl Edit {
     pub fn resize_dimension(&mut self, name: &str, len: u64) -> Result<()> {
         let id = header::find_dimension(&self.header, name)?;
         if self.header.dimensions[id.index()].is_record() {
-            self.touched |= self.numrecs != len;
-            self.numrecs = len;
-            return Ok(());
+            let before = std::mem::replace(&mut self.numrecs, len);
+            self.touched |= before != len;
+            return if len < before { self.cut(id) } else { Ok(()) };
         }
         if len == 0 {
             return Err(FormatError::invalid(format!(
@@ -295,6 +295,16 @@ impl Edit {
                 self.header.dimensions[id.index()].len = before;
             }
             done?;
+        }
+        if len < before { self.cut(id) } else { Ok(()) }
+    }
+
+    /// Cuts the variables whose first dimension became shorter, so that it may grow again without what they had there. Nothing is read for it.
+    fn cut(&mut self, id: DimId) -> Result<()> {
+        for at in 0..self.variables.len() {
+            if self.header.variables[at].dimensions.first() == Some(&id) {
+                self.cells(at)?;
+            }
         }
         Ok(())
     }

@@ -79,7 +79,14 @@ pub fn commit_file(
     let sha256 = hash(&**classic.source(), monitor)?;
     let last = archive.version()?;
     let before = place.end();
-    if archive.digest() == nc3z_reader::Digest::Sha256(sha256) {
+    let is_known = match archive.digest() {
+        nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
+        // Of an edit that was not to take long.
+        nc3z_reader::Digest::Stale | nc3z_reader::Digest::None => {
+            archive.original_len() == classic.source().len() && hash(&archive.original(), monitor)? == sha256
+        }
+    };
+    if is_known {
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (before, before);
         return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256 });
@@ -88,23 +95,38 @@ pub fn commit_file(
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
-    let known = find_known(&place, &sha256)?;
+    let (after, generation, (new_tiles, kept_tiles)) =
+        commit_state(&place, &classic, sha256, &metadata, edited, options, monitor)?;
+    Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
+}
+
+/// Appends a state of the file with this SHA-256 and proves it. Gives the archive's length, the generation, and the tiles that are new and kept.
+pub(crate) fn commit_state(
+    place: &InPlace,
+    classic: &ClassicFile,
+    sha256: [u8; 32],
+    metadata: &Metadata,
+    name: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<(u64, u32, (u64, u64))> {
+    let archive = place.archive();
+    let known = find_known(place, &sha256)?;
     let (mut counts, mut generation) = ((0, 0), 0);
     let after = place.append(|medium| {
         let unsealed = if let Some(known) = &known {
-            write_again(&place, medium, known, &metadata, &mut counts)?
+            write_again(place, medium, known, metadata, &mut counts)?
         } else {
-            let matched = match_variables(archive, &classic, monitor)?;
+            let matched = match_variables(archive, classic, monitor)?;
             let matched = matched.into_iter().map(|(id, v)| (id, Match::Same(v))).collect();
-            let state = State::new(archive, &classic, matched, options)?;
-            state.write(&place, medium, Some(sha256), &metadata, &Tiles::Compared, &mut counts, monitor)?
+            let state = State::new(archive, classic, matched, options)?;
+            state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, &mut counts, monitor)?
         };
-        prove(medium, &unsealed, &sha256, edited, monitor)?;
+        prove(medium, &unsealed, &sha256, name, monitor)?;
         generation = unsealed.trailer.generation;
         Ok(unsealed)
     })?;
-    let (new_tiles, kept_tiles) = counts;
-    Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
+    Ok((after, generation, counts))
 }
 
 impl CommitNote {

@@ -5,6 +5,7 @@ pub(crate) mod archive;
 mod changed;
 pub(crate) mod commit;
 pub(crate) mod estimate;
+pub(crate) mod gc;
 pub(crate) mod quantize;
 pub(crate) mod recompress;
 pub(crate) mod repair;
