@@ -299,6 +299,7 @@ impl Machine {
         self.versions.last().unwrap().0
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
     fn run(&mut self, op: Op) {
         let mut next = self.model.clone();
         let vars = next.vars.len();
@@ -572,4 +573,75 @@ proptest! {
         let report = verify::deep(&source, &OpenOptions::default(), &()).unwrap();
         prop_assert!(report.is_sound());
     }
+}
+
+/// The printed plans of the study that this is made after, of real archives.
+#[test]
+fn plans_print_as_in_the_examples() {
+    let dir = tempfile::tempdir().unwrap();
+    let archived = |lens: [u64; 2], chunk: u64| {
+        let (source, path) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
+        let dims = vec![("y".to_owned(), lens[0]), ("x".to_owned(), lens[1])];
+        let total = lens[0] * lens[1];
+        let values = (0..u32::try_from(total).unwrap()).flat_map(u32::to_be_bytes).collect();
+        let var = Var {
+            name: "v".into(),
+            ty: NcType::Int,
+            dims: vec!["y".into(), "x".into()],
+            attributes: vec![],
+            values,
+        };
+        let model = Model { version: Version::Cdf1, numrecs: 0, dims, attributes: vec![], vars: vec![var] };
+        std::fs::write(&source, model.file()).unwrap();
+        let options = WriterOptions::default()
+            .with_force(true)
+            .with_chunks(ChunkRequest::new([("y", chunk), ("x", chunk)]));
+        archive_file(&source, &path, &options, &()).unwrap();
+        Edit::open(&path, &WriterOptions::default()).unwrap()
+    };
+    let slab = |start: [u64; 2], count: [u64; 2]| Hyperslab::new(start, count, [1, 1]).unwrap();
+    let mut edit = archived([8, 8], 2);
+    assert_eq!(
+        edit.plan_of_set("v", &slab([2, 3], [3, 3])).unwrap(),
+        "SetPlan<value_shape=(3, 3), append 2 empty slabs, 7 slice transfers among 3 slab pairs, drop 0 slabs>
+  slabs.append(empty((6, 2)))  # slabs[2]
+  slabs.append(empty((2, 2)))  # slabs[3]
+  # 3 transfers from slabs[1] to slabs[2]
+  slabs[2][0:2, 0:2] = slabs[1][10:12, 0:2]
+  slabs[2][2:4, 0:2] = slabs[1][18:20, 0:2]
+  slabs[2][4:6, 0:2] = slabs[1][20:22, 0:2]
+  # 1 transfers from value to slabs[3]
+  slabs[3][0:2, 0:2] = value[0:2, 1:3]
+  # 3 transfers from value to slabs[2]
+  slabs[2][0:2, 1:2] = value[0:2, 0:1]
+  slabs[2][2:3, 1:2] = value[2:3, 0:1]
+  slabs[2][4:5, 0:2] = value[2:3, 1:3]
+slab_indices:
+[[1 1 1 1]
+ [1 2 3 1]
+ [1 2 2 1]
+ [1 1 1 1]]
+slab_offsets:
+[[ 0  2  4  6]
+ [ 8  0  0 14]
+ [16  2  4 22]
+ [24 26 28 30]]"
+    );
+    drop(edit);
+    let mut edit = archived([30, 50], 10);
+    let plan = edit.plan_of_set("v", &slab([5, 30], [15, 20])).unwrap();
+    // Partly covered tiles are read once, tiles that are covered whole are not.
+    for line in [
+        "  # 2 transfers from slabs[1] to slabs[2]",
+        "  slabs[2][0:10, 0:10] = slabs[1][30:40, 0:10]",
+        "  slabs[2][10:20, 0:10] = slabs[1][40:50, 0:10]",
+        "  slabs[3][0:10, 0:10] = value[5:15, 0:10]",
+        "  slabs[2][15:20, 0:10] = value[0:5, 10:20]",
+    ] {
+        assert!(plan.lines().any(|l| l == line), "{line}\n{plan}");
+    }
+    assert!(plan.contains("[[1 1 1 2 2]\n [1 1 1 3 3]\n [1 1 1 1 1]]"), "{plan}");
+    edit.set("v", &slab([5, 30], [15, 20]), &42_u32.to_be_bytes()).unwrap();
+    let done = edit.commit(&CommitNote::default(), &()).unwrap();
+    assert_eq!((done.new_tiles, done.kept_tiles), (4, 11));
 }

@@ -234,6 +234,8 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
   nc3z verify --recursive /archive/    all archives of a tree, in parallel
+  nc3z verify --deep tas.nc.nc3z@3     all bytes, and version 3 rebuilt
+  nc3z verify --all-versions tas.nc.nc3z
 
 Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
     Verify(VerifyArgs),
@@ -243,7 +245,8 @@ Damage is named by place in the archive, by variable, hyperslab and bytes of the
   nc3z repair --in-place bad.nc3z      by parity, or not at all
 
 Where the archive has parity (`nc3z parity`) and that suffices, the archive comes back as it was, byte for byte. Otherwise it
-writes a sound archive of every tile that is whole and lists the others in the variables' coordinates. They are marked as lost
+writes a sound archive: of an archive of several versions, those that are whole, if the newest is; else of every tile of the
+newest that is whole, and lists the others in the variables' coordinates. They are marked as lost
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),

@@ -2,6 +2,7 @@
 
 use super::{BAND_LEN, Edit, refuse};
 use crate::error::{ErrorKind, Result};
+use nc3z_format::classic::Dimension;
 use nc3z_format::{Hyperslab, runs};
 use nc3z_reader::{Dataset, Monitor, Variable, diff};
 
@@ -39,7 +40,7 @@ impl Edit {
         policy: AppendPolicy,
         monitor: &dyn Monitor,
     ) -> Result<u64> {
-        let Some(record) = self.header.dimensions.iter().position(|d| d.is_record()) else {
+        let Some(record) = self.header.dimensions.iter().position(Dimension::is_record) else {
             return refuse(
                 "append",
                 "the file has no record dimension, and nothing can be appended to others".to_owned(),

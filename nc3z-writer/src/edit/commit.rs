@@ -73,7 +73,8 @@ pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) 
     let (mut generation, mut sha256) = (0, [0; 32]);
     let after = place.append(|medium| {
         let tiles = Tiles::Known { changed: &changed.tiles, read: &read };
-        let mut unsealed = state.write(place, medium, None, &metadata, &tiles, &mut counts, monitor)?;
+        let (mut unsealed, written) = state.write(place, medium, None, &metadata, &tiles, monitor)?;
+        counts = written;
         let digest = prove(place, medium, &unsealed, &state, &changed, &read, edit.digest, monitor)?;
         if let Some(digest) = digest {
             (unsealed.trailer.sha256, unsealed.trailer.digest_state) = (digest, DigestState::Valid);

@@ -120,7 +120,10 @@ pub(crate) fn commit_state(
             let matched = match_variables(archive, classic, monitor)?;
             let matched = matched.into_iter().map(|(id, v)| (id, Match::Same(v))).collect();
             let state = State::new(archive, classic, matched, options)?;
-            state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, &mut counts, monitor)?
+            let (unsealed, written) =
+                state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, monitor)?;
+            counts = written;
+            unsealed
         };
         prove(medium, &unsealed, &sha256, name, monitor)?;
         generation = unsealed.trailer.generation;

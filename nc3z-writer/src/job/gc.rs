@@ -9,7 +9,7 @@ use crate::build::hash;
 use crate::carry::carry_over;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, lock};
-use crate::options::WriterOptions;
+use crate::options::{Share, WriterOptions};
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOST;
@@ -34,8 +34,8 @@ pub struct Collected {
     pub dropped: Vec<u64>,
     /// Tags that named dropped versions.
     pub dropped_tags: Vec<String>,
-    /// Whether the old archive had parity, which is to be added anew.
-    pub had_parity: bool,
+    /// The share of the old archive's parity, which does not come along.
+    pub parity_before: Option<Share>,
     /// Bytes of the old archive and of the new one.
     pub stored_len: (u64, u64),
 }
@@ -75,7 +75,7 @@ pub fn collect_file(
     let mut tags = newest.tags()?;
     let dropped_tags = tags.iter().filter(|(_, n)| !kept.contains(n)).map(|(tag, _)| tag.clone()).collect();
     tags.retain(|_, n| kept.contains(n));
-    let had_parity = crate::parity::share_of(&newest).is_some();
+    let parity_before = crate::parity::share_of(&newest);
     // Through links: it is the file that is replaced, not a link to it.
     let resolved = input.canonicalize().map_err(|e| read("find", e))?;
     let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
@@ -111,7 +111,59 @@ pub fn collect_file(
         }
     }
     target.commit(Some(&before))?;
-    Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, had_parity, stored_len })
+    Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, stored_len })
+}
+
+/// What could be saved of the versions of a damaged archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SavedVersions {
+    /// The archive has one version, or its newest state does not open.
+    None,
+    /// The newest version is not whole; these are, and nothing was written.
+    Older(Vec<u64>),
+    /// The new archive holds these versions; the others, each with the reason, are lost.
+    Written {
+        /// What was done.
+        done: Collected,
+        /// Versions that are not whole.
+        lost: Vec<(u64, String)>,
+    },
+}
+
+/// Writes the versions of a damaged archive that are whole to a new archive at `output`, if the newest is one of them.
+///
+/// # Errors
+/// The output exists or cannot be written; the monitor cancelled.
+pub fn save_versions(
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<SavedVersions> {
+    let source = nc3z_reader::source::open(input, false)?;
+    let open = |version: Option<VersionName>| {
+        Archive::from_source(source.clone(), &OpenOptions::of_command().with_version(version))
+    };
+    let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
+    let Ok(versions) = newest.versions(u64::MAX) else { return Ok(SavedVersions::None) };
+    if versions.len() < 2 || newest.trailer().required & REQUIRED_LOST != 0 {
+        return Ok(SavedVersions::None);
+    }
+    let (mut whole, mut lost) = (Vec::new(), Vec::new());
+    for version in versions.iter().rev() {
+        let number = version.record.number;
+        match open(Some(VersionName::Number(number))).and_then(|archive| archive.check_original(monitor)) {
+            Ok(_) => whole.push(number),
+            Err(e) if e.is_interrupted() => return Err(e.into()),
+            Err(e) => lost.push((number, e.with_causes())),
+        }
+    }
+    if whole.last() != versions.first().map(|newest| &newest.record.number) {
+        return Ok(SavedVersions::Older(whole));
+    }
+    let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
+    let done = collect_file(input, Some(output), &keep, options, monitor)?;
+    Ok(SavedVersions::Written { done, lost })
 }
 
 /// What the new archive says of a version.

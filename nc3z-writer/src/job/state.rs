@@ -120,7 +120,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Writes the generation but for its trailer; counts new tiles and those that are kept.
+    /// Writes the generation but for its trailer; gives the numbers of new tiles and of those that are kept.
     pub(crate) fn write(
         &self,
         place: &InPlace,
@@ -128,9 +128,9 @@ impl<'a> State<'a> {
         sha256: Option<[u8; 32]>,
         metadata: &Metadata,
         tiles: &Tiles<'_>,
-        (new, kept): &mut (u64, u64),
         monitor: &dyn Monitor,
-    ) -> Result<Unsealed> {
+    ) -> Result<(Unsealed, (u64, u64))> {
+        let (mut new, mut kept) = (0, 0);
         let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
         let mut writer = GenerationWriter::after(out, place.path(), self.old, place.source()?)?;
         writer.set_digest(sha256);
@@ -158,10 +158,10 @@ impl<'a> State<'a> {
                         None => self.is_stored(id, &raw)?,
                     };
                     if is_stored {
-                        *kept += 1;
+                        kept += 1;
                         return Ok(());
                     }
-                    *new += 1;
+                    new += 1;
                     encoder.put(raw, id, &mut writer)
                 })?;
             }
@@ -175,12 +175,12 @@ impl<'a> State<'a> {
                     let count = info.tiling.tile_count();
                     let these: Vec<u64> =
                         all.range((id, 0)..=(id, u64::MAX)).map(|(_, tile)| *tile).collect();
-                    *kept += count - these.len() as u64;
+                    kept += count - these.len() as u64;
                     for tile in these {
                         if monitor.is_cancelled() {
                             return Err(ErrorKind::Interrupted.into());
                         }
-                        *new += 1;
+                        new += 1;
                         match read(info, tile)? {
                             Content::Bytes(bytes) => {
                                 monitor.advance(bytes.len() as u64);
@@ -193,7 +193,7 @@ impl<'a> State<'a> {
             }
         }
         self.put_head(&mut writer)?;
-        writer.finish(metadata)
+        Ok((writer.finish(metadata)?, (new, kept)))
     }
 
     /// Where tiles refer to others: those that must be stored anew, since they or what they refer to are not as they were.

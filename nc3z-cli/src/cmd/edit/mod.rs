@@ -71,7 +71,7 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
     if !done.dropped_tags.is_empty() {
         note!("  tags that named dropped versions are gone: {}", text::safe(&done.dropped_tags.join(", ")));
     }
-    if done.had_parity {
+    if done.parity_before.is_some() {
         note!("  parity did not come along: `nc3z parity add` makes it anew");
     }
     Ok(Exit::Done)
