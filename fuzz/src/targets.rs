@@ -421,3 +421,86 @@ fn mend_bytes(bytes: &[u8]) -> Option<(nc3z_reader::parity::ParityReport, nc3z_r
     let proven = done.and_then(|_| prove(&MemorySource::new(out.clone()), &report, &()));
     Some((report, proven.map(|()| out)))
 }
+
+/// Any bytes as an archive of several versions, as they are and with the checksums of the last put right: each version is opened and restored, and one more
+/// is made by an edit.
+pub fn versions(data: &[u8]) {
+    open_versions(data);
+    let mut sealed = data.to_vec();
+    if reseal(&mut sealed) {
+        open_versions(&sealed);
+    }
+}
+
+fn restored(archive: &Archive) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    (archive.original_len() <= RESTORE_MAX).then_some(())?;
+    archive.restore_to_stream(&mut out, &()).ok().map(|_| out)
+}
+
+fn open_versions(bytes: &[u8]) {
+    use nc3z_reader::VersionName;
+    let options = OpenOptions::default().with_limits(small_limits());
+    let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
+    let Ok(newest) = Archive::from_source(source.clone(), &options) else { return };
+    if newest.original_len() > RESTORE_MAX {
+        return;
+    }
+    let _ = newest.tags();
+    let known: Vec<u64> =
+        newest.versions(16).map(|all| all.iter().map(|v| v.record.number).collect()).unwrap_or_default();
+    assert!(known.is_sorted_by(|a, b| a > b), "versions come newest first: {known:?}");
+    for &number in &known {
+        let options = options.clone().with_version(VersionName::Number(number));
+        if let Ok(archive) = Archive::from_source(source.clone(), &options) {
+            assert_eq!(
+                archive.version().map(|v| v.number).ok(),
+                Some(number),
+                "the version that was asked for"
+            );
+            let _ = restored(&archive);
+        }
+    }
+    let before = restored(&newest);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("a.nc3z");
+    std::fs::write(&path, bytes).expect("a file in it");
+    let Ok(mut edit) = nc3z_writer::edit::Edit::open(&path, &WriterOptions::default()) else { return };
+    let digest = bytes.len().is_multiple_of(2);
+    edit = edit.with_digest(digest);
+    let _ = edit.set_attribute(None, "fuzz", NcType::Short, &[1, 2]);
+    if let Some(variable) = newest.header().variables.first()
+        && let Ok(name) = String::from_utf8(variable.name.clone())
+        && let Ok(shape) = edit.shape_of(&name)
+        && !shape.contains(&0)
+    {
+        let slab = nc3z_format::Hyperslab {
+            start: vec![0; shape.len()],
+            count: vec![1; shape.len()],
+            stride: vec![1; shape.len()],
+        };
+        let _ = edit.set(&name, &slab, &vec![7; variable.ty.size()]);
+    }
+    let Ok(done) = edit.commit(&nc3z_writer::CommitNote::default(), &()) else {
+        drop(edit);
+        // What failed has changed nothing that was committed.
+        let again = Archive::open(&path).expect("it opened before");
+        if before.is_some() {
+            assert!(restored(&again) == before, "a commit that failed leaves what was");
+        }
+        return;
+    };
+    drop(edit);
+    let after = Archive::open(&path).expect("what was committed opens");
+    assert_eq!(after.version().expect("it has been written").number, done.version);
+    if digest && !done.is_known() {
+        assert!(restored(&after).is_some(), "what was proven restores");
+    }
+    if let (Some(before), Some(&number)) = (before, known.first()) {
+        let options = OpenOptions::default().with_version(VersionName::Number(number));
+        let source: nc3z_reader::source::SharedSource =
+            Arc::new(MemorySource::new(std::fs::read(&path).expect("it is there")));
+        let old = Archive::from_source(source, &options).expect("the version before is still there");
+        assert!(restored(&old) == Some(before), "the version before is what it was");
+    }
+}

@@ -3,6 +3,7 @@
 mod archive;
 mod diff;
 mod dump;
+mod edit;
 mod encode;
 mod estimate;
 mod explain;
@@ -27,6 +28,7 @@ mod versions;
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
+pub(crate) use edit::{AppendArgs, AttArgs, EditArgs, GcArgs, RenameArgs, SetArgs};
 pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
@@ -106,9 +108,11 @@ pub(crate) enum Command {
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
     Archive(ArchiveArgs),
     /// Give the original bytes back.
+    #[command(visible_alias = "checkout")]
     #[command(after_help = "Examples:
   nc3z restore tas.nc.nc3z            writes tas.nc
   nc3z restore tas.nc.nc3z --version 2 -o old.nc
+  nc3z checkout tas.nc.nc3z --version release -o released.nc
   nc3z restore tas.nc.nc3z -o - | md5sum
   nc3z restore https://example.org/tas.nc.nc3z       writes tas.nc here")]
     Restore(RestoreArgs),
@@ -152,6 +156,46 @@ What did not change is not stored again, wherever it stands in the new file. The
 counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(CommitArgs),
+    /// Set, append to or delete attributes, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z att tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
+  nc3z att tas.nc.nc3z tas:_FillValue=-999 tas:valid_range=0,400 'tas:code=\"167\"'
+  nc3z att tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
+  nc3z att tas.nc.nc3z --delete tas:comment --delete :history
+
+A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue,
+missing_value and valid_*, that of the variable, or else int or double. Every version before stays what it was.")]
+    Att(AttArgs),
+    /// Overwrite values of a variable, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z set tas.nc.nc3z tas -d time,5 -d lat,45 -d lon,90 =1013.25    one value
+  nc3z set tas.nc.nc3z tas -d time,2 --from mended.nc                a map out of another file
+  nc3z set tas.nc.nc3z tas -d lat,-90.0,-60.0 =_                     the fill value
+  nc3z set tas.nc.nc3z tas -d time,0 --plan =0                       only tell what would be done
+
+Selections are those of `nc3z read`. Tiles that are overwritten whole are not read; what is staged beyond half of --memory
+goes to a temporary file.")]
+    Set(SetArgs),
+    /// Append the records of other files, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z append tas.nc.nc3z 2026-11.nc -m November
+  nc3z append tas.nc.nc3z 2026-11.nc 2026-12.nc --quick
+
+Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be
+equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.")]
+    Append(AppendArgs),
+    /// Rename dimensions, variables and attributes, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z rename tas.nc.nc3z -v t2m,tas -d x,lon
+  nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions")]
+    Rename(RenameArgs),
+    /// Drop versions: write those that are kept to an archive of their own.
+    #[command(after_help = "Examples:
+  nc3z gc tas.nc.nc3z -o small.nc3z --keep 1,release    the original, what the tag names, the newest
+  nc3z gc tas.nc.nc3z --in-place --keep-tagged
+
+Numbers stay what they were. Every version is rebuilt out of the new archive and compared before that takes its name.")]
+    Gc(GcArgs),
     /// Add a version that is like an older one.
     #[command(after_help = "Examples:
   nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]
@@ -209,6 +253,8 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
   nc3z verify --recursive /archive/    all archives of a tree, in parallel
   nc3z verify s3://bucket/tas.nc.nc3z  all of it is fetched
+  nc3z verify --deep tas.nc.nc3z@3     all bytes, and version 3 rebuilt
+  nc3z verify --all-versions tas.nc.nc3z
 
 Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
     Verify(VerifyArgs),
@@ -218,7 +264,8 @@ Damage is named by place in the archive, by variable, hyperslab and bytes of the
   nc3z repair --in-place bad.nc3z      by parity, or not at all
 
 Where the archive has parity (`nc3z parity`) and that suffices, the archive comes back as it was, byte for byte. Otherwise it
-writes a sound archive of every tile that is whole and lists the others in the variables' coordinates. They are marked as lost
+writes a sound archive: of an archive of several versions, those that are whole, if the newest is; else of every tile of the
+newest that is whole, and lists the others in the variables' coordinates. They are marked as lost
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),

@@ -3,6 +3,7 @@
 pub(crate) mod archive;
 pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod edit;
 pub(crate) mod estimate;
 pub(crate) mod explain;
 pub(crate) mod filters;
