@@ -252,9 +252,9 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
   nc3z verify --recursive /archive/    all archives of a tree, in parallel
-  nc3z verify s3://bucket/tas.nc.nc3z  all of it is fetched
   nc3z verify --deep tas.nc.nc3z@3     all bytes, and version 3 rebuilt
   nc3z verify --all-versions tas.nc.nc3z
+  nc3z verify s3://bucket/tas.nc.nc3z  all of it is fetched
 
 Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
     Verify(VerifyArgs),
