@@ -3,6 +3,7 @@
 import hashlib
 import re
 import threading
+import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -15,8 +16,12 @@ class Ranges(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self):
+    def do_HEAD(self):
+        self.do_GET(with_body=False)
+
+    def do_GET(self, with_body=True):
         server = self.server
+        time.sleep(server.delay)
         path = self.path.split("?")[0]
         with server.lock:
             server.asked.append((path, self.headers.get("Range"), self.headers.get("If-Match")))
@@ -25,14 +30,14 @@ class Ranges(BaseHTTPRequestHandler):
         data = server.files.get(path)
         if data is None:
             return self.plain(404)
+        tag = server.tags[path]
         if fault == "busy":
             return self.plain(503, ("Retry-After", "0"))
         if fault == "forbidden":
             return self.plain(403)
         if fault == "changed" or (server.fault == "changed" and server.changed):
             server.changed = True
-            data = bytes(b ^ 0xFF for b in data)
-        tag = f'"{hashlib.md5(data).hexdigest()}"'
+            data, tag = bytes(b ^ 0xFF for b in data), '"another"'
         if server.heeds and self.headers.get("If-Match") not in (None, tag):
             return self.plain(412)
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
@@ -53,7 +58,12 @@ class Ranges(BaseHTTPRequestHandler):
         self.send_header("ETag", tag)
         self.send_header("Last-Modified", "Sun, 01 Nov 2026 00:00:00 GMT")
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("Accept-Ranges", "bytes")
         self.end_headers()
+        if not with_body:
+            return None
+        with server.lock:
+            server.sent += len(body)
         if fault == "cut":
             self.wfile.write(body[: len(body) // 2])
             self.close_connection = True
@@ -76,10 +86,13 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, files, fault=None, *, every=3, after=1, ranges=True, heeds=True):
+    def __init__(self, files, fault=None, *, every=3, after=1, ranges=True, heeds=True, delay=0):
         super().__init__(("127.0.0.1", 0), Ranges)
         self.files = {f"/{name}": data for name, data in files.items()}
+        self.tags = {path: f'"{hashlib.md5(data).hexdigest()}"' for path, data in self.files.items()}
         self.fault, self.every, self.after, self.ranges, self.heeds = fault, every, after, ranges, heeds
+        # Seconds between a request and its answer; bytes of all answers.
+        self.delay, self.sent = delay, 0
         self.asked, self.changed, self.lock = [], False, threading.Lock()
         self.root = f"http://127.0.0.1:{self.server_address[1]}"
 

@@ -2,7 +2,7 @@
 //! interface that archives have.
 
 use crate::error::{Error, Result};
-use crate::source::SharedSource;
+use crate::source::{Near, NearSource, SharedSource};
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::byte_run;
 use nc3z_format::classic::{Header, Layout, Parse, parse_prefix};
@@ -96,6 +96,17 @@ impl ClassicFile {
     /// The file's bytes.
     pub fn source(&self) -> &SharedSource {
         &self.source
+    }
+
+    /// The same file, with some of its bytes in memory.
+    pub(crate) fn with_near(&self, near: Near) -> Self {
+        let source = Arc::new(NearSource { near, source: Arc::clone(&self.source) });
+        ClassicFile {
+            source,
+            header: self.header.clone(),
+            header_bytes: self.header_bytes.clone(),
+            layout: self.layout.clone(),
+        }
     }
 
     /// Reads bytes of a variable's flattened array, of its padding or of the gap.

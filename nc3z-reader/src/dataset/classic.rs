@@ -11,6 +11,7 @@ use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 fn variable(file: &ClassicFile, var: VarId) -> Result<&VarLayout> {
     let known = file.layout().variables.len();
@@ -47,6 +48,19 @@ impl ArraySource for ClassicFile {
 
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, _: bool) -> Result<(u64, Bytes)> {
         pieces::view(variable(self, var)?, tile, self)
+    }
+
+    fn fetches_ahead(&self) -> bool {
+        self.source().reach().fetches_ahead()
+    }
+
+    fn fetch_parts(
+        &self,
+        var: VarId,
+        tiles: &[TilePlan<'_>],
+    ) -> Result<(usize, Option<Arc<dyn ArraySource>>)> {
+        let (taken, near) = pieces::fetch(variable(self, var)?, tiles, &**self.source())?;
+        Ok((taken, Some(Arc::new(self.with_near(near)))))
     }
 
     fn decode_cost(&self, _: VarId, _: u64) -> u64 {

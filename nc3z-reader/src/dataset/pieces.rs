@@ -2,14 +2,19 @@
 //! to others. They are cut into linear pieces that are read, not decoded, so a part of one costs no more than itself.
 
 use crate::error::{Error, Result};
+use crate::source::{ByteSource, Near};
 use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::classic::{VarId, VarLayout};
 use nc3z_format::plan::TilePlan;
 use nc3z_format::tile::{TileLayout, Tiling};
+use std::ops::Range;
 
 /// Bytes of a piece: long enough that planning costs nothing beside reading, short enough for a buffer a thread.
 const PIECE_LEN: u64 = 256 << 10;
+/// Bytes of a window that is fetched at once, and runs of them.
+const WINDOW_LEN: u64 = 64 << 20;
+const WINDOW_RUNS: usize = 1 << 16;
 /// Records no further apart than this are read many at a time, with what lies between.
 const NEAR: u64 = 4 << 10;
 
@@ -56,6 +61,57 @@ pub(super) fn view(v: &VarLayout, piece: &TilePlan<'_>, file: &dyn FileBytes) ->
     let mut bytes = vec![0; len];
     read_elements(v, first, &mut bytes, file)?;
     Ok((span.start, bytes.into()))
+}
+
+/// Fetches what the first of these pieces need of a file whose requests cost a round trip, as many as make a window (at least one,
+/// if there is one).
+///
+/// # Errors
+/// What the source says.
+pub(super) fn fetch(
+    v: &VarLayout,
+    pieces: &[TilePlan<'_>],
+    source: &dyn ByteSource,
+) -> Result<(usize, Near)> {
+    let gap = source.reach().gap;
+    let (mut wanted, mut bytes) = (Vec::new(), 0);
+    for (taken, piece) in pieces.iter().enumerate() {
+        let before = wanted.len();
+        let more = add_runs(v, piece, gap, &mut wanted);
+        // A piece whose runs lie far apart, with much between them, comes by itself: run by run.
+        if more > WINDOW_LEN {
+            if taken > 0 {
+                wanted.truncate(before);
+                return Ok((taken, Near::fetch(source, &wanted)?));
+            }
+            return Ok((1, Near::fetch_apart(source, &wanted, NEAR)?));
+        }
+        bytes += more;
+        if bytes >= WINDOW_LEN || wanted.len() >= WINDOW_RUNS {
+            return Ok((taken + 1, Near::fetch(source, &wanted)?));
+        }
+    }
+    Ok((pieces.len(), Near::fetch(source, &wanted)?))
+}
+
+/// Adds the runs of bytes that a plan asks for of a piece; gives their bytes, with those between neighbours that will be fetched as one.
+/// What is not in the file is told when it is read.
+fn add_runs(v: &VarLayout, piece: &TilePlan<'_>, gap: u64, wanted: &mut Vec<Range<u64>>) -> u64 {
+    let span = piece.span();
+    let (mut first, end) =
+        (piece.tile * piece_elements(v) + span.start, piece.tile * piece_elements(v) + span.end);
+    let mut bytes: u64 = 0;
+    while first < end
+        && let Some(run) = v.element_run(first)
+    {
+        let n = run.count.min(end - first);
+        let range = run.offset..run.offset + n * v.element_size();
+        let from = wanted.last().filter(|last: &&Range<u64>| range.start.saturating_sub(last.end) <= gap);
+        bytes = bytes.saturating_add(range.end.saturating_sub(from.map_or(range.start, |last| last.end)));
+        wanted.push(range);
+        first += n;
+    }
+    bytes
 }
 
 /// Fills `out` with elements from `first` on, run by run; short runs near each other many at a time.

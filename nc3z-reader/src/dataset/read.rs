@@ -158,10 +158,7 @@ impl Request<'_> {
 
     /// Carries a plan out window by window: what one needs is fetched while the one before is decoded.
     fn run_windows(&self, plan: &Plan, threads: usize, dest: &mut dyn Dest) -> Result<()> {
-        let fetch = |tiles: &[TilePlan<'_>]| {
-            let numbers: Vec<u64> = tiles.iter().map(|tile| tile.tile).collect();
-            self.source.fetch(self.var, &numbers)
-        };
+        let fetch = |tiles: &[TilePlan<'_>]| self.source.fetch_parts(self.var, tiles);
         in_windows(&mut plan.tiles(), WINDOW_TILES, true, fetch, |tiles, near| {
             let window = Request { source: near.as_deref().unwrap_or(self.source), ..*self };
             if threads > 1 {

@@ -55,6 +55,19 @@ pub trait ArraySource: Send + Sync {
         Ok((tiles.len(), None))
     }
 
+    /// The same where of each tile only what a plan asks for is needed: tiles that are read where they lie need no more.
+    ///
+    /// # Errors
+    /// As [`ArraySource::fetch`].
+    fn fetch_parts(
+        &self,
+        var: VarId,
+        tiles: &[TilePlan<'_>],
+    ) -> Result<(usize, Option<Arc<dyn ArraySource>>)> {
+        let numbers: Vec<u64> = tiles.iter().map(|tile| tile.tile).collect();
+        self.fetch(var, &numbers)
+    }
+
     /// Bytes that must be decoded before elements of a tile can be copied; 0 where they lie ready.
     fn decode_cost(&self, var: VarId, tile: u64) -> u64;
 

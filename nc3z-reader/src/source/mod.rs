@@ -24,7 +24,7 @@ pub use file::FileSource;
 pub use memory::MemorySource;
 #[cfg(feature = "fs")]
 pub use mmap::MmapSource;
-pub(crate) use near::Near;
+pub(crate) use near::{Near, NearSource};
 pub use reach::Reach;
 #[cfg(feature = "fs")]
 pub use regular::{open_regular, special_name};

@@ -1,6 +1,6 @@
 //! Bytes of a source that have been fetched already.
 
-use super::{ByteSource, answers};
+use super::{ByteSource, Reach, SharedSource, answers};
 use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::array::coalesce;
@@ -17,8 +17,15 @@ impl Near {
     /// # Errors
     /// What the source says.
     pub(crate) fn fetch(source: &dyn ByteSource, wanted: &[Range<u64>]) -> Result<Self> {
-        let reach = source.reach();
-        let merged = coalesce(wanted, reach.gap, reach.request_len);
+        Self::fetch_apart(source, wanted, source.reach().gap)
+    }
+
+    /// The same, with nothing of more than `gap` bytes between two ranges.
+    ///
+    /// # Errors
+    /// What the source says.
+    pub(crate) fn fetch_apart(source: &dyn ByteSource, wanted: &[Range<u64>], gap: u64) -> Result<Self> {
+        let merged = coalesce(wanted, gap, source.reach().request_len);
         if merged.is_empty() {
             return Ok(Near::default());
         }
@@ -66,6 +73,42 @@ impl Near {
     /// What the source says.
     pub(crate) fn read_at(&self, source: &dyn ByteSource, offset: u64, len: usize) -> Result<Bytes> {
         self.get(offset, len).map_or_else(|| source.read_at(offset, len), Ok)
+    }
+}
+
+/// A source in front of which some of its bytes are near.
+pub(crate) struct NearSource {
+    pub(crate) near: Near,
+    pub(crate) source: SharedSource,
+}
+
+impl ByteSource for NearSource {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn stored_len(&self) -> u64 {
+        self.source.stored_len()
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        match self.near.get(offset, buf.len()) {
+            Some(bytes) => buf.copy_from_slice(&bytes),
+            None => self.source.read_into(offset, buf)?,
+        }
+        Ok(())
+    }
+
+    fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.near.read_at(&*self.source, offset, len)
+    }
+
+    fn reach(&self) -> Reach {
+        self.source.reach()
+    }
+
+    fn identity(&self) -> Option<Arc<str>> {
+        self.source.identity()
     }
 }
 

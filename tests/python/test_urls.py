@@ -17,7 +17,7 @@ from conftest import CLASSIC, ROOT
 import nc3z
 from nc3z.xarray import Nc3zBackendEntrypoint
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests"))
 from servers import FAULTS, serve  # noqa: E402
 
 NAME = "coads_climatology.cdf"
@@ -57,7 +57,7 @@ def test_values_are_the_local_files_and_requests_are_few(server, name):
         assert len(server.asked) - before <= 1
         before = len(server.asked)
         assert np.array_equal(ds["SST"][:, 45, 20], expected()[:, 45, 20])
-        assert len(server.asked) - before <= 12
+        assert len(server.asked) - before <= 1
         assert np.array_equal(ds["SST"].oindex[[0, 11], :, [3, 90]], expected()[np.ix_([0, 11], range(90), [3, 90])])
     # Every request but the first names the object that was opened.
     assert all(tag for _, _, tag in server.asked[1:])
