@@ -1,0 +1,3 @@
+//! Many files as one.
+
+pub mod units;
