@@ -17,3 +17,5 @@ mod file;
 pub use file::{Aggregation, Convention, as_aggregation, is_aggregation, open, wrap};
 mod write;
 pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_attribute};
+pub mod build;
+pub mod bundle;

@@ -37,6 +37,9 @@ fn main() -> ExitCode {
         Command::Repair(args) => cmd::repair::run(args),
         Command::Dump(args) => cmd::dump::run(args),
         Command::Subset(args) => cmd::subset::run(args),
+        Command::Aggregate(args) => cmd::aggregate::run(args),
+        Command::Bundle(args) => cmd::bundle::run(args),
+        Command::List(args) => cmd::list::run(args),
         Command::Parity(command) => cmd::parity::run(command),
     };
     let exit = exit.unwrap_or_else(|e| {

@@ -18,7 +18,7 @@ pub struct Placed {
 }
 
 /// The cuts along each dimension, and the partitions between them in row-major order.
-pub type Matrix = (Vec<Vec<u64>>, Vec<Partition>);
+pub(crate) type Matrix = (Vec<Vec<u64>>, Vec<Partition>);
 
 /// Cuts a master array so that every sub-array is one or more whole partitions. `dimensions` are the master's; `directions` do not
 /// matter here, since partitions name what is reversed.

@@ -1,9 +1,6 @@
 use super::*;
 use crate::fragments::{Fragments, OpenFragment, Options};
-use crate::{
-    Convention, NewAggregation, NewArray, NewFile, NewVariable, Placed, as_aggregation, cut, text_attribute,
-    wrap,
-};
+use crate::{Convention, NewAggregation, NewArray, NewFile, NewVariable, Placed, cut, text_attribute, wrap};
 use nc3z_format::Hyperslab;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Dataset, OpenOptions};

@@ -37,7 +37,15 @@ impl Named {
 
     /// The bytes of the file.
     pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
+        if let Some(member) = super::member::source(&self.file)? {
+            return Ok(member);
+        }
         Ok(source::open(&self.file, args.mmap)?)
+    }
+
+    /// The file on disk: of a member, its bundle.
+    pub(crate) fn on_disk(&self) -> PathBuf {
+        super::member::on_disk(&self.file)
     }
 
     /// How to open it.
@@ -68,7 +76,8 @@ impl Named {
         let source = self.source(args)?;
         let archive = self.is_archive(&source, args)?;
         let dataset = Dataset::from_source(source, &self.options(args)?);
-        dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })
+        let dataset = dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })?;
+        super::aggregated::present(dataset, &self.file, args)
     }
 
     /// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.

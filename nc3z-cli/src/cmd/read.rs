@@ -60,7 +60,7 @@ fn to_file(
     selection: &Selection,
 ) -> Result<()> {
     super::places::prepare(output)?;
-    let input = std::fs::metadata(Named::of(&args.file)?.file)
+    let input = std::fs::metadata(Named::of(&args.file)?.on_disk())
         .with_context(|| format!("open `{}`", args.file.display()))?;
     if is_same_file(&input, output) {
         bail!("input and output are the same file `{}`", output.display());

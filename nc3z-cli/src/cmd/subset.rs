@@ -1,7 +1,7 @@
 //! `nc3z subset`: some variables, and a part of them, as a classic file of its own.
 
 mod contents;
-mod history;
+pub(super) mod history;
 
 use crate::args::SubsetArgs;
 use crate::cmd::named::Named;
@@ -71,7 +71,7 @@ fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement
 
 fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
     super::places::prepare(&args.output)?;
-    let input = std::fs::metadata(Named::of(&args.file)?.file)
+    let input = std::fs::metadata(Named::of(&args.file)?.on_disk())
         .with_context(|| format!("open `{}`", args.file.display()))?;
     if is_same_file(&input, &args.output) {
         bail!("input and output are the same file `{}`", args.output.display());
