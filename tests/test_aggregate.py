@@ -115,7 +115,7 @@ class Made(Aggregation):
         info = json.loads(nc3z("info", "--json", agg).stdout)
         tas = next(v for v in info["variables"] if v["name"] == "tas")
         self.assertEqual((tas["fragments"], tas["shape"], tas["units"]), ([3, 2, 1], [9, 4, 3], "degC"))
-        self.near(self.values(agg, "tas", "-d", "time,8,0,-3", "-d", "lat,3"), (truth(range(9)) - 273.15)[8::-3, 3:4])
+        self.near(self.values(agg, "tas", "-d", "time,,,-3", "-d", "lat,3"), (truth(range(9)) - 273.15)[::3][::-1, 3:4])
         # A missing one is told.
         self.refused(*files[:5], words="nothing fills")
 
@@ -390,7 +390,7 @@ class Safe(Aggregation):
         good = ["a.nc", "b.nc", "c.nc"]
         for words, options in (
             ("together 9 along .time., whose length is 10", {"length": 10}),
-            (r"c.nc.*shape is \[2, 4, 3\].*\[3, 4, 3\]", {"sizes": [3, 4, 3]}),
+            ("c.nc.*length 2 along .time., its place in the aggregation 3", {"sizes": [3, 4, 3]}),
             ("etc/passwd.*outside", {"uris": ["../" * 20 + "etc/passwd"], "sizes": [3]}),
             ("outside", {"uris": ["/etc/passwd"], "sizes": [3]}),
             ("no .s3:. fragments", {"uris": ["s3://bucket/a.nc"], "sizes": [3]}),
@@ -435,7 +435,7 @@ class Conventions(Aggregation):
         info = json.loads(nc3z("info", "--json", agg).stdout)
         tas = next(v for v in info["variables"] if v["name"] == "tas")
         self.assertEqual((tas["fragments"], tas["convention"]), ([4, 6], "NCA-0.1"))
-        self.near(self.values(agg, "tas", "-d", "y,7,0,-2", "-d", "x,1,6,2"), expected[7::-2, 1::2], 1e-9)
+        self.near(self.values(agg, "tas", "-d", "y,,,-2", "-d", "x,1,6,2"), expected[::2][::-1, 1::2], 1e-9)
         self.assertNotIn("sub_A", nc3z("dump", "-h", agg).stdout.decode())
 
     def test_cfa_04_and_what_cf_python_writes(self):

@@ -169,7 +169,8 @@ fn group<'a>(members: Vec<&'a Array>, rules: &Rules, report: &mut Report) -> Res
 
 /// Keys of the master's axes in order, and scalar coordinates that are none.
 fn axis_keys(members: &[&Array]) -> (Vec<String>, Vec<Axis>) {
-    let most = members.iter().max_by_key(|m| m.axes.len()).copied().unwrap_or(members[0]);
+    let most = members.iter().map(|m| m.axes.len()).max().unwrap_or(0);
+    let most = members.iter().find(|m| m.axes.len() == most).copied().unwrap_or(members[0]);
     let mut keys: Vec<String> = most.axes.iter().map(|a| a.key.clone()).collect();
     for axis in members.iter().flat_map(|m| &m.axes) {
         if !keys.contains(&axis.key) {
@@ -468,12 +469,10 @@ fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Vec<Attribute
         ));
     }
     if ty != NcType::Char {
-        // The fill value that all have; else the type's own, which is then said.
+        // The fill value that all have, else the type's own: said in any case, so that no reader has to know it.
         let same = members.iter().all(|m| m.raw == Some(ty) && m.fill == first.fill);
         let fill = if same { first.fill.clone() } else { ty.default_fill().to_vec() };
-        if !same || fill != ty.default_fill() {
-            attributes.push(attribute("_FillValue", ty, fill));
-        }
+        attributes.push(attribute("_FillValue", ty, fill));
     }
     (ty, attributes)
 }

@@ -61,7 +61,9 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
         identifiers: identifiers.as_ref().map(|v| Strings::read(&name, v)).transpose()?,
         values: values.map(|v| unique(&master, &v)).transpose()?,
         checks,
-        is_draft: !terms.contains_key("uris"),
+        is_draft: ["location", "file", "address", "variable", "shape", "format"]
+            .iter()
+            .any(|key| terms.contains_key(*key)),
     };
     if let Some(format) = format {
         let formats = Strings::read(&name, &format)?;

@@ -5,6 +5,7 @@ use crate::args::{AggregateArgs, ConventionArg, OpenArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
+use crate::output::table::count;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::build::{Report, Rules, Tolerance, aggregate};
@@ -111,9 +112,13 @@ fn tell(args: &AggregateArgs, report: &Report, len: usize) {
     let known = if report.known > 0 { format!(" and {} that it had", report.known) } else { String::new() };
     let name = text::safe(&args.output.to_string_lossy());
     if args.check {
-        note!("{} files can be joined; {name} would have {}", report.files, text::size(len as u64));
+        note!(
+            "{} can be joined; {name} would have {}",
+            count(report.files as u64, "file"),
+            text::size(len as u64)
+        );
     } else {
-        note!("{} files{known} -> {name}  {}", report.files, text::size(len as u64));
+        note!("{}{known} -> {name}  {}", count(report.files as u64, "file"), text::size(len as u64));
     }
 }
 

@@ -165,7 +165,8 @@ fn time_range(v: &Variable) -> Result<Option<(String, String)>> {
     };
     let calendar = v.attribute("calendar").map(text);
     let Some(calendar) = Calendar::of(calendar.as_deref()) else { return Ok(None) };
-    let (Ok(unit), Some(&len)) = (TimeUnit::parse(&units, calendar), v.shape().first().filter(|n| **n > 0)) else {
+    let (Ok(unit), Some(&len)) = (TimeUnit::parse(&units, calendar), v.shape().first().filter(|n| **n > 0))
+    else {
         return Ok(None);
     };
     let at = |n: u64| -> Result<String> {
