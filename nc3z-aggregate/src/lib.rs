@@ -4,6 +4,11 @@
 //! * [`MasterArray`]: one array made of partitions, each a reference to a part of an array somewhere else, and how it is read.
 //! * [`open`]: aggregation files (CF-1.13, CFA-0.6.2, CFA-0.4, NCA-0.1) as a [`nc3z_reader::Dataset`] like any other.
 
+#![cfg_attr(
+    test,
+    expect(clippy::float_cmp, reason = "tests compare with the very numbers that should come out")
+)]
+
 mod error;
 mod fragments;
 mod master;

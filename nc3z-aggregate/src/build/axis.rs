@@ -2,7 +2,7 @@
 
 use super::scan::{Axis, Bounds, Coordinate};
 use crate::error::{Error, Result};
-use crate::master::values::text;
+use crate::master::values::{put_double, text};
 use crate::units::{Calendar, Conversion, TimeUnit, conversion};
 use nc3z_format::NcType;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub struct Tolerance {
 }
 
 /// An axis of a master array.
-pub(super) struct Joined {
+pub(super) struct JoinedAxis {
     pub(super) name: String,
     pub(super) len: u64,
     /// Whether values ascend.
@@ -34,7 +34,7 @@ pub(super) struct Joined {
 }
 
 /// A member's values in the master's units, ascending.
-struct Values {
+struct Converted {
     values: Vec<f64>,
     bounds: Option<Vec<f64>>,
     /// Whether they were turned around for that.
@@ -48,7 +48,7 @@ pub(super) fn join(
     tolerance: Tolerance,
     in_order: bool,
     contiguous: bool,
-) -> Result<Joined> {
+) -> Result<JoinedAxis> {
     let first = axes[0];
     let with: Vec<Option<&Arc<Coordinate>>> = axes.iter().map(|a| a.coordinate.as_ref()).collect();
     let Some(first_coordinate) = with[0].filter(|_| !in_order || with.iter().all(Option::is_some)) else {
@@ -112,8 +112,8 @@ pub(super) fn join(
             *range = len - range.end..len - range.start;
         }
     }
-    let coordinate = assemble(&coordinates, all, bounds, ascending)?;
-    Ok(Joined {
+    let coordinate = assemble(&coordinates, all, bounds, ascending);
+    Ok(JoinedAxis {
         name: first.name.clone(),
         len,
         ascending,
@@ -125,7 +125,7 @@ pub(super) fn join(
 }
 
 /// Dimensions without coordinates: of one length, or one behind the other.
-fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<Joined> {
+fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<JoinedAxis> {
     let (name, mut len) = (axes[0].name.clone(), axes[0].len);
     let mut places: Vec<(Range<u64>, bool)> = Vec::new();
     if in_order {
@@ -145,7 +145,7 @@ fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<
         places = vec![(0..len, false); axes.len()];
     }
     let varies = in_order && axes.len() > 1;
-    Ok(Joined { name, len, ascending: true, coordinate: None, places, varies, notes: vec![] })
+    Ok(JoinedAxis { name, len, ascending: true, coordinate: None, places, varies, notes: vec![] })
 }
 
 /// Coordinates that are all the same, whatever their order.
@@ -154,7 +154,7 @@ fn equal(
     files: &[&str],
     coordinates: &[&Arc<Coordinate>],
     ascending: bool,
-) -> Result<Joined> {
+) -> Result<JoinedAxis> {
     let first = coordinates[0];
     let differs = coordinates
         .iter()
@@ -166,7 +166,7 @@ fn equal(
         )));
     }
     let len = axes[0].len;
-    Ok(Joined {
+    Ok(JoinedAxis {
         name: axes[0].name.clone(),
         len,
         ascending,
@@ -178,7 +178,7 @@ fn equal(
 }
 
 /// Values of all members in the units of the first.
-fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Values>> {
+fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Converted>> {
     let first = coordinates[0];
     let mut out = Vec::with_capacity(files.len());
     for (c, file) in coordinates.iter().zip(files) {
@@ -223,13 +223,13 @@ fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Val
             let vertices = c.bounds.as_ref().map_or(1, |b| usize::try_from(b.vertices).unwrap_or(1)).max(1);
             bounds = bounds.map(|b| b.chunks(vertices).rev().flatten().copied().collect());
         }
-        out.push(Values { values, bounds, descending });
+        out.push(Converted { values, bounds, descending });
     }
     Ok(out)
 }
 
 /// All values, ascending, each once.
-fn union(values: &[Values], near: impl Fn(f64, f64) -> bool) -> Vec<f64> {
+fn union(values: &[Converted], near: impl Fn(f64, f64) -> bool) -> Vec<f64> {
     let mut all: Vec<f64> = values.iter().flat_map(|v| v.values.iter().copied()).collect();
     all.sort_by(f64::total_cmp);
     all.dedup_by(|next, kept| near(*next, *kept));
@@ -244,7 +244,7 @@ fn position(all: &[f64], x: f64, near: impl Fn(f64, f64) -> bool) -> usize {
 /// Bounds of all values, where every member has them with as many vertices.
 fn joined_bounds(
     coordinates: &[&Arc<Coordinate>],
-    values: &[Values],
+    values: &[Converted],
     places: &[(Range<u64>, bool)],
     len: usize,
 ) -> Option<Vec<f64>> {
@@ -318,7 +318,7 @@ fn assemble(
     mut values: Vec<f64>,
     mut bounds: Option<Vec<f64>>,
     ascending: bool,
-) -> Result<Coordinate> {
+) -> Coordinate {
     let first = coordinates[0];
     let vertices = first.bounds.as_ref().map_or(1, |b| usize::try_from(b.vertices).unwrap_or(1)).max(1);
     if !ascending {
@@ -329,16 +329,19 @@ fn assemble(
     let same = |ty: NcType, of: &dyn Fn(&Coordinate) -> Option<NcType>| {
         coordinates.iter().all(|c| of(c) == Some(ty))
     };
-    let whole = |values: &[f64]| values.iter().all(|x| x.fract() == 0.0 && x.abs() < 2e9);
+    let fit = |values: &[f64], ty: NcType| {
+        let mut bytes = Vec::new();
+        values.iter().all(|x| put_double(*x, ty, &mut bytes).is_ok())
+    };
     let ty = match first.ty {
-        ty if same(ty, &|c| Some(c.ty)) && (ty.is_float() || whole(&values)) => ty,
+        ty if same(ty, &|c| Some(c.ty)) && fit(&values, ty) => ty,
         _ => NcType::Double,
     };
     let first_bounds = first.bounds.as_ref();
     let bounds = bounds.zip(first_bounds).map(|(values, b)| {
         let of = |c: &Coordinate| c.bounds.as_ref().map(|b| b.ty);
-        let ty = if same(b.ty, &of) && (b.ty.is_float() || whole(&values)) { b.ty } else { NcType::Double };
-        Bounds { values, ty, ..b.clone() }
+        let ty = if same(b.ty, &of) && fit(&values, b.ty) { b.ty } else { NcType::Double };
+        Bounds { ty, values, ..b.clone() }
     });
     let mut attributes = first.attributes.clone();
     attributes.retain(|a| {
@@ -351,5 +354,5 @@ fn assemble(
                     .iter()
                     .all(|c| c.attributes.iter().any(|b| b.name == a.name && text(b) == text(a)))
     });
-    Ok(Coordinate { name: first.name.clone(), ty, attributes, values, bounds })
+    Coordinate { name: first.name.clone(), ty, attributes, values, bounds }
 }

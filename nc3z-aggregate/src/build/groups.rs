@@ -1,6 +1,6 @@
 //! Arrays of the same identity become one variable.
 
-use super::axis::{self, Joined};
+use super::axis::{self, JoinedAxis};
 use super::scan::{Array, Axis, Coordinate, MAX_STATIC, Scanned};
 use super::{Report, Rules, common};
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ const STORED: [&str; 10] = [
 struct Group<'a> {
     members: Vec<&'a Array>,
     /// Axes in the master's order.
-    axes: Vec<Joined>,
+    axes: Vec<JoinedAxis>,
     /// For each member, the number of each of its axes among the master's.
     orders: Vec<Vec<usize>>,
     /// Scalar coordinates that all members share.
@@ -210,8 +210,8 @@ fn find<'a>(m: &'a Array, key: &str, files: &[&str]) -> Result<&'a Axis> {
 }
 
 /// Names two files that fill the same place, with values, where they differ along one axis only.
-fn overlap(members: &[&Array], axes: &[Joined]) -> Result<()> {
-    let varying: Vec<&Joined> = axes.iter().filter(|a| a.varies).collect();
+fn overlap(members: &[&Array], axes: &[JoinedAxis]) -> Result<()> {
+    let varying: Vec<&JoinedAxis> = axes.iter().filter(|a| a.varies).collect();
     let [axis] = varying[..] else { return Ok(()) };
     let mut order: Vec<usize> = (0..members.len()).collect();
     order.sort_by_key(|n| (axis.places[*n].0.start, axis.places[*n].0.end));
@@ -251,7 +251,7 @@ struct Masters {
 
 impl Masters {
     /// The dimension of an axis, with its coordinate variable.
-    fn dimension(&mut self, joined: &Joined, out: &mut NewAggregation) -> Result<usize> {
+    fn dimension(&mut self, joined: &JoinedAxis, out: &mut NewAggregation) -> Result<usize> {
         let same = |(_, name, len, c): &&(usize, String, u64, Option<Coordinate>)| {
             *name == joined.name
                 && *len == joined.len

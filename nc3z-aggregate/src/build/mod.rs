@@ -18,8 +18,9 @@ use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
 use scan::Scanned;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How files are joined.
@@ -142,15 +143,14 @@ pub fn aggregate(
 
 /// Coordinates with equal values are one in memory, and compared at once.
 fn share_coordinates(scanned: &mut [Scanned]) {
-    let mut known: std::collections::HashMap<(String, u64), Vec<std::sync::Arc<scan::Coordinate>>> =
-        Default::default();
+    let mut known: HashMap<(String, u64), Vec<Arc<scan::Coordinate>>> = HashMap::new();
     let axes =
         scanned.iter_mut().flat_map(|s| &mut s.arrays).flat_map(|a| a.axes.iter_mut().chain(&mut a.scalars));
     for axis in axes {
         let Some(c) = &mut axis.coordinate else { continue };
         let first = c.values.first().copied().unwrap_or(0.0).to_bits();
         let others = known.entry((c.name.clone(), first)).or_default();
-        match others.iter().find(|other| std::sync::Arc::ptr_eq(other, c) || ***other == **c) {
+        match others.iter().find(|other| Arc::ptr_eq(other, c) || ***other == **c) {
             Some(other) => *c = other.clone(),
             None => others.push(c.clone()),
         }

@@ -91,10 +91,7 @@ mod tests {
         assert_eq!(parse("[(4, -1, -2), [7,0],]").unwrap(), [range(4, 3, -2), Indices::List(vec![7, 0])]);
         assert_eq!(parse("[]").unwrap(), []);
         for text in ["[(0, 2, 1), [1, 3], (4, -1, -2)]", "[]", "[(5, 6, 1)]"] {
-            assert_eq!(
-                write(&parse(text).unwrap()).replace(' ', ""),
-                text.replace("(4,-1,-2)", "(4,-1,-2)").replace(' ', "")
-            );
+            assert_eq!(write(&parse(text).unwrap()).replace(' ', ""), text.replace(' ', ""));
         }
         for wrong in [
             "",

@@ -31,7 +31,14 @@ const TILE_LEN: u64 = 16 << 20;
 /// Where a variable's elements are.
 enum Slot {
     Own(VarId),
-    Master { convention: Convention, array: MasterArray, tiling: Tiling },
+    Master(Box<Master>),
+}
+
+/// An aggregated variable.
+struct Master {
+    convention: Convention,
+    array: MasterArray,
+    tiling: Tiling,
 }
 
 /// An open aggregation.
@@ -58,7 +65,7 @@ impl Aggregation {
                 None => Slot::Own(id),
                 Some((convention, array)) => {
                     let tiling = tiling(&array)?;
-                    Slot::Master { convention, array, tiling }
+                    Slot::Master(Box::new(Master { convention, array, tiling }))
                 }
             });
         }
@@ -68,7 +75,7 @@ impl Aggregation {
     /// The aggregated array of a variable, if it is one.
     pub fn master(&self, var: VarId) -> Option<(Convention, &MasterArray)> {
         match self.slots.get(var.index()) {
-            Some(Slot::Master { convention, array, .. }) => Some((*convention, array)),
+            Some(Slot::Master(m)) => Some((m.convention, &m.array)),
             _ => None,
         }
     }
@@ -187,14 +194,14 @@ impl ArraySource for Aggregation {
     fn tiling(&self, var: VarId) -> nc3z_reader::Result<Cow<'_, Tiling>> {
         match self.slot(var)? {
             Slot::Own(id) => self.fragments.own().source().tiling(*id),
-            Slot::Master { tiling, .. } => Ok(Cow::Borrowed(tiling)),
+            Slot::Master(m) => Ok(Cow::Borrowed(&m.tiling)),
         }
     }
 
     fn fill_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> nc3z_reader::Result<()> {
         let (array, tiling) = match self.slot(var)? {
             Slot::Own(id) => return self.fragments.own().source().fill_tile(*id, tile, out),
-            Slot::Master { array, tiling, .. } => (array, tiling),
+            Slot::Master(m) => (&m.array, &m.tiling),
         };
         let slab = match tiling.extent(tile)? {
             Extent::Chunk { start, shape } => {
@@ -210,7 +217,7 @@ impl ArraySource for Aggregation {
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> nc3z_reader::Result<(u64, Bytes)> {
         let (array, tiling) = match self.slot(var)? {
             Slot::Own(id) => return self.fragments.own().source().tile(*id, tile, keep),
-            Slot::Master { array, tiling, .. } => (array, tiling),
+            Slot::Master(m) => (&m.array, &m.tiling),
         };
         let elements = tiling.tile_elements(tile.tile)?;
         let len = usize::try_from(elements * array.ty.size() as u64).unwrap_or(usize::MAX);
@@ -229,7 +236,7 @@ impl ArraySource for Aggregation {
     fn read_slab(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> nc3z_reader::Result<()> {
         match self.slot(var)? {
             Slot::Own(id) => self.fragments.own().source().read_slab(*id, slab, out),
-            Slot::Master { array, .. } => Ok(array.read(&self.fragments, slab, out)?),
+            Slot::Master(m) => Ok(m.array.read(&self.fragments, slab, out)?),
         }
     }
 
@@ -243,7 +250,7 @@ impl ArraySource for Aggregation {
     fn read_range(&self, var: VarId, first: u64, out: &mut [u8]) -> nc3z_reader::Result<()> {
         let array = match self.slot(var)? {
             Slot::Own(id) => return self.fragments.own().source().read_range(*id, first, out),
-            Slot::Master { array, .. } => array,
+            Slot::Master(m) => &m.array,
         };
         let (size, shape) = (array.ty.size() as u64, array.shape());
         let end = first.checked_add(out.len() as u64);

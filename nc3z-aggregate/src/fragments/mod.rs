@@ -162,10 +162,10 @@ impl Fragments {
 
     /// The bytes of a fragment, and its path where it has one.
     fn source(&self, uri: &str) -> Result<(SharedSource, Option<PathBuf>), Refused> {
-        if let Some(opener) = &self.options.opener {
-            if let Some(source) = opener.open_fragment(uri).map_err(Refused::Other)? {
-                return Ok((source, None));
-            }
+        if let Some(opener) = &self.options.opener
+            && let Some(source) = opener.open_fragment(uri).map_err(Refused::Other)?
+        {
+            return Ok((source, None));
         }
         let path = resolve::resolve(uri, self.base.as_deref(), self.options.outside)?;
         let opened =

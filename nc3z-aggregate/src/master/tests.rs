@@ -88,7 +88,7 @@ impl Case {
         let mut stored: Vec<String> = all
             .iter()
             .zip(&lens)
-            .filter(|(_, len)| **len > 1 || self.rng.next_u32() % 3 > 0)
+            .filter(|(_, len)| **len > 1 || !self.rng.next_u32().is_multiple_of(3))
             .map(|(d, _)| d.clone())
             .collect();
         if self.below(4) == 0 {
@@ -98,8 +98,11 @@ impl Case {
             let other = self.below(u32::try_from(n + 1).unwrap()) as usize;
             stored.swap(n, other);
         }
-        let reversed: Vec<String> =
-            stored.iter().filter(|d| *d != "extra" && self.rng.next_u32() % 3 == 0).cloned().collect();
+        let reversed: Vec<String> = stored
+            .iter()
+            .filter(|d| *d != "extra" && self.rng.next_u32().is_multiple_of(3))
+            .cloned()
+            .collect();
         // Along each stored dimension: its length in the file, and which of its indices apply.
         let mut lengths = Vec::new();
         let mut part = Vec::new();

@@ -66,9 +66,8 @@ impl Calendar {
 
     fn is_leap(self, year: i64, gregorian: bool) -> bool {
         match self {
-            Calendar::NoLeap => false,
+            Calendar::NoLeap | Calendar::Day360 => false,
             Calendar::AllLeap => true,
-            Calendar::Day360 => false,
             _ if gregorian => year % 4 == 0 && (year % 100 != 0 || year % 400 == 0),
             _ => year % 4 == 0,
         }

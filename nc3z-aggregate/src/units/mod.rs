@@ -74,14 +74,9 @@ impl Conversion {
 
     /// The number in the other unit.
     pub fn apply(&self, x: f64) -> f64 {
-        let mut y = x;
-        if self.mul != 1.0 {
-            y *= self.mul;
-        }
-        if self.div != 1.0 {
-            y /= self.div;
-        }
-        if self.add != 0.0 { y + self.add } else { y }
+        // Factors of 1 change nothing.
+        let y = x * self.mul / self.div;
+        if self.add == 0.0 { y } else { y + self.add }
     }
 }
 

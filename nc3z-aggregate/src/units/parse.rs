@@ -156,7 +156,7 @@ impl Parser<'_> {
         loop {
             if let Some(definition) = table.definition(rest) {
                 let unit = self.defined(definition)?;
-                if factor != 1.0 && unit.offset != 0.0 {
+                if rest.len() < id.len() && unit.offset != 0.0 {
                     return Err(format!("a prefix before `{rest}`, whose zero is not nothing"));
                 }
                 return Ok(Unit { factor: unit.factor * factor, ..unit });

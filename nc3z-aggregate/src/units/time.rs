@@ -116,10 +116,10 @@ fn step(unit: &str, calendar: Calendar) -> Result<i64, String> {
 /// The reference date, and the microseconds behind its beginning, in universal time.
 fn reference(text: &str) -> Result<(Date, i64), String> {
     let mut scan = Scan(text);
-    let negative = match scan.0.as_bytes().first() {
-        Some(b'-') => scan.skip("-"),
-        _ => scan.skip("+") && false,
-    };
+    let negative = scan.skip("-");
+    if !negative {
+        scan.skip("+");
+    }
     let year = scan.number(7).ok_or("behind `since` stands no date")?;
     let mut date = Date { year: if negative { -year } else { year }, month: 1, day: 1 };
     let small = |n: i64| u32::try_from(n).unwrap_or(u32::MAX);
@@ -131,25 +131,25 @@ fn reference(text: &str) -> Result<(Date, i64), String> {
     }
     let mut at = 0;
     let after_date = scan.0;
-    if scan.skip("T") || scan.skip("t") || scan.blank() {
-        if let Some(hour) = scan.number(2) {
-            if !scan.skip(":") {
-                return Err(format!("`{}` is no time of day such as 06:00", after_date.trim()));
-            }
-            let minute = scan.number(2).ok_or("the minutes are no number")?;
-            let mut micro = 0;
-            if scan.skip(":") {
-                micro = scan.number(2).ok_or("the seconds are no number")? * SECOND;
-                if scan.skip(".") {
-                    micro += scan.fraction();
-                }
-            }
-            // A leap second has no place in these calendars.
-            if hour > 23 || minute > 59 || micro >= 60 * SECOND {
-                return Err(format!("`{}` is no time of day", after_date.trim()));
-            }
-            at = (hour * 60 + minute) * 60 * SECOND + micro;
+    if (scan.skip("T") || scan.skip("t") || scan.blank())
+        && let Some(hour) = scan.number(2)
+    {
+        if !scan.skip(":") {
+            return Err(format!("`{}` is no time of day such as 06:00", after_date.trim()));
         }
+        let minute = scan.number(2).ok_or("the minutes are no number")?;
+        let mut micro = 0;
+        if scan.skip(":") {
+            micro = scan.number(2).ok_or("the seconds are no number")? * SECOND;
+            if scan.skip(".") {
+                micro += scan.fraction();
+            }
+        }
+        // A leap second has no place in these calendars.
+        if hour > 23 || minute > 59 || micro >= 60 * SECOND {
+            return Err(format!("`{}` is no time of day", after_date.trim()));
+        }
+        at = (hour * 60 + minute) * 60 * SECOND + micro;
     }
     let zone = scan.0.trim();
     Ok((date, at - zone_offset(zone)?))

@@ -23,14 +23,13 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
         maps.insert(key.clone(), map.clone());
         let uris: Vec<&str> = refs.iter().map(|r| r.uri).collect();
         let uri_key = (key, uris.join("\0"));
-        let (uri, checks) = match names.get(&uri_key) {
-            Some(names) => <(String, Option<String>)>::clone(names),
-            None => {
-                let uri = strings(file, "fragment_uris", &frags, &uris);
-                let checks: Vec<&str> = refs.iter().map(|r| r.fingerprint).collect();
-                let some = checks.iter().any(|c| !c.is_empty());
-                (uri, some.then(|| strings(file, "fragment_fingerprints", &frags, &checks)))
-            }
+        let (uri, checks) = if let Some(known) = names.get(&uri_key) {
+            <(String, Option<String>)>::clone(known)
+        } else {
+            let uri = strings(file, "fragment_uris", &frags, &uris);
+            let checks: Vec<&str> = refs.iter().map(|r| r.fingerprint).collect();
+            let some = checks.iter().any(|c| !c.is_empty());
+            (uri, some.then(|| strings(file, "fragment_fingerprints", &frags, &checks)))
         };
         names.insert(uri_key.clone(), (uri.clone(), checks.clone()));
         let ids: Vec<&str> = refs.iter().map(|r| r.variable).collect();

@@ -34,12 +34,10 @@ pub(crate) fn open(path: &Path) -> Result<Bundle> {
 pub(crate) fn source(path: &Path) -> Result<Option<SharedSource>> {
     let Some((file, name)) = of(path) else { return Ok(None) };
     let bundle = open(&file)?;
-    match bundle.member(&name)? {
-        Some(source) => Ok(Some(source)),
-        None => {
-            let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
-            let more = if bundle.names().len() > 20 { ", …" } else { "" };
-            bail!("`{}` has no member `{name}`; there are {names}{more}", file.display())
-        }
+    if let Some(source) = bundle.member(&name)? {
+        return Ok(Some(source));
     }
+    let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+    let more = if bundle.names().len() > 20 { ", …" } else { "" };
+    bail!("`{}` has no member `{name}`; there are {names}{more}", file.display())
 }
