@@ -9,19 +9,7 @@ cd "$(dirname "$0")/.."
 bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
 minutes=${1:-30}
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never} PATH=$PWD/.venv/bin:$PATH
-passed=0 failed=0 skipped=0
-step() {
-    local name=$1 begin=$SECONDS verdict
-    shift
-    printf '\n== %s\n' "$name"
-    "$@"
-    case $? in
-        0) verdict=passed passed=$((passed + 1)) ;;
-        77) verdict=SKIPPED skipped=$((skipped + 1)) ;;
-        *) verdict=FAILED failed=$((failed + 1)) ;;
-    esac
-    printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
-}
+source scripts/steps.sh
 python=.venv/bin/python
 acceptance() { NC3Z=$PWD/target/release/nc3z NC3Z_READ_SLABS=$PWD/target/release/examples/read_slabs "$python" scripts/acceptance.py "$@"; }
 build() { cargo build --release --workspace --exclude nc3z-python --bins --quiet && cargo build --release --quiet -p nc3z-reader --example read_slabs; }
@@ -29,7 +17,6 @@ rust_tests() { cargo test --release --workspace --exclude nc3z-python --features
 
 step "build, release" build
 step "Rust tests, release" rust_tests
-step "remote sources" cargo test --release --quiet -p nc3z-remote
 step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity test_versions
 step "staged arrays, 20,000 programs" env NC3Z_STAGED_CASES=20000 cargo test --release --quiet -p nc3z-staged
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
@@ -40,22 +27,26 @@ step "every bit flipped" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p n
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
 step "decoders on this machine's 32-bit side" scripts/targets.sh --test
 # With NC3Z_DATA, every file of it as xarray reads it by netCDF4 and by nc3z.
-step "Python package, a thousand archives" env NC3Z_TEST_ARCHIVES=1000 scripts/python.sh
+# And an S3 server that checks signatures.
+s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
+step "packages of the night" s3
+step "aggregations, read and written by cfdm and cf-python" env CI=true NC3Z="$PWD/target/release/nc3z" "$python" tests/aggregate_oracles.py
+step "Python package, a thousand archives" env NC3Z_TEST_ARCHIVES=1000 NC3Z_MOTO=1 NC3Z_OPENS=100000 scripts/python.sh
+step "Python package, installed as its README says" scripts/python-install.sh
 if [ -n "${NC3Z_EDGE_DIR:-}" ]; then
     step "odd files, read" cargo test --release --quiet -p nc3z-format --test classic_edge
     step "odd files, archived" cargo test --release --quiet -p nc3z-writer --test edge_corpus
 else
-    step "odd files" bash -c 'echo "NOT RUN: NC3Z_EDGE_DIR names no directory"; exit 77'
+    step "odd files" not_run_because "NC3Z_EDGE_DIR names no directory"
 fi
 if [ -n "${NC3Z_DATA:-}" ]; then
     step "invariants on real data" "$python" scripts/invariants.py "$NC3Z_DATA"
     step "no preset larger than a quicker one" "$python" scripts/never_worse.py "$NC3Z_DATA"
 else
-    step "invariants on real data" bash -c 'echo "NOT RUN: NC3Z_DATA names no directory"; exit 77'
+    step "invariants on real data" not_run_because "NC3Z_DATA names no directory"
 fi
 step "decoders in Rust" cargo test --quiet -p nc3z-format --no-default-features --features bitshuffle,lz4,lzma-rs,ruzstd,zlib --test later_head
 step "decoders under AddressSanitizer" scripts/asan.sh
 step "fuzzing for $minutes minutes" scripts/fuzz-smoke.sh $((minutes * 60))
 
-printf '\n%s passed, %s failed%s\n' "$passed" "$failed" "$( ((skipped == 0)) || printf ', %s skipped' "$skipped")"
-[ "$failed" = 0 ]
+close

@@ -8,44 +8,26 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 export NC3Z=$PWD/target/debug/nc3z NC3Z_READ_SLABS=$PWD/target/debug/examples/read_slabs
 # The same cases in each run: whether a change lands must not hang on luck. scripts/nightly.sh tries new ones.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20261122}
-passed=0 failed=0 not_run=() figures=()
+# A clean checkout is built once: what only later builds need costs a fifth of the time.
+[ "${CI:-}" != true ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
+source scripts/steps.sh
 
-# step NAME COMMAND...: a command that ends with 77 has said why it could not run, and counts as skipped.
-step() {
-    local name=$1 begin=$SECONDS verdict
-    shift
-    printf '\n== %s\n' "$name"
-    "$@"
-    case $? in
-        0) verdict=passed passed=$((passed + 1)) ;;
-        77) verdict=SKIPPED; not_run+=("$name") ;;
-        *) verdict=FAILED failed=$((failed + 1)) ;;
-    esac
-    figures+=("$(printf '%5s s  %-8s %s' $((SECONDS - begin)) "$verdict" "$name")")
-    printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
-}
-
-# The Python package is built and tested by scripts/python.sh; its lints need no Python. nc3z-remote, which the tool does not use yet,
-# brings 125 crates: NC3Z_REMOTE=1 and nightly.sh build and test it.
-workspace=(--workspace --exclude nc3z-python --exclude nc3z-remote --features nc3z-reader/ndarray --quiet)
+# The Python package is built and tested by scripts/python.sh; its lints need no Python.
+workspace=(--workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet)
 lint() { cargo clippy "${workspace[@]}" --all-targets -- -D warnings && cargo clippy -p nc3z-python --quiet -- -D warnings; }
 build() { cargo test "${workspace[@]}" --lib --bins --tests --no-run && cargo build "${workspace[@]}" --example read_slabs; }
 tests() { cargo test "${workspace[@]}" --lib --bins --tests --no-fail-fast; }
 doc_tests() { cargo test "${workspace[@]}" --doc; }
 public_interface() {
-    if [ ! -x scripts/public-api.sh ]; then echo "NOT RUN: scripts/public-api.sh is not there"; return 77; fi
+    [ -x scripts/public-api.sh ] || { not_run_because "scripts/public-api.sh is not there"; return; }
     scripts/public-api.sh
 }
 # Fuzzing builds everything once more, with sanitizers: longer than all other steps together. NC3Z_FUZZ_SECONDS asks for it; so does nightly.sh.
 fuzzing() {
-    if [ "${NC3Z_FUZZ_SECONDS:-0}" = 0 ]; then echo "NOT RUN: NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return 77; fi
+    [ "${NC3Z_FUZZ_SECONDS:-0}" != 0 ] || { not_run_because "NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return; }
     scripts/fuzz-smoke.sh "$NC3Z_FUZZ_SECONDS"
 }
-remote() {
-    if [ "${NC3Z_REMOTE:-0}" = 0 ]; then echo "NOT RUN: NC3Z_REMOTE is not set; scripts/nightly.sh tests nc3z-remote"; return 77; fi
-    cargo clippy -p nc3z-remote --all-targets --quiet -- -D warnings && cargo test -p nc3z-remote --quiet
-}
-docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude nc3z-python --exclude nc3z-remote --no-deps --quiet; }
+docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude nc3z-python --no-deps --quiet; }
 
 printf '== setup\n'
 bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
@@ -62,11 +44,5 @@ step "magic" scripts/check-magic.sh
 step "reference decoder's own test" .venv/bin/python spec/reference/nc3z_num.py --self-test
 step "acceptance" .venv/bin/python scripts/acceptance.py
 step "Python package" scripts/python.sh
-step "remote sources" remote
 step "fuzzing" fuzzing
-
-printf '\nTimes, %s s in all:\n' "$SECONDS"
-printf '%s\n' "${figures[@]}"
-[ ${#not_run[@]} = 0 ] || printf '\nNot run:%s\n' "$(printf ' %s;' "${not_run[@]}" | sed 's/;$//')"
-printf '\n%s passed, %s failed, %s skipped\n' "$passed" "$failed" "${#not_run[@]}"
-[ "$failed" = 0 ]
+close

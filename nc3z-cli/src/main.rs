@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
         Command::Dump(args) => cmd::dump::run(args),
+        Command::Refs(args) => cmd::refs::run(args),
         Command::Subset(args) => cmd::subset::run(args),
         Command::Aggregate(args) => cmd::aggregate::run(args),
         Command::Bundle(args) => cmd::bundle::run(args),

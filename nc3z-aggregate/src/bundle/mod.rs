@@ -163,8 +163,14 @@ impl OpenFragment for Members {
     }
 }
 
-/// A relative name as the bundle has it; nothing where it leads outside.
-fn inside(directory: &str, name: &str) -> Option<String> {
+/// A relative name, as one from the root of what it is in; nothing where it leads outside.
+///
+/// ```
+/// use nc3z_aggregate::bundle::inside;
+/// assert_eq!(inside("a/b", "../c.nc").as_deref(), Some("a/c.nc"));
+/// assert_eq!(inside("a", "../../c.nc"), None);
+/// ```
+pub fn inside(directory: &str, name: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|p| !p.is_empty()).collect();
     for component in Path::new(name).components() {
         match component {

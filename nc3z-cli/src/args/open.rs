@@ -1,6 +1,6 @@
 //! How commands that only read open their file.
 
-use super::FragmentArgs;
+use super::{FragmentArgs, RemoteArgs};
 use clap::Args;
 use nc3z_reader::OpenOptions;
 
@@ -21,6 +21,8 @@ pub(crate) struct OpenArgs {
     no_mmap: bool,
     #[command(flatten)]
     pub(crate) fragments: FragmentArgs,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 impl OpenArgs {

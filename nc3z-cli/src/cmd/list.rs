@@ -66,7 +66,7 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
             .map(|path| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
             .collect());
     }
-    let source = match member::source(input)? {
+    let source = match member::source(input, &OpenArgs::default())? {
         Some(source) => source,
         None => source::open(input, false)?,
     };

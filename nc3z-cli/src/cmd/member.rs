@@ -1,5 +1,7 @@
-//! Members of bundles: `set.zip!/a.nc.nc3z` is read where it lies.
+//! Members of bundles: `set.zip!/a.nc.nc3z` is read where it lies, on disk or on a server.
 
+use super::url;
+use crate::args::OpenArgs;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_reader::source::{self, SharedSource};
@@ -11,12 +13,12 @@ use std::path::{Path, PathBuf};
 pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
     let bytes = path.as_os_str().as_bytes();
     let at = bytes.windows(2).position(|pair| pair == b"!/")?;
-    if path.symlink_metadata().is_ok() {
-        return None;
-    }
     let bundle = PathBuf::from(OsStr::from_bytes(&bytes[..at]));
     let name = String::from_utf8_lossy(&bytes[at + 2..]).into_owned();
-    bundle.is_file().then_some((bundle, name))
+    if url::of(path).is_some() {
+        return Some((bundle, name));
+    }
+    (path.symlink_metadata().is_err() && bundle.is_file()).then_some((bundle, name))
 }
 
 /// The file on disk that a name stands for: of a member, its bundle.
@@ -25,19 +27,22 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
 }
 
 /// Opens a bundle.
-pub(crate) fn open(path: &Path) -> Result<Bundle> {
-    let file = || format!("`{}`", path.display());
-    Bundle::open(source::open(path, false)?).with_context(file)
+pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Bundle> {
+    let source = match url::of(path) {
+        Some(url) => url::open(url, &args.remote)?,
+        None => source::open(path, false)?,
+    };
+    Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))
 }
 
 /// The bytes of a member, if this names one.
-pub(crate) fn source(path: &Path) -> Result<Option<SharedSource>> {
+pub(crate) fn source(path: &Path, args: &OpenArgs) -> Result<Option<SharedSource>> {
     let Some((file, name)) = of(path) else { return Ok(None) };
-    let bundle = open(&file)?;
+    let bundle = open(&file, args)?;
     if let Some(source) = bundle.member(&name)? {
         return Ok(Some(source));
     }
     let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
     let more = if bundle.names().len() > 20 { ", …" } else { "" };
-    bail!("`{}` has no member `{name}`; there are {names}{more}", file.display())
+    bail!("`{}` has no member `{name}`; there are {names}{more}", url::shown(&file))
 }

@@ -1,0 +1,32 @@
+# Sourced by scripts/test.sh and scripts/nightly.sh: runs named steps, goes on after a failure, and closes with times and a count.
+passed=0 failed=0 not_run=() figures=()
+
+# step NAME COMMAND...: a command that ends with 77 has said why it could not run, and counts as skipped.
+step() {
+    local name=$1 begin=$SECONDS verdict
+    shift
+    printf '\n== %s\n' "$name"
+    "$@"
+    case $? in
+        0) verdict=passed passed=$((passed + 1)) ;;
+        77) verdict=SKIPPED; not_run+=("$name") ;;
+        *) verdict=FAILED failed=$((failed + 1)) ;;
+    esac
+    figures+=("$(printf '%5s s  %-8s %s' $((SECONDS - begin)) "$verdict" "$name")")
+    printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
+}
+
+# not_run_because REASON: a step that cannot run.
+not_run_because() {
+    echo "NOT RUN: $1"
+    return 77
+}
+
+# Times, what did not run, and the count; fails where a step failed.
+close() {
+    printf '\nTimes, %s s in all:\n' "$SECONDS"
+    printf '%s\n' "${figures[@]}"
+    [ ${#not_run[@]} = 0 ] || printf '\nNot run:%s\n' "$(printf ' %s;' "${not_run[@]}" | sed 's/;$//')"
+    printf '\n%s passed, %s failed, %s skipped\n' "$passed" "$failed" "${#not_run[@]}"
+    [ "$failed" = 0 ]
+}
