@@ -31,6 +31,7 @@ step "decoders on this machine's 32-bit side" scripts/targets.sh --test
 # And an S3 server that checks signatures.
 s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
 step "packages of the night" s3
+step "aggregations, read and written by cfdm and cf-python" env CI=true NC3Z="$PWD/target/release/nc3z" "$python" tests/aggregate_oracles.py
 step "Python package, a thousand archives" env NC3Z_TEST_ARCHIVES=1000 NC3Z_MOTO=1 NC3Z_OPENS=100000 scripts/python.sh
 step "Python package, installed as its README says" scripts/python-install.sh
 if [ -n "${NC3Z_EDGE_DIR:-}" ]; then

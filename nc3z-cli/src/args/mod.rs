@@ -1,6 +1,8 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
+mod aggregate;
 mod archive;
+mod collection;
 mod diff;
 mod dump;
 mod edit;
@@ -25,7 +27,9 @@ mod tree;
 mod verify;
 mod versions;
 
+pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs};
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use collection::{BundleArgs, ListArgs};
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use edit::{AppendArgs, AttArgs, EditArgs, GcArgs, RenameArgs, SetArgs};
@@ -291,6 +295,33 @@ Coordinates, bounds, grid mappings, cell measures and ancillary variables come a
 dimension stays one. Attributes stay as they are, but for a line of `history`.
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
     Subset(SubsetArgs),
+    /// Present many files as one: what they are like is written down, their data stay where they are.
+    #[command(after_help = "Examples:
+  nc3z aggregate data/ -o all.nc                  all archives and classic files below data/
+  nc3z aggregate 2026-*.nc.nc3z -o 2026.nc        files by name, in any order
+  nc3z aggregate --check data/ -o all.nc          can they be joined? nothing is written
+  nc3z aggregate --append -o all.nc new.nc        one more month, without reading the others again
+  nc3z aggregate --convention nca a.nc b.nc -o all.nc
+
+The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain`. Files are told apart by their coordinates, along any
+number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the
+names of both files: other calendars, units, cell methods, overlaps, a file that is missing.")]
+    Aggregate(AggregateArgs),
+    /// Put many files into one, a ZIP in which each is read where it lies.
+    #[command(after_help = "Examples:
+  nc3z bundle data/ -o set.zip
+  nc3z read set.zip!/2026-01.nc.nc3z tas -d time,0
+  nc3z list set.zip
+
+Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are read by the same names.")]
+    Bundle(BundleArgs),
+    /// List what is in a directory, a bundle or an aggregation: sizes, dimensions, times.
+    #[command(after_help = "Examples:
+  nc3z list data/
+  nc3z list set.zip
+  nc3z list all.nc            an aggregation, and the state of each of its fragments
+  nc3z list --json data/")]
+    List(ListArgs),
     /// Write references into an archive, by which Zarr's readers read it where it lies.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc

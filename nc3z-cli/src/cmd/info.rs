@@ -1,5 +1,6 @@
 //! `nc3z info`: what a file is, and what each variable costs.
 
+mod aggregation;
 pub(super) mod cost;
 pub(super) mod notation;
 
@@ -17,7 +18,7 @@ use nc3z_format::archive::{SectionKind, constants};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::{Archive, Digest};
+use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 
@@ -27,6 +28,9 @@ const OUT_BUFFER: usize = 64 << 10;
 /// Reports on one file.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     let (args, versions, notation) = (&args.report, args.versions, args.notation);
+    if !args.open.fragments.as_stored && reports_aggregation(args)? {
+        return Ok(Exit::Done);
+    }
     let input = open(args)?;
     let costs = match &input {
         Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()))?),
@@ -54,6 +58,24 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+/// Reports on the file if it is an aggregation; tells whether it is. What is wrong with other files is said elsewhere.
+fn reports_aggregation(args: &ReportArgs) -> Result<bool> {
+    let Ok(input) = open(args) else { return Ok(false) };
+    let dataset = match input {
+        Input::Archive(archive) => Dataset::from(archive),
+        Input::Classic(classic) => Dataset::from(*classic),
+    };
+    if !nc3z_aggregate::is_aggregation(&dataset) {
+        return Ok(false);
+    }
+    let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
+    let Some(found) = nc3z_aggregate::as_aggregation(&dataset) else { return Ok(false) };
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
+    aggregation::report(&text::safe(&args.file.to_string_lossy()), &dataset, found, args.json, &mut out)?;
+    out.flush()?;
+    Ok(true)
 }
 
 /// Opens the file of a report; errors name it.
