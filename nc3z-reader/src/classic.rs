@@ -106,6 +106,7 @@ impl ClassicFile {
             header: self.header.clone(),
             header_bytes: self.header_bytes.clone(),
             layout: self.layout.clone(),
+            arrays: self.arrays.clone(),
         }
     }
 
