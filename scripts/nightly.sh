@@ -17,7 +17,6 @@ rust_tests() { cargo test --release --workspace --exclude nc3z-python --features
 
 step "build, release" build
 step "Rust tests, release" rust_tests
-step "remote sources" cargo test --release --quiet -p nc3z-remote
 step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity test_versions
 step "staged arrays, 20,000 programs" env NC3Z_STAGED_CASES=20000 cargo test --release --quiet -p nc3z-staged
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
@@ -28,7 +27,11 @@ step "every bit flipped" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p n
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
 step "decoders on this machine's 32-bit side" scripts/targets.sh --test
 # With NC3Z_DATA, every file of it as xarray reads it by netCDF4 and by nc3z.
-step "Python package, a thousand archives" env NC3Z_TEST_ARCHIVES=1000 scripts/python.sh
+# And an S3 server that checks signatures.
+s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
+step "packages of the night" s3
+step "Python package, a thousand archives" env NC3Z_TEST_ARCHIVES=1000 NC3Z_MOTO=1 NC3Z_OPENS=100000 scripts/python.sh
+step "Python package, installed as its README says" scripts/python-install.sh
 if [ -n "${NC3Z_EDGE_DIR:-}" ]; then
     step "odd files, read" cargo test --release --quiet -p nc3z-format --test classic_edge
     step "odd files, archived" cargo test --release --quiet -p nc3z-writer --test edge_corpus

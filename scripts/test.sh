@@ -8,11 +8,12 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 export NC3Z=$PWD/target/debug/nc3z NC3Z_READ_SLABS=$PWD/target/debug/examples/read_slabs
 # The same cases in each run: whether a change lands must not hang on luck. scripts/nightly.sh tries new ones.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20261122}
+# A clean checkout is built once: what only later builds need costs a fifth of the time.
+[ "${CI:-}" != true ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 source scripts/steps.sh
 
-# The Python package is built and tested by scripts/python.sh; its lints need no Python. nc3z-remote, which the tool does not use yet,
-# brings 125 crates: NC3Z_REMOTE=1 and nightly.sh build and test it.
-workspace=(--workspace --exclude nc3z-python --exclude nc3z-remote --features nc3z-reader/ndarray --quiet)
+# The Python package is built and tested by scripts/python.sh; its lints need no Python.
+workspace=(--workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet)
 lint() { cargo clippy "${workspace[@]}" --all-targets -- -D warnings && cargo clippy -p nc3z-python --quiet -- -D warnings; }
 build() { cargo test "${workspace[@]}" --lib --bins --tests --no-run && cargo build "${workspace[@]}" --lib --example read_slabs; }
 tests() { cargo test "${workspace[@]}" --lib --bins --tests --no-fail-fast; }
@@ -26,11 +27,7 @@ fuzzing() {
     [ "${NC3Z_FUZZ_SECONDS:-0}" != 0 ] || { not_run_because "NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return; }
     scripts/fuzz-smoke.sh "$NC3Z_FUZZ_SECONDS"
 }
-remote() {
-    [ "${NC3Z_REMOTE:-0}" != 0 ] || { not_run_because "NC3Z_REMOTE is not set; scripts/nightly.sh tests nc3z-remote"; return; }
-    cargo clippy -p nc3z-remote --all-targets --quiet -- -D warnings && cargo test -p nc3z-remote --quiet
-}
-docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude nc3z-python --exclude nc3z-remote --no-deps --quiet; }
+docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude nc3z-python --no-deps --quiet; }
 
 printf '== setup\n'
 bash scripts/setup.sh || { echo "0 passed, 1 failed"; exit 1; }
@@ -47,6 +44,5 @@ step "magic" scripts/check-magic.sh
 step "reference decoder's own test" .venv/bin/python spec/reference/nc3z_num.py --self-test
 step "acceptance" .venv/bin/python scripts/acceptance.py
 step "Python package" scripts/python.sh
-step "remote sources" remote
 step "fuzzing" fuzzing
 close

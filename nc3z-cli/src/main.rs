@@ -55,6 +55,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Verify(args) => cmd::verify::run(args),
         Command::Repair(args) => cmd::repair::run(args),
         Command::Dump(args) => cmd::dump::run(args),
+        Command::Refs(args) => cmd::refs::run(args),
         Command::Subset(args) => cmd::subset::run(args),
         Command::Parity(command) => cmd::parity::run(command),
         Command::Filters(args) => cmd::filters::run(args),

@@ -3,10 +3,12 @@
 use crate::attributes;
 use crate::error::Failure;
 use crate::handle::{Handle, How};
-use crate::source;
+use crate::source::{self, Settings};
 use crate::variable::Variable;
+use crate::versions;
 use nc3z_format::classic::Version;
-use pyo3::exceptions::{PyAttributeError, PyKeyError};
+use nc3z_reader::VersionName;
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyMappingProxy, PyTuple};
@@ -52,16 +54,31 @@ impl Dimension {
 
 /// Opens an archive or a classic file.
 #[pyfunction]
-#[pyo3(signature = (source, /, version=None, *, fill_lost=false))]
+#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false))]
 pub(crate) fn open(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
-    version: Option<u64>,
+    version: Option<&Bound<'_, PyAny>>,
+    storage_options: Option<Settings>,
     fill_lost: bool,
 ) -> PyResult<Dataset> {
-    let (source, origin) = source::open(py, source)?;
+    let version = version.map(version_name).transpose()?;
+    let (source, origin) = source::open(py, source, storage_options)?;
     let handle = Handle::open(py, source, origin, How { version, fill_lost })?;
     Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
+}
+
+/// A version as Python names it: a number from 1, or a tag.
+pub(crate) fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> {
+    if let Ok(tag) = version.extract::<String>() {
+        return Ok(tag.parse().map_err(Failure::from)?);
+    }
+    let number: u64 = version
+        .extract()
+        .ok()
+        .filter(|number| *number > 0 && !version.is_instance_of::<pyo3::types::PyBool>())
+        .ok_or_else(|| PyTypeError::new_err("a version is a number from 1, or a tag"))?;
+    Ok(VersionName::Number(number))
 }
 
 #[pymethods]
@@ -102,6 +119,25 @@ impl Dataset {
         Ok(archive.version().map_err(Failure::from)?.number)
     }
 
+    /// Tags of versions, and the versions' numbers, as the version that is open knows them: the newest, all. None for a classic file.
+    #[getter]
+    fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dataset = self.handle.dataset()?;
+        let tags = dataset.archive().map(nc3z_reader::Archive::tags).transpose();
+        let dict = PyDict::new(py);
+        for (tag, number) in tags.map_err(|e| self.handle.failure(e))?.unwrap_or_default() {
+            dict.set_item(tag, number)?;
+        }
+        Ok(dict)
+    }
+
+    /// The versions up to the one that is open, newest first, at most so many: for `nc3z.log`.
+    #[pyo3(signature = (most, /))]
+    fn _log<'py>(&self, py: Python<'py>, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let dataset = self.handle.dataset()?;
+        dataset.archive().map_or_else(|| Ok(Vec::new()), |archive| versions::log(py, archive, most))
+    }
+
     /// Bytes of the classic file.
     #[getter]
     fn original_nbytes(&self) -> PyResult<u64> {
@@ -115,10 +151,10 @@ impl Dataset {
         Ok(dataset.archive().map_or_else(|| dataset.original_len(), nc3z_reader::Archive::stored_len))
     }
 
-    /// What tells a remote object from others of its name: an entity tag or a version; None for local files.
+    /// What tells a remote object from others of its name: an entity tag, or length and time; None for local files.
     #[getter]
     fn identity(&self) -> PyResult<Option<String>> {
-        Ok(self.handle.dataset()?.archive().and_then(|a| a.identity().map(str::to_owned)))
+        self.handle.identity()
     }
 
     /// The classic header's bytes.

@@ -1,20 +1,21 @@
 //! An open file, as all Python objects made of it share it.
 
 use crate::error::Failure;
-use crate::process::{self, PerProcess};
+use crate::process;
 use crate::source::Origin;
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Digest, OpenOptions, VersionName};
+use nc3z_remote::PerProcess;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
 
 /// How it was opened.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct How {
-    pub(crate) version: Option<u64>,
+    pub(crate) version: Option<VersionName>,
     pub(crate) fill_lost: bool,
 }
 
@@ -31,9 +32,9 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(source: SharedSource, how: How) -> nc3z_reader::Result<Self> {
+    fn new(source: SharedSource, how: &How) -> nc3z_reader::Result<Self> {
         let options = OpenOptions::default()
-            .with_version(how.version.map(VersionName::Number))
+            .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
         Ok(Opened { dataset: Dataset::from_source(Arc::clone(&source), &options)?, source })
@@ -42,7 +43,7 @@ impl Opened {
 
 impl Handle {
     pub(crate) fn open(py: Python<'_>, source: SharedSource, origin: Origin, how: How) -> PyResult<Self> {
-        let opened = py.detach(|| Opened::new(source, how));
+        let opened = py.detach(|| Opened::new(source, &how));
         let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
         if how.version.is_some() && opened.dataset.archive().is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
@@ -55,10 +56,14 @@ impl Handle {
     /// # Errors
     /// It is closed.
     pub(crate) fn dataset(&self) -> PyResult<Arc<impl std::ops::Deref<Target = Dataset>>> {
+        self.opened()
+    }
+
+    fn opened(&self) -> PyResult<Arc<Opened>> {
         self.opened.get(|parent| {
             let closed = || PyValueError::new_err("the dataset is closed");
             let source = Arc::clone(&parent.ok_or_else(closed)?.source);
-            Opened::new(source, self.how).map_err(|e| Failure::from(e).in_file(self.origin.name()))
+            Opened::new(source, &self.how).map_err(|e| Failure::from(e).in_file(self.origin.name()))
         })
     }
 
@@ -67,20 +72,31 @@ impl Handle {
         e.into().in_file(self.origin.name())
     }
 
-    /// What another process needs to open it again: source, version, whether losses are filled, and the SHA-256 to find there.
+    /// What another process needs to open it again: source, version, whether losses are filled, the SHA-256 to find there, and how to
+    /// reach the store.
     ///
     /// # Errors
     /// It came from a file object.
     pub(crate) fn to_reopen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let source = match &self.origin {
             Origin::Path { path, .. } => path.into_pyobject(py)?.str()?.into_any(),
+            Origin::Url { url, .. } => url.into_pyobject(py)?.into_any(),
             Origin::Bytes(bytes) => bytes.bind(py).clone().into_any(),
             Origin::Object => {
                 let words = "a dataset of a file object stays in its process; opened by path or from bytes, it can be pickled";
                 return Err(PyTypeError::new_err(words));
             }
         };
-        (source, self.how.version, self.how.fill_lost, self.sha256()?).into_pyobject(py)
+        let settings = match &self.origin {
+            Origin::Url { settings, .. } if !settings.is_empty() => Some(settings.dict(py)?),
+            _ => None,
+        };
+        let version = match &self.how.version {
+            Some(VersionName::Number(number)) => Some(number.into_pyobject(py)?.into_any()),
+            Some(VersionName::Tag(tag)) => Some(tag.into_pyobject(py)?.into_any()),
+            None => None,
+        };
+        (source, version, self.how.fill_lost, self.sha256()?, settings).into_pyobject(py)
     }
 
     /// SHA-256 of the original as it is on record, hexadecimal.
@@ -89,6 +105,11 @@ impl Handle {
             Some(Digest::Sha256(digest)) => Some(hex(&digest)),
             _ => None,
         })
+    }
+
+    /// What tells a remote object from others of its name.
+    pub(crate) fn identity(&self) -> PyResult<Option<String>> {
+        Ok(self.opened()?.source.identity().map(|identity| identity.to_string()))
     }
 
     pub(crate) fn close(&self) {

@@ -11,10 +11,12 @@ mod dataset;
 mod error;
 mod handle;
 mod index;
+mod num;
 mod operations;
 mod process;
 mod source;
 mod variable;
+mod versions;
 mod work;
 
 use pyo3::prelude::*;
@@ -25,11 +27,15 @@ mod _nc3z {
     #[pymodule_export]
     use crate::dataset::{Dataset, Dimension, open};
     #[pymodule_export]
+    use crate::num::{num_decode, num_encode};
+    #[pymodule_export]
     use crate::operations::{archive, archive_bytes, check, estimate, restore};
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads};
     #[pymodule_export]
     use crate::variable::Variable;
+    #[pymodule_export]
+    use crate::versions::{commit, tag};
     #[pymodule_export]
     use crate::work::Cancel;
 

@@ -1,7 +1,7 @@
 //! Whole files: archive, restore, verify, estimate. Each gives a dict, of which `nc3z/_operations.py` makes its result.
 
 use crate::error::Failure;
-use crate::source;
+use crate::source::{self, Origin, Settings};
 use crate::work::{self, Cancel};
 use nc3z_format::bytes::hex;
 use nc3z_format::codec::WantedChain;
@@ -9,6 +9,7 @@ use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
+use nc3z_remote::ForwardSource;
 use nc3z_writer::{
     Archived, AtomicFile, ChunkRequest, Preset, Share, TileChoice, Wanted, WriterOptions, archive_file,
     archive_to_vec,
@@ -17,7 +18,7 @@ use pyo3::exceptions::{PyFileExistsError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 fn preset(name: &str) -> PyResult<Preset> {
@@ -126,43 +127,59 @@ pub(crate) fn archive_bytes<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
-    let (source, _) = source::open(py, input)?;
+    let (source, _) = source::open(py, input, None)?;
     let options = options.extract::<Options>()?.into_writer()?;
     let (bytes, done) =
         work::run(py, source.len(), progress, cancel, |watch| Ok(archive_to_vec(source, &options, watch)?))?;
     Ok((PyBytes::new(py, &bytes), archived(py, &done)?))
 }
 
-fn opened(py: Python<'_>, path: &Path) -> Result<(SharedSource, Archive), Failure> {
-    py.detach(|| {
-        let source: SharedSource = Arc::new(FileSource::open(path)?);
-        let archive = Archive::from_source(Arc::clone(&source), &OpenOptions::of_command())?;
-        Ok((source, archive))
-    })
+/// What a command reads: a file by position, so that a disk that fails gives an error and no signal; else as [`source::open`] has it.
+fn command_source(
+    py: Python<'_>,
+    input: &Bound<'_, PyAny>,
+    settings: Option<Settings>,
+) -> PyResult<(SharedSource, Origin)> {
+    let is_url = input.extract::<String>().is_ok_and(|url| nc3z_remote::is_url(&url));
+    match input.extract::<PathBuf>() {
+        Ok(path) if !is_url => {
+            let given = path.to_string_lossy().into_owned();
+            let source = py.detach(|| FileSource::open(&path));
+            let source = source.map_err(|e| Failure::from(e).in_file(Some(&given)))?;
+            Ok((Arc::new(source), Origin::Path { path, given }))
+        }
+        _ => source::open(py, input, settings),
+    }
 }
 
 /// Restores the classic file that an archive is of.
 #[pyfunction]
-#[pyo3(signature = (input, output, overwrite, progress=None, cancel=None))]
+#[pyo3(signature = (input, output, overwrite, storage_options=None, progress=None, cancel=None))]
 pub(crate) fn restore<'py>(
     py: Python<'py>,
-    input: PathBuf,
+    input: &Bound<'py, PyAny>,
     output: PathBuf,
     overwrite: bool,
+    storage_options: Option<Settings>,
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let name = input.to_string_lossy().into_owned();
-    let named = |e: Failure| e.in_file(Some(&name));
-    let (_, archive) = opened(py, &input).map_err(named)?;
-    let like = std::fs::metadata(&input)?;
-    if nc3z_writer::is_same_file(&like, &output) {
+    let (source, origin) = command_source(py, input, storage_options)?;
+    let named = |e: Failure| e.in_file(origin.name());
+    let archive = py.detach(|| Archive::from_source(source, &OpenOptions::of_command()));
+    let archive = archive.map_err(|e| named(e.into()))?;
+    let like = match &origin {
+        Origin::Path { path, .. } => Some(std::fs::metadata(path)?),
+        _ => None,
+    };
+    if like.as_ref().is_some_and(|like| nc3z_writer::is_same_file(like, &output)) {
+        let name = origin.name().unwrap_or_default();
         return Err(PyFileExistsError::new_err(format!("archive and output are the same file `{name}`")));
     }
     let target = AtomicFile::create(&output, overwrite).map_err(|e| named(e.into()))?;
     let restored = work::run(py, archive.original_len(), progress, cancel, |watch| {
         let restored = archive.restore_to_file(target.file(), &output, watch)?;
-        target.commit(Some(&like))?;
+        target.commit(like.as_ref())?;
         Ok(restored)
     });
     let restored = restored.map_err(named)?;
@@ -175,15 +192,20 @@ pub(crate) fn restore<'py>(
 
 /// Checks every byte of an archive.
 #[pyfunction]
-#[pyo3(signature = (input, deep, progress=None, cancel=None))]
+#[pyo3(signature = (input, deep, storage_options=None, progress=None, cancel=None))]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     input: &Bound<'py, PyAny>,
     deep: bool,
+    storage_options: Option<Settings>,
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (source, origin) = source::open(py, input)?;
+    let (source, origin) = command_source(py, input, storage_options)?;
+    let source = match origin {
+        Origin::Url { .. } => Arc::new(ForwardSource::new(source)),
+        _ => source,
+    };
     let options = OpenOptions::of_command();
     let original =
         py.detach(|| Archive::from_source(Arc::clone(&source), &options)).map_or(0, |a| a.original_len());
@@ -225,7 +247,7 @@ pub(crate) fn estimate<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (source, origin) = source::open(py, input)?;
+    let (source, origin) = source::open(py, input, None)?;
     let named = |e: Failure| e.in_file(origin.name());
     let presets = presets.iter().map(|name| preset(name)).collect::<PyResult<Vec<_>>>()?;
     let classic = py.detach(|| ClassicFile::from_source(source, &nc3z_format::Limits::default()));

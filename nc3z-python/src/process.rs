@@ -1,71 +1,12 @@
-//! What belongs to one process: threads, locks that threads hold. A forked child has the memory of these, not the threads, and a
-//! lock may be held for ever; so each is tagged with its process, and made anew in a child.
+//! What belongs to one process: the pool of threads, the cache, whose locks threads hold. Both are made anew in a forked child.
 
-use arc_swap::ArcSwapOption;
 use nc3z_reader::cache::{TileCache, budget_from_env, default_budget};
+use nc3z_remote::PerProcess;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// A value of this process. Reading it takes no lock.
-pub(crate) struct PerProcess<T>(ArcSwapOption<Tagged<T>>);
-
-struct Tagged<T> {
-    process: u32,
-    value: Arc<T>,
-}
-
-impl<T> PerProcess<T> {
-    pub(crate) const fn empty() -> Self {
-        PerProcess(ArcSwapOption::const_empty())
-    }
-
-    pub(crate) fn of(value: T) -> Self {
-        PerProcess(ArcSwapOption::from_pointee(Tagged {
-            process: std::process::id(),
-            value: Arc::new(value),
-        }))
-    }
-
-    /// The value, made by `make` where there is none, or one of the process that this one was forked from.
-    pub(crate) fn get<E>(&self, make: impl FnOnce(Option<&T>) -> Result<T, E>) -> Result<Arc<T>, E> {
-        let process = std::process::id();
-        let held = self.0.load();
-        if let Some(tagged) = &*held
-            && tagged.process == process
-        {
-            return Ok(Arc::clone(&tagged.value));
-        }
-        let value = Arc::new(make(held.as_ref().map(|tagged| &*tagged.value))?);
-        let tagged = Arc::new(Tagged { process, value: Arc::clone(&value) });
-        let before = self.0.compare_and_swap(&*held, Some(tagged));
-        if let Some(before) = &*before {
-            if before.process == process {
-                // Another thread of this process was first.
-                return Ok(Arc::clone(&before.value));
-            }
-            // Dropping it would wait for threads that are not here.
-            std::mem::forget(Arc::clone(before));
-        }
-        Ok(value)
-    }
-
-    /// True once it was cleared.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.load().is_none()
-    }
-
-    /// Drops the value, once whoever uses it now is done.
-    pub(crate) fn clear(&self) {
-        if let Some(tagged) = self.0.swap(None)
-            && tagged.process != std::process::id()
-        {
-            std::mem::forget(tagged);
-        }
-    }
-}
 
 static POOL: PerProcess<ThreadPool> = PerProcess::empty();
 static CACHE: PerProcess<TileCache> = PerProcess::empty();

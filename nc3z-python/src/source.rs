@@ -1,21 +1,26 @@
-//! What `open` can be given: a path, bytes, or a file object, as a byte source.
+//! What `open` can be given: a path, a URL, bytes, or a file object, as a byte source.
 
 use crate::error::Failure;
 use bytes::Bytes;
 use nc3z_reader::source::{self, ByteSource, MemorySource, SharedSource};
 use nc3z_reader::{Error, Result};
+use nc3z_remote::RemoteOptions;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyByteArray, PyBytes, PyMemoryView};
+use pyo3::types::{PyAnyMethods, PyByteArray, PyBytes, PyDict, PyMemoryView};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Where a dataset came from: enough to open it again, in another process where that makes sense.
 pub(crate) enum Origin {
     /// A file; the path is absolute, and `given` as it was written.
     Path { path: PathBuf, given: String },
+    /// An object in a store; `shown` is its URL without secrets.
+    Url { url: String, shown: String, settings: Settings },
     /// Bytes in memory.
     Bytes(Py<PyBytes>),
     /// A file object, which stays in its process.
@@ -27,13 +32,92 @@ impl Origin {
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Origin::Path { given, .. } => Some(given),
+            Origin::Url { shown, .. } => Some(shown),
             Origin::Bytes(_) | Origin::Object => None,
         }
     }
 }
 
+/// Settings of a store by name; `timeout`, `connect_timeout`, `max_retries` and `retry_timeout` are of all stores.
+#[derive(Clone, Default)]
+pub(crate) struct Settings(BTreeMap<String, String>);
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Settings {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let mut settings = BTreeMap::new();
+        for (name, value) in object.cast::<PyDict>()?.iter() {
+            // True is `true` in the stores' words.
+            let words = if value.is_instance_of::<pyo3::types::PyBool>() {
+                value.str()?.to_string().to_ascii_lowercase()
+            } else {
+                value.str()?.to_string()
+            };
+            settings.insert(name.extract()?, words);
+        }
+        Ok(Settings(settings))
+    }
+}
+
+impl Settings {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// For a pickle.
+    pub(crate) fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        self.0.iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
+        Ok(dict)
+    }
+
+    fn options(&self) -> PyResult<RemoteOptions> {
+        let mut settings = self.0.clone();
+        let mut number = |name: &str| -> PyResult<Option<f64>> {
+            let Some(words) = settings.remove(name) else { return Ok(None) };
+            let number = words.parse().ok().filter(|n| (0.0..1e9).contains(n));
+            let wrong = || {
+                PyValueError::new_err(format!(
+                    "storage option {name}: {words:?} is no number of seconds or times"
+                ))
+            };
+            Ok(Some(number.ok_or_else(wrong)?))
+        };
+        let (request, connect) = (number("timeout")?, number("connect_timeout")?);
+        let (retries, within) = (number("max_retries")?, number("retry_timeout")?);
+        let seconds = |given: Option<f64>, usual| Duration::from_secs_f64(given.unwrap_or(usual));
+        let mut options = RemoteOptions::default();
+        if request.is_some() || connect.is_some() {
+            options = options.with_timeouts(seconds(request, 60.0), seconds(connect, 10.0));
+        }
+        if retries.is_some() || within.is_some() {
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 1e9")]
+            let times = retries.unwrap_or(6.0) as usize;
+            options = options.with_retries(times, seconds(within, 120.0));
+        }
+        Ok(settings.into_iter().fold(options, |options, (name, value)| options.with_setting(name, value)))
+    }
+}
+
 /// Opens what Python gave.
-pub(crate) fn open(py: Python<'_>, from: &Bound<'_, PyAny>) -> PyResult<(SharedSource, Origin)> {
+pub(crate) fn open(
+    py: Python<'_>,
+    from: &Bound<'_, PyAny>,
+    settings: Option<Settings>,
+) -> PyResult<(SharedSource, Origin)> {
+    let settings = settings.unwrap_or_default();
+    if let Ok(url) = from.extract::<String>()
+        && nc3z_remote::is_url(&url)
+    {
+        let options = settings.options()?;
+        let source = py.detach(|| nc3z_remote::open(&url, &options)).map_err(Failure::from)?;
+        let shown = nc3z_remote::shown(&url);
+        return Ok((source, Origin::Url { url, shown, settings }));
+    }
+    if !settings.is_empty() {
+        return Err(PyTypeError::new_err("storage_options are for URLs: https, s3, gs, az"));
+    }
     if let Ok(bytes) = from.cast::<PyBytes>() {
         return from_bytes(bytes);
     }
@@ -50,12 +134,16 @@ pub(crate) fn open(py: Python<'_>, from: &Bound<'_, PyAny>) -> PyResult<(SharedS
     let Ok(given) = from.extract::<PathBuf>() else {
         let kind = from.get_type().name()?;
         return Err(PyTypeError::new_err(format!(
-            "cannot open {kind}: a path, bytes, or a binary file object with read() and seek() is needed"
+            "cannot open {kind}: a path, a URL, bytes, or a binary file object with read() and seek() is needed"
         )));
     };
     let words = given.to_string_lossy().into_owned();
     if words.contains("://") {
-        return Err(PyValueError::new_err(format!("{words}: this build opens no URLs")));
+        let words = format!(
+            "{}: no URL of a known kind; there are https, http, s3, gs, az",
+            words.split('?').next().unwrap_or_default()
+        );
+        return Err(PyValueError::new_err(words));
     }
     let path = std::path::absolute(&given).unwrap_or(given);
     let opened = py.detach(|| source::open(&path, true));

@@ -11,12 +11,14 @@
 //! all stores serve. Each names the tag of the object that was opened (`If-Match`), and what comes back is compared with it, so that bytes
 //! of two objects never mix. Callers wait; requests run at once on two threads of this crate's own.
 
+mod forward;
 mod object;
 mod options;
 mod process;
 mod secrets;
 mod store;
 
+pub use forward::ForwardSource;
 pub use object::ObjectSource;
 pub use options::RemoteOptions;
 pub use process::PerProcess;
@@ -32,4 +34,14 @@ use std::sync::Arc;
 /// As [`ObjectSource::open`].
 pub fn open(url: &str, options: &RemoteOptions) -> Result<SharedSource> {
     Ok(Arc::new(ObjectSource::open(url, options)?))
+}
+
+/// A URL as messages show it: without user, password, query and fragment. What is no URL stays as it is.
+///
+/// ```
+/// assert_eq!(nc3z_remote::shown("https://me:word@host/a.nc3z?signature=x"), "https://host/a.nc3z");
+/// assert_eq!(nc3z_remote::shown("data/what?.nc"), "data/what?.nc");
+/// ```
+pub fn shown(url: &str) -> String {
+    if is_url(url) { secrets::cut(url) } else { url.to_owned() }
 }

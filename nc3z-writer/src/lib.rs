@@ -38,4 +38,7 @@ pub use job::tag::{TagChange, tag_version};
 pub use layout::{ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};
 pub use options::*;
+#[cfg(feature = "ablation")]
+#[doc(hidden)]
+pub use plan::ablation;
 pub use wanted::Wanted;

@@ -1,7 +1,9 @@
 """Examples run; type stubs say what is there."""
 
+import ast
 import doctest
 import importlib
+import json
 import subprocess
 import sys
 
@@ -12,7 +14,7 @@ from conftest import ROOT
 import nc3z
 
 
-@pytest.mark.parametrize("module", ["nc3z", "nc3z._core", "nc3z._operations"])
+@pytest.mark.parametrize("module", ["nc3z", "nc3z._core", "nc3z._operations", "nc3z._versions", "nc3z.zarr", "nc3z.numcodecs"])
 def test_examples_run(module, samples):
     loaded = importlib.import_module(module)
     nc3z.archive("etopo120.cdf", "other.nc3z")
@@ -43,3 +45,28 @@ def test_types(tmp_path):
         "mypy.stubtest", "--mypy-config-file", config, "--allowlist", str(allowed), "nc3z._nc3z", "--concise"
     )
     assert compared.returncode == 0, compared.stdout + compared.stderr
+
+
+def test_the_manual_of_zarr_runs(samples):
+    result = doctest.testfile(
+        str(ROOT / "docs" / "zarr.md"), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE
+    )
+    assert result.attempted > 0 and result.failed == 0
+
+
+def test_the_notebook_runs(samples):
+    """Cell by cell, as Jupyter does; what a cell ends with is shown."""
+    notebook = json.loads((ROOT / "docs" / "first-steps.ipynb").read_text("utf-8"))
+    names, shown = {"__name__": "__main__"}, []
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        assert not cell["outputs"], "results are the reader's to make"
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "first-steps.ipynb", "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), "first-steps.ipynb", "eval"), names)
+            shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
+    assert "True" in shown and shown[-1] == "True" and any("<table" in text for text in shown)
+    assert any("station 7 corrected" in text for text in shown) and "1.5" in shown

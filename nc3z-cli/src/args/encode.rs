@@ -4,7 +4,7 @@ use super::Cli;
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory};
+use clap::{Args, CommandFactory, ValueEnum};
 use nc3z_format::codec::{Registry, WantedChain};
 use nc3z_writer::ChunkRequest;
 
@@ -14,6 +14,10 @@ pub(crate) struct EncodeArgs {
     /// Trade size against time.
     #[arg(long, value_enum, default_value_t = PresetArg::Default)]
     pub(crate) preset: PresetArg,
+    /// How arrays are stored for other readers: `zarr`, as Zarr 2 and 3 store them, so that `nc3z refs` can lead there: chunks of one
+    /// shape, filled up at the edges, and one chain, shuffle and zstd, whatever the data are. --layout, --chunk and --chain go before it.
+    #[arg(long, value_enum, value_name = "READER")]
+    pub(crate) profile: Option<ProfileArg>,
     /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max].
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block_size: Option<u64>,
@@ -39,6 +43,13 @@ pub(crate) struct EncodeArgs {
     /// Memory for buffers. The archive does not depend on it.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
+}
+
+/// Other readers whose way of storing arrays is kept to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileArg {
+    /// Zarr.
+    Zarr,
 }
 
 /// Splits `VAR=WHAT`.

@@ -13,6 +13,8 @@ mod open;
 mod parity;
 mod read;
 mod recompress;
+mod refs;
+mod remote;
 mod repair;
 mod report;
 mod restore;
@@ -25,7 +27,7 @@ mod versions;
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
-pub(crate) use encode::EncodeArgs;
+pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use filters::FiltersArgs;
@@ -34,6 +36,8 @@ pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
+pub(crate) use refs::RefsArgs;
+pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
@@ -105,7 +109,8 @@ The archive is read back and compared with the source, byte by byte, before succ
     #[command(after_help = "Examples:
   nc3z restore tas.nc.nc3z            writes tas.nc
   nc3z restore tas.nc.nc3z --version 2 -o old.nc
-  nc3z restore tas.nc.nc3z -o - | md5sum")]
+  nc3z restore tas.nc.nc3z -o - | md5sum
+  nc3z restore https://example.org/tas.nc.nc3z       writes tas.nc here")]
     Restore(RestoreArgs),
     /// Write archives anew with another preset or other tiles, proven to hold the same bytes.
     #[command(after_help = "Examples:
@@ -188,6 +193,9 @@ Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
 With -d, integers are indices from 0 (negative: from the end) and numbers with a decimal point or an
 exponent are values of the coordinate variable; both ends are included. A single value takes the nearest
 coordinate. Nothing is clamped: what lies outside is an error.
+  nc3z read s3://bucket/tas.nc.nc3z tas -d time,0 --storage-option region=eu-west-1
+
+A file may be a URL (https, s3, gs, az) of an archive or of a classic file: only what is needed is fetched.
 NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
     Read(ReadArgs),
     /// Tell how a read would be done: tiles touched, bytes to fetch and to decode, bytes wanted.
@@ -200,6 +208,7 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
   nc3z verify --recursive /archive/    all archives of a tree, in parallel
+  nc3z verify s3://bucket/tas.nc.nc3z  all of it is fetched
 
 Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
     Verify(VerifyArgs),
@@ -235,6 +244,17 @@ Coordinates, bounds, grid mappings, cell measures and ancillary variables come a
 dimension stays one. Attributes stay as they are, but for a line of `history`.
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
     Subset(SubsetArgs),
+    /// Write references into an archive, by which Zarr's readers read it where it lies.
+    #[command(after_help = "Examples:
+  nc3z archive --profile zarr tas.nc
+  nc3z refs tas.nc.nc3z -o tas.json
+  nc3z refs tas.nc.nc3z --url s3://bucket/tas.nc.nc3z -o tas.json
+  nc3z refs https://example.org/tas.nc.nc3z > tas.json
+
+In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': 'tas.json'}}).
+Each array needs one chain, of codecs that NumCodecs has, and chunks of one shape; what does not fit is named. Readers do not see
+nc3z's checksums, nor changes: references are of the archive as it is now. Short archives are written into the references.")]
+    Refs(RefsArgs),
     /// Add redundancy to archives, or take it away.
     #[command(subcommand)]
     Parity(ParityCommand),

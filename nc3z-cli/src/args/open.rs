@@ -1,5 +1,6 @@
 //! How commands that only read open their file.
 
+use super::RemoteArgs;
 use clap::Args;
 use nc3z_reader::OpenOptions;
 
@@ -18,6 +19,8 @@ pub(crate) struct OpenArgs {
     /// Read by position, as is done unless a map is asked for.
     #[arg(long, hide = true, conflicts_with = "mmap")]
     no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }
 
 impl OpenArgs {

@@ -1,6 +1,6 @@
 //! Arguments of `verify`.
 
-use super::{OthersArg, parse_threads};
+use super::{OthersArg, RemoteArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -40,4 +40,6 @@ pub(crate) struct VerifyArgs {
     /// Accepted for symmetry: archives are always read by position here, so that a failing disk gives an error.
     #[arg(long, hide = true)]
     pub(crate) no_mmap: bool,
+    #[command(flatten)]
+    pub(crate) remote: RemoteArgs,
 }

@@ -61,7 +61,7 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     let equal = found.is_equal() && (!args.exact || found.layout.is_empty());
     if !args.quiet {
         let mut out = BufWriter::new(Stdout::verdicts());
-        let names = [&args.before, &args.after].map(|path| text::safe(&path.to_string_lossy()));
+        let names = [&args.before, &args.after].map(|path| text::safe(&super::url::shown(path)));
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&report::json(&found, &names, equal))?)?;
         } else {

@@ -126,7 +126,8 @@ fn style(args: &DumpArgs) -> Style {
 
 /// The name of a data set: its file's, without what follows the last dot; an archive's without `.nc3z` first.
 fn dataset_name(path: &Path, is_archive: bool) -> &[u8] {
-    let name = path.as_os_str().as_bytes();
+    let name =
+        super::url::of(path).map_or(path.as_os_str().as_bytes(), |url| super::url::address(url).as_bytes());
     let name = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
     let name = name.strip_suffix(b".nc3z").filter(|_| is_archive).unwrap_or(name);
     name.iter().rposition(|&b| b == b'.').map_or(name, |dot| &name[..dot])
@@ -173,6 +174,8 @@ mod tests {
             ("x.nc3z", true, "x"),
             ("x.nc.nc3z", false, "x.nc"),
             ("a.b/.nc", false, ""),
+            ("s3://a.b/x.nc.nc3z", true, "x"),
+            ("https://a.b/x.nc?sig=a/b.c", false, "x"),
         ] {
             assert_eq!(dataset_name(Path::new(path), is_archive), name.as_bytes(), "{path}");
         }

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
         Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()))?),
         Input::Classic(_) => None,
     };
-    let file = text::safe(&args.file.to_string_lossy());
+    let file = text::safe(&super::url::shown(&args.file));
     let report = match &input {
         Input::Archive(a) => {
             Report { file, header: a.header(), layout: a.layout(), archive: costs.map(|c| (a, c)), notation }

@@ -25,7 +25,7 @@ const OUT_BUFFER: usize = 64 << 10;
 /// Reports on one file.
 pub(crate) fn run(args: &ReportArgs) -> Result<Exit> {
     let input = super::info::open(args)?;
-    let file = text::safe(&args.file.to_string_lossy());
+    let file = text::safe(&super::url::shown(&args.file));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     match &input {
         Input::Archive(archive) => {

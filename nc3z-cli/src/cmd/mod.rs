@@ -19,11 +19,13 @@ mod place;
 pub(crate) mod places;
 pub(crate) mod read;
 pub(crate) mod recompress;
+pub(crate) mod refs;
 pub(crate) mod repair;
 pub(crate) mod restore;
 pub(crate) mod subset;
 mod targets;
 mod tree;
+pub(crate) mod url;
 pub(crate) mod verify;
 pub(crate) mod versions;
 
@@ -43,7 +45,7 @@ pub(crate) enum Input {
 
 /// Names the file in an error that does not do so itself.
 pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
-    let name = format!("`{}`", path.display());
+    let name = format!("`{}`", url::shown(path));
     result.map_err(|e| if crate::output::chain(&e).contains(&name) { e } else { e.context(name) })
 }
 

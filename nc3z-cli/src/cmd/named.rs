@@ -1,12 +1,13 @@
 //! Files as the command line names them: a path, and behind an `@` the version of an archive, by number or tag.
 
 use crate::args::OpenArgs;
-use crate::cmd::Input;
+use crate::cmd::{Input, url};
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Dataset, OpenOptions, VersionName};
 use std::ffi::OsStr;
+use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,9 @@ impl Named {
     /// Splits a name. A file that has the whole name is meant before a version of another one.
     pub(crate) fn of(path: &Path) -> Result<Self> {
         let whole = || Named { file: path.to_owned(), version: None };
+        if let Some(url) = url::of(path) {
+            return Self::of_url(url);
+        }
         let bytes = path.as_os_str().as_bytes();
         let Some(at) = bytes.iter().rposition(|&b| b == b'@').filter(|&at| at > 0) else {
             return Ok(whole());
@@ -35,9 +39,30 @@ impl Named {
         Ok(Named { file: file.to_owned(), version: Some(version.parse()?) })
     }
 
+    /// Splits a URL. Hosts and objects may have an `@` too: a version stands behind the name of an archive.
+    fn of_url(url: &str) -> Result<Self> {
+        let (object, version) = match url.rsplit_once(".nc3z@") {
+            Some((name, version)) if !name.contains(['?', '#']) => (&url[..name.len() + 5], Some(version)),
+            _ => (url, None),
+        };
+        Ok(Named { file: object.into(), version: version.map(str::parse).transpose()? })
+    }
+
     /// The bytes of the file.
     pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
+        if let Some(url) = url::of(&self.file) {
+            return url::open(url, &args.remote);
+        }
         Ok(source::open(&self.file, args.mmap)?)
+    }
+
+    /// What the system says of the file; nothing of a URL.
+    pub(crate) fn metadata(&self) -> Result<Option<Metadata>> {
+        if url::of(&self.file).is_some() {
+            return Ok(None);
+        }
+        let read = std::fs::metadata(&self.file);
+        Ok(Some(read.with_context(|| format!("open `{}`", self.file.display()))?))
     }
 
     /// How to open it.
@@ -78,7 +103,7 @@ impl Named {
         source.read_into(0, &mut magic[..len])?;
         let found = magic == nc3z_format::archive::constants::MAGIC;
         if !found && self.version.is_some() {
-            bail!("`{}` is no archive: only archives have versions", self.file.display());
+            bail!("`{}` is no archive: only archives have versions", url::shown(&self.file));
         }
         if !found && args.names_state() {
             bail!("it is no archive, and has one state only; --generation and --older are for archives");
@@ -113,5 +138,17 @@ mod tests {
         assert_eq!(of("b@2@7"), named("b@2", Some(VersionName::Number(7))));
         assert_eq!(of("c@2"), named("c@2", None));
         assert!(Named::of(&path("a@")).is_err() && Named::of(&path("a@0")).is_err());
+    }
+
+    #[test]
+    fn a_url_names_a_version_behind_the_name_of_an_archive() {
+        let of = |url: &str| Named::of(Path::new(url)).unwrap();
+        let named = |file: &str, version| Named { file: file.into(), version };
+        for url in ["https://me@host/a.nc", "s3://bucket/a@b.nc", "https://host/a.nc3z?sig=b.nc3z@3"] {
+            assert_eq!(of(url), named(url, None));
+        }
+        let good = Some(VersionName::Tag("good".into()));
+        assert_eq!(of("s3://bucket/a.nc.nc3z@good"), named("s3://bucket/a.nc.nc3z", good));
+        assert!(Named::of(Path::new("https://host/a.nc3z@0")).is_err());
     }
 }

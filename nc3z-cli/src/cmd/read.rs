@@ -60,9 +60,8 @@ fn to_file(
     selection: &Selection,
 ) -> Result<()> {
     super::places::prepare(output)?;
-    let input = std::fs::metadata(Named::of(&args.file)?.file)
-        .with_context(|| format!("open `{}`", args.file.display()))?;
-    if is_same_file(&input, output) {
+    let input = Named::of(&args.file)?.metadata()?;
+    if input.is_some_and(|input| is_same_file(&input, output)) {
         bail!("input and output are the same file `{}`", output.display());
     }
     let target = AtomicFile::create_with_mode(output, args.force, 0o666)?;
@@ -117,6 +116,6 @@ pub(super) fn select(
         }
         Ok((dataset, variable, selection))
     };
-    let file = format!("`{}`", path.display());
+    let file = format!("`{}`", super::url::shown(path));
     found().map_err(|e| if chain(&e).contains(&file) { e } else { e.context(file) })
 }

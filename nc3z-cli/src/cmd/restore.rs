@@ -4,12 +4,13 @@ use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
+use super::url;
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{report_error, text};
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_reader::recover::RecoverOptions;
@@ -27,7 +28,11 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     }
     let rename = |p: &Path| match args.version {
         Some(_) => bail!("name the output of an older version with -o"),
-        None => targets::restored_name(p),
+        None => match url::of(p) {
+            // Into the directory one is in.
+            Some(url) => targets::restored_name(Path::new(last_name(url))),
+            None => targets::restored_name(p),
+        },
     };
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     // With -o naming a file, the archive may be called anything.
@@ -74,19 +79,19 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
 fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit> {
     super::places::prepare(&job.output)?;
     let named = named(&job.input, args)?;
-    let like = std::fs::metadata(&named.file).with_context(|| format!("open `{}`", job.input.display()))?;
-    if is_same_file(&like, &job.output) {
+    let like = named.metadata()?;
+    if like.as_ref().is_some_and(|like| is_same_file(like, &job.output)) {
         bail!("archive and output are the same file `{}`", job.output.display());
     }
     let archive = open(&named, args)?;
     let target = AtomicFile::create(&job.output, args.force)?;
-    let progress = Progress::new(archive.original_len(), text::safe(&job.input.to_string_lossy()));
+    let progress = Progress::new(archive.original_len(), text::safe(&url::shown(&job.input)));
     let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
     if progress.is_cancelled() {
         return Err(nc3z_reader::Error::interrupted().into());
     }
     drop(progress);
-    target.commit(Some(&like))?;
+    target.commit(like.as_ref())?;
     let digest = match restored.matches_record {
         true => "SHA-256 as recorded",
         false if !archive.filled().is_empty() => "NOT the original: fill values stand for what is lost",
@@ -94,7 +99,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     };
     note!(
         "{} -> {}  {} ({digest})",
-        text::safe(&job.input.to_string_lossy()),
+        text::safe(&url::shown(&job.input)),
         text::safe(&job.output.to_string_lossy()),
         text::size(restored.len)
     );
@@ -104,6 +109,11 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
         summary.add(archive.stored_len(), restored.len);
     }
     Ok(exit)
+}
+
+/// What stands behind the last slash of a URL.
+fn last_name(url: &str) -> &str {
+    url::address(url).rsplit('/').next().unwrap_or_default()
 }
 
 /// The archive and which version of it.
@@ -133,13 +143,16 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     if named.version.is_some() {
         bail!("--fill-lost gives the newest version only");
     }
-    // By position: a map of a failing disk would kill the process where it fails.
-    let source = source::open(&named.file, false)?;
+    let source = match url::of(&named.file) {
+        Some(url) => url::open_forward(url, &args.open.remote)?,
+        // By position: a map of a failing disk would kill the process where it fails.
+        None => source::open(&named.file, false)?,
+    };
     let open = crate::plugins::open_options().with_fill_lost(true);
-    let progress = Progress::new(source.len(), text::safe(&named.file.to_string_lossy()));
+    let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
     let options = RecoverOptions { open, uncommitted: false };
     let (archive, found) = Archive::recover(&source, &options, &progress)?;
-    let name = text::safe(&named.file.to_string_lossy());
+    let name = text::safe(&url::shown(&named.file));
     found.notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
 }
@@ -147,7 +160,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
 /// Says that the archive's values were rounded, where they were.
 fn report_lossy(path: &Path, archive: &Archive) {
     if archive.trailer().required & constants::REQUIRED_LOSSY != 0 {
-        let name = text::safe(&path.to_string_lossy());
+        let name = text::safe(&url::shown(path));
         note!(
             "nc3z: note: {name} is LOSSY: values were rounded when it was made; these are not the source's bytes"
         );
@@ -160,7 +173,7 @@ fn report_filled(path: &Path, archive: &Archive) -> Exit {
     if filled.is_empty() {
         return Exit::Done;
     }
-    let name = text::safe(&path.to_string_lossy());
+    let name = text::safe(&url::shown(path));
     let mut runs: Vec<(ArrayId, std::ops::Range<u64>)> = Vec::new();
     for &(array, tile) in filled.keys() {
         match runs.last_mut() {
@@ -186,7 +199,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     for path in &args.archives {
         let archive = open(&named(path, args)?, args)?;
         if is_read {
-            let progress = Progress::new(archive.original_len(), text::safe(&path.to_string_lossy()));
+            let progress = Progress::new(archive.original_len(), text::safe(&url::shown(path)));
             let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));
             match done.map_err(anyhow::Error::from) {
                 Ok(_) => {}

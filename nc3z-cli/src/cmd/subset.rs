@@ -42,7 +42,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     write(args, &contents, &arrangement)?;
     note!(
         "{} -> {}  {} variables, {}",
-        text::safe(&args.file.to_string_lossy()),
+        text::safe(&super::url::shown(&args.file)),
         text::safe(&args.output.to_string_lossy()),
         contents.header.variables.len(),
         text::size(arrangement.layout.file_len)
@@ -71,9 +71,8 @@ fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement
 
 fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
     super::places::prepare(&args.output)?;
-    let input = std::fs::metadata(Named::of(&args.file)?.file)
-        .with_context(|| format!("open `{}`", args.file.display()))?;
-    if is_same_file(&input, &args.output) {
+    let input = Named::of(&args.file)?.metadata()?;
+    if input.is_some_and(|input| is_same_file(&input, &args.output)) {
         bail!("input and output are the same file `{}`", args.output.display());
     }
     let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;

@@ -1,7 +1,7 @@
 //! `nc3z verify`.
 
 use super::targets::{self, Found, Job, Naming};
-use super::{place, tree};
+use super::{place, tree, url};
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -11,8 +11,9 @@ use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
+use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::verify::{Finding, Report, deep, quick};
-use nc3z_reader::{Archive, Monitor, source};
+use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
             worst = worst.max(of_error(e));
         }
         let total: u64 = paths.iter().filter_map(|p| p.metadata().ok()).map(|m| m.len()).sum();
-        let message = if paths.len() == 1 { paths[0].to_string_lossy() } else { "verify".into() };
+        let message = if paths.len() == 1 { url::shown(&paths[0]) } else { "verify".into() };
         let progress = Progress::new(total, text::safe(&message));
         let (mut bad, mut checked) = (0, 0);
         for batch in paths.chunks(AT_A_TIME) {
@@ -99,7 +100,7 @@ struct Outcome {
 }
 
 fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
-    let name = text::safe(&path.to_string_lossy());
+    let name = text::safe(&url::shown(path));
     match examine(path, args, progress) {
         Ok((report, archive)) => {
             let sound = report.is_sound();
@@ -110,7 +111,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
         }
         Err(e) => {
             // An archive of which nothing makes sense may have parity that does.
-            let parity = mendable(path, progress);
+            let parity = mendable(path, args, progress);
             let lines = parity.iter().map(|p| format!("{name}: {p}")).collect();
             let json = json!({
                 "archive": name, "sound": false, "error": text::safe(&chain(&e)), "parity": parity.as_ref().map(parity_json),
@@ -120,10 +121,18 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
     }
 }
 
+/// The bytes of an archive, which all will be read.
+fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
+    match url::of(path) {
+        Some(url) => url::open_forward(url, &args.remote),
+        // By position: a map of a failing disk would kill the process where it fails.
+        None => Ok(source::open(path, false)?),
+    }
+}
+
 /// The report, and the archive where it opens: coordinates are read from it.
 fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>)> {
-    // By position: a map of a failing disk would kill the process where it fails.
-    let source = source::open(path, false)?;
+    let source = open(path, args)?;
     let options = open_options();
     let verify = if args.deep || args.against.is_some() { deep } else { quick };
     let report = verify(&source, &options, progress)?;
@@ -138,8 +147,8 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
 }
 
 /// What parity says of an archive that cannot be checked otherwise.
-fn mendable(path: &Path, progress: &Progress) -> Option<ParityReport> {
-    let source = source::open(path, false).ok()?;
+fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<ParityReport> {
+    let source = open(path, args).ok()?;
     nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
 }
 

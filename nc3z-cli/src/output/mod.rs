@@ -30,7 +30,7 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
         Some(Color::Auto) | None => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
     let label = if coloured { "\x1b[1;31merror\x1b[0m" } else { "error" };
-    let file = file.map_or_else(String::new, |f| format!("{}: ", text::safe(&f.to_string_lossy())));
+    let file = file.map_or_else(String::new, |f| format!("{}: ", text::safe(&crate::cmd::url::shown(f))));
     note!("nc3z: {label}: {file}{}", text::safe(&chain(error)));
 }
 

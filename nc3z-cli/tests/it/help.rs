@@ -21,6 +21,7 @@ fn help_is_as_recorded() {
         "parity",
         "estimate",
         "dump",
+        "refs",
         "subset",
     ] {
         let ran = dir.nc3z(&[command, "--help"]).exits(0);

@@ -48,6 +48,8 @@ pub struct Candidates {
     pub plans: Vec<EncodePlan>,
     /// What the samples take by each of them, in bytes, with their share of a dictionary; empty where only pieces were encoded.
     pub sampled: Vec<u64>,
+    /// What [`Effort::Fast`] would pick: for an array of which only pieces were looked at, worth a try on the whole of it.
+    pub quick: EncodePlan,
     /// True where values repeat so much that a dictionary of the whole variable may pay: collect it with
     /// [`crate::DictionaryBuilder`] and call [`choose_with`].
     pub scan_dictionary: bool,
@@ -163,5 +165,5 @@ pub fn choose_with<W: Word>(
     let scan_dictionary = partial && own.is_some() && outcome.dictionary_pays;
     let (plans, sampled): (Vec<_>, Vec<_>) = outcome.plans.into_iter().unzip();
     let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
-    Ok(Candidates { plans, sampled, scan_dictionary, mask: value })
+    Ok(Candidates { plans, sampled, quick: outcome.quick, scan_dictionary, mask: value })
 }

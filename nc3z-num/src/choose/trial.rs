@@ -25,6 +25,8 @@ const FORGIVEN: u64 = 64;
 pub(crate) struct Outcome {
     /// The best first, each with the bytes of the samples, if these were encoded.
     pub(crate) plans: Vec<(EncodePlan, Option<u64>)>,
+    /// What [`Effort::Fast`] picks.
+    pub(crate) quick: EncodePlan,
     /// Whether a dictionary of the whole variable may pay.
     pub(crate) dictionary_pays: bool,
 }
@@ -225,6 +227,7 @@ impl<W: Word> Chooser<'_, W> {
         let may_pay = !named && ranked.any(|s| s.0 <= least / 100 * slack);
         let fast = self.fast_plans(&estimated, transforms)?;
         let fast = self.without_dictionary(fast)?;
+        let quick = fast.first().map(|s| s.1.clone()).unwrap_or_default();
         let done = if self.effort == Effort::Fast {
             fast
         } else {
@@ -238,6 +241,6 @@ impl<W: Word> Chooser<'_, W> {
             let bytes = cost / self.weight(&p);
             (p, known.then_some(bytes))
         });
-        Ok(Outcome { plans: plans.collect(), dictionary_pays })
+        Ok(Outcome { plans: plans.collect(), quick, dictionary_pays })
     }
 }

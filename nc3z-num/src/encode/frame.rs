@@ -4,9 +4,7 @@ use crate::error::{Error, Result};
 
 /// Appends one frame of `content`.
 pub(crate) fn compress(content: &[u8], level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<()> {
-    let compressor = zstd.at(level)?;
-    let frame = compressor.compress(content).map_err(|e| Error::invalid(format!("zstd: {e}")))?;
-    out.extend_from_slice(&frame);
+    out.extend_from_slice(zstd.frame(content, level)?);
     Ok(())
 }
 
@@ -26,26 +24,30 @@ pub(crate) fn put_bytes(content: &[u8], level: i32, zstd: &mut Compressor, out: 
     Ok(())
 }
 
-/// A zstd context, made on first use, and its level.
+/// A zstd context, made on first use, its level, and room for a frame.
 #[derive(Default)]
-pub(crate) struct Compressor(Option<(i32, zstd::bulk::Compressor<'static>)>);
+pub(crate) struct Compressor {
+    context: Option<(i32, zstd::bulk::Compressor<'static>)>,
+    frame: Vec<u8>,
+}
 
 impl Compressor {
-    fn at(&mut self, level: i32) -> Result<&mut zstd::bulk::Compressor<'static>> {
+    fn frame(&mut self, content: &[u8], level: i32) -> Result<&[u8]> {
         let refused = |e: std::io::Error| Error::invalid(format!("zstd: {e}"));
-        match &mut self.0 {
+        let context = match &mut self.context {
             Some((at, made)) => {
                 if *at != level {
                     made.set_compression_level(level).map_err(refused)?;
                     *at = level;
                 }
-                Ok(made)
+                made
             }
-            none => {
-                let made = zstd::bulk::Compressor::new(level).map_err(refused)?;
-                Ok(&mut none.insert((level, made)).1)
-            }
-        }
+            none => &mut none.insert((level, zstd::bulk::Compressor::new(level).map_err(refused)?)).1,
+        };
+        self.frame.clear();
+        self.frame.reserve(zstd::zstd_safe::compress_bound(content.len()));
+        context.compress_to_buffer(content, &mut self.frame).map_err(refused)?;
+        Ok(&self.frame)
     }
 }
 

@@ -75,6 +75,18 @@ impl Default for EncodePlan {
 }
 
 impl EncodePlan {
+    /// Whether another plan differs at most in zstd's level.
+    pub fn is_same_way(&self, other: &Self) -> bool {
+        let transforms = match (&self.transform, &other.transform) {
+            (TransformPlan::Ordered, TransformPlan::Ordered)
+            | (TransformPlan::ScaleOffsetPerPlane, TransformPlan::ScaleOffsetPerPlane) => true,
+            (TransformPlan::ScaleOffset(a), TransformPlan::ScaleOffset(b)) => a == b,
+            (TransformPlan::Dictionary(a), TransformPlan::Dictionary(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        transforms && self.mask == other.mask && self.axes == other.axes && self.coder == other.coder
+    }
+
     /// The dictionary it refers to.
     pub fn dictionary(&self) -> Option<&Arc<Dictionary>> {
         match &self.transform {

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         restore,
         verify,
     )
+    from nc3z._versions import Committed, Version, commit, delete_tag, log, tag
 
 _CORE = (
     "Cancel Dataset Dimension Variable __version__ cache_stats get_threads open set_cache set_threads"
@@ -62,12 +63,14 @@ _OPERATIONS = (
     "Archived Estimate Finding Info Report Restored VariableInfo "
     "archive archive_bytes archive_many estimate info restore verify"
 )
+_VERSIONS = "Committed Version commit delete_tag log tag"
 _PLACES = {
     name: module
     for module, names in (
         ("nc3z._core", _CORE),
         ("nc3z._errors", _ERRORS),
         ("nc3z._operations", _OPERATIONS),
+        ("nc3z._versions", _VERSIONS),
     )
     for name in names.split()
 }
@@ -76,6 +79,7 @@ __all__ = [
     "Archived",
     "Cancel",
     "Cancelled",
+    "Committed",
     "CorruptError",
     "Dataset",
     "Dimension",
@@ -91,18 +95,23 @@ __all__ = [
     "UnsupportedError",
     "Variable",
     "VariableInfo",
+    "Version",
     "__version__",
     "archive",
     "archive_bytes",
     "archive_many",
     "cache_stats",
+    "commit",
+    "delete_tag",
     "estimate",
     "get_threads",
     "info",
+    "log",
     "open",
     "restore",
     "set_cache",
     "set_threads",
+    "tag",
     "verify",
 ]
 

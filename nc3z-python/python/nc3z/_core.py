@@ -33,20 +33,30 @@ __all__ = [
 
 Mapping.register(Dataset)
 
-#: What can be opened: a path, bytes, a binary file object.
+#: What can be opened: a path or a URL, bytes, a binary file object.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
-def open(source: Source | Any, version: int | None = None, *, fill_lost: bool = False) -> Dataset:
+def open(
+    source: Source | Any,
+    version: int | str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    fill_lost: bool = False,
+) -> Dataset:
     """Opens an archive or a classic netCDF file, whichever it is by its first bytes.
 
     Parameters
     ----------
     source
-        A path; the file's bytes; or a binary file object with ``read`` and ``seek``, which is then read by whichever
-        thread needs it, one at a time. Local files are mapped.
+        A path; a URL (``https``, ``s3``, ``gs``, ``az``), of which only what is needed is fetched; the file's bytes; or a
+        binary file object with ``read`` and ``seek``, which is then read by whichever thread needs it, one at a time.
+        Local files are mapped.
     version
-        The version of an archive that was committed to; the last by default.
+        The version of an archive that was committed to, by number or tag; the last by default.
+    storage_options
+        For a URL: settings of its store by name, such as ``region``, ``endpoint``, ``skip_signature``; and, for any,
+        ``timeout``, ``connect_timeout``, ``max_retries``, ``retry_timeout`` (seconds, times).
     fill_lost
         Reads give fill values where an archive is damaged or has lost tiles, instead of an error.
 
@@ -75,4 +85,5 @@ def open(source: Source | Any, version: int | None = None, *, fill_lost: bool = 
     >>> ds.dimensions["TIME"].isunlimited(), ds["SST"].dimensions
     (True, ('TIME', 'COADSY', 'COADSX'))
     """
-    return _nc3z.open(source, version, fill_lost=fill_lost)
+    options = None if storage_options is None else dict(storage_options)
+    return _nc3z.open(source, version, storage_options=options, fill_lost=fill_lost)

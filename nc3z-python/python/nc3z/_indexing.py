@@ -68,13 +68,19 @@ def _read_points(
     return out.view("S1") if is_text else out
 
 
-class OIndex:
-    """Reads ``variable.oindex[...]``: each dimension's indices apart from the others'."""
+class _Indexer:
+    """Something that is indexed in place of a variable."""
 
     __slots__ = ("_variable",)
 
     def __init__(self, variable: Variable) -> None:
         self._variable = variable
+
+
+class OIndex(_Indexer):
+    """Reads ``variable.oindex[...]``: each dimension's indices apart from the others'."""
+
+    __slots__ = ()
 
     def __getitem__(self, key: Any) -> Array:
         """An array of the lengths of the lists and slices, in the order of the dimensions."""
@@ -134,13 +140,10 @@ class OIndex:
         return found.transpose(np.argsort([*scattered, *kept]))
 
 
-class VIndex:
+class VIndex(_Indexer):
     """Reads ``variable.vindex[...]``: points, whose dimensions come first in the result."""
 
-    __slots__ = ("_variable",)
-
-    def __init__(self, variable: Variable) -> None:
-        self._variable = variable
+    __slots__ = ()
 
     def __getitem__(self, key: Any) -> Array:
         """An array of the lists' common shape, then the slices' lengths."""

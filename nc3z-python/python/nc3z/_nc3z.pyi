@@ -1,4 +1,4 @@
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from types import TracebackType
 from typing import Any, Self, final, overload
 
@@ -15,12 +15,16 @@ __all__ = [
     "archive_bytes",
     "cache_stats",
     "check",
+    "commit",
     "estimate",
     "get_threads",
+    "num_decode",
+    "num_encode",
     "open",
     "restore",
     "set_cache",
     "set_threads",
+    "tag",
 ]
 
 __version__: str
@@ -104,6 +108,8 @@ class Dataset:
     @property
     def version(self) -> int: ...
     @property
+    def tags(self) -> dict[str, int]: ...
+    @property
     def original_nbytes(self) -> int: ...
     @property
     def stored_nbytes(self) -> int: ...
@@ -122,6 +128,7 @@ class Dataset:
     def ncattrs(self) -> list[str]: ...
     def getncattr(self, name: str, /) -> Any: ...
     def read_original(self, offset: int, nbytes: int, /) -> bytes: ...
+    def _log(self, most: int, /) -> list[dict[str, Any]]: ...
     def isopen(self) -> bool: ...
     def close(self) -> None: ...
     def keys(self) -> KeysView[str]: ...
@@ -141,7 +148,14 @@ class Dataset:
     def __reduce__(self) -> tuple[Any, ...]: ...
     def _repr_html_(self) -> str: ...
 
-def open(source: Any, /, version: int | None = None, *, fill_lost: bool = False) -> Dataset: ...
+def open(
+    source: Any,
+    /,
+    version: int | str | None = None,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    fill_lost: bool = False,
+) -> Dataset: ...
 def archive(
     input: str,
     output: str,
@@ -156,15 +170,17 @@ def archive_bytes(
     cancel: Cancel | None = None,
 ) -> tuple[bytes, dict[str, Any]]: ...
 def restore(
-    input: str,
+    input: Any,
     output: str,
     overwrite: bool,
+    storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
 def check(
     input: Any,
     deep: bool,
+    storage_options: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
@@ -175,6 +191,25 @@ def estimate(
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...
+def commit(
+    archive: str,
+    edited: str,
+    note: Mapping[str, str | None],
+    progress: Callable[[int, int], object] | None = None,
+    cancel: Cancel | None = None,
+) -> dict[str, Any]: ...
+def tag(
+    archive: str,
+    tag: str,
+    version: int | str | None = None,
+    *,
+    delete: bool = False,
+    overwrite: bool = False,
+) -> int: ...
+def num_encode(
+    patterns: npt.NDArray[Any], ty: str, shape: Sequence[int], effort: str, fill: int | None = None, /
+) -> bytes: ...
+def num_decode(payload: bytes, ty: str, shape: Sequence[int], out: npt.NDArray[Any], /) -> None: ...
 def set_threads(threads: int, /) -> None: ...
 def get_threads() -> int: ...
 def set_cache(nbytes: int, /) -> None: ...

@@ -275,6 +275,10 @@ def _present(source: str, path: str) -> Archived:
         return Archived(source, path, there.original_nbytes, there.stored_nbytes, sha256, False, skipped=True)
 
 
+def _settings(storage_options: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return None if storage_options is None else dict(storage_options)
+
+
 def archive_bytes(
     source: Source,
     *,
@@ -376,22 +380,26 @@ def restore(
     path: Path,
     *,
     overwrite: bool = False,
+    storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Restored:
     """Restores the classic file that an archive is of, byte for byte; the digest on record is checked.
 
+    The archive is a path or a URL; for ``storage_options`` see :func:`nc3z.open`.
+
     >>> nc3z.restore("coads_climatology.nc3z", "back.nc").matches_record
     True
     """
     archive, path = os.fspath(archive), os.fspath(path)
-    return Restored(path, **_nc3z.restore(archive, path, overwrite, progress, cancel))
+    return Restored(path, **_nc3z.restore(archive, path, overwrite, _settings(storage_options), progress, cancel))
 
 
 def verify(
     archive: Source,
     *,
     deep: bool = True,
+    storage_options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Report:
@@ -404,7 +412,7 @@ def verify(
     >>> report.is_sound, report.findings
     (True, ())
     """
-    found = _nc3z.check(archive, deep, progress, cancel)
+    found = _nc3z.check(archive, deep, _settings(storage_options), progress, cancel)
     findings = tuple(Finding(s, a, b, words, tuple(names)) for s, a, b, words, names in found.pop("findings"))
     return Report(**found, findings=findings)
 
@@ -433,14 +441,14 @@ def estimate(
     )
 
 
-def info(source: Source) -> Info:
+def info(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> Info:
     """What a file is: kind, sizes, dimensions, variables. Reads no data.
 
     >>> found = nc3z.info("coads_climatology.nc3z")
     >>> found.kind, found.data_model, found.variables["SST"].shape
     ('archive', 'NETCDF3_CLASSIC', (12, 90, 180))
     """
-    with open_dataset(source) as ds:
+    with open_dataset(source, storage_options=storage_options) as ds:
         variables = {
             name: VariableInfo(name, str(v.dtype), v.dimensions, v.shape, v.nbytes, v.tile_shape)
             for name, v in ds.items()

@@ -1,18 +1,26 @@
 """How datasets and variables come out of a pickle."""
 
+from typing import Any
+
 from nc3z import _nc3z
 from nc3z._errors import ReplacedError
 
-Origin = tuple[str | bytes, int | None, bool, str | None]
+Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None]
 
 
-def reopen(source: str | bytes, version: int | None, fill_lost: bool, sha256: str | None) -> _nc3z.Dataset:
+def reopen(
+    source: str | bytes,
+    version: int | str | None,
+    fill_lost: bool,
+    sha256: str | None,
+    storage_options: dict[str, Any] | None = None,
+) -> _nc3z.Dataset:
     """Opens what was pickled, and nothing else that has its name now."""
-    dataset = _nc3z.open(source, version, fill_lost=fill_lost)
+    dataset = _nc3z.open(source, version, storage_options=storage_options, fill_lost=fill_lost)
     found = dataset.sha256
     if found != sha256:
         dataset.close()
-        name = source if isinstance(source, str) else "bytes"
+        name = dataset.path or "bytes"
         raise ReplacedError(f"{name}: the pickled archive was of SHA-256 {sha256}, this one is of {found}")
     return dataset
 

@@ -1,4 +1,4 @@
-"""The xarray engine: ``xarray.open_dataset(path, engine="nc3z")``, and ``dataset.nc3z.to_archive(path)``.
+"""The xarray engine: ``xarray.open_dataset(path or URL, engine="nc3z")``, and ``dataset.nc3z.to_archive(path)``.
 
 Importing this imports xarray's interface and nothing else: the reader is loaded when a file is opened. The engine opens
 archives without being named; classic files only when asked, with ``engine="nc3z"``. Nothing takes a lock; datasets pickle by
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
 import xarray as xr
@@ -51,10 +51,13 @@ class _File:
         self._dataset.close()
 
     def token(self) -> tuple[object, ...]:
-        """What tells its content from others': the SHA-256 on record, else the file's name, length and time."""
+        """What tells its content from others': the SHA-256 on record, else the file's name, length and time, or the tag that a
+        store gave the object."""
         dataset = self.dataset()
         if dataset.sha256 is not None:
             return (dataset.sha256,)
+        if dataset.identity is not None:
+            return (dataset.path, dataset.identity)
         if dataset.path is None:
             return (id(self),)
         status = os.stat(dataset.path)
@@ -154,6 +157,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         "use_cftime",
         "decode_timedelta",
         "version",
+        "storage_options",
         "fill_lost",
     )
 
@@ -189,16 +193,17 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         drop_variables: str | Iterable[str] | None = None,
         use_cftime: bool | None = None,
         decode_timedelta: bool | None = None,
-        version: int | None = None,
+        version: int | str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
         fill_lost: bool = False,
     ) -> xr.Dataset:
-        """Opens a file lazily; decoding is xarray's own."""
+        """Opens a file or a URL lazily; decoding is xarray's own. For ``version`` and ``storage_options`` see :func:`nc3z.open`."""
         import nc3z
 
         if isinstance(filename_or_obj, (str, os.PathLike)):
             path = os.fspath(filename_or_obj)
             filename_or_obj = path if "://" in path else os.path.abspath(os.path.expanduser(path))
-        store = Nc3zStore(nc3z.open(filename_or_obj, version, fill_lost=fill_lost))
+        store = Nc3zStore(nc3z.open(filename_or_obj, version, storage_options=storage_options, fill_lost=fill_lost))
         try:
             return StoreBackendEntrypoint().open_dataset(
                 store,

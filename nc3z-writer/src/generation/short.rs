@@ -22,10 +22,7 @@ pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]
     let mut long = vec![0; usize::try_from(unsealed.offset()).expect("64 KiB")];
     medium.read_exact_at(&mut long, 0)?;
     long.extend(unsealed.clone().seal(Some(digest)));
-    let Some(short) = short::shorten(&long)?.filter(|short| short.len() <= MOST && short.len() < long.len())
-    else {
-        return Ok(None);
-    };
+    let Some(short) = short::shorten(&long, MOST.min(long.len() - 1))? else { return Ok(None) };
     medium.write_at(0, &short)?;
     medium.set_len(short.len() as u64)?;
     Ok(Some(short.len() as u64))

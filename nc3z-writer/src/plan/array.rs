@@ -3,7 +3,7 @@
 //! Numbers go to the numeric codec, whose own chooser ranks plans by size; text and bytes to zstd.
 
 use super::cost::Stored;
-use super::numeric::{Trial, numeric_plans, total, trials};
+use super::numeric::{Found, Trial, numeric_plans, total, trials};
 use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
 use crate::error::Result;
 use crate::options::PACK_LEN;
@@ -49,7 +49,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
         };
         return Ok(ArrayPlan { tiles, short, ..ArrayPlan::default() });
     }
-    let mut plans = numeric_plans(subject, policy)?;
+    let Found { mut plans, quick } = numeric_plans(subject, policy)?;
     // Flags and packed bytes are as often text-like as numbers.
     let may_be_text = info.ty.size() == 1;
     if plans.len() == 1 && !may_be_text && policy.recurring.is_none() {
@@ -74,16 +74,28 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
             ways.push(TileChain::numeric(plan, registry));
         }
     }
+    // Pieces mislead: a quicker preset must not be smaller for it.
+    let is_known = |way: &TileChain| way.num.as_ref().is_some_and(|p| p.is_same_way(&quick));
+    if !tiles.iter().any(is_known) && (table || quick.dictionary().is_none()) {
+        let below = info.total_bytes() < policy.quick_below;
+        let list = if below { &mut tiles } else { &mut ways };
+        list.insert(list.len().min(1), TileChain::numeric(quick, registry));
+    }
     ways.truncate(1);
     ways.push(bytes);
-    let fallback = Some(Fallback { ways, promised: least, sampled: subject.sampled_len() });
+    let fallback = Some(Fallback {
+        ways,
+        promised: least,
+        sampled: subject.sampled_len(),
+        percent: policy.promised_percent,
+    });
     Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, ..ArrayPlan::default() })
 }
 
 /// The plan where the chain was asked for: nothing is tried. Short tiles are encoded by it too, and then share containers.
 pub(super) fn requested(subject: &Subject<'_>, chain: ChainSpec, policy: &Policy) -> Result<ArrayPlan> {
     let way = if chain.is_numeric() {
-        TileChain::numeric(numeric_plans(subject, policy)?.remove(0).0, subject.registry)
+        TileChain::numeric(numeric_plans(subject, policy)?.plans.remove(0).0, subject.registry)
     } else {
         TileChain::bytes(subject.registry.bind(chain))
     };

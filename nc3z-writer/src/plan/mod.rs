@@ -8,6 +8,8 @@
 //! clock, so that the same input gives the same archive. What carries a plan out ([`crate::encode`]) searches nothing:
 //! where a tile is to be tried in several ways, the plan names them.
 
+#[cfg(feature = "ablation")]
+pub mod ablation;
 mod array;
 mod chains;
 mod cost;
@@ -33,7 +35,7 @@ use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch, StageSpec};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::ClassicFile;
-use policy::{PROMISED_PERCENT, QUICK_LEVEL};
+use policy::QUICK_LEVEL;
 pub(crate) use policy::{Policy, SamplePolicy};
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
@@ -88,6 +90,8 @@ pub(crate) struct Fallback {
     /// What the samples took, of so many bytes.
     promised: Stored,
     sampled: u64,
+    /// [`Policy::promised_percent`].
+    percent: u64,
 }
 
 impl Fallback {
@@ -99,7 +103,7 @@ impl Fallback {
 
     /// Whether a tile of `len` bytes takes more than was promised.
     pub(crate) fn is_called_for(&self, len: u64, stored: Stored) -> bool {
-        stored > self.promised_for(len).percent(PROMISED_PERCENT)
+        stored > self.promised_for(len).percent(self.percent)
     }
 }
 
@@ -320,8 +324,10 @@ impl Planner<'_> {
             recurring::plan_recurring(self, policy, plans)?;
         }
         let mut short = short::as_numbers(self, policy, plans)?;
-        let referring = reference::plan_references(self, plans)?;
-        short.retain(|s| !referring.contains(&s.id));
+        if self.policy.references {
+            let referring = reference::plan_references(self, plans)?;
+            short.retain(|s| !referring.contains(&s.id));
+        }
         if let Some(policy) = &self.policy.shared {
             let shared = shared::plan_shared(self, policy, plans)?;
             short.retain(|s| !shared.contains(&s.id));

@@ -27,8 +27,16 @@ pub(super) struct Trial {
 /// A plan, and what the samples take by it, where the chooser encoded them.
 pub(super) type Ranked = (EncodePlan, Option<Stored>);
 
+/// What the chooser found for an array.
+pub(super) struct Found {
+    /// At least one.
+    pub(super) plans: Vec<Ranked>,
+    /// What the quickest effort would pick.
+    pub(super) quick: EncodePlan,
+}
+
 /// The plans that the chooser likes best for the numbers of an array: of the policy's effort, then of those below it.
-pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ranked>> {
+pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Found> {
     match subject.info.ty.size() {
         1 => plan_words::<u8>(subject, policy),
         2 => plan_words::<u16>(subject, policy),
@@ -64,7 +72,7 @@ fn ranked(found: Candidates, count: usize) -> Vec<Ranked> {
     found.plans.into_iter().zip(sampled).take(count).collect()
 }
 
-fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ranked>> {
+fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> {
     let info = subject.info;
     let geometry = info.tiling.geometry(0)?;
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
@@ -88,13 +96,13 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Vec<Ran
     if found.plans.is_empty() {
         found.plans.push(EncodePlan::default());
     }
+    let quick = found.quick.clone();
     let mut plans = ranked(found, policy.numeric_plans);
     // Never larger than a quicker preset's archive: what their chooser finds is tried too, as hard.
     let level = plans[0].0.level;
-    let asked = if info.total_bytes() >= policy.quicker_from { policy.quicker } else { &[] };
-    for &effort in asked {
+    for &effort in policy.quicker {
         let others = ranked(candidates(effort, dictionary.as_ref())?, policy.numeric_plans);
         plans.extend(others.into_iter().map(|(p, _)| (EncodePlan { level, ..p }, None)));
     }
-    Ok(plans)
+    Ok(Found { plans, quick })
 }

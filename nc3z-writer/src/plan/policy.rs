@@ -5,7 +5,7 @@ use nc3z_format::codec::StageSpec;
 use nc3z_format::num::Effort;
 
 /// How hard a preset looks, and what it may spend.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Policy {
     /// What the numeric codec's chooser may spend on an array.
     pub(crate) effort: Effort,
@@ -13,8 +13,8 @@ pub(crate) struct Policy {
     pub(crate) numeric_plans: usize,
     /// Efforts below it, whose plans are tried on the samples besides.
     pub(crate) quicker: &'static [Effort],
-    /// They are asked for arrays of at least so many bytes: for shorter ones choosing twice costs more than it finds.
-    pub(crate) quicker_from: u64,
+    /// Tiles of arrays of fewer bytes, of which only pieces were looked at, are encoded by the quickest effort's plan too.
+    pub(crate) quick_below: u64,
     /// zstd level of chains of bytes.
     pub(crate) zstd_level: i32,
     /// Whether text is tried by columns.
@@ -37,17 +37,21 @@ pub(crate) struct Policy {
     pub(crate) shared: Option<SharedPolicy>,
     /// Whether containers of LZMA are tried with other contexts too.
     pub(crate) lzma_rivals: bool,
+    /// Whether arrays are coded against others that are nearly the same.
+    pub(crate) references: bool,
+    /// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks.
+    pub(crate) promised_percent: u64,
 }
 
 /// Arrays whose values recur at a distance.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct RecurringPolicy {
     /// Values recur where [`QUICK_LEVEL`] takes less than so many hundredths of what the samples promised.
     pub(crate) percent: u64,
 }
 
 /// Short arrays that share containers of zstd. Lengths are bytes before compression.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ShortPolicy {
     /// In sources with more bytes of arrays than this all of them stay planes of bytes.
     pub(crate) source_len: u64,
@@ -62,7 +66,7 @@ pub(crate) struct ShortPolicy {
 }
 
 /// What of an array is looked at. Lengths are bytes before compression.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct SamplePolicy {
     /// Samples of an array.
     pub(crate) count: u64,
@@ -90,7 +94,7 @@ pub(crate) struct SamplePolicy {
 }
 
 /// Plans that each tile is tried with.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct AlternativePolicy {
     /// Their number, besides the best.
     pub(crate) count: usize,
@@ -103,11 +107,8 @@ pub(crate) struct AlternativePolicy {
 /// zstd's level for a quick look at what recurs at a distance.
 pub(crate) const QUICK_LEVEL: i32 = 3;
 
-/// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks.
-pub(crate) const PROMISED_PERCENT: u64 = 115;
-
 /// Short arrays that share containers. Lengths are bytes before compression.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct SharedPolicy {
     /// Sources with more bytes of arrays than this are not looked at.
     pub(crate) source_len: u64,
@@ -170,7 +171,7 @@ const FAST: Policy = Policy {
     effort: Effort::Fast,
     numeric_plans: 1,
     quicker: &[],
-    quicker_from: 0,
+    quick_below: 0,
     zstd_level: 1,
     text_columns: false,
     tile_len: 1 << 20,
@@ -182,12 +183,13 @@ const FAST: Policy = Policy {
     recurring: None,
     shared: None,
     lzma_rivals: false,
+    references: true,
+    promised_percent: 115,
 };
 
 const DEFAULT: Policy = Policy {
     effort: Effort::Default,
-    quicker: &[Effort::Fast],
-    quicker_from: 256 << 10,
+    quick_below: FAST.samples.pieces_below,
     zstd_level: 9,
     text_columns: true,
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..FAST.samples },
@@ -222,7 +224,18 @@ const MAX: Policy = Policy {
 
 impl Policy {
     /// The policy of a preset.
+    #[cfg(not(feature = "ablation"))]
     pub(crate) const fn of(preset: Preset) -> &'static Policy {
+        Self::preset(preset)
+    }
+
+    /// The policy of a preset, without the rule that is switched off.
+    #[cfg(feature = "ablation")]
+    pub(crate) fn of(preset: Preset) -> &'static Policy {
+        super::ablation::altered(Self::preset(preset))
+    }
+
+    const fn preset(preset: Preset) -> &'static Policy {
         match preset {
             Preset::Fast => &FAST,
             Preset::Default => &DEFAULT,

@@ -76,7 +76,8 @@ impl Planner<'_> {
             whole_len: policy.trial_len,
             scan: &scan,
         };
-        let plan = trials(numeric_plans(&subject, self.policy)?, &subject, self.scratch)?.remove(0).plan;
+        let plan =
+            trials(numeric_plans(&subject, self.policy)?.plans, &subject, self.scratch)?.remove(0).plan;
         if plan.dictionary().is_some() {
             return Ok(None);
         }

@@ -8,14 +8,17 @@ mod waiting;
 use super::manifests;
 use super::targets::{self, Found, Job, Naming};
 use super::tree::{self, Other, Summary};
-use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg};
+use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use journal::Journal;
+use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
-use nc3z_writer::{Archived, AtomicFile, Prepared, Preset, Wanted, WriterOptions, prepare_file, publish};
+use nc3z_writer::{
+    Archived, AtomicFile, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file, publish,
+};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fs::Metadata;
@@ -359,6 +362,9 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
     }
 }
 
+/// What NumCodecs and Zarr have everywhere.
+const ZARR_CHAIN: &str = r#"[{"id":"shuffle"},{"id":"zstd","level":9}]"#;
+
 /// What all commands that write archives share.
 pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let preset = match args.preset {
@@ -368,6 +374,13 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     };
     let registry = crate::plugins::registry();
     let mut chains = Wanted::default();
+    let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
+    let zarr = args.profile == Some(ProfileArg::Zarr);
+    if zarr {
+        options = options.with_layout(TileChoice::Chunked);
+        let chain = WantedChain::parse(ZARR_CHAIN).expect("a test parses it");
+        chains.push("*", chain);
+    }
     for rule in &args.chains {
         chains.push(&rule.variable, rule.chain(&registry));
         if rule.needs_plugin() {
@@ -377,8 +390,7 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
             );
         }
     }
-    let options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
-    let mut options = options.with_chains(chains).with_registry(registry);
+    options = options.with_chains(chains).with_registry(registry);
     if let Some(len) = args.block_size {
         options = options.with_tile_len(len);
     }
@@ -390,6 +402,7 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     }
     options = args.chunk.iter().cloned().fold(options, WriterOptions::with_chunks);
     options.with_edge(match args.edge {
+        EdgeArg::Clip if zarr => Edge::Padded,
         EdgeArg::Clip => Edge::Clipped,
         EdgeArg::Pad => Edge::Padded,
     })

@@ -4,7 +4,7 @@ use super::directory::{Directory, MemberRow, Payload, Record, container_start};
 use super::expand::{expand, prefix};
 use super::{DIRECTORY_LEN, SHORT_LEN};
 use crate::archive::constants::{HEAD_OFFSET, REQUIRED_LOSSY};
-use crate::archive::section_codec::pack_frame;
+use crate::archive::section_codec::{frame_estimate, pack_frame};
 use crate::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, HeadParts, IndexEntry, Metadata,
     SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
@@ -14,14 +14,19 @@ use crate::codec::{Chain, Registry, Scratch};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
-/// The short form of a whole archive in the long form; `None` where it has none: several generations, a digest that is not known, lost
+/// A frame may be so much smaller than its estimate: one part in so many.
+const ESTIMATED: usize = 4;
+
+/// The short form of a whole archive in the long form, of at most `most` bytes; `None` where it has none: several generations, a digest that is not known, lost
 /// tiles, a second head, index pages, sections of other kinds, or more bytes than a short form may have.
 ///
 /// # Errors
 /// The archive is not sound.
-pub fn shorten(archive: &[u8]) -> Result<Option<Vec<u8>>> {
+pub fn shorten(archive: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
     let Some(long) = Long::read(archive)? else { return Ok(None) };
-    let mut best: Option<Vec<u8>> = None;
+    let most = most.min(SHORT_LEN);
+    // By an estimate: packing hard takes as long as all that was done for the archive before.
+    let mut best: Option<(usize, Vec<u8>, Vec<&[u8]>)> = None;
     for inside in [true, false] {
         let Some(blocks) = long.records(archive, inside)? else { return Ok(None) };
         let records = blocks.iter().map(|b| b.0.clone()).collect();
@@ -36,16 +41,26 @@ pub fn shorten(archive: &[u8]) -> Result<Option<Vec<u8>>> {
         if decoded.len() as u64 > DIRECTORY_LEN {
             return Ok(None);
         }
-        let frame = pack_frame(&decoded)?;
-        let mut out = prefix(&frame, &long.trailer.sha256)?.to_vec();
-        out.extend(frame);
-        blocks.iter().for_each(|b| out.extend(b.1));
-        if best.as_ref().is_none_or(|best| out.len() < best.len()) {
-            best = Some(out);
+        let payloads: Vec<&[u8]> = blocks.into_iter().map(|b| b.1).collect();
+        let outside: usize = payloads.iter().map(|p| p.len()).sum();
+        if outside >= most {
+            continue;
+        }
+        let frame = frame_estimate(&decoded)?;
+        if outside + frame - frame / ESTIMATED > most {
+            continue;
+        }
+        if best.as_ref().is_none_or(|best| outside + frame < best.0) {
+            best = Some((outside + frame, decoded, payloads));
         }
     }
+    let Some((_, decoded, payloads)) = best else { return Ok(None) };
+    let frame = pack_frame(&decoded)?;
+    let mut out = prefix(&frame, &long.trailer.sha256)?.to_vec();
+    out.extend(frame);
+    payloads.iter().for_each(|p| out.extend(*p));
     // What cannot be expanded again, by a rule of the long form that this does not know, stays as it is.
-    Ok(best.filter(|short| short.len() <= SHORT_LEN && expand(short).is_ok()))
+    Ok((out.len() <= most && expand(&out).is_ok()).then_some(out))
 }
 
 /// An archive in the long form, as far as the short one can say it.

@@ -82,10 +82,10 @@ fn the_long_form_has_the_same_short_form_again() {
     let long = expand(&short).unwrap();
     assert_eq!((long.missing, long.extra), (0, 0));
     assert!(is_short(&short) && !is_short(&long.bytes));
-    let again = shorten(&long.bytes).unwrap().expect("it has one");
+    let again = shorten(&long.bytes, SHORT_LEN).unwrap().expect("it has one");
     assert_eq!(expand(&again).unwrap().bytes, long.bytes);
     // Whoever cut the long one or changed it does not get a short one.
-    assert!(shorten(&long.bytes[..long.bytes.len() - 8]).is_err());
+    assert!(shorten(&long.bytes[..long.bytes.len() - 8], SHORT_LEN).is_err());
 }
 
 #[test]

@@ -82,20 +82,29 @@ impl Decoder {
     }
 }
 
-/// A compression context and its level.
+/// A compression context, its level, and room for a frame.
 #[derive(Default)]
-pub(super) struct Encoder(Option<(i32, Compressor<'static>)>);
+pub(super) struct Encoder {
+    context: Option<(i32, Compressor<'static>)>,
+    frame: Vec<u8>,
+}
 
 impl Encoder {
     pub(super) fn encode(&mut self, level: i32, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        if self.0.as_ref().is_none_or(|(l, _)| *l != level) {
-            self.0 = Some((level, Compressor::new(level).map_err(refused)?));
-        }
-        let (_, compressor) = self.0.as_mut().expect("made just now");
-        let at = out.len();
-        out.resize(at + compress_bound(input.len()), 0);
-        let len = compressor.compress_to_buffer(input, &mut out[at..]).map_err(refused)?;
-        out.truncate(at + len);
+        let context = match &mut self.context {
+            Some((at, made)) => {
+                if *at != level {
+                    made.set_compression_level(level).map_err(refused)?;
+                    *at = level;
+                }
+                made
+            }
+            none => &mut none.insert((level, Compressor::new(level).map_err(refused)?)).1,
+        };
+        self.frame.clear();
+        self.frame.reserve(compress_bound(input.len()));
+        context.compress_to_buffer(input, &mut self.frame).map_err(refused)?;
+        out.extend_from_slice(&self.frame);
         Ok(())
     }
 

@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+"""Reads from Python, beside others: open, whole, map, series, 1,000 boxes, by 1, 2 and 4 threads. Everything in one run.
+
+    pip install ./nc3z-python netCDF4 h5netcdf scipy 'zarr>=3' blosc2
+    python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--markdown]
+
+One variable, f4 tas(time=120, lat=181, lon=360), 31 MB, made here: a smooth field with noise of which two decimals are kept.
+Tiles, chunks and blocks are of about 1 MB for everyone, maps of four times: (4, 181, 360). Files are in the page cache. Times are the best
+of the repetitions, since others may use the machine too; every read is compared with the array. `open` reads one attribute;
+the other columns begin with an open file, and with an empty cache where the reader has one. With threads, N of them do the same
+work at once, each a share of the maps or boxes, or of the whole; who has a lock of its own waits for it. A reader that is not
+installed is left out, and said so.
+"""
+
+import argparse
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+SHAPE = (120, 181, 360)
+CHUNK = (4, 181, 360)
+BOXES = 1000
+
+
+def field():
+    rng = np.random.default_rng(1)
+    t, y, x = np.ogrid[: SHAPE[0], : SHAPE[1], : SHAPE[2]]
+    smooth = 15 + 12 * np.cos(np.radians(y - 90)) * np.sin(np.radians(x + 3 * t)) + 4 * np.sin(t / 19)
+    return np.round(smooth + rng.normal(0, 0.3, SHAPE), 2).astype("f4")
+
+
+class Reader:
+    """``make`` writes the file, ``open`` gives something that ``[...]`` reads from; ``lock`` where calls must not meet."""
+
+    lock = None
+
+    def close(self, handle):
+        getattr(handle, "close", lambda: None)()
+
+
+class Classic(Reader):
+    def make(self, folder, data):
+        from scipy.io import netcdf_file
+
+        self.path = folder / "tas.nc"
+        with netcdf_file(self.path, "w", version=2) as f:
+            for name, n in zip(("time", "lat", "lon"), SHAPE):
+                f.createDimension(name, n)
+            v = f.createVariable("tas", "f4", ("time", "lat", "lon"))
+            v[:] = data
+            v.units = "degC"
+
+
+class Nc3zClassic(Classic):
+    name = "nc3z, classic file"
+
+    def open(self):
+        import nc3z
+
+        ds = nc3z.open(self.path)
+        assert ds["tas"].units == "degC"
+        return ds["tas"]
+
+
+class Nc3zArchive(Nc3zClassic):
+    name = "nc3z, archive (fast)"
+    options = {"preset": "fast", "tile_nbytes": 1 << 20}
+
+    def make(self, folder, data):
+        import nc3z
+
+        super().make(folder, data)
+        source, self.path = self.path, folder / f"{self.name.replace(' ', '')}.nc3z"
+        nc3z.archive(source, self.path, overwrite=True, **self.options)
+
+    def fresh(self):
+        import nc3z
+
+        nc3z.set_cache(0)
+        nc3z.set_cache(256 << 20)
+
+
+class Nc3zDefault(Nc3zArchive):
+    name = "nc3z, archive (default)"
+    options = {"preset": "default", "tile_nbytes": 1 << 20}
+
+
+class Nc3zAuto(Nc3zArchive):
+    name = "nc3z, archive (default, layout auto)"
+    options = {"preset": "default", "layout": "auto"}
+
+
+class Scipy(Classic):
+    name = "scipy, classic file, mapped"
+
+    def open(self):
+        from scipy.io import netcdf_file
+
+        f = netcdf_file(self.path, mmap=True)
+        assert f.variables["tas"].units == b"degC"
+
+        class Slices:
+            """The file must outlive its variable; a read is a copy in native order."""
+
+            def __getitem__(self, key, file=f):
+                return file.variables["tas"][key].astype("f4")
+
+        return Slices()
+
+
+class NetCDF4Classic(Classic):
+    name = "netCDF4-python, classic file"
+    lock = threading.Lock()
+
+    def open(self):
+        import netCDF4
+
+        ds = netCDF4.Dataset(self.path)
+        ds.set_auto_maskandscale(False)
+        assert ds["tas"].units == "degC"
+        return ds["tas"]
+
+
+class NetCDF4(NetCDF4Classic):
+    name = "netCDF4-python, netCDF-4 (shuffle, zlib 4)"
+
+    def make(self, folder, data):
+        import netCDF4
+
+        self.path = folder / "tas4.nc"
+        with netCDF4.Dataset(self.path, "w") as ds:
+            for name, n in zip(("time", "lat", "lon"), SHAPE):
+                ds.createDimension(name, n)
+            v = ds.createVariable("tas", "f4", ("time", "lat", "lon"), compression="zlib", complevel=4, shuffle=True,
+                                  chunksizes=CHUNK)
+            v[:] = data
+            v.units = "degC"
+
+
+class H5netcdf(NetCDF4):
+    name = "h5netcdf, netCDF-4 (shuffle, zlib 4)"
+
+    def open(self):
+        import h5netcdf
+
+        f = h5netcdf.File(self.path)
+        assert f["tas"].attrs["units"] == "degC"
+        return f["tas"]
+
+
+class Zarr(Reader):
+    name = "zarr 3 (zstd)"
+    options = {}
+
+    def make(self, folder, data):
+        import zarr
+
+        self.path = folder / f"{self.name.replace(' ', '')}.zarr"
+        z = zarr.create_array(self.path, shape=SHAPE, chunks=CHUNK, dtype="f4", overwrite=True, **self.options)
+        z[:] = data
+        z.attrs["units"] = "degC"
+
+    def open(self):
+        import zarr
+
+        z = zarr.open_array(self.path, mode="r")
+        assert z.attrs["units"] == "degC"
+        return z
+
+
+class ZarrNum(Zarr):
+    name = "zarr 3 (nc3z.num)"
+
+    @property
+    def options(self):
+        from nc3z.zarr import Num
+
+        return {"serializer": Num("fast"), "compressors": None}
+
+
+class ZarrStore(Nc3zDefault):
+    name = "zarr 3 over nc3z.zarr.Nc3zStore"
+
+    def open(self):
+        import zarr
+
+        from nc3z.zarr import Nc3zStore
+
+        return zarr.open_group(Nc3zStore(self.path, chunk_nbytes=1 << 20), mode="r")["tas"]
+
+
+class Blosc2(Reader):
+    name = "blosc2 (bytedelta, zstd 5)"
+
+    def make(self, folder, data):
+        import blosc2
+
+        self.path = folder / "tas.b2nd"
+        cparams = blosc2.CParams(codec=blosc2.Codec.ZSTD, clevel=5, typesize=4,
+                                 filters=[blosc2.Filter.SHUFFLE, blosc2.Filter.BYTEDELTA])
+        a = blosc2.asarray(data, chunks=CHUNK, urlpath=str(self.path), mode="w", cparams=cparams)
+        a.schunk.vlmeta["units"] = "degC"
+
+    def open(self):
+        import blosc2
+
+        blosc2.set_nthreads(1)
+        a = blosc2.open(str(self.path), mode="r")
+        assert a.schunk.vlmeta["units"] == "degC"
+        return a
+
+
+READERS = [Nc3zClassic, Scipy, NetCDF4Classic, Nc3zArchive, Nc3zDefault, Nc3zAuto, NetCDF4, H5netcdf, Zarr, ZarrNum, ZarrStore, Blosc2]
+
+
+def stored(path):
+    return sum(p.stat().st_size for p in path.rglob("*") if p.is_file()) if path.is_dir() else path.stat().st_size
+
+
+def boxes(n):
+    rng = np.random.default_rng(5)
+    for t, y, x in zip(rng.integers(0, SHAPE[0] - 3, n), rng.integers(0, SHAPE[1] - 20, n), rng.integers(0, SHAPE[2] - 20, n)):
+        yield slice(t, t + 3), slice(y, y + 20), slice(x, x + 20)
+
+
+def measure(reader, data, threads, repeat):
+    """Seconds of each task, the best of the repetitions."""
+    lock = reader.lock if threads > 1 else None
+    try:
+        import nc3z
+
+        nc3z.set_threads(threads)
+    except ImportError:
+        pass
+
+    def read(handle, key):
+        if lock:
+            with lock:
+                return np.asarray(handle[key])
+        return np.asarray(handle[key])
+
+    def share(handle, keys):
+        def work(mine):
+            for key in mine:
+                assert np.array_equal(read(handle, key), data[key])
+
+        if threads == 1:
+            return work(keys)
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, [keys[n::threads] for n in range(threads)]))
+        return None
+
+    steps = -(-SHAPE[0] // threads)
+    whole = [(slice(n, min(n + steps, SHAPE[0])), slice(None), slice(None)) for n in range(0, SHAPE[0], steps)]
+    tasks = {
+        "whole": (lambda h: share(h, whole), 1),
+        "map": (lambda h: share(h, [(n, slice(None), slice(None)) for n in range(0, SHAPE[0], 5)]), len(range(0, SHAPE[0], 5))),
+        "series": (lambda h: share(h, [(slice(None), 90, n) for n in range(0, SHAPE[2], 90)]), len(range(0, SHAPE[2], 90))),
+        f"{BOXES} boxes": (lambda h: share(h, list(boxes(BOXES))), 1),
+    }
+    out = {}
+    times = []
+    for _ in range(5 * repeat):
+        begin = time.perf_counter()
+        handle = reader.open()
+        times.append(time.perf_counter() - begin)
+        reader.close(handle)
+    out["open"] = min(times)
+    for name, (task, each) in tasks.items():
+        times = []
+        for _ in range(repeat):
+            handle = reader.open()
+            getattr(reader, "fresh", lambda: None)()
+            begin = time.perf_counter()
+            task(handle)
+            times.append((time.perf_counter() - begin) / each)
+            reader.close(handle)
+        out[name] = min(times)
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=Path("/dev/shm/nc3z-python"))
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4])
+    args = parser.parse_args()
+    args.folder.mkdir(parents=True, exist_ok=True)
+    data = field()
+    begin = time.perf_counter()
+    for _ in range(3):
+        data.copy()
+    print(f"{data.nbytes / 1e6:.1f} MB; a copy by NumPy and a comparison take part in each figure: {(time.perf_counter() - begin) / 3e-3:.1f} ms for a copy of all\n")
+    for threads in args.threads:
+        print(f"#### {threads} thread{'s' * (threads > 1)}\n")
+        print("|  | MB stored | open µs | whole ms | map ms | series ms | 1,000 boxes ms |\n|---|---|---|---|---|---|---|")
+        for kind in READERS:
+            reader = kind()
+            try:
+                reader.make(args.folder, data)
+                times = measure(reader, data, threads, args.repeat)
+            except ImportError as e:
+                print(f"{reader.name}: left out: {e}", file=sys.stderr)
+                continue
+            cells = [f"{times['open'] * 1e6:.0f}", *(f"{times[k] * 1e3:.3g}" for k in list(times)[1:])]
+            print(f"| {reader.name} | {stored(reader.path) / 1e6:.1f} | {' | '.join(cells)} |", flush=True)
+        print()
+
+
+if __name__ == "__main__":
+    main()

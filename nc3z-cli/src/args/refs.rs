@@ -1,0 +1,33 @@
+//! Arguments of `refs`.
+
+use super::OpenArgs;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Arguments of `refs`.
+#[derive(Debug, Args)]
+pub(crate) struct RefsArgs {
+    /// An archive whose arrays are stored as Zarr stores them, such as one made with --profile zarr.
+    pub(crate) archive: PathBuf,
+    /// Kind of references.
+    #[arg(long, value_enum, default_value_t = RefsFormat::Kerchunk)]
+    pub(crate) format: RefsFormat,
+    /// Where readers will find the archive [default: the name given here, made absolute].
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    /// Output file [default: standard output].
+    #[arg(short, long)]
+    pub(crate) output: Option<PathBuf>,
+    /// Overwrite an existing output.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+}
+
+/// Kinds of references.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RefsFormat {
+    /// Kerchunk's JSON, version 1: Zarr 2.
+    Kerchunk,
+}

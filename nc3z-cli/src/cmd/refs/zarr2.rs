@@ -1,0 +1,119 @@
+//! Types, attributes and fill values as Zarr 2 writes them.
+
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, Variable};
+use serde_json::{Map, Value, json};
+
+/// The name of a type: big-endian, as tiles are.
+pub(super) fn dtype(ty: NcType) -> &'static str {
+    match ty {
+        NcType::Byte => "|i1",
+        NcType::Char => "|S1",
+        NcType::Short => ">i2",
+        NcType::Int => ">i4",
+        NcType::Float => ">f4",
+        NcType::Double => ">f8",
+        NcType::UByte => "|u1",
+        NcType::UShort => ">u2",
+        NcType::UInt => ">u4",
+        NcType::Int64 => ">i8",
+        NcType::UInt64 => ">u8",
+    }
+}
+
+/// Attributes by name; of two of a name, the first.
+pub(super) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<String, Value> {
+    let mut map = Map::new();
+    for attribute in attributes {
+        let name = attribute.name_lossy();
+        if but != Some(&*name) && !map.contains_key(&*name) {
+            map.insert(name.into_owned(), value(attribute));
+        }
+    }
+    map
+}
+
+/// The value that stands for missing ones, where the variable says one of its own type; null where it does not. Zarr 2 has it
+/// beside the shape, and there alone.
+pub(super) fn fill_value(variable: &Variable) -> Value {
+    let found = variable.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == variable.ty);
+    match found {
+        Some(a) if a.ty == NcType::Char && a.values.len() == 1 => base64(&a.values).into(),
+        Some(a) if a.ty != NcType::Char && a.values.len() == a.ty.size() => value(a),
+        _ => Value::Null,
+    }
+}
+
+/// Text, a number, or a list of numbers.
+fn value(attribute: &Attribute) -> Value {
+    if attribute.ty == NcType::Char {
+        return String::from_utf8_lossy(&attribute.values).replace('\0', "").into();
+    }
+    let mut all: Vec<Value> =
+        attribute.values.chunks_exact(attribute.ty.size()).map(|b| number(attribute.ty, b)).collect();
+    if all.len() == 1 { all.pop().unwrap_or_default() } else { all.into() }
+}
+
+/// A big-endian number; JSON has words for those that are none.
+fn number(ty: NcType, bytes: &[u8]) -> Value {
+    macro_rules! of {
+        ($rust:ty) => {
+            bytes.try_into().map_or(Value::Null, |b| json!(<$rust>::from_be_bytes(b)))
+        };
+    }
+    let float = |x: f64| match x {
+        x if x.is_nan() => json!("NaN"),
+        f64::INFINITY => json!("Infinity"),
+        f64::NEG_INFINITY => json!("-Infinity"),
+        x => json!(x),
+    };
+    match ty {
+        NcType::Byte => of!(i8),
+        NcType::Char | NcType::UByte => of!(u8),
+        NcType::Short => of!(i16),
+        NcType::UShort => of!(u16),
+        NcType::Int => of!(i32),
+        NcType::UInt => of!(u32),
+        NcType::Int64 => of!(i64),
+        NcType::UInt64 => of!(u64),
+        NcType::Float => bytes.try_into().map_or(Value::Null, |b| float(f32::from_be_bytes(b).into())),
+        NcType::Double => bytes.try_into().map_or(Value::Null, |b| float(f64::from_be_bytes(b))),
+    }
+}
+
+/// Base64 with padding (RFC 4648).
+pub(super) fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let word = group.iter().fold(0_u32, |word, b| word << 8 | u32::from(*b)) << (8 * (3 - group.len()));
+        for digit in 0..4 {
+            let index = (word >> (18 - 6 * digit)) & 63;
+            let known = digit <= group.len();
+            out.push(if known { char::from(DIGITS[index as usize]) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_that_of_the_rfc() {
+        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
+        for (text, expected) in cases {
+            assert_eq!(base64(text.as_bytes()), expected);
+        }
+        assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
+    }
+
+    #[test]
+    fn numbers_that_are_none_are_words() {
+        assert_eq!(number(NcType::Double, &f64::NAN.to_be_bytes()), "NaN");
+        assert_eq!(number(NcType::Float, &f32::NEG_INFINITY.to_be_bytes()), "-Infinity");
+        assert_eq!(number(NcType::Float, &0.5_f32.to_be_bytes()), 0.5);
+        assert_eq!(number(NcType::Short, &[0xff, 0xfe]), -2);
+    }
+}

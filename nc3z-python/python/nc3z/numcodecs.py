@@ -1,0 +1,50 @@
+"""The codec ``nc3z.num`` for numcodecs: Zarr 2, and kerchunk's references (``nc3z refs``)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numcodecs.abc import Codec
+from numcodecs.compat import ensure_bytes, ndarray_copy
+
+from nc3z._num import decode, encode
+
+
+class Num(Codec):  # type: ignore[misc]
+    """The numeric codec of nc3z. A payload says everything but the elements' type and the chunk's shape, which are settings.
+
+    >>> import numpy as np
+    >>> codec = Num("<f4", [20, 50])
+    >>> field = np.arange(1000, dtype="f4") / 10
+    >>> payload = codec.encode(field)
+    >>> len(payload) < 400, bool((codec.decode(payload) == field.reshape(20, 50)).all())
+    (True, True)
+    """
+
+    codec_id = "nc3z.num"
+
+    def __init__(self, dtype: str, shape: Sequence[int], level: str = "default") -> None:
+        self.dtype = np.dtype(dtype).str
+        self.shape = [int(n) for n in shape]
+        self.level = level
+
+    def encode(self, buf: Any) -> bytes:
+        """The payload of an array, or of its bytes."""
+        array = np.frombuffer(ensure_bytes(buf), self.dtype)
+        return encode(array, self.shape, self.level)
+
+    def decode(self, buf: Any, out: Any = None) -> Any:
+        """The array, in the byte order of ``dtype``."""
+        found = decode(ensure_bytes(buf), np.dtype(self.dtype), self.shape).astype(self.dtype, copy=False)
+        return found if out is None else ndarray_copy(found, out)
+
+    def get_config(self) -> dict[str, Any]:
+        """Its settings."""
+        return {"id": self.codec_id, "dtype": self.dtype, "shape": self.shape, "level": self.level}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """From its settings."""
+        return cls(config["dtype"], config["shape"], config.get("level", "default"))

@@ -1,0 +1,91 @@
+//! Versions of an archive: what there is, one more, their names.
+
+use crate::dataset::version_name;
+use crate::error::Failure;
+use crate::work::{self, Cancel};
+use nc3z_format::archive::DigestState;
+use nc3z_format::bytes::hex;
+use nc3z_reader::{Archive, Version};
+use nc3z_writer::{CommitNote, TagChange, WriterOptions, commit_file, tag_version};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// What `log` tells of an archive's versions, newest first.
+pub(crate) fn log<'py>(py: Python<'py>, archive: &Archive, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let found = py.detach(|| Ok((archive.versions(most)?, archive.tags()?)));
+    let (versions, tags) = found.map_err(|e: nc3z_reader::Error| Failure::from(e))?;
+    let entry = |version: &Version| -> PyResult<Bound<'py, PyDict>> {
+        let (record, trailer) = (&version.record, &version.trailer);
+        let dict = PyDict::new(py);
+        dict.set_item("number", record.number)?;
+        dict.set_item("message", record.message.as_deref())?;
+        dict.set_item("author", record.author.as_deref())?;
+        dict.set_item("time", record.time.as_deref())?;
+        let sha256 = (trailer.digest_state == DigestState::Valid).then(|| hex(&trailer.sha256));
+        dict.set_item("sha256", sha256)?;
+        dict.set_item("original_nbytes", trailer.original_len)?;
+        dict.set_item("added_nbytes", version.added_len)?;
+        let names = tags.iter().filter(|(_, number)| **number == record.number).map(|(name, _)| name);
+        dict.set_item("tags", names.collect::<Vec<_>>())?;
+        Ok(dict)
+    };
+    versions.iter().map(entry).collect()
+}
+
+/// What is said of a version.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct Note {
+    message: Option<String>,
+    author: Option<String>,
+    time: Option<String>,
+}
+
+/// Adds an edited file to an archive as a version.
+#[pyfunction]
+#[pyo3(signature = (archive, edited, note, progress=None, cancel=None))]
+pub(crate) fn commit<'py>(
+    py: Python<'py>,
+    archive: PathBuf,
+    edited: PathBuf,
+    note: &Bound<'py, PyAny>,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let name = archive.to_string_lossy().into_owned();
+    let Note { message, author, time } = note.extract()?;
+    let note = CommitNote { message, author, time };
+    // Hashed, compared, rebuilt. What cannot be looked at fails in the work itself, with the right words.
+    let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
+    let done = work::run(py, total, progress, cancel, |watch| {
+        Ok(commit_file(&archive, &edited, &note, &WriterOptions::default(), watch)?)
+    });
+    let done = done.map_err(|e| e.in_file(Some(&name)))?;
+    let dict = PyDict::new(py);
+    dict.set_item("version", done.version)?;
+    dict.set_item("is_new", !done.is_known())?;
+    dict.set_item("sha256", hex(&done.sha256))?;
+    dict.set_item("new_tiles", done.new_tiles)?;
+    dict.set_item("kept_tiles", done.kept_tiles)?;
+    dict.set_item("stored_nbytes", done.stored_len.1)?;
+    dict.set_item("added_nbytes", done.stored_len.1.saturating_sub(done.stored_len.0))?;
+    Ok(dict)
+}
+
+/// Sets a tag to a version, by number or another tag (the newest by default), or takes the tag away; gives the version's number.
+#[pyfunction]
+#[pyo3(signature = (archive, tag, version=None, *, delete=false, overwrite=false))]
+pub(crate) fn tag(
+    py: Python<'_>,
+    archive: PathBuf,
+    tag: &str,
+    version: Option<&Bound<'_, PyAny>>,
+    delete: bool,
+    overwrite: bool,
+) -> PyResult<u64> {
+    let version = version.map(version_name).transpose()?;
+    let change = if delete { TagChange::Delete } else { TagChange::Set { version, force: overwrite } };
+    let done = py.detach(|| tag_version(&archive, tag, &change));
+    done.map_err(|e| Failure::from(e).in_file(Some(&archive.to_string_lossy())))
+}

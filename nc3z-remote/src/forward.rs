@@ -1,0 +1,159 @@
+//! For work that goes through a whole object from its beginning to its end, in many small reads.
+
+use nc3z_reader::Result;
+use nc3z_reader::source::{ByteSource, SharedSource};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a page.
+const PAGE_LEN: u64 = 4 << 20;
+/// Pages that are fetched at once where reading goes forward.
+const AHEAD: u64 = 4;
+/// Pages that are kept.
+const HELD: usize = 16;
+
+/// A source in pages of 4 MiB, of which the last 64 MiB used are kept. Reads that follow each other, such as those of a check of
+/// every byte, take a request a page instead of one each.
+///
+/// ```
+/// use nc3z_reader::source::{ByteSource, MemorySource};
+/// let source = nc3z_remote::ForwardSource::new(std::sync::Arc::new(MemorySource::new(vec![7; 100])));
+/// assert_eq!(source.read_at(98, 2)?[..], [7, 7]);
+/// # Ok::<(), nc3z_reader::Error>(())
+/// ```
+pub struct ForwardSource {
+    source: SharedSource,
+    pages: Mutex<Pages>,
+}
+
+#[derive(Default)]
+struct Pages {
+    /// Bytes of a page, and when it was used last.
+    held: HashMap<u64, (bytes::Bytes, u64)>,
+    clock: u64,
+}
+
+impl ForwardSource {
+    /// Pages of `source`.
+    pub fn new(source: SharedSource) -> Self {
+        ForwardSource { source, pages: Mutex::default() }
+    }
+
+    /// One page. Whoever needs a page that is being fetched waits for it, so that each is fetched once.
+    fn page(&self, number: u64) -> Result<bytes::Bytes> {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.clock += 1;
+        let clock = pages.clock;
+        if let Some((bytes, used)) = pages.held.get_mut(&number) {
+            *used = clock;
+            return Ok(bytes.clone());
+        }
+        let forward = number == 0 || pages.held.contains_key(&(number - 1));
+        let last = self.source.len().div_ceil(PAGE_LEN);
+        let until = if forward { last.min(number.saturating_add(AHEAD)) } else { number + 1 };
+        let wanted: Vec<u64> =
+            (number..until).filter(|n| *n == number || !pages.held.contains_key(n)).collect();
+        let ranges: Vec<Range<u64>> = wanted.iter().map(|n| self.range(*n)).collect();
+        let found = self.source.read_ranges(&ranges)?;
+        let first = found.first().cloned().unwrap_or_default();
+        pages.held.extend(wanted.into_iter().zip(found.into_iter().map(|bytes| (bytes, clock))));
+        while pages.held.len() > HELD {
+            let oldest = pages.held.iter().min_by_key(|(_, (_, used))| *used).map(|(n, _)| *n);
+            oldest.and_then(|n| pages.held.remove(&n));
+        }
+        Ok(first)
+    }
+
+    fn range(&self, page: u64) -> Range<u64> {
+        let at = |n: u64| n.saturating_mul(PAGE_LEN).min(self.source.len());
+        at(page)..at(page.saturating_add(1))
+    }
+}
+
+impl ByteSource for ForwardSource {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn stored_len(&self) -> u64 {
+        self.source.stored_len()
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let (wanted, available) = (buf.len() as u64, self.len().saturating_sub(offset));
+        if wanted > available {
+            let missing = wanted - available;
+            return Err(nc3z_format::Error::truncated("object", offset, "read", missing, available).into());
+        }
+        let (mut at, mut rest) = (offset, buf);
+        while !rest.is_empty() {
+            let number = at / PAGE_LEN;
+            let page = self.page(number)?;
+            let from = usize::try_from(at - number * PAGE_LEN).unwrap_or(usize::MAX);
+            let bytes = page.get(from..).unwrap_or_default();
+            let n = bytes.len().min(rest.len());
+            if n == 0 {
+                let missing = rest.len() as u64;
+                return Err(nc3z_format::Error::truncated("object", at, "read", missing, 0).into());
+            }
+            rest[..n].copy_from_slice(&bytes[..n]);
+            rest = &mut rest[n..];
+            at += n as u64;
+        }
+        Ok(())
+    }
+
+    fn identity(&self) -> Option<Arc<str>> {
+        self.source.identity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nc3z_reader::source::MemorySource;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    struct Counting(MemorySource, AtomicU64);
+
+    impl ByteSource for Counting {
+        fn len(&self) -> u64 {
+            self.0.len()
+        }
+
+        fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.read_into(offset, buf)
+        }
+    }
+
+    #[test]
+    fn bytes_are_the_sources_and_each_page_is_asked_for_once() {
+        let len = 3 * PAGE_LEN + 1234;
+        let bytes: Vec<u8> = (0..len).map(|n| (n % 251).to_le_bytes()[0]).collect();
+        let inner = Arc::new(Counting(MemorySource::new(bytes.clone()), AtomicU64::new(0)));
+        let source = ForwardSource::new(inner.clone());
+        let mut at = 0;
+        while at < len {
+            let n = (len - at).min(100_003);
+            let (from, to) = (usize::try_from(at).unwrap(), usize::try_from(at + n).unwrap());
+            assert!(source.read_at(at, to - from).unwrap() == bytes[from..to]);
+            at += n;
+        }
+        assert_eq!(inner.1.load(Ordering::Relaxed), 4);
+        assert!(source.read_at(len - 1, 2).unwrap_err().is_corrupt());
+        assert!(source.read_at(len, 0).unwrap().is_empty());
+    }
+
+    #[test]
+    fn no_more_pages_are_kept_than_said() {
+        let len = (HELD as u64 + 9) * PAGE_LEN;
+        let inner = Arc::new(MemorySource::new(vec![1; usize::try_from(len).unwrap()]));
+        let source = ForwardSource::new(inner);
+        for page in 0..len / PAGE_LEN {
+            source.read_at(page * PAGE_LEN, 1).unwrap();
+            assert!(source.pages.lock().unwrap().held.len() <= HELD);
+        }
+    }
+}

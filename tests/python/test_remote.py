@@ -1,0 +1,210 @@
+"""URLs: what local files give, in few requests; the right bytes from bad servers, or an error that names URL and range.
+
+NC3Z_MOTO=1 asks for the S3 server of `moto` too, which scripts/nightly.sh installs."""
+
+import os
+import pickle
+import random
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+import xarray as xr
+from conftest import CLASSIC, ROOT
+
+import nc3z
+from nc3z.xarray import Nc3zBackendEntrypoint
+
+sys.path.insert(0, str(ROOT / "tests"))
+from servers import FAULTS, serve  # noqa: E402
+
+NAME = "coads_climatology.cdf"
+QUICK = {"max_retries": 8, "retry_timeout": 20}
+#: Opened so often from each bad server. nc3z-remote's own tests read a thousand times.
+OPENS = 50 if os.environ.get("NC3Z_MOTO") else 3
+
+
+@pytest.fixture(scope="module")
+def files(archives):
+    return {NAME: (CLASSIC / NAME).read_bytes(), f"bucket/{NAME}.nc3z": (archives / f"{NAME}.nc3z").read_bytes()}
+
+
+@pytest.fixture
+def server(files):
+    with serve(files) as server:
+        yield server
+
+
+@pytest.fixture(params=[NAME, f"bucket/{NAME}.nc3z"])
+def name(request):
+    return request.param
+
+
+def expected():
+    with nc3z.open(CLASSIC / NAME) as ds:
+        return ds["SST"][...]
+
+
+def test_values_are_the_local_files_and_requests_are_few(server, name):
+    with nc3z.open(server.url(name)) as ds:
+        assert len(server.asked) <= 2
+        assert list(ds) == list(nc3z.open(CLASSIC / NAME)) and ds["SST"].units == "Deg C"
+        assert len(server.asked) <= 2
+        before = len(server.asked)
+        assert np.array_equal(ds["SST"][5], expected()[5])
+        assert len(server.asked) - before <= 1
+        before = len(server.asked)
+        assert np.array_equal(ds["SST"][:, 45, 20], expected()[:, 45, 20])
+        assert len(server.asked) - before <= 12
+        assert np.array_equal(ds["SST"].oindex[[0, 11], :, [3, 90]], expected()[np.ix_([0, 11], range(90), [3, 90])])
+    # Every request but the first names the object that was opened.
+    assert all(tag for _, _, tag in server.asked[1:])
+
+
+def test_messages_and_repr_hide_secrets(server, name):
+    url = server.url(name).replace("http://", "http://me:hush@") + "?signature=s3cr3t-s3cr3t"
+    ds = nc3z.open(url)
+    assert ds.path == server.url(name) and "s3cr3t" not in repr(ds) + ds._repr_html_()
+    server.files.clear()
+    with pytest.raises(OSError) as caught:
+        ds["SST"][...]
+    words = str(caught.value)
+    assert server.url(name) in words and "s3cr3t" not in words and "hush" not in words
+
+
+def test_what_cannot_be_opened_says_why(server, name):
+    with pytest.raises(FileNotFoundError) as caught:
+        nc3z.open(server.url("nothing.nc3z"))
+    assert server.url("nothing.nc3z") in str(caught.value)
+    with pytest.raises(ValueError, match="no URL of a known kind"):
+        nc3z.open("ftp://host/a.nc3z")
+    with pytest.raises(TypeError, match="storage_options are for URLs"):
+        nc3z.open(CLASSIC / NAME, storage_options={"region": "x"})
+    with pytest.raises(OSError, match="no setting `region`"):
+        nc3z.open(server.url(name), storage_options={"region": "x"})
+    with pytest.raises(ValueError, match="timeout"):
+        nc3z.open(server.url(name), storage_options={"timeout": "soon"})
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_bad_servers_give_the_right_bytes_or_an_error(files, name, fault):
+    whole = expected()
+    random_ = random.Random(fault)
+    right = 0
+    for _ in range(OPENS):
+        with serve(files, fault) as server:
+            try:
+                with nc3z.open(server.url(name), storage_options=QUICK) as ds:
+                    for _ in range(3):
+                        t, y, x = (random_.randrange(n) for n in whole.shape)
+                        nc3z.set_cache(0)
+                        assert np.array_equal(ds["SST"][t:, y : y + 3, x:], whole[t:, y : y + 3, x:])
+                        right += 1
+            except (OSError, nc3z.Error) as e:
+                words = str(e)
+                assert server.url(name) in words and "bytes " in words, (fault, words)
+            finally:
+                nc3z.set_cache(64 << 20)
+    assert right >= (3 * OPENS if fault in ("cut", "busy") else 0)
+
+
+def test_a_replaced_object_is_never_mixed(files, name):
+    for heeds in (True, False):
+        with serve(files, "changed", every=1, after=2, heeds=heeds) as server:
+            ds = nc3z.open(server.url(name))
+            nc3z.set_cache(0)
+            try:
+                with pytest.raises(nc3z.ReplacedError, match="replaced"):
+                    for step in range(12):
+                        ds["SST"][step]
+            finally:
+                nc3z.set_cache(64 << 20)
+
+
+def test_servers_without_ranges_are_named(files, name):
+    with serve(files, ranges=False) as server, pytest.raises(OSError, match="does not serve byte ranges"):
+        nc3z.open(server.url(name))
+
+
+def test_pickles_and_processes(server, name):
+    ds = nc3z.open(server.url(name), storage_options={"timeout": 30})
+    again = pickle.loads(pickle.dumps(ds))
+    assert np.array_equal(again["SST"][3], expected()[3])
+    for method in ("fork", "spawn"):
+        with ProcessPoolExecutor(1, get_context(method)) as pool:
+            assert np.array_equal(pool.submit(read_step, ds, 4).result(60), expected()[4])
+
+
+def read_step(ds, step):
+    return ds["SST"][step]
+
+
+def test_xarray(server, name):
+    options = {"decode_times": False}
+    local = xr.open_dataset(CLASSIC / NAME, engine="netcdf4", **options)
+    with xr.open_dataset(server.url(name), engine="nc3z", **options) as ds:
+        xr.testing.assert_identical(ds.load(), local)
+    if name.endswith(".nc3z"):
+        with xr.open_dataset(server.url(name), engine="nc3z", chunks={}, **options) as ds:
+            assert np.array_equal(ds.SST.mean("TIME").compute(), local.SST.mean("TIME"), equal_nan=True)
+    # Without netCDF4, whose engine claims every URL, this one is guessed.
+    assert Nc3zBackendEntrypoint().guess_can_open(server.url(name) + "?signature=x.nc") == name.endswith(".nc3z")
+    a, b = (xr.open_dataset(server.url(name), engine="nc3z", chunks={}, **options).SST.data.name for _ in range(2))
+    assert a == b
+
+
+def test_settings_of_a_store(server, files):
+    options = {"endpoint": server.root, "skip_signature": True, "region": "here"}
+    url = f"s3://bucket/{NAME}.nc3z"
+    with nc3z.open(url, storage_options=options) as ds:
+        assert np.array_equal(ds["SST"][...], expected())
+    found = xr.open_dataset(url, engine="nc3z", storage_options=options, decode_times=False)
+    assert np.array_equal(found.SST[3], xr.open_dataset(CLASSIC / NAME, decode_times=False).SST[3], equal_nan=True)
+    assert nc3z.info(url, storage_options=options).kind == "archive"
+
+
+def test_whole_archives(server, tmp_path):
+    url = server.url(f"bucket/{NAME}.nc3z")
+    assert nc3z.verify(url) and nc3z.verify(url, deep=False)
+    assert len(server.asked) <= 10
+    done = nc3z.restore(url, tmp_path / "back.nc")
+    assert done.matches_record and (tmp_path / "back.nc").read_bytes() == (CLASSIC / NAME).read_bytes()
+
+
+@pytest.mark.skipif(not os.environ.get("NC3Z_MOTO"), reason="NC3Z_MOTO is not set")
+def test_s3_with_signatures(files):
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        endpoint = f"http://{host}:{port}"
+        keys = {"access_key_id": "me", "secret_access_key": "hush"}
+        client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
+                              aws_access_key_id="me", aws_secret_access_key="hush")
+        client.create_bucket(Bucket="bucket")
+        for name, data in files.items():
+            client.put_object(Bucket="bucket", Key=name, Body=data)
+        options = {"endpoint": endpoint, "region": "us-east-1", "allow_http": True, **keys}
+        whole = expected()
+        for name in files:
+            with nc3z.open(f"s3://bucket/{name}", storage_options=options) as ds:
+                assert np.array_equal(ds["SST"][...], whole)
+                random_ = random.Random(1)
+                nc3z.set_cache(0)
+                for _ in range(100):
+                    t, y, x = (random_.randrange(n) for n in whole.shape)
+                    assert np.array_equal(ds["SST"][t, y:, x], whole[t, y:, x])
+                nc3z.set_cache(64 << 20)
+                client.put_object(Bucket="bucket", Key=name, Body=files[name][:-1])
+                nc3z.set_cache(0)
+                with pytest.raises(nc3z.ReplacedError):
+                    for step in range(12):
+                        ds["SST"][step]
+                nc3z.set_cache(64 << 20)
+    finally:
+        server.stop()

@@ -1,0 +1,103 @@
+"""A server of byte ranges on this machine that counts what it is asked, and can be as bad as servers are."""
+
+import hashlib
+import re
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+#: What it can do wrong. Each is done to every third request after the first, unless the server is told otherwise.
+FAULTS = ("cut", "busy", "whole", "shifted", "short", "changed", "forbidden")
+
+
+class Ranges(BaseHTTPRequestHandler):
+    """GET with one bounded range; suffixes are refused, as some stores do."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        server = self.server
+        path = self.path.split("?")[0]
+        with server.lock:
+            server.asked.append((path, self.headers.get("Range"), self.headers.get("If-Match")))
+            number = len(server.asked)
+        fault = server.fault if server.fault and number > server.after and number % server.every == 0 else None
+        data = server.files.get(path)
+        if data is None:
+            return self.plain(404)
+        if fault == "busy":
+            return self.plain(503, ("Retry-After", "0"))
+        if fault == "forbidden":
+            return self.plain(403)
+        if fault == "changed" or (server.fault == "changed" and server.changed):
+            server.changed = True
+            data = bytes(b ^ 0xFF for b in data)
+        tag = f'"{hashlib.md5(data).hexdigest()}"'
+        if server.heeds and self.headers.get("If-Match") not in (None, tag):
+            return self.plain(412)
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
+        if not wanted or not server.ranges or fault == "whole":
+            self.send_response(200)
+            body = data
+        else:
+            first, last = int(wanted[1]), min(int(wanted[2]), len(data) - 1)
+            if first >= len(data):
+                return self.plain(416)
+            if fault == "shifted" and first:
+                first, last = first - 1, last - 1
+            body = data[first : last + 1]
+            self.send_response(206)
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+        if fault == "short":
+            body = body[:-1]
+        self.send_header("ETag", tag)
+        self.send_header("Last-Modified", "Sun, 01 Nov 2026 00:00:00 GMT")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if fault == "cut":
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+            return None
+        self.wfile.write(body)
+        return None
+
+    def plain(self, status, *headers):
+        self.send_response(status)
+        for name, value in (*headers, ("Content-Length", "0")):
+            self.send_header(name, value)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    """``files`` by path; ``asked`` has path, Range and If-Match of every request."""
+
+    daemon_threads = True
+
+    def __init__(self, files, fault=None, *, every=3, after=1, ranges=True, heeds=True):
+        super().__init__(("127.0.0.1", 0), Ranges)
+        self.files = {f"/{name}": data for name, data in files.items()}
+        self.fault, self.every, self.after, self.ranges, self.heeds = fault, every, after, ranges, heeds
+        self.asked, self.changed, self.lock = [], False, threading.Lock()
+        self.root = f"http://127.0.0.1:{self.server_address[1]}"
+
+    def url(self, name):
+        return f"{self.root}/{name}"
+
+    def handle_error(self, request, client_address):
+        pass  # a client that hangs up is no failure of the server's
+
+
+@contextmanager
+def serve(files, fault=None, **settings):
+    """A server for as long as the block takes."""
+    server = Server(files, fault, **settings)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()

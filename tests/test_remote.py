@@ -1,0 +1,149 @@
+"""Files that are named by a URL: what local files give, in few requests, or an error that names URL and range."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from common import CLASSIC, NC3Z, Case, missing, nc3z, sha256
+from servers import FAULTS, serve
+
+NAME = "coads_climatology.cdf"
+
+
+def setUpModule():
+    global FOLDER, FILES
+    folder = tempfile.TemporaryDirectory(prefix="nc3z-test-")
+    unittest.addModuleCleanup(folder.cleanup)
+    FOLDER = Path(folder.name)
+    subprocess.run([NC3Z, "archive", "--preset", "fast", CLASSIC / NAME, "-o", FOLDER / f"{NAME}.nc3z"], check=True,
+                   capture_output=True)
+    FILES = {NAME: (CLASSIC / NAME).read_bytes(), f"bucket/{NAME}.nc3z": (FOLDER / f"{NAME}.nc3z").read_bytes()}
+
+
+class Remote(Case):
+    def setUp(self):
+        super().setUp()
+        if "--storage-option" in self.ok(nc3z("read", "--help")).stdout.decode() and nc3z(
+            "info", "https://127.0.0.1:9/none"
+        ).stderr.find("reads no URLs") >= 0:
+            missing(self, "this build reads no URLs")
+
+    def both(self, name):
+        """The same file here."""
+        return CLASSIC / NAME if name == NAME else FOLDER / f"{NAME}.nc3z"
+
+    def test_answers_are_those_of_local_files(self):
+        commands = [
+            ("read", "{}", "SST", "-d", "COADSX,20", "-d", "COADSY,45"),
+            ("read", "{}", "SST", "-d", "TIME,3", "--format", "raw"),
+            ("dump", "-h", "{}"),
+            ("dump", "-v", "TIME,COADSX", "{}"),
+            ("explain", "{}", "SST", "-d", "TIME,0"),
+            ("layout", "--json", "{}"),
+            ("info", "--json", "{}"),
+        ]
+        with serve(FILES) as server:
+            for name in FILES:
+                for command in commands:
+                    there = self.ok(nc3z(*(w.format(server.url(name)) for w in command))).stdout
+                    here = self.ok(nc3z(*(w.format(self.both(name)) for w in command))).stdout
+                    self.assertEqual(there.replace(server.url(name).encode(), str(self.both(name)).encode()), here, command)
+            self.assertTrue(all(asked and asked.startswith("bytes=") for _, asked, _ in server.asked))
+
+    def test_a_read_takes_few_requests(self):
+        def asked(*command):
+            with serve(FILES) as server:
+                self.ok(nc3z(*(w.format(server.root) for w in command)))
+                return len(server.asked)
+
+        for name in FILES:
+            url = "{}/" + name
+            # The beginning with the length, and the end.
+            self.assertLessEqual(asked("dump", "-h", url), 2, name)
+            self.assertLessEqual(asked("dump", "-k", url), 2, name)
+            # A map: contiguous. A series of twelve records: a request for each of a classic file at most.
+            self.assertLessEqual(asked("read", url, "SST", "-d", "TIME,5"), 3, name)
+            self.assertLessEqual(asked("read", url, "SST", "-d", "COADSX,20", "-d", "COADSY,45"), 14, name)
+
+    def test_verify_and_restore(self):
+        name = f"bucket/{NAME}.nc3z"
+        with serve(FILES) as server:
+            for deep in ((), ("--deep",)):
+                del server.asked[:]
+                done = self.ok(nc3z("verify", *deep, server.url(name)))
+                self.assertIn(server.url(name), done.stdout.decode())
+                self.assertLessEqual(len(server.asked), 5)
+            del server.asked[:]
+            self.ok(nc3z("restore", server.url(name), cwd=self.dir))
+            self.assertEqual(sha256(self.dir / NAME), sha256(CLASSIC / NAME))
+            self.assertLessEqual(len(server.asked), 12)
+            out = self.ok(nc3z("restore", server.url(name), "-o", "-")).stdout
+            self.assertEqual(out, FILES[NAME])
+            # Nothing is overwritten, and a directory may be named.
+            self.fails(nc3z("restore", server.url(name), cwd=self.dir), words="exists")
+            self.ok(nc3z("restore", server.url(name), "-o", f"{self.dir}/there/"))
+            self.assertEqual(sha256(self.dir / "there" / NAME), sha256(CLASSIC / NAME))
+            self.ok(nc3z("subset", server.url(NAME), "-v", "SST", "-d", "TIME,0,1", "-o", self.dir / "part.nc"))
+        damaged = bytearray(FILES[name])
+        damaged[len(damaged) // 2] ^= 1
+        with serve({"bad.nc3z": bytes(damaged)}) as server:
+            self.assertEqual(nc3z("verify", server.url("bad.nc3z")).returncode, 3)
+            self.fails(nc3z("restore", server.url("bad.nc3z"), cwd=self.dir), 3)
+
+    def test_versions_of_an_archive_are_named_behind_it(self):
+        archive = self.dir / "a.nc3z"
+        archive.write_bytes(FILES[f"bucket/{NAME}.nc3z"])
+        edited = bytearray(FILES[NAME])
+        edited[-1] ^= 1
+        (self.dir / "b.nc").write_bytes(edited)
+        self.ok(nc3z("commit", archive, self.dir / "b.nc"))
+        self.ok(nc3z("tag", archive, "first", "--version", "1"))
+        with serve({"a.nc3z": archive.read_bytes()}) as server:
+            for version, data in (("@1", FILES[NAME]), ("@first", FILES[NAME]), ("@2", edited), ("", edited)):
+                out = self.ok(nc3z("restore", server.url("a.nc3z") + version, "-o", "-")).stdout
+                self.assertEqual(out, bytes(data), version)
+            self.fails(nc3z("info", server.url("a.nc3z@7")), words="no version 7")
+            self.assertEqual(len(json.loads(self.ok(nc3z("log", "--json", server.url("a.nc3z"))).stdout)["versions"]), 2)
+
+    def test_s3_takes_settings_from_options_and_environment(self):
+        name = f"bucket/{NAME}.nc3z"
+        here = self.ok(nc3z("read", self.both(name), "SST", "-d", "TIME,3")).stdout
+        with serve(FILES) as server:
+            options = [f"endpoint={server.root}", "skip_signature=true", "region=here"]
+            options = [word for option in options for word in ("--storage-option", option)]
+            done = self.ok(nc3z("read", f"s3://{name}", "SST", "-d", "TIME,3", *options))
+            self.assertEqual(done.stdout, here)
+            env = {**os.environ, "AWS_ENDPOINT_URL": server.root, "AWS_SKIP_SIGNATURE": "true", "AWS_REGION": "here"}
+            self.assertEqual(self.ok(nc3z("read", f"s3://{name}", "SST", "-d", "TIME,3", env=env)).stdout, here)
+            self.fails(nc3z("info", f"s3://{name}", "--storage-option", "colour=red"), words="no setting `colour`")
+
+    def test_bad_servers_give_the_right_bytes_or_an_error(self):
+        name = f"bucket/{NAME}.nc3z"
+        for fault in FAULTS:
+            right = 0
+            for file in FILES:
+                with serve(FILES, fault, every=2) as server:
+                    done = nc3z("read", server.url(file) + "?signature=s3cr3t", "SST", "-d", "TIME,7", "--format", "raw", timeout=60)
+                    if done.returncode == 0:
+                        right += 1
+                        here = self.ok(nc3z("read", self.both(file), "SST", "-d", "TIME,7", "--format", "raw"))
+                        self.assertEqual(done.stdout, here.stdout, fault)
+                    else:
+                        self.fails(done)
+                        self.assertIn(server.url(file), done.stderr, fault)
+                        self.assertRegex(done.stderr, r"bytes \d+-\d+", fault)
+                        self.assertEqual(done.stdout, b"", fault)
+                    self.assertNotIn("s3cr3t", done.stderr)
+            if fault in ("cut", "busy"):
+                self.assertEqual(right, 2, f"{fault} can be borne")
+        with serve(FILES, ranges=False) as server:
+            done = self.fails(nc3z("info", server.url(name)), words="does not serve byte ranges")
+            self.assertIn(server.url(name), done.stderr)
+            self.fails(nc3z("info", server.url("nothing.nc3z")), words=r"404|not found|no such")
+
+
+if __name__ == "__main__":
+    unittest.main()
