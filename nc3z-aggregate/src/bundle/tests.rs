@@ -32,7 +32,7 @@ fn check(bundle: &Bundle) {
         let member = bundle.member(&format!("sub/f{n}.nc")).unwrap().unwrap();
         assert_eq!(member.len(), 1000 * u64::from(n));
         assert_eq!(member.read_at(0, content(n).len()).unwrap(), content(n));
-        assert!(member.read_at(1, content(n).len()).is_err());
+        assert!(member.read_at(1, content(n).len().max(1)).is_err());
     }
     assert!(bundle.member("sub/f9.nc").unwrap().is_none() && bundle.member(index::NAME).unwrap().is_none());
 }
