@@ -12,13 +12,14 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never} PATH=$PWD/.venv/bin:$PATH
 source scripts/steps.sh
 python=.venv/bin/python
 acceptance() { NC3Z=$PWD/target/release/nc3z NC3Z_READ_SLABS=$PWD/target/release/examples/read_slabs "$python" scripts/acceptance.py "$@"; }
-build() { cargo build --release --workspace --exclude nc3z-python --bins --quiet && cargo build --release --quiet -p nc3z-reader --example read_slabs; }
+build() { cargo build --release --workspace --exclude nc3z-python --bins --lib --quiet && cargo build --release --quiet -p nc3z-reader --example read_slabs; }
 rust_tests() { cargo test --release --workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet; }
 
 step "build, release" build
 step "Rust tests, release" rust_tests
-step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity test_versions
+step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_faults test_repair test_recompress test_parity test_versions test_edits
 step "staged arrays, 20,000 programs" env NC3Z_STAGED_CASES=20000 cargo test --release --quiet -p nc3z-staged
+step "20,000 sequences of edits" env NC3Z_EDIT_CASES=20000 cargo test --release --quiet -p nc3z-writer --test edits
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
 step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_READ_SLABS="$PWD/target/release/examples/read_slabs" \
     "$python" scripts/acceptance.py test_reads
@@ -30,6 +31,7 @@ step "decoders on this machine's 32-bit side" scripts/targets.sh --test
 # And an S3 server that checks signatures.
 s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
 step "packages of the night" s3
+step "aggregations, read and written by cfdm and cf-python" env CI=true NC3Z="$PWD/target/release/nc3z" "$python" tests/aggregate_oracles.py
 step "Python package, a thousand archives" env NC3Z_TEST_ARCHIVES=1000 NC3Z_MOTO=1 NC3Z_OPENS=100000 scripts/python.sh
 step "Python package, installed as its README says" scripts/python-install.sh
 if [ -n "${NC3Z_EDGE_DIR:-}" ]; then

@@ -4,8 +4,8 @@
 use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
-    ChainSpec, Dependencies, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, decode_dictionary,
-    encode_tile,
+    ChainSpec, Dependencies, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, WantedChain,
+    decode_dictionary, encode_tile,
 };
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan, TransformPlan};
 use nc3z_format::tile::Geometry;
@@ -191,7 +191,13 @@ pub fn block_decode(data: &[u8]) {
     let (zstd, zlib) = (StageSpec::zstd(1), StageSpec::zlib(1));
     let (lz4, gzip) = (StageSpec::lz4(1), StageSpec::gzip(1));
     let bits = StageSpec::bitshuffle(size, usize::from(row_byte & 3) * 8);
-    let chain = Registry::default().bind(ChainSpec(match which % 13 {
+    let named = |text: &str| {
+        let registry = Registry::default();
+        WantedChain::parse(text)
+            .and_then(|wanted| wanted.bind(ty, &registry))
+            .map_or_else(|_| vec![], |chain| chain.0)
+    };
+    let spec = match which % 32 {
         0 | 1 => vec![num],
         2 => vec![],
         3 => vec![zstd],
@@ -203,8 +209,29 @@ pub fn block_decode(data: &[u8]) {
         10 => vec![gzip],
         11 => vec![bits, odd],
         12 => vec![Lzma::for_elements(size, 1 << 16).into()],
+        13 => named("307,1"),
+        14 => named("32001,0,0,0,0,5,1,0"),
+        15 => named("32001,0,0,0,0,5,2,1"),
+        16 => named("32001,0,0,0,0,5,1,3"),
+        17 => named("32001,0,0,0,0,5,0,4"),
+        18 => named("32001,0,0,0,0,1,1,5"),
+        19 => named("32004,64"),
+        20 => named("32008,8,2"),
+        21 => named("32008,0,3,1"),
+        22 => named("32000"),
+        23 => named(r#"[{"id":"pcodec"}]"#),
+        24 => named(r#"[{"id":"zstd","level":1},{"id":"lzf"},{"id":"crc32c"}]"#),
+        25 => named("3|32008,0,2|307,1|3"),
+        26 => named(r#"[{"id":"delta"},{"id":"adler32"}]"#),
+        27 => named(r#"[{"id":"packbits"}]"#),
+        28 => named(r#"[{"id":"fixedscaleoffset","offset":1,"scale":3}]"#),
+        29 => named(r#"[{"id":"lz4"},{"id":"zlib","level":1},{"id":"gzip","level":1}]"#),
         _ => vec![shuffle, odd],
-    }));
+    };
+    // Some take whole elements, or values that come back.
+    let is_picky =
+        spec.iter().any(|stage| ["pcodec", "delta", "packbits", "fixedscaleoffset"].contains(&stage.id()));
+    let chain = Registry::default().bind(ChainSpec(spec));
     let mut scratch = Scratch::default();
     let dictionary = decode_dictionary(payload, ty).ok();
     let given = Dependencies::default().with_dictionary(dictionary.as_ref());
@@ -219,7 +246,13 @@ pub fn block_decode(data: &[u8]) {
     }
     let whole = &payload[..payload.len() / size * size];
     let mut stored = Vec::new();
-    if !chain.is_numeric() {
+    if is_picky {
+        if chain.encode_bytes(whole, &mut scratch, &mut stored).is_ok() {
+            let mut back = vec![0; whole.len()];
+            chain.decode_bytes(&stored, &mut scratch, &mut back).expect("what was encoded can be decoded");
+            assert_eq!(back, whole, "byte chains are exact");
+        }
+    } else if !chain.is_numeric() {
         chain.encode_bytes(payload, &mut scratch, &mut stored).expect("byte chains take any bytes");
         let mut back = vec![0; payload.len()];
         chain.decode_bytes(&stored, &mut scratch, &mut back).expect("what was encoded can be decoded");
@@ -387,4 +420,87 @@ fn mend_bytes(bytes: &[u8]) -> Option<(nc3z_reader::parity::ParityReport, nc3z_r
     });
     let proven = done.and_then(|_| prove(&MemorySource::new(out.clone()), &report, &()));
     Some((report, proven.map(|()| out)))
+}
+
+/// Any bytes as an archive of several versions, as they are and with the checksums of the last put right: each version is opened and restored, and one more
+/// is made by an edit.
+pub fn versions(data: &[u8]) {
+    open_versions(data);
+    let mut sealed = data.to_vec();
+    if reseal(&mut sealed) {
+        open_versions(&sealed);
+    }
+}
+
+fn restored(archive: &Archive) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    (archive.original_len() <= RESTORE_MAX).then_some(())?;
+    archive.restore_to_stream(&mut out, &()).ok().map(|_| out)
+}
+
+fn open_versions(bytes: &[u8]) {
+    use nc3z_reader::VersionName;
+    let options = OpenOptions::default().with_limits(small_limits());
+    let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
+    let Ok(newest) = Archive::from_source(source.clone(), &options) else { return };
+    if newest.original_len() > RESTORE_MAX {
+        return;
+    }
+    let _ = newest.tags();
+    let known: Vec<u64> =
+        newest.versions(16).map(|all| all.iter().map(|v| v.record.number).collect()).unwrap_or_default();
+    assert!(known.is_sorted_by(|a, b| a > b), "versions come newest first: {known:?}");
+    for &number in &known {
+        let options = options.clone().with_version(VersionName::Number(number));
+        if let Ok(archive) = Archive::from_source(source.clone(), &options) {
+            assert_eq!(
+                archive.version().map(|v| v.number).ok(),
+                Some(number),
+                "the version that was asked for"
+            );
+            let _ = restored(&archive);
+        }
+    }
+    let before = restored(&newest);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("a.nc3z");
+    std::fs::write(&path, bytes).expect("a file in it");
+    let Ok(mut edit) = nc3z_writer::edit::Edit::open(&path, &WriterOptions::default()) else { return };
+    let digest = bytes.len().is_multiple_of(2);
+    edit = edit.with_digest(digest);
+    let _ = edit.set_attribute(None, "fuzz", NcType::Short, &[1, 2]);
+    if let Some(variable) = newest.header().variables.first()
+        && let Ok(name) = String::from_utf8(variable.name.clone())
+        && let Ok(shape) = edit.shape_of(&name)
+        && !shape.contains(&0)
+    {
+        let slab = nc3z_format::Hyperslab {
+            start: vec![0; shape.len()],
+            count: vec![1; shape.len()],
+            stride: vec![1; shape.len()],
+        };
+        let _ = edit.set(&name, &slab, &vec![7; variable.ty.size()]);
+    }
+    let Ok(done) = edit.commit(&nc3z_writer::CommitNote::default(), &()) else {
+        drop(edit);
+        // What failed has changed nothing that was committed.
+        let again = Archive::open(&path).expect("it opened before");
+        if before.is_some() {
+            assert!(restored(&again) == before, "a commit that failed leaves what was");
+        }
+        return;
+    };
+    drop(edit);
+    let after = Archive::open(&path).expect("what was committed opens");
+    assert_eq!(after.version().expect("it has been written").number, done.version);
+    if digest && !done.is_known() {
+        assert!(restored(&after).is_some(), "what was proven restores");
+    }
+    if let (Some(before), Some(&number)) = (before, known.first()) {
+        let options = OpenOptions::default().with_version(VersionName::Number(number));
+        let source: nc3z_reader::source::SharedSource =
+            Arc::new(MemorySource::new(std::fs::read(&path).expect("it is there")));
+        let old = Archive::from_source(source, &options).expect("the version before is still there");
+        assert!(restored(&old) == Some(before), "the version before is what it was");
+    }
 }

@@ -7,6 +7,7 @@ mod args;
 mod cmd;
 mod exit;
 mod manifest;
+mod plugins;
 mod selection;
 
 use args::{Cli, Command};
@@ -17,14 +18,37 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     output::set_color(cli.color);
+    if matches!(cli.command, Command::FilterWorker) {
+        return if nc3z_plugin::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
+    }
     output::progress::catch_signals();
-    let exit = match &cli.command {
+    let exit = plugins::set_up(&cli).and_then(|()| run(&cli));
+    let exit = exit.unwrap_or_else(|e| {
+        if output::streams::is_reader_gone(&e) {
+            return Exit::Done;
+        }
+        output::report_error(None, &e);
+        exit::of_error(&e)
+    });
+    if exit != Exit::Done {
+        cmd::places::remove_empty();
+    }
+    exit.into()
+}
+
+fn run(cli: &Cli) -> anyhow::Result<Exit> {
+    match &cli.command {
         Command::Archive(args) => cmd::archive::run(args),
         Command::Recompress(args) => cmd::recompress::run(args),
         Command::Restore(args) => cmd::restore::run(args),
         Command::Hash(args) => cmd::hash::run(args),
         Command::Estimate(args) => cmd::estimate::run(args),
         Command::Commit(args) => cmd::versions::commit(args),
+        Command::Att(args) => cmd::edit::att(args),
+        Command::Set(args) => cmd::edit::set(args),
+        Command::Append(args) => cmd::edit::append(args),
+        Command::Rename(args) => cmd::edit::rename(args),
+        Command::Gc(args) => cmd::edit::gc(args),
         Command::Revert(args) => cmd::versions::revert(args),
         Command::Log(args) => cmd::versions::log(args),
         Command::Tag(args) => cmd::versions::tag(args),
@@ -38,17 +62,11 @@ fn main() -> ExitCode {
         Command::Dump(args) => cmd::dump::run(args),
         Command::Refs(args) => cmd::refs::run(args),
         Command::Subset(args) => cmd::subset::run(args),
+        Command::Aggregate(args) => cmd::aggregate::run(args),
+        Command::Bundle(args) => cmd::bundle::run(args),
+        Command::List(args) => cmd::list::run(args),
         Command::Parity(command) => cmd::parity::run(command),
-    };
-    let exit = exit.unwrap_or_else(|e| {
-        if output::streams::is_reader_gone(&e) {
-            return Exit::Done;
-        }
-        output::report_error(None, &e);
-        exit::of_error(&e)
-    });
-    if exit != Exit::Done {
-        cmd::places::remove_empty();
+        Command::Filters(args) => cmd::filters::run(args),
+        Command::FilterWorker => Ok(Exit::Done),
     }
-    exit.into()
 }

@@ -18,6 +18,16 @@ pub struct ClassicFile {
     header: Header,
     header_bytes: Vec<u8>,
     layout: Layout,
+    arrays: Option<Arc<dyn FlatArrays>>,
+}
+
+/// What knows the arrays of a file by themselves, so that reading one need not go through the file's bytes, record by record.
+pub trait FlatArrays: Send + Sync {
+    /// Reads bytes of an array's flattened form; the array has its variable's place in the header for a number.
+    ///
+    /// # Errors
+    /// Bytes that it does not have; what stands behind it says.
+    fn read_flat(&self, array: ArrayId, first: u64, out: &mut [u8]) -> Result<()>;
 }
 
 impl ClassicFile {
@@ -40,6 +50,7 @@ impl ClassicFile {
                         header: *header,
                         header_bytes: prefix[..end].to_vec(),
                         layout,
+                        arrays: None,
                     });
                 }
                 Parse::Incomplete { at_least } => {
@@ -58,6 +69,13 @@ impl ClassicFile {
                 }
             }
         }
+    }
+
+    /// The same, its arrays read from there.
+    #[must_use]
+    pub fn with_arrays(mut self, arrays: Arc<dyn FlatArrays>) -> Self {
+        self.arrays = Some(arrays);
+        self
     }
 
     /// The parsed header.
@@ -88,6 +106,7 @@ impl ClassicFile {
             header: self.header.clone(),
             header_bytes: self.header_bytes.clone(),
             layout: self.layout.clone(),
+            arrays: self.arrays.clone(),
         }
     }
 
@@ -96,6 +115,9 @@ impl ClassicFile {
     /// # Errors
     /// A range that is not in the file.
     pub fn read_array_bytes(&self, array: ArrayId, mut first: u64, mut out: &mut [u8]) -> Result<()> {
+        if let Some(arrays) = &self.arrays {
+            return arrays.read_flat(array, first, out);
+        }
         while !out.is_empty() {
             let (offset, run) = byte_run(&self.layout, array, first).ok_or_else(|| {
                 Error::from(FormatError::invalid(format!("byte {first} of {array} is not in the file")))

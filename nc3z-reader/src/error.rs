@@ -58,6 +58,9 @@ pub enum ErrorKind {
         /// The wanted type.
         wanted: &'static str,
     },
+    /// What an array source of another crate says.
+    #[error(transparent)]
+    Other(Box<dyn std::error::Error + Send + Sync>),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -84,6 +87,7 @@ impl Error {
             ErrorKind::Io { .. }
             | ErrorKind::Replaced { .. }
             | ErrorKind::Range { .. }
+            | ErrorKind::Other(_)
             | ErrorKind::Interrupted => false,
         }
     }
@@ -128,6 +132,11 @@ impl Error {
     /// True where the caller asked to stop.
     pub fn is_interrupted(&self) -> bool {
         matches!(&*self.0, ErrorKind::Interrupted)
+    }
+
+    /// The error of an array source that other crates bring.
+    pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        ErrorKind::Other(error.into()).into()
     }
 
     /// The caller asked to stop.

@@ -84,7 +84,7 @@ mod versions;
 
 pub use archive::{Archive, Digest};
 pub use check::{parity, recover, verify};
-pub use classic::ClassicFile;
+pub use classic::{ClassicFile, FlatArrays};
 pub use dataset::convert::{self, Element};
 pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
 pub use error::{Error, ErrorKind, Result};

@@ -241,6 +241,11 @@ pub(crate) fn find_version(
             Node::before(source, &node, limits)?
         };
     }
+    if wanted < newest {
+        // Within the numbers, and yet not there.
+        let why = format!("there is no version {wanted}: it was dropped, and the newest is {newest}");
+        return Err(FormatError::invalid(why).into());
+    }
     let known = if newest == 1 { "1 alone".to_owned() } else { format!("1 to {newest}") };
     Err(FormatError::invalid(format!("there is no version {wanted}; the archive has {known}")).into())
 }

@@ -3,12 +3,12 @@
 use crate::Error;
 use crate::index::Selection;
 use crate::plan::{
-    Changes, CommitPlan, GetPlan, Layout, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers,
+    Changes, CommitPlan, GetPlan, Kind, Layout, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers,
 };
 use crate::table::{Table, indices};
 
 /// Something that chunks are read from, one below the other along the first axis.
-pub trait BaseSlab<T> {
+pub trait BaseSlab<T>: Send + Sync {
     /// Lengths; all but the first are those of a chunk.
     fn shape(&self) -> &[usize];
 
@@ -27,7 +27,7 @@ pub trait BaseSlab<T> {
 /// A slab in memory, as a base.
 struct Held<T>(Dense<T>);
 
-impl<T: Copy> BaseSlab<T> for Held<T> {
+impl<T: Copy + Send + Sync> BaseSlab<T> for Held<T> {
     fn shape(&self) -> &[usize] {
         &self.0.shape
     }
@@ -38,10 +38,13 @@ impl<T: Copy> BaseSlab<T> for Held<T> {
         count: &[usize],
         out: &mut [T],
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        for (at, out) in indices(count).zip(out) {
-            let at: Vec<usize> = at.iter().zip(start).map(|(i, s)| i + s).collect();
-            *out = self.0.cells[self.0.position(&at)];
-        }
+        let step = vec![1; start.len()];
+        let mut out = out.iter_mut();
+        for_each_position(&self.0, start, &step, count, |at| {
+            if let Some(out) = out.next() {
+                *out = self.0.cells[at];
+            }
+        });
         Ok(())
     }
 }
@@ -73,7 +76,7 @@ pub struct StagedArray<T> {
     fill: T,
 }
 
-impl<T: Copy + 'static> StagedArray<T> {
+impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// An array that holds the fill value alone.
     ///
     /// # Errors
@@ -159,8 +162,8 @@ impl<T: Copy + 'static> StagedArray<T> {
         }
         let slabs: Vec<Slab<T>> =
             std::iter::once(Slab::Full).chain(base.into_iter().map(Slab::Base)).collect();
-        let fixed = slabs.len();
-        let layout = Layout { shape, chunk, slab_indices, slab_offsets, slabs: fixed, fixed };
+        let kinds = std::iter::once(Kind::Full).chain(vec![Kind::Base; slabs.len() - 1]).collect();
+        let layout = Layout { shape, chunk, slab_indices, slab_offsets, kinds };
         Ok(StagedArray { layout, slabs, fill })
     }
 
@@ -201,6 +204,28 @@ impl<T: Copy + 'static> StagedArray<T> {
     /// Whether anything is staged.
     pub fn has_changes(&self) -> bool {
         self.slabs.iter().any(|slab| matches!(slab, Slab::Staged(_)))
+            || self.layout.kinds.contains(&Kind::Spilled)
+    }
+
+    /// Puts what lies on staged slabs away: `make` is given the shape and the elements of one slab after another and answers with where they are read from now. They
+    /// count as changes as before.
+    ///
+    /// # Errors
+    /// What `make` says; that slab and those after it then stay in memory.
+    pub fn spill(
+        &mut self,
+        mut make: impl FnMut(
+            &[usize],
+            &[T],
+        ) -> Result<Box<dyn BaseSlab<T>>, Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Result<(), Error> {
+        for (slab, kind) in self.slabs.iter_mut().zip(&mut self.layout.kinds) {
+            if let Slab::Staged(dense) = slab {
+                *slab = Slab::Base(make(&dense.shape, &dense.cells).map_err(Error::Base)?);
+                *kind = Kind::Spilled;
+            }
+        }
+        Ok(())
     }
 
     /// How a selection would be read.
@@ -280,6 +305,18 @@ impl<T: Copy + 'static> StagedArray<T> {
         }
         full.reverse();
         self.set_value(selection, &Dense { shape: full, cells: values.to_vec() })
+    }
+
+    /// Writes values to the runs of a selection made of runs ([`Selection::runs`]): `values[0]` is the one that the runs call `first`. One value serves for all.
+    ///
+    /// # Errors
+    /// Values that a run names and that are not there; a base slab that cannot be read. The array is then as it was.
+    pub fn set_runs(&mut self, selection: &Selection, values: &[T]) -> Result<(), Error> {
+        if values.len() != 1 && selection.values_end() > values.len() {
+            let (wanted, given) = (selection.values_end(), values.len());
+            return Err(Error::Invalid(format!("{given} values for runs that want {wanted}")));
+        }
+        self.set_value(selection, &Dense { shape: vec![values.len()], cells: values.to_vec() })
     }
 
     fn set_value(&mut self, selection: &Selection, value: &Dense<T>) -> Result<(), Error> {
@@ -366,7 +403,7 @@ impl<T: Copy + 'static> StagedArray<T> {
         for n in changes.drop {
             self.slabs[n] = Slab::Dropped;
         }
-        self.layout.slabs = self.slabs.len();
+        self.layout.kinds.resize(self.slabs.len(), Kind::Staged);
         self.layout.slab_indices = changes.slab_indices;
         self.layout.slab_offsets = changes.slab_offsets;
         if let Some(shape) = shape {
@@ -399,29 +436,72 @@ impl<T: Copy + 'static> StagedArray<T> {
     }
 }
 
-/// Positions of a box in a dense array, row-major; axes of one element serve for all.
-fn positions<'a, T>(
-    dense: &'a Dense<T>,
-    start: &'a [usize],
-    step: &'a [isize],
-    count: &'a [usize],
-) -> impl Iterator<Item = usize> + 'a {
-    indices(count).map(move |at| {
-        dense.shape.iter().enumerate().fold(0, |position, (axis, &n)| {
-            let moved =
-                start[axis].wrapping_add_signed(step[axis] * isize::try_from(at[axis]).expect("an index"));
-            position * n + if n == 1 { 0 } else { moved }
-        })
-    })
+/// Calls `each` with the positions of a box in a dense array, row-major; axes of one element serve for all.
+fn for_each_position<T>(
+    dense: &Dense<T>,
+    start: &[usize],
+    step: &[isize],
+    count: &[usize],
+    mut each: impl FnMut(usize),
+) {
+    if count.contains(&0) {
+        return;
+    }
+    // How far apart two neighbours along each axis are.
+    let mut unit = 1;
+    let mut strides = vec![0; dense.shape.len()];
+    let mut first = 0;
+    for axis in (0..dense.shape.len()).rev() {
+        let n = dense.shape[axis];
+        if n != 1 {
+            strides[axis] = step[axis] * isize::try_from(unit).expect("inside an array in memory");
+            first += start[axis] * unit;
+        }
+        unit *= n;
+    }
+    // Of points the value has fewer axes than the slab; along the others there is one.
+    let count = &count[..dense.shape.len().min(count.len())];
+    let Some((&inner, outer)) = count.split_last() else { return each(first) };
+    let stride = strides[outer.len()];
+    let mut at = vec![0; outer.len()];
+    let mut row = first;
+    loop {
+        let mut position = row;
+        for n in 0..inner {
+            each(position);
+            if n + 1 < inner {
+                position = position.wrapping_add_signed(stride);
+            }
+        }
+        // The next row, as an odometer counts.
+        let mut axis = outer.len();
+        loop {
+            let Some(next) = axis.checked_sub(1) else { return };
+            axis = next;
+            at[axis] += 1;
+            if at[axis] < outer[axis] {
+                row = row.wrapping_add_signed(strides[axis]);
+                break;
+            }
+            let back = isize::try_from(outer[axis] - 1).expect("inside an array in memory");
+            row = row.wrapping_add_signed(-strides[axis] * back);
+            at[axis] = 0;
+        }
+    }
 }
 
 fn gather<T: Copy>(dense: &Dense<T>, t: &Transfer) -> Vec<T> {
-    positions(dense, &t.from, &t.from_step, &t.count).map(|at| dense.cells[at]).collect()
+    let mut cells = Vec::with_capacity(t.count.iter().product());
+    for_each_position(dense, &t.from, &t.from_step, &t.count, |at| cells.push(dense.cells[at]));
+    cells
 }
 
 fn scatter<T: Copy>(dense: &mut Dense<T>, t: &Transfer, cells: &[T]) {
-    let all: Vec<usize> = positions(dense, &t.to, &t.to_step, &t.count).collect();
-    for (at, cell) in all.into_iter().zip(cells) {
-        dense.cells[at] = *cell;
-    }
+    let mut cells = cells.iter();
+    let shape = Dense::<()> { shape: dense.shape.clone(), cells: Vec::new() };
+    for_each_position(&shape, &t.to, &t.to_step, &t.count, |at| {
+        if let Some(cell) = cells.next() {
+            dense.cells[at] = *cell;
+        }
+    });
 }

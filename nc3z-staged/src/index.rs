@@ -27,10 +27,39 @@ impl Index {
     pub const ALL: Index = Index::Slice { start: None, stop: None, step: 1 };
 }
 
+/// A run of elements of an array of one axis, and the places of their values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlatRun {
+    /// The first element.
+    pub at: usize,
+    /// From one element to the next.
+    pub step: usize,
+    /// The place of the first element's value.
+    pub value: usize,
+    /// From one value to the next.
+    pub value_step: isize,
+    /// How many.
+    pub count: usize,
+}
+
+impl FlatRun {
+    /// The first and the last place of its values.
+    fn values(&self) -> (usize, usize) {
+        let span = self.value_step.unsigned_abs() * self.count.saturating_sub(1);
+        if self.value_step < 0 { (self.value - span, self.value) } else { (self.value, self.value + span) }
+    }
+}
+
 /// The selected points of an axis.
 #[derive(Debug, Clone)]
 enum Points {
-    Range { start: usize, step: isize, count: usize },
+    /// Disjoint, ascending.
+    Runs(Vec<FlatRun>),
+    Range {
+        start: usize,
+        step: isize,
+        count: usize,
+    },
     List(Vec<usize>),
 }
 
@@ -85,6 +114,38 @@ impl Selection {
         }
         let dropped = (0..shape.len()).map(|axis| matches!(indices.get(axis), Some(Index::At(_)))).collect();
         Ok(Selection { axes, dropped, points: None })
+    }
+
+    /// Runs of an array of one axis, which ascend and do not overlap: what a hyperslab is of an array that is stored as one run of elements.
+    ///
+    /// # Errors
+    /// Runs outside the array, that overlap or do not ascend; a step of 0; values before the first.
+    pub fn runs(runs: Vec<FlatRun>, shape: &[usize]) -> Result<Self, Error> {
+        let [len] = *shape else {
+            return Err(Error::index(format!("runs of an array of {} axes", shape.len())));
+        };
+        let mut end = 0;
+        for run in &runs {
+            let span = run.value_step.unsigned_abs().checked_mul(run.count.saturating_sub(1));
+            let behind = span.is_some_and(|span| run.value_step >= 0 || span <= run.value);
+            let inside =
+                run.step.checked_mul(run.count.saturating_sub(1)).and_then(|n| n.checked_add(run.at));
+            let fits = run.step > 0 && run.count > 0 && behind && run.at >= end;
+            match inside.filter(|&last| fits && last < len) {
+                Some(last) => end = last + 1,
+                None => return Err(Error::index(format!("{run:?} is no further run of {len} elements"))),
+            }
+        }
+        Ok(Selection { axes: vec![Points::Runs(runs)], dropped: vec![false], points: None })
+    }
+
+    /// One behind the last place of a value that runs name.
+    pub(crate) fn values_end(&self) -> usize {
+        let end = |points: &Points| match points {
+            Points::Runs(runs) => runs.iter().map(|run| run.values().1 + 1).max().unwrap_or(0),
+            other => other.len(),
+        };
+        self.axes.iter().map(end).product()
     }
 
     /// Single elements, in this order.
@@ -237,6 +298,7 @@ impl Points {
         match self {
             Points::Range { count, .. } => *count,
             Points::List(list) => list.len(),
+            Points::Runs(runs) => runs.iter().map(|run| run.count).sum(),
         }
     }
 
@@ -245,6 +307,7 @@ impl Points {
         match self {
             Points::Range { start, step, count } => range_parts((*start, *step, *count), len, size),
             Points::List(list) => list_parts(list, len, size),
+            Points::Runs(runs) => run_parts(runs, len, size),
         }
     }
 }
@@ -271,6 +334,31 @@ fn range_parts((start, step, count): (usize, isize, usize), len: usize, size: us
         let run = Run { inside, inside_step: stride, outside, outside_step, count: here };
         parts.push(Part { chunk, whole: here == extent(chunk, len, size), runs: vec![run] });
         done += here;
+    }
+    parts
+}
+
+fn run_parts(all: &[FlatRun], len: usize, size: usize) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut selected = 0;
+    for run in all {
+        let mut done = 0;
+        while done < run.count {
+            let at = run.at + done * run.step;
+            let (chunk, inside) = (at / size, at % size);
+            let count = (size - inside).div_ceil(run.step).min(run.count - done);
+            let moved = isize::try_from(done).expect("no more than elements") * run.value_step;
+            let (outside, outside_step) = (run.value.wrapping_add_signed(moved), run.value_step);
+            if parts.last().is_none_or(|part| part.chunk != chunk) {
+                parts.push(Part { chunk, whole: false, runs: Vec::new() });
+                selected = 0;
+            }
+            let part = parts.last_mut().expect("one was pushed if there was none");
+            part.runs.push(Run { inside, inside_step: run.step, outside, outside_step, count });
+            selected += count;
+            part.whole = selected == extent(chunk, len, size);
+            done += count;
+        }
     }
     parts
 }

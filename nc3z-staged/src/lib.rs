@@ -22,6 +22,7 @@
 //! ```
 //! Chunks that are overwritten whole are never read; those of which a part is overwritten are read once. Shrinking reads and writes nothing: what lies beyond the edge of a
 //! chunk is not looked at, and filled when the array grows again. Slabs that no chunk lies on any more are let go.
+//! What is staged can be put away ([`StagedArray::spill`]), into a temporary file for one, and is read from there like a base slab.
 
 mod array;
 mod index;
@@ -29,7 +30,7 @@ mod plan;
 mod table;
 
 pub use array::{BaseSlab, StagedArray};
-pub use index::{Index, Selection};
+pub use index::{FlatRun, Index, Selection};
 pub use plan::{
     Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Transfer, Transfers,
 };

@@ -125,9 +125,20 @@ pub(crate) struct Layout {
     pub(crate) chunk: Vec<usize>,
     pub(crate) slab_indices: Table,
     pub(crate) slab_offsets: Table,
-    /// Slabs so far, and how many of the first are the full one and base slabs.
-    pub(crate) slabs: usize,
-    pub(crate) fixed: usize,
+    /// What each slab so far is; the first is the full one.
+    pub(crate) kinds: Vec<Kind>,
+}
+
+/// What a slab is to a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Full,
+    /// Read-only, as it was before anything was staged.
+    Base,
+    /// Read-only, of chunks that were staged and then put away.
+    Spilled,
+    /// In memory, written in place.
+    Staged,
 }
 
 /// Chunks of a slab with their boxes, for one destination.
@@ -152,6 +163,11 @@ impl Gather {
 impl Layout {
     pub(crate) fn grid(shape: &[usize], chunk: &[usize]) -> Vec<usize> {
         shape.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect()
+    }
+
+    /// Whether a slab can be written in place.
+    fn is_staged(&self, slab: usize) -> bool {
+        self.kinds[slab] == Kind::Staged
     }
 
     /// What the array has of a chunk.
@@ -190,7 +206,7 @@ impl Layout {
     pub(crate) fn set(&self, selection: &Selection) -> SetPlan {
         let mut next = self.clone();
         let chunks = selection.chunks(&self.shape, &self.chunk);
-        let is_fixed = |chunk: &&Chunk| self.slab_indices.get(&chunk.at) < self.fixed;
+        let is_fixed = |chunk: &&Chunk| !self.is_staged(self.slab_indices.get(&chunk.at));
         let partial: Vec<Vec<usize>> =
             chunks.iter().filter(is_fixed).filter(|c| !c.whole).map(|c| c.at.clone()).collect();
         let whole: Vec<Vec<usize>> =
@@ -217,7 +233,7 @@ impl Layout {
         // New slabs first, as they come out of the tables before this.
         let fresh = |group: &Transfers| {
             let was = match group.to {
-                Place::Slab(n) if n >= self.slabs && !append.is_empty() => n,
+                Place::Slab(n) if n >= self.kinds.len() && !append.is_empty() => n,
                 _ => 0,
             };
             std::cmp::Reverse(was)
@@ -261,7 +277,7 @@ impl Layout {
             indices(&grid).filter(at_edge).collect()
         };
         let on_base: Vec<Vec<usize>> =
-            edge.iter().filter(|at| self.slab_indices.get(at) < self.fixed).cloned().collect();
+            edge.iter().filter(|at| !self.is_staged(self.slab_indices.get(at))).cloned().collect();
         let mut transfers = self.stage(&on_base, append, true);
         let mut gather = Gather::default();
         for at in &edge {
@@ -289,7 +305,8 @@ impl Layout {
 
     pub(crate) fn load(&self) -> LoadPlan {
         let mut next = self.clone();
-        let on_base = |at: &Vec<usize>| (1..self.fixed).contains(&self.slab_indices.get(at));
+        let on_base =
+            |at: &Vec<usize>| matches!(self.kinds[self.slab_indices.get(at)], Kind::Base | Kind::Spilled);
         let chunks: Vec<Vec<usize>> = indices(self.slab_indices.shape()).filter(on_base).collect();
         let mut append = Vec::new();
         let transfers = next.stage(&chunks, &mut append, true);
@@ -300,10 +317,10 @@ impl Layout {
         let mut plan = CommitPlan { store: Vec::new(), keep: Vec::new(), full: Vec::new() };
         for at in indices(self.slab_indices.shape()) {
             let (slab, offset) = (self.slab_indices.get(&at), self.slab_offsets.get(&at));
-            match slab {
-                0 => plan.full.push(at),
-                _ if slab < self.fixed => plan.keep.push((at, slab, offset)),
-                _ => {
+            match self.kinds[slab] {
+                Kind::Full => plan.full.push(at),
+                Kind::Base => plan.keep.push((at, slab, offset)),
+                Kind::Spilled | Kind::Staged => {
                     let shape = self.extent(&at);
                     plan.store.push(StagedChunk { at, slab, offset, shape });
                 }
@@ -318,13 +335,13 @@ impl Layout {
             return Vec::new();
         }
         let size = self.chunk.first().copied().unwrap_or(1);
-        let slab = self.slabs;
+        let slab = self.kinds.len();
         let mut shape = self.chunk.clone();
         if let Some(first) = shape.first_mut() {
             *first *= chunks.len();
         }
         append.push(shape);
-        self.slabs += 1;
+        self.kinds.push(Kind::Staged);
         let mut gather = Gather::default();
         for (n, at) in chunks.iter().enumerate() {
             let (was, count) = (self.slab_indices.get(at), self.extent(at));
@@ -344,11 +361,16 @@ impl Layout {
 
     /// What leads from `before` to this.
     fn changes(self, before: &Layout, append: Vec<Vec<usize>>, transfers: Vec<Transfers>) -> Changes {
-        let used = |n: &usize| self.slab_indices.cells().contains(n);
-        let was_used = |n: &usize| before.slab_indices.cells().contains(n) || *n >= before.slabs;
-        let drop = (self.fixed..self.slabs).filter(|n| !used(n) && was_used(n)).collect();
+        // Only staged slabs are let go: the others hold nothing in memory.
+        let fresh = before.kinds.len();
+        let is_out = |n: &usize| self.kinds[*n] == Kind::Staged;
+        let (mut used, mut was_used) = (vec![false; self.kinds.len()], vec![false; self.kinds.len()]);
+        self.slab_indices.cells().iter().for_each(|&n| used[n] = true);
+        before.slab_indices.cells().iter().for_each(|&n| was_used[n] = true);
+        let drop = (0..self.kinds.len()).filter(is_out).filter(|&n| !used[n] && (was_used[n] || n >= fresh));
+        let drop = drop.collect();
         let (slab_indices, slab_offsets) = (self.slab_indices, self.slab_offsets);
-        Changes { append, first: before.slabs, transfers, drop, slab_indices, slab_offsets }
+        Changes { append, first: fresh, transfers, drop, slab_indices, slab_offsets }
     }
 }
 

@@ -2,11 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use nc3z_staged::{BaseSlab, Error, Index, Place, Selection, StagedArray, Table, Transfers};
+use nc3z_staged::{BaseSlab, Error, FlatRun, Index, Place, Selection, StagedArray, Table, Transfers};
 use proptest::prelude::*;
-use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 fn slice(start: i64, stop: i64) -> Index {
     Index::Slice { start: Some(start), stop: Some(stop), step: 1 }
@@ -134,8 +133,8 @@ struct Counting {
     cells: Vec<i64>,
     shape: Vec<usize>,
     chunk0: usize,
-    read: Rc<RefCell<BTreeSet<usize>>>,
-    broken: Rc<RefCell<bool>>,
+    read: Arc<Mutex<BTreeSet<usize>>>,
+    broken: Arc<Mutex<bool>>,
 }
 
 impl BaseSlab<i64> for Counting {
@@ -149,10 +148,10 @@ impl BaseSlab<i64> for Counting {
         count: &[usize],
         out: &mut [i64],
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
-        if *self.broken.borrow() {
+        if *self.broken.lock().unwrap() {
             return Err("broken".into());
         }
-        self.read.borrow_mut().insert(start[0] / self.chunk0);
+        self.read.lock().unwrap().insert(start[0] / self.chunk0);
         for (n, out) in out.iter_mut().enumerate() {
             let (mut at, mut rest) = (vec![0; count.len()], n);
             for (i, &len) in at.iter_mut().zip(count).rev() {
@@ -166,7 +165,37 @@ impl BaseSlab<i64> for Counting {
     }
 }
 
-type Counted = (StagedArray<i64>, Rc<RefCell<BTreeSet<usize>>>, Rc<RefCell<bool>>);
+/// A slab that was put away.
+struct Away {
+    shape: Vec<usize>,
+    cells: Vec<i64>,
+}
+
+impl BaseSlab<i64> for Away {
+    fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    fn read(
+        &self,
+        start: &[usize],
+        count: &[usize],
+        out: &mut [i64],
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        for (n, out) in out.iter_mut().enumerate() {
+            let (mut rest, mut position, mut unit) = (n, 0, 1);
+            for axis in (0..count.len()).rev() {
+                position += (start[axis] + rest % count[axis]) * unit;
+                rest /= count[axis];
+                unit *= self.shape[axis];
+            }
+            *out = self.cells[position];
+        }
+        Ok(())
+    }
+}
+
+type Counted = (StagedArray<i64>, Arc<Mutex<BTreeSet<usize>>>, Arc<Mutex<bool>>);
 
 /// Every chunk in one base slab, row-major; beyond the edges stands what must never show.
 fn counted(shape: &[usize], chunk: &[usize]) -> Counted {
@@ -187,13 +216,13 @@ fn counted(shape: &[usize], chunk: &[usize]) -> Counted {
         });
         cells[inside] = i64::try_from(n).unwrap() + 1;
     }
-    let (read, broken) = (Rc::default(), Rc::default());
+    let (read, broken) = (Arc::default(), Arc::default());
     let base = Counting {
         cells,
         shape: slab_shape,
         chunk0: chunk[0],
-        read: Rc::clone(&read),
-        broken: Rc::clone(&broken),
+        read: Arc::clone(&read),
+        broken: Arc::clone(&broken),
     };
     let offsets = Table::new(&grid, (0..chunks).map(|n| n * chunk[0]).collect()).unwrap();
     let ones = Table::new(&grid, vec![1; chunks]).unwrap();
@@ -221,7 +250,7 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
         let mut copied = BTreeSet::new();
         for (k, op) in program["ops"].as_array().unwrap().iter().enumerate() {
             let context = format!("program {}, operation {k}: {op}", program["seed"]);
-            read.borrow_mut().clear();
+            read.lock().unwrap().clear();
             let selection = op.get("index").map(|index| {
                 let index: Vec<Index> = index.as_array().unwrap().iter().map(index_of).collect();
                 Selection::new(&index, array.shape()).unwrap()
@@ -243,8 +272,9 @@ fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
             }
             let theirs: BTreeSet<usize> = numbers(&op["base"]).into_iter().collect();
             let allowed: BTreeSet<usize> = theirs.union(&copied).copied().collect();
-            assert!(read.borrow().is_subset(&allowed), "{context}: read {:?}", read.borrow());
-            totals.0 += read.borrow().len();
+            let read = read.lock().unwrap().clone();
+            assert!(read.is_subset(&allowed), "{context}: read {read:?}");
+            totals.0 += read.len();
             totals.1 += theirs.len();
             if op["op"] == "resize" {
                 copied.extend(theirs);
@@ -332,6 +362,8 @@ enum Op {
     Points(u64, i64),
     Resize(Vec<usize>),
     Load,
+    Spill,
+    Runs(Vec<(usize, usize, usize)>, bool, i64),
     Fail(Vec<Pick>),
 }
 
@@ -354,6 +386,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => (any::<u64>(), any::<i32>()).prop_map(|(m, v)| Op::Points(m, v.into())),
         2 => proptest::collection::vec(0..9_usize, 3).prop_map(Op::Resize),
         1 => Just(Op::Load),
+        1 => Just(Op::Spill),
+        2 => (proptest::collection::vec((0..4_usize, 1..4_usize, 1..5_usize), 0..5), any::<bool>(), any::<i32>())
+            .prop_map(|(runs, back, v)| Op::Runs(runs, back, v.into())),
         1 => picks().prop_map(Op::Fail),
     ];
     proptest::collection::vec(op, 0..24)
@@ -479,13 +514,42 @@ proptest! {
                     plain.resize(shape);
                 }
                 Op::Load => array.load().unwrap(),
+                Op::Spill => {
+                    array.spill(|shape, cells| Ok(Box::new(Away { shape: shape.to_vec(), cells: cells.to_vec() }))).unwrap();
+                    prop_assert_eq!(array.staged_len(), 0);
+                }
+                Op::Runs(picks, back, value) => {
+                    let mut runs: Vec<FlatRun> = Vec::new();
+                    let (mut at, mut places) = (0, Vec::new());
+                    for (gap, step, count) in picks {
+                        let run = FlatRun { at: at + gap, step, value: 0, value_step: 1, count };
+                        at = run.at + step * (count - 1) + 1;
+                        places.extend((0..count).map(|n| run.at + n * step));
+                        runs.push(run);
+                    }
+                    let values: Vec<i64> = (value..).take(places.len()).collect();
+                    let mut next = 0;
+                    for run in &mut runs {
+                        (run.value, run.value_step) = if back { (values.len() - 1 - next, -1) } else { (next, 1) };
+                        next += run.count;
+                    }
+                    let made = Selection::runs(runs, array.shape());
+                    let fits = array.shape().len() == 1 && at <= plain.cells.len();
+                    prop_assert_eq!(made.is_ok(), fits);
+                    if let Ok(selection) = made {
+                        array.set_runs(&selection, &values).unwrap();
+                        for (n, at) in places.into_iter().enumerate() {
+                            plain.cells[at] = values[if back { values.len() - 1 - n } else { n }];
+                        }
+                    }
+                }
                 Op::Fail(picks) => {
                     // A base that cannot be read: either nothing of it was needed, or nothing has changed.
                     let (indices, all) = chosen(&picks, &plain.shape);
                     let selection = Selection::new(&indices, array.shape()).unwrap();
-                    *broken.borrow_mut() = true;
+                    *broken.lock().unwrap() = true;
                     let done = array.set_scalar(&selection, 7);
-                    *broken.borrow_mut() = false;
+                    *broken.lock().unwrap() = false;
                     if done.is_ok() {
                         positions(&plain, &all).into_iter().for_each(|p| plain.cells[p] = 7);
                     }

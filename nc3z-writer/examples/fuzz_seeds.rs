@@ -8,12 +8,14 @@
 mod classic;
 
 use classic::{Model, Var, content};
+use nc3z_format::Hyperslab;
 use nc3z_format::NcType;
 use nc3z_format::classic::{NumRecs, Version};
 use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan};
 use nc3z_format::tile::Geometry;
-use nc3z_writer::{WriterOptions, archive_file};
+use nc3z_writer::edit::Edit;
+use nc3z_writer::{CommitNote, TagChange, WriterOptions, archive_file};
 use std::path::{Path, PathBuf};
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
@@ -62,9 +64,32 @@ fn files(root: &Path) -> Result {
             let archive = std::fs::read(&output)?;
             put(root, "archive_open", i + 100 * k, &archive)?;
             put(root, "verify_repair", i + 100 * k, &[&[0; 4], &archive[..]].concat())?;
+            if let Some(versions) = edited(&output, &options)? {
+                put(root, "versions", i + 100 * k, &versions)?;
+                put(root, "archive_open", i + 100 * k + 1000, &versions)?;
+            }
         }
     }
     Ok(())
+}
+
+/// The same archive with some versions more; nothing where the file is not one to edit.
+fn edited(path: &Path, options: &WriterOptions) -> Result<Option<Vec<u8>>> {
+    let Ok(mut edit) = Edit::open(path, options) else { return Ok(None) };
+    for n in 0..3 {
+        edit.set_attribute(None, "edit", NcType::Byte, &[n])?;
+        if n == 1
+            && let Some(variable) = edit.header().variables.first().cloned()
+        {
+            let name = String::from_utf8(variable.name.clone())?;
+            let all = Hyperslab::all(&edit.shape_of(&name)?);
+            edit.set(&name, &all, &vec![n; variable.ty.size()])?;
+        }
+        edit.commit(&CommitNote::default(), &())?;
+    }
+    drop(edit);
+    nc3z_writer::tag_version(path, "seed", &TagChange::Set { version: None, force: false })?;
+    Ok(Some(std::fs::read(path)?))
 }
 
 fn blocks(root: &Path) -> Result {

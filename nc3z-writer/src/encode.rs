@@ -1,12 +1,13 @@
 //! One raw tile to what is stored of it: nothing (constant), a member of a container, or a block.
 
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::options::PACK_LEN;
 use crate::plan::{ArrayPlan, Stored, TileChain};
 use crate::tiles::RawTile;
-use nc3z_format::archive::ArrayId;
+use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::codec::{ReferenceTile, Scratch, TileShape, encode_tile as encode_payload};
+use nc3z_reader::ClassicFile;
 
 /// A tile that refers to another and takes at most so many bytes shares a container.
 const SHORT_PAYLOAD: usize = 1 << 10;
@@ -150,6 +151,18 @@ pub(crate) fn make_tile(
     }
     payload.shrink_to_fit();
     Ok(made(decoded_crc, Form::Block { chain: 0, payload }, way))
+}
+
+/// An error of a chain that was asked for, with the variable that it was asked for.
+pub(crate) fn in_variable(e: Error, classic: &ClassicFile, array: ArrayId, tile: u64) -> Error {
+    match (e.kind(), array.role()) {
+        (ErrorKind::Read(cause), Role::Variable(v)) if !e.is_interrupted() => {
+            let variable = &classic.header().variables[v as usize];
+            let why = format!("variable `{}`, tile {tile}: {}", variable.name_lossy(), cause.with_causes());
+            ErrorKind::Option { option: "chain", why }.into()
+        }
+        _ => e,
+    }
 }
 
 /// The tile by each of the chains that its plan names, the smallest kept; and which chain that is.

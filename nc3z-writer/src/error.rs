@@ -78,6 +78,9 @@ pub enum ErrorKind {
         /// What it names.
         version: u64,
     },
+    /// What was staged could not be put away or read back.
+    #[error("keep staged values in a temporary file")]
+    Staged(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another process is changing the archive.
     #[error("`{}` is being changed by another process; try again when that is done", .0.display())]
     Busy(PathBuf),
@@ -100,6 +103,11 @@ impl Error {
     /// What went wrong.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
+    }
+
+    /// What went wrong, by itself.
+    pub(crate) fn into_kind(self) -> ErrorKind {
+        *self.0
     }
 
     /// True where the caller asked to stop.

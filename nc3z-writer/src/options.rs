@@ -7,7 +7,7 @@ pub use nc3z_format::parity::Share;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes that the open tiles of all record variables together may hold: a rule of the format's users, not of
 /// `memory`, so that any window of the original can be rebuilt in that much memory.
@@ -84,6 +84,8 @@ pub struct WriterOptions {
     pub(crate) chains: Wanted<WantedChain>,
     pub(crate) registry: Registry,
     pub(crate) quantize: Wanted<Quantize>,
+    /// Names of the variables that were rounded, where the job does that: their chains say it too.
+    pub(crate) rounded: Option<BTreeSet<Vec<u8>>>,
 }
 
 impl Default for WriterOptions {
@@ -101,6 +103,7 @@ impl Default for WriterOptions {
             chains: Wanted::default(),
             registry: Registry::default(),
             quantize: Wanted::default(),
+            rounded: None,
         }
     }
 }
@@ -190,7 +193,8 @@ impl WriterOptions {
         self
     }
 
-    /// Chains for variables, instead of chosen ones.
+    /// Chains for variables, instead of chosen ones. A filter that rounds at the beginning of one rounds as [`WriterOptions::with_quantize`]
+    /// does: proven, measured and declared.
     #[must_use]
     pub fn with_chains(mut self, chains: Wanted<WantedChain>) -> Self {
         self.chains = chains;

@@ -1,6 +1,6 @@
 //! Tiles are read in order, encoded in parallel, and emitted in order; batches bound the memory.
 
-use crate::encode::{EncodedTile, encode_tile};
+use crate::encode::{EncodedTile, encode_tile, in_variable};
 use crate::error::{ErrorKind, Result};
 use crate::generation::GenerationWriter;
 use crate::options::{RECORD_TILES_LEN, WriterOptions};
@@ -60,7 +60,9 @@ pub(crate) fn write_tiles<W: Write>(
                 return Ok(made.numbered(plan));
             }
             let other = plan.referred(raw.array, raw.tile, arrays, held)?;
-            SCRATCH.with_borrow_mut(|scratch| encode_tile(raw, info, plan, other, scratch))
+            SCRATCH
+                .with_borrow_mut(|scratch| encode_tile(raw, info, plan, other, scratch))
+                .map_err(|e| in_variable(e, classic, raw.array, raw.tile))
         };
         let encoded: Vec<_> = batch.par_iter().map(encode).collect();
         for tile in encoded {

@@ -5,7 +5,12 @@ def unlz4(data, length):
     """The bytes of NumCodecs' lz4: the decoded length, then one LZ4 block. ValueError where that is not so."""
     if len(data) < 4 or int.from_bytes(data[:4], "little") != length:
         raise ValueError(f"lz4 does not begin with the length {length}")
-    out, at = bytearray(), 4
+    return lz4_block(data[4:], length)
+
+
+def lz4_block(data, length):
+    """The bytes of one LZ4 block."""
+    out, at = bytearray(), 0
 
     def byte():
         nonlocal at

@@ -29,6 +29,7 @@ from pathlib import Path
 import zstandard
 
 import nc3z_short
+import nc3z_filters
 from nc3z_bytes import unbitshuffle, unlz4
 
 # ---------------------------------------------------------------- errors
@@ -921,10 +922,19 @@ class Archive:
             if any(step["id"] == "nc3z.num" and len(step) > 1 for step in steps):
                 raise Refused(f"{what}: unknown codec {json.dumps(steps)}")
             older, data, steps = self.base(data[:24], variable, tile), data[24:], steps[1:]
-        for step in reversed(steps):
+        tile_length, lengths = length, self.lengths(steps, length, len(data), what)
+        for step, (length, most) in reversed(list(zip(steps, lengths))):
             name = step["id"]
-            need(name in ("shuffle", "bitshuffle") or step is steps[-1], f"{what}: a codec that is not the last of its chain")
-            if name == "shuffle":
+            if name == "lz4" and length is None and int.from_bytes(data[:4], "little") <= most:
+                length = int.from_bytes(data[:4], "little")
+            if name in ("zstd", "zlib", "gzip") and length is None:
+                length = self.content_length(name, data, most, what)
+            if nc3z_filters.known(step):
+                try:
+                    data = nc3z_filters.decode(step, data, length, most, lambda body, n: unzstd(body, n, what))
+                except (ValueError, IndexError, StopIteration, struct.error) as error:
+                    raise Corrupt(f"{what}: {error}") from error
+            elif name == "shuffle":
                 self.known(step, "elementsize", 1, (1 << 32) - 1, what)
                 data = unshuffle(data, step["elementsize"])
             elif name == "bitshuffle":
@@ -958,10 +968,52 @@ class Archive:
                 data = self.decode_num(data, step, length, variable, tile)
             else:
                 raise Refused(f"{what}: unknown codec {name}")
-        need(len(data) == length, f"{what}: {len(data)} bytes, expected {length}")
+        need(len(data) == tile_length, f"{what}: {len(data)} bytes, expected {tile_length}")
         if older is not None:
-            data = bytes(a ^ b for a, b in itertools.zip_longest(data, older[:length], fillvalue=0))
+            data = bytes(a ^ b for a, b in itertools.zip_longest(data, older[:tile_length], fillvalue=0))
         return data
+
+    @staticmethod
+    def lengths(steps, length, payload, what):
+        """What each step decodes to, or None, and at most: from the tile's length up to the first codec, from the payload's behind the last."""
+        kept = ("shuffle", "bitshuffle")
+        is_codec = lambda s: nc3z_filters.is_codec(s) or s["id"] not in kept + nc3z_filters.SAME + nc3z_filters.SUMS + ("packbits", "delta", "fixedscaleoffset")  # noqa: E731
+        found, known, codecs = [], True, 0
+        for step in steps:
+            found.append([length if known else None, length])
+            if is_codec(step):
+                codecs += 1
+                known, length = False, length + length // 4 + 65536
+                if codecs > 1 and step["id"] in ("lzma", "pcodec", "nc3z.num"):
+                    raise Refused(f"{what}: a codec behind a codec that does not say its length")
+            else:
+                if codecs and nc3z_filters.decoded_length(step, 61) is None:
+                    raise Refused(f"{what}: a filter behind a codec that does not say its length")
+                try:
+                    length = nc3z_filters.encoded_length(step, length)
+                except ValueError as error:
+                    raise Corrupt(f"{what}: {error}") from error
+        if codecs > 4:
+            raise Refused(f"{what}: more than 4 codecs")
+        if not codecs:
+            need(length == payload, f"{what}: {payload} bytes, expected {length}")
+            return found
+        for step, place in zip(reversed(steps), reversed(found)):
+            if is_codec(step):
+                break
+            payload = nc3z_filters.decoded_length(step, payload)
+            need(payload >= 0, f"{what}: cut")
+            place[0] = payload
+        return found
+
+    @staticmethod
+    def content_length(name, data, most, what):
+        try:
+            if name == "zstd":
+                return len(zstandard.ZstdDecompressor().decompress(data, max_output_size=most))
+            return len(zlib.decompressobj(zlib.MAX_WBITS | (16 if name == "gzip" else 0)).decompress(data, most))
+        except (zlib.error, zstandard.ZstdError) as error:
+            raise Corrupt(f"{what}: {error}") from error
 
     def base(self, entry, id, tile):
         """The older tile in the same place that a tile is coded against, by its index entry."""

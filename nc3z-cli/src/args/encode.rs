@@ -1,9 +1,11 @@
 //! Arguments of every command that writes archives: how tiles are cut and encoded.
 
+use super::Cli;
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
-use clap::{Args, ValueEnum};
-use nc3z_format::codec::WantedChain;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, ValueEnum};
+use nc3z_format::codec::{Registry, WantedChain};
 use nc3z_writer::ChunkRequest;
 
 /// How an archive is made.
@@ -33,9 +35,11 @@ pub(crate) struct EncodeArgs {
     /// with the variable's fill value.
     #[arg(long, value_enum, default_value_t = EdgeArg::Clip)]
     pub(crate) edge: EdgeArg,
-    /// Encode a variable's tiles by this chain instead of a chosen one: VAR=JSON, or *=JSON for all the others.
-    #[arg(long = "chain", value_parser = parse_chain, value_name = "VAR=JSON")]
-    pub(crate) chains: Vec<(String, WantedChain)>,
+    /// Encode a variable's tiles by this chain instead of a chosen one: VAR=CHAIN, or *=CHAIN for all the others. A chain is
+    /// HDF5's (`2|32015,9`, as for nccopy), NumCodecs' JSON, or Zarr's {"filters":[...],"compressor":{...}}; `nc3z filters` lists what
+    /// it may name. A filter that rounds makes the archive LOSSY.
+    #[arg(long = "chain", value_parser = parse_chain, value_name = "VAR=CHAIN")]
+    pub(crate) chains: Vec<ChainRule>,
     /// Memory for buffers. The archive does not depend on it.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
@@ -58,9 +62,36 @@ pub(super) fn split_rule<'a>(text: &'a str, example: &str) -> Result<(String, &'
     }
 }
 
-/// Reads `tas=[{"id":"zstd","level":9}]`.
-fn parse_chain(text: &str) -> Result<(String, WantedChain), String> {
-    let (name, json) =
-        split_rule(text, r#"VAR=JSON, such as tas=[{"id":"shuffle"},{"id":"zstd","level":9}]"#)?;
-    Ok((name, WantedChain::parse(json).map_err(|e| e.to_string())?))
+/// A chain for a variable, or for all the others. What it may name depends on the plug-ins.
+#[derive(Debug, Clone)]
+pub(crate) struct ChainRule {
+    pub(crate) variable: String,
+    text: String,
+}
+
+impl ChainRule {
+    /// The chain; what is none is a usage error, which ends the program.
+    pub(crate) fn chain(&self, registry: &Registry) -> WantedChain {
+        WantedChain::parse_with(&self.text, registry).unwrap_or_else(|e| {
+            let rule =
+                format!("invalid value '{}={}' for '--chain <VAR=CHAIN>': {e}", self.variable, self.text);
+            Cli::command().error(ErrorKind::ValueValidation, rule).exit()
+        })
+    }
+}
+
+impl ChainRule {
+    /// Whether it names what is not built in.
+    pub(crate) fn needs_plugin(&self) -> bool {
+        WantedChain::parse(&self.text).is_err()
+    }
+}
+
+/// Reads `tas=2|32015,9` and `tas=[{"id":"zstd","level":9}]`.
+fn parse_chain(text: &str) -> Result<ChainRule, String> {
+    let (variable, chain) = split_rule(
+        text,
+        r#"VAR=CHAIN, such as tas=2|32015,9 or tas=[{"id":"shuffle"},{"id":"zstd","level":9}]"#,
+    )?;
+    Ok(ChainRule { variable, text: chain.to_owned() })
 }

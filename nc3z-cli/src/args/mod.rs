@@ -1,11 +1,15 @@
 //! The command line: clap types only, no behaviour. One file a command.
 
+mod aggregate;
 mod archive;
+mod collection;
 mod diff;
 mod dump;
+mod edit;
 mod encode;
 mod estimate;
 mod explain;
+mod filters;
 mod hash;
 mod layout;
 mod open;
@@ -23,12 +27,16 @@ mod tree;
 mod verify;
 mod versions;
 
+pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs};
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use collection::{BundleArgs, ListArgs};
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
+pub(crate) use edit::{AppendArgs, AttArgs, EditArgs, GcArgs, RenameArgs, SetArgs};
 pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
+pub(crate) use filters::FiltersArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
@@ -37,7 +45,7 @@ pub(crate) use recompress::RecompressArgs;
 pub(crate) use refs::RefsArgs;
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
-pub(crate) use report::{InfoArgs, ReportArgs};
+pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use subset::SubsetArgs;
@@ -46,6 +54,7 @@ pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 
 /// Exact, small, randomly readable archives of classic netCDF files.
 #[derive(Debug, Parser)]
@@ -62,6 +71,12 @@ pub(crate) struct Cli {
     /// When to colour messages.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto)]
     pub(crate) color: Color,
+    /// Load HDF5 filter plug-ins from the directories of HDF5_PLUGIN_PATH; they are called in a process of their own.
+    #[arg(long, global = true)]
+    pub(crate) plugins: bool,
+    /// The same from these directories, which are searched first.
+    #[arg(long, global = true, value_name = "DIR:...")]
+    pub(crate) plugin_path: Option<OsString>,
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -91,14 +106,17 @@ pub(crate) enum Command {
   nc3z archive --layout auto tas.nc        maps and time series both cheap to read, where that costs little
   cat tas.nc | nc3z archive - -o tas.nc3z  from a pipe (spooled to disk)
   nc3z archive tas.nc --chain 'tas=[{\"id\":\"shuffle\"},{\"id\":\"zstd\",\"level\":9}]'
+  nc3z archive tas.nc --chain '*=2|32015,9'         the same in HDF5's notation, for all variables
   nc3z archive tas.nc --quantize tas=granularbr:3   LOSSY: three significant digits of tas
 
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
     Archive(ArchiveArgs),
     /// Give the original bytes back.
+    #[command(visible_alias = "checkout")]
     #[command(after_help = "Examples:
   nc3z restore tas.nc.nc3z            writes tas.nc
   nc3z restore tas.nc.nc3z --version 2 -o old.nc
+  nc3z checkout tas.nc.nc3z --version release -o released.nc
   nc3z restore tas.nc.nc3z -o - | md5sum
   nc3z restore https://example.org/tas.nc.nc3z       writes tas.nc here")]
     Restore(RestoreArgs),
@@ -142,6 +160,46 @@ What did not change is not stored again, wherever it stands in the new file. The
 counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(CommitArgs),
+    /// Set, append to or delete attributes, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z att tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
+  nc3z att tas.nc.nc3z tas:_FillValue=-999 tas:valid_range=0,400 'tas:code=\"167\"'
+  nc3z att tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
+  nc3z att tas.nc.nc3z --delete tas:comment --delete :history
+
+A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue,
+missing_value and valid_*, that of the variable, or else int or double. Every version before stays what it was.")]
+    Att(AttArgs),
+    /// Overwrite values of a variable, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z set tas.nc.nc3z tas -d time,5 -d lat,45 -d lon,90 =1013.25    one value
+  nc3z set tas.nc.nc3z tas -d time,2 --from mended.nc                a map out of another file
+  nc3z set tas.nc.nc3z tas -d lat,-90.0,-60.0 =_                     the fill value
+  nc3z set tas.nc.nc3z tas -d time,0 --plan =0                       only tell what would be done
+
+Selections are those of `nc3z read`. Tiles that are overwritten whole are not read; what is staged beyond half of --memory
+goes to a temporary file.")]
+    Set(SetArgs),
+    /// Append the records of other files, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z append tas.nc.nc3z 2026-11.nc -m November
+  nc3z append tas.nc.nc3z 2026-11.nc 2026-12.nc --quick
+
+Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be
+equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.")]
+    Append(AppendArgs),
+    /// Rename dimensions, variables and attributes, as a new version of an archive.
+    #[command(after_help = "Examples:
+  nc3z rename tas.nc.nc3z -v t2m,tas -d x,lon
+  nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions")]
+    Rename(RenameArgs),
+    /// Drop versions: write those that are kept to an archive of their own.
+    #[command(after_help = "Examples:
+  nc3z gc tas.nc.nc3z -o small.nc3z --keep 1,release    the original, what the tag names, the newest
+  nc3z gc tas.nc.nc3z --in-place --keep-tagged
+
+Numbers stay what they were. Every version is rebuilt out of the new archive and compared before that takes its name.")]
+    Gc(GcArgs),
     /// Add a version that is like an older one.
     #[command(after_help = "Examples:
   nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]
@@ -198,6 +256,8 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
   nc3z verify --recursive /archive/    all archives of a tree, in parallel
+  nc3z verify --deep tas.nc.nc3z@3     all bytes, and version 3 rebuilt
+  nc3z verify --all-versions tas.nc.nc3z
   nc3z verify s3://bucket/tas.nc.nc3z  all of it is fetched
 
 Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
@@ -208,7 +268,8 @@ Damage is named by place in the archive, by variable, hyperslab and bytes of the
   nc3z repair --in-place bad.nc3z      by parity, or not at all
 
 Where the archive has parity (`nc3z parity`) and that suffices, the archive comes back as it was, byte for byte. Otherwise it
-writes a sound archive of every tile that is whole and lists the others in the variables' coordinates. They are marked as lost
+writes a sound archive: of an archive of several versions, those that are whole, if the newest is; else of every tile of the
+newest that is whole, and lists the others in the variables' coordinates. They are marked as lost
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),
@@ -234,6 +295,33 @@ Coordinates, bounds, grid mappings, cell measures and ancillary variables come a
 dimension stays one. Attributes stay as they are, but for a line of `history`.
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
     Subset(SubsetArgs),
+    /// Present many files as one: what they are like is written down, their data stay where they are.
+    #[command(after_help = "Examples:
+  nc3z aggregate data/ -o all.nc                  all archives and classic files below data/
+  nc3z aggregate 2026-*.nc.nc3z -o 2026.nc        files by name, in any order
+  nc3z aggregate --check data/ -o all.nc          can they be joined? nothing is written
+  nc3z aggregate --append -o all.nc new.nc        one more month, without reading the others again
+  nc3z aggregate --convention nca a.nc b.nc -o all.nc
+
+The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain`. Files are told apart by their coordinates, along any
+number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the
+names of both files: other calendars, units, cell methods, overlaps, a file that is missing.")]
+    Aggregate(AggregateArgs),
+    /// Put many files into one, a ZIP in which each is read where it lies.
+    #[command(after_help = "Examples:
+  nc3z bundle data/ -o set.zip
+  nc3z read set.zip!/2026-01.nc.nc3z tas -d time,0
+  nc3z list set.zip
+
+Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are read by the same names.")]
+    Bundle(BundleArgs),
+    /// List what is in a directory, a bundle or an aggregation: sizes, dimensions, times.
+    #[command(after_help = "Examples:
+  nc3z list data/
+  nc3z list set.zip
+  nc3z list all.nc            an aggregation, and the state of each of its fragments
+  nc3z list --json data/")]
+    List(ListArgs),
     /// Write references into an archive, by which Zarr's readers read it where it lies.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc
@@ -248,6 +336,18 @@ nc3z's checksums, nor changes: references are of the archive as it is now. Short
     /// Add redundancy to archives, or take it away.
     #[command(subcommand)]
     Parity(ParityCommand),
+    /// List the filters and codecs that chains may name: those built in and those of plug-ins.
+    #[command(after_help = "Examples:
+  nc3z filters                              what is built in: HDF5's numbers and NumCodecs' ids
+  nc3z filters --plugins                    and what HDF5_PLUGIN_PATH has
+  nc3z filters --plugin-path /opt/plugin    the same for a directory
+  nc3z archive --plugins --chain '*=32013,3,0,0,0,0,0' tas.nc    a filter by its number and parameters
+
+Plug-ins are programs of others: nothing is loaded without being asked for, and never because of what an archive says.")]
+    Filters(FiltersArgs),
+    /// Call the plug-ins of another nc3z process, which starts this one.
+    #[command(hide = true)]
+    FilterWorker,
 }
 
 /// Reads a number of threads; more than 1,024 would only cost memory.

@@ -1,6 +1,6 @@
 //! How commands that only read open their file.
 
-use super::RemoteArgs;
+use super::{FragmentArgs, RemoteArgs};
 use clap::Args;
 use nc3z_reader::OpenOptions;
 
@@ -20,6 +20,8 @@ pub(crate) struct OpenArgs {
     #[arg(long, hide = true, conflicts_with = "mmap")]
     no_mmap: bool,
     #[command(flatten)]
+    pub(crate) fragments: FragmentArgs,
+    #[command(flatten)]
     pub(crate) remote: RemoteArgs,
 }
 
@@ -32,6 +34,9 @@ impl OpenArgs {
     /// The same for the library.
     pub(crate) fn options(&self) -> OpenOptions {
         // By position: a file that shrinks, or a disk that fails, gives an error and no signal.
-        OpenOptions::of_command().with_mmap(self.mmap).with_older(self.older).with_generation(self.generation)
+        crate::plugins::open_options()
+            .with_mmap(self.mmap)
+            .with_older(self.older)
+            .with_generation(self.generation)
     }
 }

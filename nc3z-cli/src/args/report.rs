@@ -1,7 +1,7 @@
 //! Arguments of commands that describe one file: `info`, `layout`.
 
 use super::OpenArgs;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Arguments of `info`.
@@ -9,9 +9,21 @@ use std::path::PathBuf;
 pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) report: ReportArgs,
+    /// Also tell each variable's chains in HDF5's notation (`2,4|32015,9`) or in NumCodecs' JSON, as Zarr splits it.
+    #[arg(long, value_enum, value_name = "NOTATION")]
+    pub(crate) notation: Option<NotationArg>,
     /// Also list the versions of an archive.
     #[arg(long)]
     pub(crate) versions: bool,
+}
+
+/// How others write chains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum NotationArg {
+    /// Numbers of filters with their parameters.
+    Hdf5,
+    /// NumCodecs' objects.
+    Json,
 }
 
 /// Arguments of `layout`, and of `info` among others.

@@ -7,12 +7,15 @@ use std::path::PathBuf;
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Archives (or directories with --recursive); with --manifest, the directory it is of [default: the manifest's own].
+    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); with --manifest, the directory it is of [default: the manifest's own].
     #[arg(required_unless_present = "manifest")]
     pub(crate) archives: Vec<PathBuf>,
     /// Also decode everything and rebuild the original's SHA-256.
     #[arg(long)]
     pub(crate) deep: bool,
+    /// Also rebuild every older version; implies --deep. (The bytes of all versions are checked in any case.)
+    #[arg(long, conflicts_with = "manifest")]
+    pub(crate) all_versions: bool,
     /// Compare the rebuilt bytes with this file; implies --deep.
     #[arg(long, value_name = "ORIGINAL")]
     pub(crate) against: Option<PathBuf>,

@@ -1,6 +1,7 @@
 //! `nc3z dump`: CDL, as ncdump prints it of the original.
 
 mod feed;
+mod special;
 
 use crate::args::{DumpArgs, Language};
 use crate::cmd::named::Named;
@@ -41,7 +42,10 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
     }
     let named = named_variables(&args.variables, header)?;
     let style = style(args);
-    let cdl = Cdl::new(header, dataset.records(), &style);
+    let mut cdl = Cdl::new(header, dataset.records(), &style);
+    if let (true, Some(archive)) = (args.special, dataset.archive()) {
+        cdl = cdl.with_specials(special::of(archive)?);
+    }
     let name = match &args.name {
         Some(name) => name.as_bytes(),
         None => dataset_name(&input.file, dataset.archive().is_some()),

@@ -1,5 +1,7 @@
 //! `nc3z explain`: the plan of a read, and what it costs.
 
+mod fragments;
+
 use crate::args::ExplainArgs;
 use crate::cmd::named::Named;
 use crate::exit::Exit;
@@ -23,6 +25,11 @@ const SHOWN: usize = 16;
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let (dataset, variable, selection) =
         super::read::select(&args.file, &args.variable, &args.selection, &args.open)?;
+    let mut out = BufWriter::new(Stdout::results());
+    if fragments::explain(&dataset, &variable, &selection, args.all, args.json, &mut out)? {
+        out.flush()?;
+        return Ok(Exit::Done);
+    }
     let slabs = selection.slabs();
     let plans = slabs.iter().map(|(slab, _)| Ok(variable.plan(slab)?)).collect::<Result<Vec<_>>>()?;
     // Offsets are those of the archive that a short form stands for.
@@ -39,7 +46,6 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     }
     let report =
         Report { args, dataset: &dataset, variable: &variable, selection: &selection, plans: &plans, cost };
-    let mut out = BufWriter::new(Stdout::results());
     if args.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&report.json())?)?;
     } else {

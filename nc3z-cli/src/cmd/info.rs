@@ -1,10 +1,12 @@
 //! `nc3z info`: what a file is, and what each variable costs.
 
-mod cost;
+mod aggregation;
+pub(super) mod cost;
+pub(super) mod notation;
 
 use super::versions::{versions_json, write_versions};
 use super::{Input, in_file};
-use crate::args::{InfoArgs, ReportArgs};
+use crate::args::{InfoArgs, NotationArg, ReportArgs};
 use crate::exit::Exit;
 use crate::output::json::JsonWriter;
 use crate::output::streams::Stdout;
@@ -16,7 +18,7 @@ use nc3z_format::archive::{SectionKind, constants};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
-use nc3z_reader::{Archive, Digest};
+use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 
@@ -25,7 +27,10 @@ const OUT_BUFFER: usize = 64 << 10;
 
 /// Reports on one file.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
-    let (args, versions) = (&args.report, args.versions);
+    let (args, versions, notation) = (&args.report, args.versions, args.notation);
+    if !args.open.fragments.as_stored && reports_aggregation(args)? {
+        return Ok(Exit::Done);
+    }
     let input = open(args)?;
     let costs = match &input {
         Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()))?),
@@ -34,9 +39,9 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     let file = text::safe(&super::url::shown(&args.file));
     let report = match &input {
         Input::Archive(a) => {
-            Report { file, header: a.header(), layout: a.layout(), archive: costs.map(|c| (a, c)) }
+            Report { file, header: a.header(), layout: a.layout(), archive: costs.map(|c| (a, c)), notation }
         }
-        Input::Classic(c) => Report { file, header: c.header(), layout: c.layout(), archive: None },
+        Input::Classic(c) => Report { file, header: c.header(), layout: c.layout(), archive: None, notation },
     };
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     if args.json {
@@ -55,6 +60,24 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Reports on the file if it is an aggregation; tells whether it is. What is wrong with other files is said elsewhere.
+fn reports_aggregation(args: &ReportArgs) -> Result<bool> {
+    let Ok(input) = open(args) else { return Ok(false) };
+    let dataset = match input {
+        Input::Archive(archive) => Dataset::from(archive),
+        Input::Classic(classic) => Dataset::from(*classic),
+    };
+    if !nc3z_aggregate::is_aggregation(&dataset) {
+        return Ok(false);
+    }
+    let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
+    let Some(found) = nc3z_aggregate::as_aggregation(&dataset) else { return Ok(false) };
+    let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
+    aggregation::report(&text::safe(&args.file.to_string_lossy()), &dataset, found, args.json, &mut out)?;
+    out.flush()?;
+    Ok(true)
+}
+
 /// Opens the file of a report; errors name it.
 pub(super) fn open(args: &ReportArgs) -> Result<Input> {
     in_file(&args.file, super::open_input(&args.file, &args.open))
@@ -66,6 +89,7 @@ struct Report<'a> {
     header: &'a Header,
     layout: &'a Layout,
     archive: Option<(&'a Archive, Costs)>,
+    notation: Option<NotationArg>,
 }
 
 impl Report<'_> {
@@ -131,7 +155,7 @@ impl Report<'_> {
         });
         if let Some((archive, costs)) = &self.archive {
             let cost = &costs.variables[id.index()];
-            (value["tiles"], value["chains"]) = cost.json(archive.chains());
+            (value["tiles"], value["chains"]) = cost.json(archive.chains(), self.notation);
             value["stored_bytes"] = cost.bytes.into();
             value["ratio"] = ratio(original, cost.bytes);
             value["layout"] = match archive.arrays().variable(id).tiling.layout() {
@@ -155,7 +179,7 @@ impl Report<'_> {
             return json!({"gap": {"original_bytes": gap}, "padding": {"original_bytes": padding}});
         };
         let part = |original: u64, cost: &Cost| {
-            let (tiles, chains) = cost.json(archive.chains());
+            let (tiles, chains) = cost.json(archive.chains(), self.notation);
             json!({"original_bytes": original, "stored_bytes": cost.bytes, "tiles": tiles, "chains": chains})
         };
         json!({"gap": part(gap, &costs.gap), "padding": part(padding, &costs.padding)})
@@ -185,6 +209,9 @@ impl Report<'_> {
         facts.print(out, "  ")?;
         self.write_dimensions(out)?;
         self.write_variables(out)?;
+        if let (Some(notation), Some((archive, costs))) = (self.notation, &self.archive) {
+            notation::write(notation, self.header, archive, costs, out)?;
+        }
         if !self.layout.warnings.is_empty() {
             writeln!(out, "warnings")?;
         }

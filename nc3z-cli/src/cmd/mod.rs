@@ -1,16 +1,23 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
+pub(crate) mod aggregate;
+mod aggregated;
 pub(crate) mod archive;
+pub(crate) mod bundle;
 pub(crate) mod diff;
 pub(crate) mod dump;
+pub(crate) mod edit;
 pub(crate) mod estimate;
 pub(crate) mod explain;
+pub(crate) mod filters;
 mod fixity;
 pub(crate) mod hash;
 pub(crate) mod info;
 pub(crate) mod layout;
+pub(crate) mod list;
 mod manifests;
 mod many;
+mod member;
 mod named;
 pub(crate) mod parity;
 mod parity_repair;

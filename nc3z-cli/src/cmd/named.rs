@@ -50,19 +50,23 @@ impl Named {
 
     /// The bytes of the file.
     pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
+        if let Some(member) = super::member::source(&self.file, args)? {
+            return Ok(member);
+        }
         if let Some(url) = url::of(&self.file) {
             return url::open(url, &args.remote);
         }
         Ok(source::open(&self.file, args.mmap)?)
     }
 
-    /// What the system says of the file; nothing of a URL.
+    /// What the system says of the file, of a member's bundle; nothing of a URL.
     pub(crate) fn metadata(&self) -> Result<Option<Metadata>> {
         if url::of(&self.file).is_some() {
             return Ok(None);
         }
-        let read = std::fs::metadata(&self.file);
-        Ok(Some(read.with_context(|| format!("open `{}`", self.file.display()))?))
+        let file = super::member::on_disk(&self.file);
+        let read = std::fs::metadata(&file);
+        Ok(Some(read.with_context(|| format!("open `{}`", file.display()))?))
     }
 
     /// How to open it.
@@ -93,7 +97,8 @@ impl Named {
         let source = self.source(args)?;
         let archive = self.is_archive(&source, args)?;
         let dataset = Dataset::from_source(source, &self.options(args)?);
-        dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })
+        let dataset = dataset.map_err(|e| if archive { e.into() } else { no_archive(&e) })?;
+        super::aggregated::present(dataset, &self.file, args)
     }
 
     /// Whether the first bytes are those of an archive; an error where a state was asked for that no other file has.

@@ -8,7 +8,9 @@ use crate::output::streams::Stdout;
 use crate::output::text;
 use anyhow::Result;
 use nc3z_reader::Monitor;
-use nc3z_writer::{RepairOptions, Repaired, RepairedDigest, repair_file};
+use nc3z_writer::{
+    RepairOptions, Repaired, RepairedDigest, SavedVersions, WriterOptions, repair_file, save_versions,
+};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -38,6 +40,9 @@ pub(crate) fn run(args: &RepairArgs) -> Result<Exit> {
 
 /// Writes what is whole of `input`, the archive or what parity has mended of it.
 fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
+    if let Some(exit) = rewrite_versions(args, input, output)? {
+        return Ok(exit);
+    }
     let options = RepairOptions {
         force: args.force,
         uncommitted: args.uncommitted,
@@ -66,6 +71,69 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
         to_text(args, output, &repaired)?;
     }
     Ok(if repaired.is_complete() { Exit::Done } else { Exit::Corrupt })
+}
+
+/// Saves the versions that are whole, where there are several and the newest is one of them.
+fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Option<Exit>> {
+    if args.uncommitted {
+        return Ok(None);
+    }
+    let options = WriterOptions::default().with_force(args.force);
+    let name = text::safe(&args.archive.to_string_lossy());
+    let saved = super::with_threads(args.threads, || {
+        let progress = Progress::new(0, name.clone());
+        let saved = save_versions(input, output, &options, &progress);
+        if saved.is_err() && progress.is_cancelled() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        let saved = saved?;
+        if let SavedVersions::Written { done, .. } = &saved
+            && let Some(share) = args.parity.share(done.parity_before)
+        {
+            nc3z_writer::parity::add(output, share, nc3z_writer::DEFAULT_MEMORY, &progress)?;
+        }
+        anyhow::Ok(saved)
+    })??;
+    let (done, lost) = match saved {
+        SavedVersions::None => return Ok(None),
+        SavedVersions::Older(whole) => {
+            if !whole.is_empty() {
+                let list: Vec<String> = whole.iter().map(u64::to_string).collect();
+                note!(
+                    "{name}: the newest version is not whole, and what is saved is that one alone; whole in the damaged archive are the versions {} (`nc3z restore --version`)",
+                    list.join(", ")
+                );
+            }
+            return Ok(None);
+        }
+        SavedVersions::Written { done, lost } => (done, lost),
+    };
+    let share_before = done.parity_before;
+    let mut out = Stdout::verdicts();
+    if args.json {
+        let list: Vec<_> =
+            lost.iter().map(|(n, e)| json!({"version": n, "message": text::safe(e)})).collect();
+        let report = json!({
+            "archive": name, "output": text::safe(&output.to_string_lossy()), "complete": lost.is_empty(), "versions": done.kept,
+            "lost_versions": list, "stored_bytes": done.stored_len.1,
+            "parity": args.parity.share(share_before).map(|s| s.to_string()),
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        for (number, why) in &lost {
+            writeln!(out, "{name}: lost: version {number}: {}", text::safe(why))?;
+        }
+        let parity = super::parity::carried(share_before, args.parity.share(share_before));
+        let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
+        writeln!(
+            out,
+            "{name} -> {}: {} versions saved, {} lost; the newest is whole{parity}",
+            text::safe(&output.to_string_lossy()),
+            done.kept.len(),
+            lost.len()
+        )?;
+    }
+    Ok(Some(if lost.is_empty() { Exit::Done } else { Exit::Corrupt }))
 }
 
 fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {

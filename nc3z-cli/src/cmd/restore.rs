@@ -14,7 +14,7 @@ use anyhow::{Result, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_reader::recover::RecoverOptions;
-use nc3z_reader::{Archive, Error, Monitor, OpenOptions, source};
+use nc3z_reader::{Archive, Error, Monitor, source};
 use nc3z_writer::{AtomicFile, is_same_file};
 use std::path::{Path, PathBuf};
 
@@ -148,7 +148,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
         // By position: a map of a failing disk would kill the process where it fails.
         None => source::open(&named.file, false)?,
     };
-    let open = OpenOptions::of_command().with_fill_lost(true);
+    let open = crate::plugins::open_options().with_fill_lost(true);
     let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
     let options = RecoverOptions { open, uncommitted: false };
     let (archive, found) = Archive::recover(&source, &options, &progress)?;

@@ -1,7 +1,7 @@
 //! `nc3z subset`: some variables, and a part of them, as a classic file of its own.
 
 mod contents;
-mod history;
+pub(super) mod history;
 
 use crate::args::SubsetArgs;
 use crate::cmd::named::Named;

@@ -257,6 +257,17 @@ pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -
     Ok(Listed { files, failures: jobs.failures })
 }
 
+/// Archives and classic files below a directory, sorted by name.
+pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
+    let is_archive =
+        |path: &Path| first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC);
+    let mut found = list(&[directory.to_owned()], true, &|path| looks_classic(path) || is_archive(path))?;
+    match found.failures.pop() {
+        Some((path, e)) => Err(e.context(format!("`{}`", path.display()))),
+        None => Ok(found.files),
+    }
+}
+
 /// The first eight bytes of a file; of a pipe, a socket or a device none: they would block or have no end.
 pub(crate) fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! `nc3z verify`.
 
+use super::named::Named;
 use super::targets::{self, Found, Job, Naming};
 use super::{place, tree, url};
 use crate::args::VerifyArgs;
@@ -7,12 +8,13 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
+use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::verify::{Finding, Report, deep, quick};
-use nc3z_reader::{Archive, Monitor, OpenOptions};
+use nc3z_reader::{Archive, Monitor, Restored, VersionName};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -101,11 +103,19 @@ struct Outcome {
 fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
     let name = text::safe(&url::shown(path));
     match examine(path, args, progress) {
-        Ok((report, archive)) => {
-            let sound = report.is_sound();
+        Ok((report, archive, older)) => {
+            let sound = report.is_sound() && older.iter().all(|(_, done)| done.is_ok());
             let exit = if sound { Exit::Done } else { Exit::Corrupt };
-            let lines = lines(&name, &report, archive.as_ref());
-            let json = report_json(&name, &report, archive.as_ref());
+            let mut lines = lines(&name, &report, archive.as_ref());
+            lines.extend(
+                older.iter().map(|(number, done)| format!("{name}: {}", version_words(*number, done))),
+            );
+            let mut json = report_json(&name, &report, archive.as_ref());
+            if args.all_versions {
+                json["sound"] = sound.into();
+                json["older_versions"] =
+                    older.iter().map(|(number, done)| version_json(*number, done)).collect();
+            }
             Outcome { path: path.to_owned(), exit, lines, json, error: None }
         }
         Err(e) => {
@@ -129,26 +139,78 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
     }
 }
 
+/// Older versions that were rebuilt, newest first, and what came of it.
+type Older = Vec<(u64, Result<Restored, String>)>;
+
 /// The report, and the archive where it opens: coordinates are read from it.
-fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>)> {
-    let source = open(path, args)?;
-    let options = OpenOptions::of_command();
-    let verify = if args.deep || args.against.is_some() { deep } else { quick };
-    let report = verify(&source, &options, progress)?;
-    let archive = Archive::from_source(source, &options).ok();
+fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>, Older)> {
+    let named = Named::of(path)?;
+    let source = open(&named.file, args)?;
+    let all = open_options();
+    let options = all.clone().with_version(named.version.clone());
+    let is_deep = args.deep || args.all_versions || args.against.is_some();
+    // Of another version than the newest all bytes are checked, and that one is rebuilt.
+    let verify = if is_deep && named.version.is_none() { deep } else { quick };
+    let mut report = verify(&source, &all, progress)?;
+    let archive = match Archive::from_source(source.clone(), &options) {
+        Err(e) if named.version.is_some() => return Err(e.into()),
+        archive => archive.ok(),
+    };
+    if let (Some(archive), true, true) = (&archive, named.version.is_some(), is_deep) {
+        report.restored = Some(archive.check_original(progress)?);
+    }
+    let mut older = Vec::new();
+    if let (Some(archive), true) = (&archive, args.all_versions) {
+        for version in archive.versions(u64::MAX)?.iter().skip(1) {
+            let number = version.record.number;
+            let options = all.clone().with_version(VersionName::Number(number));
+            let done =
+                Archive::from_source(source.clone(), &options).and_then(|a| a.check_original(progress));
+            if let Err(e) = &done
+                && e.is_interrupted()
+            {
+                return Err(nc3z_reader::Error::interrupted().into());
+            }
+            older.push((number, done.map_err(|e| e.with_causes())));
+        }
+    }
     if let (Some(original), Some(archive), true) = (&args.against, &archive, report.is_sound()) {
         let why =
             "the archive is lossy: values were rounded, and it does not hold the file that was archived";
         compare(archive, original, progress)
             .map_err(|e| if is_lossy(Some(archive)) { e.context(why) } else { e })?;
     }
-    Ok((report, archive))
+    Ok((report, archive, older))
+}
+
+/// What came of an older version.
+fn version_words(number: u64, done: &Result<Restored, String>) -> String {
+    match done {
+        Ok(r) if r.matches_record => {
+            format!(
+                "version {number}: {} with SHA-256 {} as recorded",
+                text::size(r.len),
+                text::hex(&r.sha256)
+            )
+        }
+        Ok(r) => format!("version {number}: {}, no digest recorded", text::size(r.len)),
+        Err(e) => format!("version {number}: NOT WHOLE: {}", text::safe(e)),
+    }
+}
+
+fn version_json(number: u64, done: &Result<Restored, String>) -> Value {
+    match done {
+        Ok(r) => {
+            json!({"version": number, "sound": true, "sha256": text::hex(&r.sha256), "sha256_matches": r.matches_record})
+        }
+        Err(e) => json!({"version": number, "sound": false, "error": text::safe(e)}),
+    }
 }
 
 /// What parity says of an archive that cannot be checked otherwise.
 fn mendable(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<ParityReport> {
     let source = open(path, args).ok()?;
-    nc3z_reader::parity::judge(&source, &OpenOptions::of_command(), progress).ok()?
+    nc3z_reader::parity::judge(&source, &open_options(), progress).ok()?
 }
 
 fn parity_json(report: &ParityReport) -> Value {

@@ -54,11 +54,11 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn note_of(args: &NoteArgs) -> CommitNote {
+pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
     CommitNote { message: args.message.clone(), author: args.author.clone(), time: args.time.clone() }
 }
 
-fn tell(path: &Path, done: &Committed) {
+pub(super) fn tell(path: &Path, done: &Committed) {
     let name = text::safe(&path.to_string_lossy());
     if done.is_known() {
         note!("{name}: the file is version {} already; nothing was added", done.version);

@@ -1,10 +1,11 @@
 //! The text before the data: dimensions, variables, attributes.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::element::special;
 use super::name::{escape_name, escape_text, until_nul};
 use super::number::{General, general, signed, trim_zeros, unsigned};
+use super::special::Special;
 use super::style::Style;
 use super::values::Values;
 use crate::classic::{Attribute, DimId, Header, VarId, Variable, Version};
@@ -23,6 +24,7 @@ pub struct Cdl<'h> {
     style: &'h Style,
     /// What a dimension's name leads to: the last of that name.
     by_name: HashMap<&'h [u8], DimId>,
+    specials: BTreeMap<VarId, Vec<Special>>,
 }
 
 /// What `ncdump -k` calls a version of the classic format.
@@ -39,7 +41,14 @@ impl<'h> Cdl<'h> {
     pub fn new(header: &'h Header, numrecs: u64, style: &'h Style) -> Self {
         let dimensions = (0_u32..).map(DimId).zip(&header.dimensions);
         let by_name = dimensions.map(|(id, d)| (until_nul(&d.name), id)).collect();
-        Cdl { header, numrecs, style, by_name }
+        Cdl { header, numrecs, style, by_name, specials: BTreeMap::new() }
+    }
+
+    /// With special attributes of variables, which stand behind their own.
+    #[must_use]
+    pub fn with_specials(mut self, specials: BTreeMap<VarId, Vec<Special>>) -> Self {
+        self.specials = specials;
+        self
     }
 
     /// Length of a dimension: the record count where it is a record dimension.
@@ -64,8 +73,8 @@ impl<'h> Cdl<'h> {
         if !self.header.variables.is_empty() {
             out.extend_from_slice(b"variables:\n");
         }
-        for variable in &self.header.variables {
-            self.variable(variable, out);
+        for (id, variable) in self.header.variables() {
+            self.variable(id, variable, out);
         }
         self.global_attributes(out);
     }
@@ -123,7 +132,7 @@ impl<'h> Cdl<'h> {
         }
     }
 
-    fn variable(&self, variable: &Variable, out: &mut Vec<u8>) {
+    fn variable(&self, id: VarId, variable: &Variable, out: &mut Vec<u8>) {
         out.push(b'\t');
         out.extend_from_slice(variable.ty.name().as_bytes());
         out.push(b' ');
@@ -141,7 +150,14 @@ impl<'h> Cdl<'h> {
         for attribute in by_name(&variable.attributes) {
             write_attribute(&variable.name, attribute, self.style, out);
         }
-        if self.style.special && self.header.version == Version::Cdf5 {
+        if let Some(specials) = self.specials.get(&id) {
+            for special in specials {
+                attribute_name(&variable.name, special.name.as_bytes(), out);
+                out.extend_from_slice(b" = ");
+                out.extend_from_slice(&special.value);
+                out.extend_from_slice(b" ;\n");
+            }
+        } else if self.style.special && self.header.version == Version::Cdf5 {
             attribute_name(&variable.name, b"_Storage", out);
             out.extend_from_slice(b" = \"contiguous\" ;\n");
         }
@@ -220,7 +236,7 @@ fn write_attribute(owner: &[u8], attribute: &Attribute, style: &Style, out: &mut
 }
 
 /// Text in quotes, without NULs at its end; broken behind line feeds.
-fn text(bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn text(bytes: &[u8], out: &mut Vec<u8>) {
     let len = bytes.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1);
     out.push(b'"');
     for &byte in &bytes[..len] {

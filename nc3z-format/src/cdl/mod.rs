@@ -48,10 +48,12 @@ mod header;
 mod name;
 mod notes;
 mod number;
+mod special;
 mod style;
 mod values;
 
 pub use header::{Cdl, kind};
 pub use name::escape_name;
+pub use special::Special;
 pub use style::{Indices, Style};
 pub use values::Values;

@@ -1,10 +1,16 @@
 //! Bit shuffle, as HDF5's filter 32008 does it without its own compression: in blocks of elements, all lowest bits of all
-//! first bytes, then the next bits, …, then those of the second bytes.
+//! first bytes, then the next bits, …, then those of the second bytes. With a `cname`, each block is compressed behind that
+//! ([`packed`]).
+
+mod packed;
 
 use super::shuffle::{element_size, for_elements, forward, inverse};
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
+use crate::types::NcType;
+use packed::{Inner, Packed};
+use serde_json::Value;
 
 /// Elements of a block are a multiple of this, and what is left over is not shuffled.
 const GROUP: usize = 8;
@@ -20,18 +26,29 @@ impl StageKind for BitshuffleKind {
     }
 
     fn example(&self) -> &'static str {
-        r#"{"id":"bitshuffle","elementsize":4,"blocksize":0}"#
+        r#"{"id":"bitshuffle","elementsize":4,"blocksize":0,"cname":"zstd","clevel":3}"#
     }
 
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
-        let [size, block] = spec.integers(["elementsize", "blocksize"]).ok_or(OTHER_KEYS)?;
+        let inner = Inner::of(spec)?;
+        let plain = spec.clone().without("cname").without("clevel");
+        let [size, block] = plain.integers(["elementsize", "blocksize"]).ok_or(OTHER_KEYS)?;
         let blocksize = u32::try_from(block).ok().and_then(|n| usize::try_from(n).ok());
         let blocksize = blocksize.filter(|n| n % GROUP == 0).ok_or(OTHER_KEYS)?;
-        Ok(Box::new(Bitshuffle { elementsize: element_size(size)?, blocksize }))
+        let bits = Bitshuffle { elementsize: element_size(size)?, blocksize };
+        Ok(match inner {
+            Some(inner) => Box::new(Packed { bits, inner }),
+            None => Box::new(bits),
+        })
     }
 
-    fn complete(&self, spec: StageSpec, element_size: usize) -> Result<StageSpec, String> {
-        for_elements(spec.or_default("blocksize", 0), element_size)
+    fn complete(&self, spec: StageSpec, ty: NcType) -> Result<StageSpec, String> {
+        let spec = match spec.get("cname").and_then(Value::as_str) {
+            Some("zstd") => spec.or_default("clevel", packed::ZSTD_LEVEL),
+            Some("none") => spec.without("cname"),
+            _ => spec,
+        };
+        for_elements(spec.or_default("blocksize", 0), ty.size())
     }
 }
 
@@ -68,12 +85,7 @@ impl Stage for Bitshuffle {
         let at = out.len();
         out.resize(at + input.len(), 0);
         let mut planes = vec![0; self.block_len().min(input.len())];
-        self.blocks(input, &mut out[at..], |from, to| {
-            let planes = &mut planes[..from.len()];
-            forward(self.elementsize, from, planes);
-            let count = from.len() / self.elementsize;
-            planes.chunks_exact(count).zip(to.chunks_exact_mut(count)).for_each(|(p, t)| split_bits(p, t));
-        });
+        self.blocks(input, &mut out[at..], |from, to| bits_forward(self.elementsize, from, &mut planes, to));
         Ok(())
     }
 
@@ -82,18 +94,33 @@ impl Stage for Bitshuffle {
             return Err(Error::corrupt("bit-shuffled bytes", None, "length", out.len(), input.len()));
         }
         let mut planes = vec![0; self.block_len().min(input.len())];
-        self.blocks(input, out, |from, to| {
-            let planes = &mut planes[..from.len()];
-            let count = from.len() / self.elementsize;
-            from.chunks_exact(count).zip(planes.chunks_exact_mut(count)).for_each(|(f, p)| join_bits(f, p));
-            inverse(self.elementsize, planes, to);
-        });
+        self.blocks(input, out, |from, to| bits_inverse(self.elementsize, from, &mut planes, to));
         Ok(())
     }
 
     fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
         Some(decoded_len)
     }
+
+    fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
+        Some(encoded_len)
+    }
+}
+
+/// One block of a multiple of [`GROUP`] elements; `planes` has room for it, `to` its length.
+pub(super) fn bits_forward(elementsize: usize, from: &[u8], planes: &mut [u8], to: &mut [u8]) {
+    let planes = &mut planes[..from.len()];
+    forward(elementsize, from, planes);
+    let count = (from.len() / elementsize).max(1);
+    planes.chunks_exact(count).zip(to.chunks_exact_mut(count)).for_each(|(p, t)| split_bits(p, t));
+}
+
+/// Undoes [`bits_forward`].
+pub(super) fn bits_inverse(elementsize: usize, from: &[u8], planes: &mut [u8], to: &mut [u8]) {
+    let planes = &mut planes[..from.len()];
+    let count = (from.len() / elementsize).max(1);
+    from.chunks_exact(count).zip(planes.chunks_exact_mut(count)).for_each(|(f, p)| join_bits(f, p));
+    inverse(elementsize, planes, to);
 }
 
 /// One plane of bytes to eight rows of bits. The length is a multiple of [`GROUP`].

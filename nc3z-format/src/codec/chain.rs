@@ -1,9 +1,10 @@
 //! Chains bound to what runs them: once when an archive is opened or planned, then shared by all tiles and threads.
 
+use super::notation::missing_plugin;
 use super::registry::{Registry, left_out};
 use super::scratch::Scratch;
 use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
-use super::stage::Stage;
+use super::stage::{Contexts, Stage};
 #[cfg(feature = "encode")]
 use super::tile::ReferenceTile;
 #[cfg(feature = "encode")]
@@ -253,18 +254,43 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
         all => (false, all),
     };
     let stages = rest.iter().map(|stage| bound(stage, registry)).collect::<Result<Vec<_>, _>>()?;
-    // Every length between two stages is known that way.
-    if stages.split_last().is_some_and(|(_, filters)| filters.iter().any(|s| s.encoded_len(0).is_none())) {
-        return Err(format!("{spec}: a codec must be the last of its chain"));
-    }
+    lengths_are_known(rest, &stages).map_err(|why| format!("{spec}: {why}"))?;
     Ok(if is_base { Program::Base(Difference::Bytes(stages)) } else { Program::Bytes(stages) })
+}
+
+/// Codecs of a chain: each makes room for a little more than the one before.
+const MOST_CODECS: usize = 4;
+
+/// What stands behind a codec must find the length of what it decodes to: from its own encoded form, or from its length.
+fn lengths_are_known(specs: &[StageSpec], stages: &[Box<dyn Stage>]) -> Result<(), String> {
+    let is_codec = |stage: &dyn Stage| stage.encoded_len(0).is_none();
+    let Some(first) = stages.iter().position(|stage| is_codec(&**stage)) else { return Ok(()) };
+    if stages.iter().filter(|stage| is_codec(&***stage)).count() > MOST_CODECS {
+        return Err(format!("more than {MOST_CODECS} codecs"));
+    }
+    for (spec, stage) in specs.iter().zip(stages).skip(first + 1) {
+        // What a codec makes has any length.
+        let finds = if is_codec(&**stage) {
+            stage.finds_length()
+        } else {
+            stage.encoded_len(61).and_then(|len| stage.decoded_len(len)) == Some(61)
+        };
+        if !finds {
+            return Err(format!(
+                "\"{}\" cannot stand behind a codec, since it does not say how long its content is; here a codec must be the last of its chain",
+                spec.id()
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn bound(stage: &StageSpec, registry: &Registry) -> Result<Box<dyn Stage>, String> {
     let Some(kind) = registry.get(stage.id()) else {
-        let why = match left_out(stage.id()) {
-            Some(feature) => format!("this build of nc3z-format was made without {feature}"),
-            None => "another build or version of nc3z may have it".to_owned(),
+        let why = match (left_out(stage.id()), missing_plugin(stage)) {
+            (Some(feature), _) => format!("this build of nc3z-format was made without {feature}"),
+            (None, Some(why)) => why,
+            (None, None) => "another build or version of nc3z may have it".to_owned(),
         };
         return Err(unknown(stage, &why));
     };
@@ -297,45 +323,129 @@ fn encode(stages: &[Box<dyn Stage>], input: &[u8], scratch: &mut Scratch, out: &
     };
     let Scratch { contexts, between: [held, next], .. } = scratch;
     let mut current = input;
+    let mut most = input.len();
     for filter in filters {
         next.clear();
         filter.encode(current, contexts, next)?;
+        most = filter.encoded_len(most).unwrap_or_else(|| most_encoded(most));
+        if next.len() > most {
+            let why = format!("a codec made {} bytes of {}", next.len(), current.len());
+            return Err(Error::invalid(format!("{why}; {most} are what a decoder would make room for")));
+        }
         std::mem::swap(held, next);
         current = held;
     }
     last.encode(current, contexts, out)
 }
 
+/// The most bytes that a codec makes of so many: more room than that is never made for what stands between two codecs.
+fn most_encoded(len: usize) -> usize {
+    len.saturating_add(len / 4).saturating_add(64 << 10)
+}
+
+/// What is known of the length between two stages.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Between {
+    Exactly(usize),
+    AtMost(usize),
+}
+
+impl Between {
+    fn most(self) -> usize {
+        match self {
+            Between::Exactly(len) | Between::AtMost(len) => len,
+        }
+    }
+}
+
+/// What each stage decodes to: known from the tile's length up to the first codec, from the payload's length behind the last.
+fn lengths_between(
+    stages: &[Box<dyn Stage>],
+    decoded: usize,
+    payload: usize,
+    lengths: &mut Vec<Between>,
+) -> Result<()> {
+    lengths.clear();
+    let mut length = Between::Exactly(decoded);
+    for stage in stages {
+        lengths.push(length);
+        length = match (length, stage.encoded_len(length.most())) {
+            (Between::Exactly(_), Some(len)) => Between::Exactly(len),
+            (Between::AtMost(_), Some(len)) => Between::AtMost(len),
+            (of, None) => Between::AtMost(most_encoded(of.most())),
+        };
+    }
+    let wrong = |expected: usize, found: usize| Error::corrupt("payload", None, "length", expected, found);
+    let mut known = payload;
+    if let Between::Exactly(len) = length {
+        return if len == payload { Ok(()) } else { Err(wrong(len, payload)) };
+    }
+    for (stage, length) in stages.iter().zip(lengths.iter_mut()).rev() {
+        if stage.encoded_len(0).is_none() {
+            break;
+        }
+        // A chain is bound only where this can be told of every filter behind a codec.
+        known = stage
+            .decoded_len(known)
+            .ok_or_else(|| Error::corrupt("payload", None, "length", "one that the filter makes", known))?;
+        *length = Between::Exactly(known);
+    }
+    Ok(())
+}
+
 fn decode(stages: &[Box<dyn Stage>], payload: &[u8], scratch: &mut Scratch, out: &mut [u8]) -> Result<()> {
     let Scratch { contexts, between: [held, next], lengths, .. } = scratch;
-    // What each stage decodes to; a codec is the last, so only the payload's own length may stay open.
-    lengths.clear();
-    let mut encoded = Some(out.len());
-    for stage in stages {
-        let decoded = encoded.ok_or_else(|| Error::invalid("a filter that has no length"))?;
-        lengths.push(decoded);
-        encoded = stage.encoded_len(decoded);
-    }
-    if let Some(len) = encoded
-        && len != payload.len()
-    {
-        return Err(Error::corrupt("payload", None, "length", len, payload.len()));
-    }
+    lengths_between(stages, out.len(), payload.len(), lengths)?;
     match stages {
         [] => out.copy_from_slice(payload),
         [only] => only.decode_into(payload, contexts, out)?,
-        [first, middle @ .., last] => {
-            resize(held, lengths[stages.len() - 1])?;
-            last.decode_into(payload, contexts, held)?;
-            for (stage, &len) in middle.iter().zip(&lengths[1..]).rev() {
-                resize(next, len)?;
-                stage.decode_into(held, contexts, next)?;
+        [first, rest @ ..] => {
+            let mut input = payload;
+            for (stage, length) in rest.iter().zip(&lengths[1..]).rev() {
+                decode_between(&**stage, input, contexts, *length, next)?;
                 std::mem::swap(held, next);
+                input = held;
             }
-            first.decode_into(held, contexts, out)?;
+            first.decode_into(input, contexts, out)?;
         }
     }
     Ok(())
+}
+
+/// One stage's output, for the stage before it.
+fn decode_between(
+    stage: &dyn Stage,
+    input: &[u8],
+    contexts: &mut Contexts,
+    length: Between,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    match length {
+        Between::Exactly(len) => {
+            resize(out, len)?;
+            stage.decode_into(input, contexts, out)
+        }
+        Between::AtMost(most) if stage.finds_length() => {
+            resize(out, most)?;
+            let len = stage.decode_up_to(input, contexts, out)?;
+            out.truncate(len);
+            Ok(())
+        }
+        // A filter between two codecs: its input is here, so its length is known.
+        Between::AtMost(most) => {
+            let len = stage.decoded_len(input.len()).filter(|len| *len <= most).ok_or_else(|| {
+                Error::corrupt(
+                    "payload",
+                    None,
+                    "length between filters",
+                    "one that the filter makes",
+                    input.len(),
+                )
+            })?;
+            resize(out, len)?;
+            stage.decode_into(input, contexts, out)
+        }
+    }
 }
 
 /// Filters of others may make more bytes than a tile has: no memory is an error, too.

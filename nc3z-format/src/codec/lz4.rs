@@ -3,6 +3,7 @@
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
+use crate::types::NcType;
 use lz4_flex::block::decompress_into;
 #[cfg(feature = "encode")]
 use lz4_flex::block::{compress_into, get_maximum_output_size};
@@ -29,6 +30,10 @@ impl StageKind for Lz4Kind {
         i32::try_from(acceleration).map_err(|_| OTHER_KEYS)?;
         Ok(Box::new(Lz4))
     }
+
+    fn complete(&self, spec: StageSpec, _: NcType) -> Result<StageSpec, String> {
+        Ok(spec.or_default("acceleration", 1))
+    }
 }
 
 /// The codec. NumCodecs' `acceleration` steers other writers; this one has one speed.
@@ -37,35 +42,68 @@ struct Lz4;
 impl Stage for Lz4 {
     #[cfg(feature = "encode")]
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
-        let len = u32::try_from(input.len()).ok().filter(|_| input.len() <= MAX_INPUT).ok_or_else(|| {
+        let len = u32::try_from(input.len()).map_err(|_| {
             Error::invalid(format!("lz4: {} bytes, a block has at most {MAX_INPUT}", input.len()))
         })?;
-        let at = out.len();
-        out.resize(at + PREFIX + get_maximum_output_size(input.len()), 0);
-        out[at..at + PREFIX].copy_from_slice(&len.to_le_bytes());
-        let stored =
-            compress_into(input, &mut out[at + PREFIX..]).map_err(|e| Error::invalid(format!("lz4: {e}")))?;
-        out.truncate(at + PREFIX + stored);
-        Ok(())
+        out.extend_from_slice(&len.to_le_bytes());
+        append_block(input, out)
     }
 
     fn decode_into(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> Result<()> {
-        let wrong =
-            |what, expected: String, found: String| Error::corrupt("lz4 block", None, what, expected, found);
-        let Some((prefix, block)) = input.split_first_chunk::<PREFIX>() else {
-            return Err(wrong("length", format!("at least {PREFIX} bytes"), input.len().to_string()));
-        };
-        let told = u32::from_le_bytes(*prefix);
+        let (told, block) = prefixed(input)?;
         if u32::try_from(out.len()) != Ok(told) {
-            return Err(wrong("decoded length in front", out.len().to_string(), told.to_string()));
+            return Err(wrong("decoded length in front", out.len(), told));
         }
-        let len = decompress_into(block, out)
-            .map_err(|e| wrong("content", "an LZ4 block".into(), e.to_string()))?;
-        if len != out.len() {
-            return Err(wrong("decoded length", out.len().to_string(), len.to_string()));
-        }
-        Ok(())
+        block_into(block, out)
     }
+
+    fn finds_length(&self) -> bool {
+        true
+    }
+
+    fn decode_up_to(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> Result<usize> {
+        let (told, block) = prefixed(input)?;
+        let most = out.len();
+        let room = usize::try_from(told).ok().and_then(|len| out.get_mut(..len));
+        let room = room.ok_or_else(|| wrong("decoded length in front", format!("at most {most}"), told))?;
+        block_into(block, room)?;
+        Ok(room.len())
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+fn wrong(what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
+    Error::corrupt("lz4 block", None, what, expected.to_string(), found.to_string())
+}
+
+/// The decoded length in front, and the block.
+fn prefixed(input: &[u8]) -> Result<(u32, &[u8])> {
+    let (prefix, block) = input
+        .split_first_chunk::<PREFIX>()
+        .ok_or_else(|| wrong("length", format!("at least {PREFIX} bytes"), input.len()))?;
+    Ok((u32::from_le_bytes(*prefix), block))
+}
+
+/// Decodes one LZ4 block into exactly `out`.
+pub(super) fn block_into(block: &[u8], out: &mut [u8]) -> Result<()> {
+    let len = decompress_into(block, out).map_err(|e| wrong("content", "an LZ4 block", e))?;
+    if len != out.len() {
+        return Err(wrong("decoded length", out.len(), len));
+    }
+    Ok(())
+}
+
+/// Appends `input` as one LZ4 block.
+#[cfg(feature = "encode")]
+pub(super) fn append_block(input: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    if input.len() > MAX_INPUT {
+        return Err(Error::invalid(format!("lz4: {} bytes, a block has at most {MAX_INPUT}", input.len())));
+    }
+    let at = out.len();
+    out.resize(at + get_maximum_output_size(input.len()), 0);
+    let stored = compress_into(input, &mut out[at..]).map_err(|e| Error::invalid(format!("lz4: {e}")))?;
+    out.truncate(at + stored);
+    Ok(())
 }
 
 #[cfg(test)]

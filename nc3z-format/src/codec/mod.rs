@@ -8,10 +8,27 @@
 
 #[cfg(feature = "bitshuffle")]
 mod bitshuffle;
+#[cfg(feature = "blosc")]
+mod blosc;
+#[cfg(feature = "bz2")]
+mod bz2;
 mod chain;
+mod checksum;
+mod delta;
+mod dtype;
+mod fixed_scale_offset;
+mod lossy;
 #[cfg(feature = "lz4")]
 mod lz4;
+#[cfg(feature = "lz4")]
+mod lz4h5;
+mod lzf;
 mod lzma;
+mod matches;
+mod notation;
+mod packbits;
+#[cfg(feature = "pcodec")]
+mod pcodec;
 mod registry;
 mod scratch;
 mod shuffle;
@@ -29,6 +46,7 @@ pub use chain::{TileCoder, encode_tile};
 pub use lzma::Lzma;
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::lzma_shares;
+pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
 pub use registry::Registry;
 pub use scratch::Scratch;
 pub use shuffle::{shuffle, unshuffle};

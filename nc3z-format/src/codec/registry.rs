@@ -33,6 +33,22 @@ built_in! {
     feature = "zlib", "gzip", super::zlib::DeflateKind { gzip: true };
     feature = "lz4", "lz4", super::lz4::Lz4Kind;
     any(feature = "lzma", feature = "lzma-rs"), "lzma", super::lzma::LzmaKind;
+    feature = "bz2", "bz2", super::bz2::Bz2Kind;
+    feature = "blosc", "blosc", super::blosc::BloscKind;
+    feature = "lz4", "lz4h5", super::lz4h5::Lz4H5Kind;
+    all(), "lzf", super::lzf::LzfKind;
+    feature = "pcodec", "pcodec", super::pcodec::PcodecKind;
+    all(), "delta", super::delta::DeltaKind;
+    all(), "fixedscaleoffset", super::fixed_scale_offset::FixedScaleOffsetKind;
+    all(), "packbits", super::packbits::PackbitsKind;
+    all(), "fletcher32", super::checksum::ChecksumKind(super::checksum::Sum::Fletcher32);
+    all(), "crc32", super::checksum::ChecksumKind(super::checksum::Sum::Crc32);
+    all(), "crc32c", super::checksum::ChecksumKind(super::checksum::Sum::Crc32c);
+    all(), "adler32", super::checksum::ChecksumKind(super::checksum::Sum::Adler32);
+    all(), "bitround", super::lossy::LossyKind(super::lossy::Lossy::BitRound);
+    all(), "bitgroom", super::lossy::LossyKind(super::lossy::Lossy::BitGroom);
+    all(), "granularbr", super::lossy::LossyKind(super::lossy::Lossy::GranularBitRound);
+    all(), "quantize", super::lossy::LossyKind(super::lossy::Lossy::Quantize);
 }
 
 /// The filters and codecs that chains may name. A value: cheap to clone, changed by making another.

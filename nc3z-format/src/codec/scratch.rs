@@ -9,7 +9,7 @@ pub struct Scratch {
     /// Buffers between the stages of a chain.
     pub(super) between: [Vec<u8>; 2],
     /// Lengths between the stages of a chain.
-    pub(super) lengths: Vec<usize>,
+    pub(super) lengths: Vec<super::chain::Between>,
     pub(super) num: nc3z_num::Scratch,
     pub(super) words: nc3z_num::Pool,
 }

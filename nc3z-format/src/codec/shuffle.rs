@@ -4,6 +4,7 @@
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
+use crate::types::NcType;
 use serde_json::Value;
 
 pub(super) struct ShuffleKind;
@@ -22,9 +23,15 @@ impl StageKind for ShuffleKind {
         Ok(Box::new(Shuffle(element_size(size)?)))
     }
 
-    fn complete(&self, spec: StageSpec, element_size: usize) -> Result<StageSpec, String> {
-        for_elements(spec, element_size)
+    fn complete(&self, spec: StageSpec, ty: NcType) -> Result<StageSpec, String> {
+        for_elements(generous(spec), ty.size())
     }
+}
+
+/// NCZarr writes `"elementsize":0` where it was not told another.
+fn generous(spec: StageSpec) -> StageSpec {
+    let is_unknown = |value: &Value| value.as_u64() == Some(0) || value.is_null();
+    if spec.get("elementsize").is_some_and(is_unknown) { spec.without("elementsize") } else { spec }
 }
 
 /// An element size as chains store it.
@@ -64,6 +71,10 @@ impl Stage for Shuffle {
 
     fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
         Some(decoded_len)
+    }
+
+    fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
+        Some(encoded_len)
     }
 }
 

@@ -111,6 +111,20 @@ impl StageSpec {
         self
     }
 
+    /// The same with this value for a key.
+    #[must_use]
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.insert(key.into(), value.into());
+        self
+    }
+
+    /// The same without a key.
+    #[must_use]
+    pub fn without(mut self, key: &str) -> Self {
+        self.0.remove(key);
+        self
+    }
+
     /// The JSON object.
     pub fn to_value(&self) -> Value {
         Value::Object(self.0.clone())

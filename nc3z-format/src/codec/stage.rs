@@ -2,6 +2,8 @@
 
 use super::spec::StageSpec;
 use crate::error::{Error, Result};
+use crate::quantize::Quantize;
+use crate::types::NcType;
 use std::any::Any;
 use std::fmt;
 
@@ -15,19 +17,31 @@ pub trait StageKind: Send + Sync {
     /// A JSON object as it should be, for messages. Its keys are all that a user may give.
     fn example(&self) -> &str;
 
+    /// Whether a user may give this key.
+    fn takes(&self, key: &str) -> bool {
+        self.example().contains(&format!("\"{key}\""))
+    }
+
     /// Makes the stage for a stored object of this id. Any object may come.
     ///
     /// # Errors
     /// Why this object cannot be bound, in a few words: a key that is missing, not known or out of range may change the meaning.
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String>;
 
-    /// Completes an object that a user wrote, for elements of `element_size` bytes: fills in what may be left out.
+    /// Completes an object that a user wrote, for elements of a type: fills in what may be left out.
     ///
     /// # Errors
     /// Why it does not fit such elements.
-    fn complete(&self, spec: StageSpec, element_size: usize) -> Result<StageSpec, String> {
-        let _ = element_size;
+    fn complete(&self, spec: StageSpec, ty: NcType) -> Result<StageSpec, String> {
+        let _ = ty;
         Ok(spec)
+    }
+
+    /// How values are rounded where this filter stands in a chain. Who writes rounds them before the chain sees them, proves the
+    /// bound and declares the loss; the filter itself then passes bytes on as they are, both ways.
+    fn rounding(&self, spec: &StageSpec) -> Option<Quantize> {
+        let _ = spec;
+        None
     }
 }
 
@@ -49,10 +63,31 @@ pub trait Stage: Send + Sync {
     }
 
     /// The length of the encoded form of `decoded_len` bytes where their values do not matter: for filters. `None` (always or
-    /// never) for codecs, which stand last in their chain.
+    /// never) for codecs.
     fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
         let _ = decoded_len;
         None
+    }
+
+    /// The inverse of [`Stage::encoded_len`], for filters that may stand behind a codec. `None` where no input has this encoded
+    /// length, and of all others.
+    fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
+        let _ = encoded_len;
+        None
+    }
+
+    /// Whether [`Stage::decode_up_to`] can be called: then another codec may stand before this one.
+    fn finds_length(&self) -> bool {
+        false
+    }
+
+    /// Decodes into the beginning of `out`, where the length is not known beforehand; gives how much there is.
+    ///
+    /// # Errors
+    /// As [`Stage::decode_into`], but that `out` may be longer.
+    fn decode_up_to(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<usize> {
+        let _ = (input, contexts, out);
+        Err(Error::invalid("this codec does not say how long its content is"))
     }
 }
 

@@ -1,9 +1,12 @@
 //! Chains that a user asks for: read strictly, with errors that teach, and fitted to a variable's element size.
 
+use super::notation::{Hdf5Filter, canonical, stages_of};
 use super::registry::Registry;
 use super::spec::{ChainSpec, NUM_ID, StageSpec};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
+use crate::quantize::Quantize;
+use crate::types::NcType;
 use serde_json::Value;
 use std::fmt;
 
@@ -12,16 +15,16 @@ const NUM_EXAMPLE: &str = r#"{"id":"nc3z.num"}"#;
 /// For messages about what is no chain at all.
 const EXAMPLE: &str = r#"[{"id":"zstd","level":9}]"#;
 
-/// A chain as asked for: JSON as archives store it, but `elementsize` may be left out (the variable's is meant), and
-/// `blocksize`.
+/// A chain as asked for: HDF5's notation, NumCodecs' JSON or Zarr's split of it. What follows from the variable's type may be left
+/// out, such as `elementsize`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WantedChain(Value);
 
 impl WantedChain {
-    /// Reads `[{"id":…},…]`.
+    /// Reads `[{"id":…},…]`, `{"filters":[…],"compressor":{…}}`, or `2|32015,9`.
     ///
     /// # Errors
-    /// Not JSON; ids or keys that this build does not know; a codec that is not the last.
+    /// None of these; ids or keys that this build does not know; a codec that is not the last.
     pub fn parse(text: &str) -> Result<Self> {
         Self::parse_with(text, &Registry::default())
     }
@@ -31,33 +34,40 @@ impl WantedChain {
     /// # Errors
     /// As [`WantedChain::parse`].
     pub fn parse_with(text: &str, registry: &Registry) -> Result<Self> {
-        let value: Value = serde_json::from_str(text)
-            .map_err(|e| Error::invalid(format!("`{text}` is no JSON ({e}); a chain is {EXAMPLE}")))?;
+        let value: Value = if text.trim_start().starts_with(['[', '{', '"']) {
+            serde_json::from_str(text)
+                .map_err(|e| Error::invalid(format!("`{text}` is no JSON ({e}); a chain is {EXAMPLE}")))?
+        } else {
+            let filters = Hdf5Filter::parse_chain(text)?;
+            let stages = filters.iter().map(|filter| filter.to_stage(registry).map(|stage| stage.to_value()));
+            stages.collect::<Result<_>>()?
+        };
         let wanted = WantedChain(value);
         // The elements are not known yet: the chain must fit some.
-        let sizes = [1, 2, 4, 8].map(|size| wanted.bind(size, registry));
-        if sizes.iter().all(Result::is_err) {
-            wanted.bind(1, registry)?;
+        let types = NcType::ALL.map(|ty| wanted.bind(ty, registry));
+        if types.iter().all(Result::is_err) {
+            wanted.bind(NcType::Float, registry)?;
         }
         Ok(wanted)
     }
 
-    /// The chain for elements of so many bytes.
+    /// The chain for elements of a type.
     ///
     /// # Errors
-    /// A filter for elements of another size.
-    pub fn bind(&self, element_size: usize, registry: &Registry) -> Result<ChainSpec> {
-        let Value::Array(stages) = &self.0 else {
+    /// A filter for other elements.
+    pub fn bind(&self, ty: NcType, registry: &Registry) -> Result<ChainSpec> {
+        let Some(stages) = stages_of(&self.0) else {
             return Err(Error::invalid(format!("a chain is an array, as in {EXAMPLE}; found {}", self.0)));
         };
         if stages.len() as u64 > Limits::default().chain_len {
             return Err(Error::invalid(format!("a chain of {} filters and codecs", stages.len())));
         }
-        let stages = stages.iter().map(|stage| complete(stage, element_size, registry));
+        let stages = stages.iter().map(|stage| complete(stage, ty, registry));
         let spec = ChainSpec(stages.collect::<Result<_>>()?);
         if spec.0.len() > 1 && spec.0.iter().any(|stage| stage.id() == NUM_ID) {
             return Err(Error::invalid(format!("{spec}: {NUM_ID} stands alone in its chain")));
         }
+        spec.rounding(registry)?;
         match registry.bind(spec.clone()).unsupported() {
             Some(why) => Err(Error::invalid(why)),
             None => Ok(spec),
@@ -65,9 +75,59 @@ impl WantedChain {
     }
 }
 
+impl WantedChain {
+    /// How the chain rounds the values of a type, if it does.
+    ///
+    /// # Errors
+    /// As [`WantedChain::bind`]; two filters that round.
+    pub fn rounding(&self, ty: NcType, registry: &Registry) -> Result<Option<Quantize>> {
+        self.bind(ty, registry)?.rounding(registry)
+    }
+
+    /// The chain without the filters that round.
+    #[must_use]
+    pub fn without_rounding(&self, registry: &Registry) -> Self {
+        let rounds = |stage: &Value| {
+            let spec = StageSpec::from_value(stage.clone()).ok().map(canonical);
+            spec.is_some_and(|spec| {
+                registry.get(spec.id()).is_some_and(|kind| kind.rounding(&spec).is_some())
+            })
+        };
+        match stages_of(&self.0) {
+            Some(stages) => WantedChain(stages.into_iter().filter(|stage| !rounds(stage)).collect()),
+            None => self.clone(),
+        }
+    }
+
+    /// Whether a filter of the chain rounds, whatever the type.
+    pub fn rounds(&self, registry: &Registry) -> bool {
+        let all = stages_of(&self.0).unwrap_or_default().len();
+        stages_of(&self.without_rounding(registry).0).unwrap_or_default().len() < all
+    }
+}
+
+impl ChainSpec {
+    /// How the chain rounds values, if it does.
+    ///
+    /// # Errors
+    /// Two filters that round: one rounding has one proven bound.
+    pub fn rounding(&self, registry: &Registry) -> Result<Option<Quantize>> {
+        let rounding = |stage: &StageSpec| registry.get(stage.id())?.rounding(stage);
+        let mut all = self.0.iter().enumerate().filter_map(|(at, stage)| Some((at, rounding(stage)?)));
+        match (all.next(), all.next()) {
+            (Some(_), Some(_)) => Err(Error::invalid(format!("{self}: two filters that round"))),
+            (Some((0, mode)), None) => Ok(Some(mode)),
+            (None, _) => Ok(None),
+            _ => Err(Error::invalid(format!(
+                "{self}: a filter that rounds takes numbers; it must be the first"
+            ))),
+        }
+    }
+}
+
 /// One object as a user wrote it, with what was left out.
-fn complete(stage: &Value, element_size: usize, registry: &Registry) -> Result<StageSpec> {
-    let spec = StageSpec::from_value(stage.clone()).ok();
+fn complete(stage: &Value, ty: NcType, registry: &Registry) -> Result<StageSpec> {
+    let spec = StageSpec::from_value(stage.clone()).ok().map(canonical);
     let known = spec.and_then(|spec| match registry.get(spec.id()) {
         Some(kind) => Some((spec, Some(kind), kind.example())),
         None => (spec.id() == NUM_ID).then_some((spec, None, NUM_EXAMPLE)),
@@ -77,11 +137,12 @@ fn complete(stage: &Value, element_size: usize, registry: &Registry) -> Result<S
         return Err(Error::invalid(format!("no filter or codec {stage}; there are {}", ids.join(", "))));
     };
     let id = spec.id();
-    if let Some((key, _)) = spec.parameters().find(|(key, _)| !example.contains(&format!("\"{key}\""))) {
+    let takes = |key: &str| kind.is_some_and(|kind| kind.takes(key));
+    if let Some((key, _)) = spec.parameters().find(|(key, _)| !takes(key)) {
         return Err(Error::invalid(format!("{id} has no key \"{key}\"; an example is {example}")));
     }
     let Some(kind) = kind else { return Ok(spec) };
-    let spec = kind.complete(spec, element_size).map_err(Error::invalid)?;
+    let spec = kind.complete(spec, ty).map_err(Error::invalid)?;
     match kind.bind(&spec) {
         Ok(_) => Ok(spec),
         Err(why) => Err(Error::invalid(format!("{spec}: {why}; an example is [{example}]"))),
@@ -107,28 +168,46 @@ mod tests {
     fn a_chain_is_bound_to_the_element_size() {
         let wanted = WantedChain::parse(r#"[{"id":"shuffle"},{"id":"zlib","level":5}]"#).unwrap();
         let registry = Registry::default();
-        let chain = wanted.bind(8, &registry).unwrap();
+        let chain = wanted.bind(NcType::Double, &registry).unwrap();
         assert_eq!(chain.0, [StageSpec::shuffle(8), StageSpec::zlib(5)]);
         let fixed = WantedChain::parse(r#"[{"id":"bitshuffle","elementsize":4}]"#).unwrap();
-        assert_eq!(fixed.bind(4, &registry).unwrap().0, [StageSpec::bitshuffle(4, 0)]);
-        assert!(fixed.bind(2, &registry).unwrap_err().to_string().contains("the elements have 2 bytes"));
-        assert_eq!(WantedChain::parse("[]").unwrap().bind(3, &registry).unwrap(), ChainSpec::default());
+        assert_eq!(fixed.bind(NcType::Int, &registry).unwrap().0, [StageSpec::bitshuffle(4, 0)]);
         assert!(
-            WantedChain::parse(r#"[{"id":"nc3z.num"}]"#).unwrap().bind(4, &registry).unwrap().is_numeric()
+            fixed
+                .bind(NcType::Short, &registry)
+                .unwrap_err()
+                .to_string()
+                .contains("the elements have 2 bytes")
+        );
+        assert_eq!(
+            WantedChain::parse("[]").unwrap().bind(NcType::Int, &registry).unwrap(),
+            ChainSpec::default()
+        );
+        assert!(
+            WantedChain::parse(r#"[{"id":"nc3z.num"}]"#)
+                .unwrap()
+                .bind(NcType::Int, &registry)
+                .unwrap()
+                .is_numeric()
         );
     }
 
     #[test]
     fn errors_say_what_there_is() {
         for (text, words) in [
-            ("zstd", "is no JSON"),
+            ("[zstd", "is no JSON"),
+            ("zstd", "no number of a filter"),
             (r#"{"id":"zstd","level":9}"#, "a chain is an array"),
-            (r#"[{"id":"blosc"}]"#, "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, nc3z.num"),
+            (
+                r#"[{"id":"zfpy"}]"#,
+                "there are shuffle, bitshuffle, zstd, zlib, gzip, lz4, lzma, bz2, blosc, lz4h5",
+            ),
             (r#"[{"level":3}]"#, "no filter or codec"),
             (r#"[{"id":"zstd"}]"#, r#"an example is [{"id":"zstd","level":9}]"#),
             (r#"[{"id":"zlib","level":10}]"#, "out of range"),
             (r#"[{"id":"zlib","speed":10}]"#, r#"zlib has no key "speed""#),
-            (r#"[{"id":"zstd","level":1},{"id":"shuffle"}]"#, "a codec must be the last"),
+            (r#"[{"id":"zstd","level":1},{"id":"packbits"}]"#, "a codec must be the last"),
+            (r#"[{"id":"bitround","keepbits":3},{"id":"bitgroom","nsd":3}]"#, "two filters that round"),
             (r#"[{"id":"shuffle"},{"id":"nc3z.num"}]"#, "stands alone"),
             (r#"[{"id":"nc3z.num","dict":0}]"#, r#"nc3z.num has no key "dict""#),
         ] {

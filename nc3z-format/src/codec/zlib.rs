@@ -4,7 +4,9 @@
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
+use crate::types::NcType;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+use serde_json::Value;
 
 /// `zlib` or `gzip`.
 pub(super) struct DeflateKind {
@@ -25,6 +27,11 @@ impl StageKind for DeflateKind {
         let level = u32::try_from(level).ok().filter(|level| *level <= MAX_LEVEL).ok_or(OTHER_KEYS)?;
         Ok(Box::new(Deflate { level, gzip: self.gzip }))
     }
+
+    fn complete(&self, spec: StageSpec, _: NcType) -> Result<StageSpec, String> {
+        // What zlib takes by itself; NumCodecs writes it so.
+        Ok(if spec.get("level").and_then(Value::as_i64) == Some(-1) { spec.with("level", 6) } else { spec })
+    }
 }
 
 const fn name(gzip: bool) -> &'static str {
@@ -32,9 +39,9 @@ const fn name(gzip: bool) -> &'static str {
 }
 
 /// The codec, with the level it writes at and what is around the deflated bytes.
-struct Deflate {
-    level: u32,
-    gzip: bool,
+pub(super) struct Deflate {
+    pub(super) level: u32,
+    pub(super) gzip: bool,
 }
 
 /// The highest level.
@@ -46,6 +53,12 @@ const WINDOW_BITS: u8 = 15;
 impl Deflate {
     const fn name(&self) -> &'static str {
         name(self.gzip)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and words as they come")]
+    fn wrong(&self, what: &'static str, expected: impl ToString, found: impl ToString) -> Error {
+        let place = if self.gzip { "gzip member" } else { "zlib stream" };
+        Error::corrupt(place, None, what, expected.to_string(), found.to_string())
     }
 
     fn compress(&self) -> Compress {
@@ -104,39 +117,34 @@ impl Stage for Deflate {
     }
 
     fn decode_into(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<()> {
+        let len = self.decode_up_to(input, contexts, out)?;
+        if len != out.len() {
+            return Err(self.wrong("decoded length", out.len(), len));
+        }
+        Ok(())
+    }
+
+    fn finds_length(&self) -> bool {
+        true
+    }
+
+    fn decode_up_to(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<usize> {
         let stream = self.fresh(contexts);
-        let wrong = |what, expected: String, found: String| {
-            let place = if self.gzip { "gzip member" } else { "zlib stream" };
-            Error::corrupt(place, None, what, expected, found)
-        };
-        let status = stream
-            .decompress(input, out, FlushDecompress::Finish)
-            .map_err(|e| wrong("content", format!("a {} stream", self.name()), e.to_string()))?;
+        let wrong =
+            |e: flate2::DecompressError| self.wrong("content", format!("a {} stream", self.name()), e);
+        let mut status = stream.decompress(input, out, FlushDecompress::Finish).map_err(wrong)?;
         if status != Status::StreamEnd && stream.total_out() == out.len() as u64 {
             // All bytes are here; only the checksum may be missing. A stream that wants more room is too long.
             let mut more = [0];
             let done = usize::try_from(stream.total_in()).expect("bounded by the input");
-            let status = stream
-                .decompress(&input[done..], &mut more, FlushDecompress::Finish)
-                .map_err(|e| wrong("content", format!("a {} stream", self.name()), e.to_string()))?;
-            if status != Status::StreamEnd {
-                return Err(wrong(
-                    "decoded length",
-                    out.len().to_string(),
-                    "another, or a cut stream".into(),
-                ));
-            }
+            status = stream.decompress(&input[done..], &mut more, FlushDecompress::Finish).map_err(wrong)?;
         }
-        if stream.total_out() != out.len() as u64 {
-            return Err(wrong("decoded length", out.len().to_string(), stream.total_out().to_string()));
+        if status != Status::StreamEnd {
+            return Err(self.wrong("decoded length", out.len(), "another, or a cut stream"));
         }
         if stream.total_in() != input.len() as u64 {
-            return Err(wrong(
-                "length of the stream",
-                input.len().to_string(),
-                stream.total_in().to_string(),
-            ));
+            return Err(self.wrong("length of the stream", input.len(), stream.total_in()));
         }
-        Ok(())
+        Ok(usize::try_from(stream.total_out()).expect("bounded by the output"))
     }
 }

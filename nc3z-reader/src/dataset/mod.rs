@@ -5,6 +5,7 @@ mod bytes;
 mod classic;
 pub mod convert;
 mod dest;
+mod direct;
 mod pieces;
 mod read;
 mod source;

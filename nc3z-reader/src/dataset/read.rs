@@ -60,6 +60,9 @@ pub(super) fn read(
         ))
         .into());
     }
+    if source.reads_slabs(var) {
+        return super::direct::read(source, var, slab, dest);
+    }
     let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
     let size = source.layout().variables[var.index()].element_size();
     if !is_big(source, var, &plan, size) {
@@ -217,7 +220,7 @@ fn shares(tiling: &Tiling, slab: &Hyperslab, wanted: usize) -> Result<Vec<Part>>
 }
 
 /// A position in the output, which is in memory and was compared with the plan.
-fn in_memory(n: u64) -> usize {
+pub(super) fn in_memory(n: u64) -> usize {
     usize::try_from(n).expect("a position in the output")
 }
 
@@ -270,7 +273,7 @@ fn named(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, error: FormatEr
 }
 
 /// The error of a value that does not fit, with its index in the variable.
-fn unfit(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, misfit: &Misfit) -> Error {
+pub(super) fn unfit(source: &dyn ArraySource, var: VarId, slab: &Hyperslab, misfit: &Misfit) -> Error {
     let mut rest = misfit.dst;
     let mut index = vec![0; slab.rank()];
     for (d, i) in index.iter_mut().enumerate().rev() {

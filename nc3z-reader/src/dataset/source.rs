@@ -6,6 +6,7 @@ use crate::error::Result;
 use bytes::Bytes;
 use nc3z_format::classic::{Header, Layout, VarId};
 use nc3z_format::plan::TilePlan;
+use nc3z_format::select::Hyperslab;
 use nc3z_format::tile::Tiling;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -68,6 +69,24 @@ pub trait ArraySource: Send + Sync {
         self.fetch(var, &numbers)
     }
 
+    /// Whether a variable's hyperslabs are asked for by [`ArraySource::read_slab`] and not tile by tile: where the array's parts
+    /// are no regular tiles.
+    fn reads_slabs(&self, var: VarId) -> bool {
+        let _ = var;
+        false
+    }
+
+    /// Fills `out` with a hyperslab's elements in row-major order of the request. It lies in the variable; sources that answer no
+    /// to [`ArraySource::reads_slabs`] are never asked.
+    ///
+    /// # Errors
+    /// Damage; what the system refuses.
+    fn read_slab(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let _ = (slab, out);
+        let what = format!("variable {} is read tile by tile", var.0);
+        Err(nc3z_format::Error::invalid(what).into())
+    }
+
     /// Bytes that must be decoded before elements of a tile can be copied; 0 where they lie ready.
     fn decode_cost(&self, var: VarId, tile: u64) -> u64;
 
@@ -87,6 +106,11 @@ pub trait ArraySource: Send + Sync {
     /// # Errors
     /// A range beyond the end of the file; damage.
     fn read_bytes(&self, offset: u64, out: &mut [u8]) -> Result<()>;
+
+    /// The source itself, for those who know its type; nothing where it does not tell.
+    fn as_any(&self) -> Option<&dyn std::any::Any> {
+        None
+    }
 
     /// The archive, if this is one.
     fn as_archive(&self) -> Option<&Archive> {

@@ -4,6 +4,7 @@ use crate::archive::Archive;
 use crate::error::Result;
 use crate::tile::read_run;
 use nc3z_format::Error as FormatError;
+use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::{Records, SegmentKind};
 
@@ -53,6 +54,21 @@ impl Archive {
             rest = after;
         }
         Ok(())
+    }
+
+    /// Fills `out` with bytes of an array's flattened form, big-endian, from byte `first` on.
+    ///
+    /// # Errors
+    /// No such array; bytes that it does not have; damage.
+    pub fn read_array_bytes(&self, array: ArrayId, first: u64, out: &mut [u8]) -> Result<()> {
+        let info = self.arrays().get(array);
+        let info = info.ok_or_else(|| FormatError::invalid(format!("there is no array {array}")))?;
+        let left = info.total_bytes().saturating_sub(first);
+        if out.len() as u64 > left {
+            let missing = out.len() as u64 - left;
+            return Err(FormatError::truncated(array.to_string(), first, "read", missing, left).into());
+        }
+        self.read_flat(info, first, out)
     }
 
     /// Bytes of one array's flattened form.

@@ -35,7 +35,7 @@ impl StageKind for RunLengthKind {
         Ok(Box::new(RunLength { most }))
     }
 
-    fn complete(&self, spec: StageSpec, _: usize) -> Result<StageSpec, String> {
+    fn complete(&self, spec: StageSpec, _: NcType) -> Result<StageSpec, String> {
         Ok(spec.or_default("most", 255))
     }
 }

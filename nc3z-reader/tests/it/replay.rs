@@ -1,18 +1,21 @@
 //! Inputs that once crashed a fuzz target, through the same code.
 
-use crate::targets::{archive_open, block_decode, classic_header, parity, roundtrip, verify_repair};
+use crate::targets::{
+    archive_open, block_decode, classic_header, parity, roundtrip, verify_repair, versions,
+};
 use std::path::Path;
 
 #[test]
 fn inputs_that_crashed_once_do_not_crash_again() {
     type Target = fn(&[u8]);
-    let targets: [(&str, Target); 6] = [
+    let targets: [(&str, Target); 7] = [
         ("classic_header", classic_header),
         ("archive_open", archive_open),
         ("block_decode", block_decode),
         ("roundtrip", roundtrip),
         ("verify_repair", verify_repair),
         ("parity", parity),
+        ("versions", versions),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/artifacts");
     for (name, target) in targets {

@@ -86,6 +86,21 @@ impl InPlace {
         Ok(InPlace { file, path: path.to_owned(), archive })
     }
 
+    /// The archive in the long form, where it is in the short one; it takes the short one's place.
+    pub(crate) fn longer(&self) -> Result<Option<Self>> {
+        if !self.archive.is_short() {
+            return Ok(None);
+        }
+        self.lengthen()?;
+        Self::open_as_it_is(&self.path, &OpenOptions::default()).map(Some)
+    }
+
+    /// Reads what was appended.
+    pub(crate) fn reload(&mut self) -> Result<()> {
+        self.archive = Archive::from_source(self.source()?, &OpenOptions::default())?;
+        Ok(())
+    }
+
     /// Puts the long form in the place of the short one.
     fn lengthen(&self) -> Result<()> {
         let read = |e| Error::io("find", &self.path, e);

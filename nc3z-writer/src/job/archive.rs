@@ -174,10 +174,11 @@ impl Subject {
     fn new(source: SharedSource, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
         let classic = ClassicFile::from_source(source, &Limits::default())?;
         let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
-        if options.quantize.is_empty() {
+        let by_chain = options.chains.iter().any(|(_, chain)| chain.rounds(&options.registry));
+        if options.quantize.is_empty() && !by_chain {
             return Ok(Subject { classic, warnings, lossy: None });
         }
-        let quantized = quantize(classic, &options.quantize, monitor)?;
+        let quantized = quantize(classic, options, monitor)?;
         warnings.extend(quantized.skipped.into_iter().map(|s| format!("not quantized: {s}")));
         Ok(Subject { classic: quantized.classic, warnings, lossy: Some(quantized.record) })
     }
@@ -192,6 +193,9 @@ impl Subject {
         monitor: &dyn Monitor,
     ) -> Result<Archived> {
         let Subject { classic, mut warnings, lossy } = self;
+        let rounded = lossy.iter().flat_map(|record| &record.variables);
+        let rounded = Some(rounded.map(|variable| variable.name.clone().into_bytes()).collect());
+        let options = &WriterOptions { rounded, ..options.clone() };
         let partition = Partition::new(classic.header(), classic.layout(), options)?;
         warnings.extend(partition.warnings.iter().cloned());
         let build = Build {

@@ -3,26 +3,20 @@
 //! Variables are known again by name, type and dimensions, wherever they stand in the header; tiles by their bytes. The older state stays
 //! readable, and the new one is proven before it counts.
 
-use super::changed::TileEncoder;
+use super::state::{Match, State, Tiles};
 use crate::build::{OUT_BUFFER, hash};
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed};
 use crate::options::WriterOptions;
-use crate::plan::Partition;
-use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
-use nc3z_format::archive::{
-    ArrayId, DigestState, IndexEntry, LaterHead, Layouts, Metadata, Role, TileLayoutSpec, VersionRecord,
-};
-use nc3z_format::arrays::{ArrayInfo, Arrays, padded_variables};
+use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
 use nc3z_format::classic::VarId;
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor, OpenOptions};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
-use std::io::{BufWriter, Write};
-use std::num::NonZeroU32;
+use std::io::BufWriter;
 use std::path::Path;
 
 /// What is said of a version. Nothing is added by itself: the same commits make the same archive.
@@ -85,7 +79,14 @@ pub fn commit_file(
     let sha256 = hash(&**classic.source(), monitor)?;
     let last = archive.version()?;
     let before = place.end();
-    if archive.digest() == nc3z_reader::Digest::Sha256(sha256) {
+    let is_known = match archive.digest() {
+        nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
+        // Of an edit that was not to take long.
+        nc3z_reader::Digest::Stale | nc3z_reader::Digest::None => {
+            archive.original_len() == classic.source().len() && hash(&archive.original(), monitor)? == sha256
+        }
+    };
+    if is_known {
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (before, before);
         return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256 });
@@ -94,25 +95,45 @@ pub fn commit_file(
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
-    let known = find_known(&place, &sha256)?;
-    let (mut counts, mut generation) = ((0, 0), 0);
-    let after = place.append(|medium| {
-        let unsealed = if let Some(known) = &known {
-            write_again(&place, medium, known, &metadata, &mut counts)?
-        } else {
-            let state = State::new(archive, &classic, options, monitor)?;
-            state.write(&place, medium, sha256, &metadata, &mut counts, monitor)?
-        };
-        prove(medium, &unsealed, &sha256, edited, monitor)?;
-        generation = unsealed.trailer.generation;
-        Ok(unsealed)
-    })?;
-    let (new_tiles, kept_tiles) = counts;
+    let (after, generation, (new_tiles, kept_tiles)) =
+        commit_state(&place, &classic, sha256, &metadata, edited, options, monitor)?;
     Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
 }
 
+/// Appends a state of the file with this SHA-256 and proves it. Gives the archive's length, the generation, and the tiles that are new and kept.
+pub(crate) fn commit_state(
+    place: &InPlace,
+    classic: &ClassicFile,
+    sha256: [u8; 32],
+    metadata: &Metadata,
+    name: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<(u64, u32, (u64, u64))> {
+    let archive = place.archive();
+    let known = find_known(place, &sha256)?;
+    let (mut counts, mut generation) = ((0, 0), 0);
+    let after = place.append(|medium| {
+        let unsealed = if let Some(known) = &known {
+            write_again(place, medium, known, metadata, &mut counts)?
+        } else {
+            let matched = match_variables(archive, classic, monitor)?;
+            let matched = matched.into_iter().map(|(id, v)| (id, Match::Same(v))).collect();
+            let state = State::new(archive, classic, matched, options)?;
+            let (unsealed, written) =
+                state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, monitor)?;
+            counts = written;
+            unsealed
+        };
+        prove(medium, &unsealed, &sha256, name, monitor)?;
+        generation = unsealed.trailer.generation;
+        Ok(unsealed)
+    })?;
+    Ok((after, generation, counts))
+}
+
 impl CommitNote {
-    fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         for (what, text) in [("message", &self.message), ("author", &self.author), ("time", &self.time)] {
             let len = text.as_ref().map_or(0, String::len);
             if len > MESSAGE_LEN {
@@ -124,7 +145,7 @@ impl CommitNote {
     }
 
     /// The record of a version after the newest of `archive`.
-    fn record(&self, archive: &Archive, number: u64) -> Result<VersionRecord> {
+    pub(crate) fn record(&self, archive: &Archive, number: u64) -> Result<VersionRecord> {
         let CommitNote { message, author, time } = self.clone();
         Ok(VersionRecord { number, message, author, time, jump: Some(archive.next_jump()?) })
     }
@@ -179,177 +200,6 @@ fn prove(
     Ok(())
 }
 
-/// The new state, laid out like the old one as far as it has the same arrays.
-struct State<'a> {
-    old: &'a Archive,
-    classic: &'a ClassicFile,
-    head: LaterHead,
-    /// Arrays by their places in the new header.
-    arrays: Arrays,
-    options: WriterOptions,
-}
-
-impl<'a> State<'a> {
-    fn new(
-        old: &'a Archive,
-        classic: &'a ClassicFile,
-        options: &WriterOptions,
-        monitor: &dyn Monitor,
-    ) -> Result<Self> {
-        let (header, layout) = (classic.header(), classic.layout());
-        let mut partition = Partition::new(header, layout, options)?;
-        let mut matched = match_variables(old, classic, monitor)?;
-        let mut next_number = old.next_number();
-        let mut numbers = Vec::with_capacity(header.variables.len());
-        for ((id, _), spec) in header.variables().zip(&mut partition.variables) {
-            if let Some(v) = matched.remove(&id) {
-                spec.clone_from(&old.head().layouts[v.index()]);
-                numbers.push(old.arrays().number_of(v));
-            } else {
-                numbers.push(next_number);
-                next_number += 1;
-            }
-        }
-        for ((var, _), len) in padded_variables(layout).into_iter().zip(&mut partition.paddings) {
-            let was = old.arrays().get(ArrayId::padding(numbers[var.index()]));
-            *len = was.and_then(ArrayInfo::linear_tile_len).unwrap_or(*len);
-        }
-        let (gap, limits) = (old.head().gap_tile_len, Limits::default());
-        let arrays = Arrays::new(header, layout, &partition.variables, &partition.paddings, gap, &limits)?;
-        let layouts = Layouts { variables: partition.variables, paddings: partition.paddings, gap };
-        let (original_len, header) = (classic.source().len(), classic.header_bytes().to_vec());
-        let head = LaterHead { original_len, header, next_number, numbers, layouts };
-        Ok(State { old, classic, head, arrays, options: options.clone() })
-    }
-
-    /// The id that an array has in the archive.
-    fn stored_id(&self, array: ArrayId) -> ArrayId {
-        match array.role() {
-            Role::Variable(v) => ArrayId::variable(self.head.numbers[v as usize]),
-            Role::Padding(v) => ArrayId::padding(self.head.numbers[v as usize]),
-            _ => array,
-        }
-    }
-
-    /// Writes the generation but for its trailer; counts new tiles and those that are kept.
-    fn write(
-        &self,
-        place: &InPlace,
-        medium: &Medium<'_>,
-        sha256: [u8; 32],
-        metadata: &Metadata,
-        (new, kept): &mut (u64, u64),
-        monitor: &dyn Monitor,
-    ) -> Result<Unsealed> {
-        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
-        let mut writer = GenerationWriter::after(out, place.path(), self.old, place.source()?)?;
-        writer.set_digest(Some(sha256));
-        for info in self.arrays.iter() {
-            let id = self.stored_id(info.id);
-            writer.declare(id, info.tiling.tile_count());
-            if let Role::Variable(number) = id.role()
-                && let Some((row, _)) = self.old.variable_table().find(ArrayId::definitions(number))
-            {
-                writer.declare(row.array, row.tile_count);
-            }
-        }
-        let changed = self.changed(monitor)?;
-        let mut encoder = TileEncoder::new(self.old, self.classic, &self.arrays, &self.options);
-        for_each_tile(self.classic, &self.arrays, self.options.memory, &mut |raw| {
-            if monitor.is_cancelled() {
-                return Err(ErrorKind::Interrupted.into());
-            }
-            monitor.advance(raw.bytes.len() as u64);
-            let id = self.stored_id(raw.array);
-            let is_stored = match &changed {
-                Some(changed) => !changed.contains(&(id, raw.tile)),
-                None => self.is_stored(id, &raw)?,
-            };
-            if is_stored {
-                *kept += 1;
-                return Ok(());
-            }
-            *new += 1;
-            encoder.put(raw, id, &mut writer)
-        })?;
-        self.put_head(&mut writer)?;
-        writer.finish(metadata)
-    }
-
-    /// Where tiles refer to others: those that must be stored anew, since they or what they refer to are not as they were.
-    fn changed(&self, monitor: &dyn Monitor) -> Result<Option<HashSet<(ArrayId, u64)>>> {
-        if self.old.chains().iter().all(|chain| chain.needs().reference.is_none()) {
-            return Ok(None);
-        }
-        let mut changed = HashSet::new();
-        for_each_tile(self.classic, &self.arrays, self.options.memory, &mut |raw| {
-            if monitor.is_cancelled() {
-                return Err(ErrorKind::Interrupted.into());
-            }
-            let id = self.stored_id(raw.array);
-            if !self.is_stored(id, &raw)? {
-                changed.insert((id, raw.tile));
-            }
-            Ok(())
-        })?;
-        // By number, the place in the new header.
-        let places: HashMap<u32, u32> = self.head.numbers.iter().copied().zip(0u32..).collect();
-        let mut dependent = Vec::new();
-        for info in self.arrays.iter() {
-            let id = self.stored_id(info.id);
-            let (Role::Variable(place), Role::Variable(number)) = (info.id.role(), id.role()) else {
-                continue;
-            };
-            for tile in (0..info.tiling.tile_count()).filter(|&tile| !changed.contains(&(id, tile))) {
-                let Some(distance) = self.reference_of(id, tile)? else { continue };
-                // A repair numbers variables by their places: the distance must be the same there.
-                let other = number.checked_sub(distance).filter(|other| {
-                    places.get(other).is_some_and(|at| place.checked_sub(distance) == Some(*at))
-                });
-                if other.is_none_or(|other| changed.contains(&(ArrayId::variable(other), tile))) {
-                    dependent.push((id, tile));
-                }
-            }
-        }
-        changed.extend(dependent);
-        Ok(Some(changed))
-    }
-
-    /// The distance to the variable that a stored tile refers to.
-    fn reference_of(&self, id: ArrayId, tile: u64) -> Result<Option<u32>> {
-        let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) =
-            self.old.entry(id, tile)?
-        else {
-            return Ok(None);
-        };
-        let chain = self.old.chains().get(usize::from(chain));
-        Ok(chain.and_then(|chain| chain.needs().reference).map(NonZeroU32::get))
-    }
-
-    /// Whether the archive has these very bytes as this tile.
-    fn is_stored(&self, id: ArrayId, raw: &RawTile) -> Result<bool> {
-        let info = self.old.arrays().get(id).filter(|info| raw.tile < info.tiling.tile_count());
-        let Some(info) = info else { return Ok(false) };
-        // Padded chunks hold any value where the array holds none; where those differ, they are stored again.
-        Ok(info.tile_len(raw.tile)? == raw.bytes.len() && self.old.read_tile(id, raw.tile)? == raw.bytes)
-    }
-
-    fn put_head<W: Write>(&self, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
-        let (old, new) = (self.old.head(), &self.head);
-        let old_numbers = self.old.header().variables().map(|(v, _)| self.old.arrays().number_of(v));
-        let as_before = old.header == new.header
-            && old.layouts == new.layouts.variables
-            && old.padding_tile_lens == new.layouts.paddings
-            && old_numbers.eq(new.numbers.iter().copied())
-            && self.old.original_len() == new.original_len;
-        if as_before {
-            writer.keep_head(new.original_len);
-            return Ok(());
-        }
-        writer.put_head(new)
-    }
-}
-
 /// The variables of the archive that those of the file are: by name, and, of those that are left, by content.
 fn match_variables(
     old: &Archive,
@@ -399,5 +249,12 @@ fn is_same_array(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> 
         was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record && inner;
     // Of chunks, all elements must be there.
     let fits = !chunked || is.elements == Some(is.present);
-    alike && fits && was.owned && is.owned
+    alike && fits && was.owned && is.owned && !is_outgrown(old, v, is.present)
+}
+
+/// Whether a variable of the archive had less than a quarter of these elements, all in one linear tile, which is no longer than they were: it would be cut into ever
+/// more of the like. Its tiles are chosen anew then.
+pub(crate) fn is_outgrown(old: &Archive, v: VarId, present: u64) -> bool {
+    let was = &old.layout().variables[v.index()];
+    matches!(old.head().layouts[v.index()], TileLayoutSpec::Linear(len) if len >= was.present && len < present / 4)
 }

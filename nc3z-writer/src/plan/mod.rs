@@ -23,7 +23,7 @@ mod shared;
 mod short;
 mod subject;
 
-use crate::encode::{MadeTile, make_tile};
+use crate::encode::{MadeTile, in_variable, make_tile};
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
 use crate::tiles::{HeldTiles, RawTile, held_samples, read_samples, record_samples};
@@ -296,7 +296,8 @@ impl Planner<'_> {
         if plan.made.0.is_empty() {
             for raw in self.held.of(info.id) {
                 let other = plan.referred(info.id, raw.tile, self.arrays, Some(self.held))?;
-                let made = make_tile(raw, info, plan, other, self.scratch)?;
+                let made = make_tile(raw, info, plan, other, self.scratch)
+                    .map_err(|e| in_variable(e, self.classic, raw.array, raw.tile))?;
                 plan.made.0.push(made);
             }
         }

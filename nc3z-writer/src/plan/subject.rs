@@ -7,6 +7,7 @@ use nc3z_format::archive::Role;
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, Registry};
 use nc3z_reader::ClassicFile;
+use std::borrow::Cow;
 
 /// What is known of an array, its samples among it.
 pub(crate) struct Subject<'a> {
@@ -53,9 +54,19 @@ pub(super) fn requested_chain(
     let Role::Variable(v) = info.id.role() else { return Ok(None) };
     let variable = &classic.header().variables[v as usize];
     let Some(wanted) = options.chains.of(&variable.name) else { return Ok(None) };
-    let chain = wanted.bind(info.ty.size(), &options.registry).map_err(|e| ErrorKind::Option {
+    let refused = |why: String| ErrorKind::Option {
         option: "chain",
-        why: format!("variable `{}` of type {}: {e}", variable.name_lossy(), info.ty),
-    })?;
+        why: format!("variable `{}` of type {}: {why}", variable.name_lossy(), info.ty),
+    };
+    let wanted = match &options.rounded {
+        _ if !wanted.rounds(&options.registry) => Cow::Borrowed(wanted),
+        Some(rounded) if rounded.contains(&variable.name) => Cow::Borrowed(wanted),
+        Some(_) => Cow::Owned(wanted.without_rounding(&options.registry)),
+        None => {
+            let why = format!("{wanted} rounds values; only making an archive of a file does that");
+            return Err(refused(why).into());
+        }
+    };
+    let chain = wanted.bind(info.ty, &options.registry).map_err(|e| refused(e.to_string()))?;
     Ok(Some(chain))
 }

@@ -372,16 +372,25 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
         PresetArg::Default => Preset::Default,
         PresetArg::Max => Preset::Max,
     };
-    let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
+    let registry = crate::plugins::registry();
     let mut chains = Wanted::default();
+    let mut options = WriterOptions::default().with_preset(preset).with_memory(args.memory);
     let zarr = args.profile == Some(ProfileArg::Zarr);
     if zarr {
         options = options.with_layout(TileChoice::Chunked);
         let chain = WantedChain::parse(ZARR_CHAIN).expect("a test parses it");
         chains.push("*", chain);
     }
-    args.chains.iter().for_each(|(name, chain)| chains.push(name, chain.clone()));
-    options = options.with_chains(chains);
+    for rule in &args.chains {
+        chains.push(&rule.variable, rule.chain(&registry));
+        if rule.needs_plugin() {
+            let name = text::safe(&rule.variable);
+            note!(
+                "nc3z: warning: chain of `{name}`: a plug-in's filter; who reads or restores the archive will need the plug-in too"
+            );
+        }
+    }
+    options = options.with_chains(chains).with_registry(registry);
     if let Some(len) = args.block_size {
         options = options.with_tile_len(len);
     }

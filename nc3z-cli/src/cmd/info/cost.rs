@@ -3,6 +3,8 @@
 //! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload;
 //! constant tiles cost nothing. Whatever no tile is charged for is overhead.
 
+use super::notation;
+use crate::args::NotationArg;
 use crate::output::table::chain_words;
 use anyhow::{Context, Result};
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role, Row};
@@ -14,21 +16,21 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What the tiles of an array cost.
 #[derive(Debug, Default)]
-pub(super) struct Cost {
+pub(crate) struct Cost {
     /// Payload bytes, shares of packed containers included.
     pub(super) bytes: u64,
     /// Tiles in blocks of their own, in shared blocks, of equal elements, without content.
     pub(super) stored: u64,
     pub(super) packed: u64,
-    pub(super) constant: u64,
+    pub(crate) constant: u64,
     pub(super) absent: u64,
     pub(super) lost: u64,
     /// Tiles by chain number.
-    pub(super) chains: BTreeMap<u16, u64>,
+    pub(crate) chains: BTreeMap<u16, u64>,
 }
 
 impl Cost {
-    pub(super) fn tiles(&self) -> u64 {
+    pub(crate) fn tiles(&self) -> u64 {
         self.stored + self.packed + self.constant + self.absent + self.lost
     }
 
@@ -44,14 +46,18 @@ impl Cost {
         }
     }
 
-    pub(super) fn json(&self, chains: &[Chain]) -> (Value, Value) {
+    pub(super) fn json(&self, chains: &[Chain], notation: Option<NotationArg>) -> (Value, Value) {
         let tiles = json!({
             "total": self.tiles(), "stored": self.stored, "packed": self.packed, "constant": self.constant,
             "absent": self.absent, "lost": self.lost,
         });
         let used = self.chains.iter().map(|(&number, tiles)| {
             let stages = chains.get(usize::from(number)).map(|chain| chain.spec().to_value());
-            json!({"chain": number, "stages": stages, "tiles": tiles})
+            let mut used = json!({"chain": number, "stages": stages, "tiles": tiles});
+            if let Some((notation, chain)) = notation.zip(chains.get(usize::from(number))) {
+                used.as_object_mut().expect("just made").extend(notation::json(notation, chain.spec()));
+            }
+            used
         });
         (tiles, used.collect())
     }
@@ -76,16 +82,16 @@ impl Cost {
 }
 
 /// The costs of all arrays of an archive.
-pub(super) struct Costs {
+pub(crate) struct Costs {
     /// By variable id, definitions included.
-    pub(super) variables: Vec<Cost>,
+    pub(crate) variables: Vec<Cost>,
     pub(super) padding: Cost,
     pub(super) gap: Cost,
     pub(super) payload: u64,
 }
 
 impl Costs {
-    pub(super) fn of(archive: &Archive, source: &SharedSource) -> Result<Self> {
+    pub(crate) fn of(archive: &Archive, source: &SharedSource) -> Result<Self> {
         let mut variables = Vec::new();
         variables.resize_with(archive.header().variables.len(), Cost::default);
         let mut costs = Costs { variables, padding: Cost::default(), gap: Cost::default(), payload: 0 };

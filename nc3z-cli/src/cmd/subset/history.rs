@@ -7,10 +7,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Appends the line of this run.
 pub(super) fn append(header: &mut Header) -> Result<()> {
+    append_line(header, &line())
+}
+
+/// The line of this run.
+pub(in crate::cmd) fn line() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     let command = words.collect::<Vec<_>>().join(" ");
-    let line = format!("{} nc3z {}: nc3z {command}", time(now()), env!("CARGO_PKG_VERSION"));
-    append_line(header, &line)
+    format!("{} nc3z {}: nc3z {command}", time(now()), env!("CARGO_PKG_VERSION"))
 }
 
 fn append_line(header: &mut Header, line: &str) -> Result<()> {

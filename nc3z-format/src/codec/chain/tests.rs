@@ -80,22 +80,162 @@ fn unknown_codec_is_named_with_its_parameters() {
     assert!(e.to_string().contains("lz9") && e.to_string().contains("\"window\":7"), "{e}");
 }
 
-#[test]
-fn both_ways_refuse_a_codec_before_the_end() {
-    let zstd = StageSpec::zstd(1);
-    let shuffle = StageSpec::shuffle(2);
-    for chain in [
-        vec![zstd.clone(), shuffle.clone()],
-        vec![zstd.clone(), zstd.clone()],
-        vec![shuffle, zstd.clone(), zstd],
-    ] {
-        let chain = bind(chain);
-        let mut out = Vec::new();
-        let e = chain.encode_bytes(b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();
-        assert!(e.is_unsupported() && out.is_empty(), "{chain}");
-        let e = chain.decode_bytes(b"abcdef", &mut Scratch::default(), &mut [0; 6]).unwrap_err();
-        assert!(e.is_unsupported(), "{chain}");
+/// Every codec of this build as a user may write it.
+const CODECS: [&str; 12] = [
+    r#"{"id":"zstd","level":3}"#,
+    r#"{"id":"zlib","level":6}"#,
+    r#"{"id":"gzip","level":6}"#,
+    r#"{"id":"lz4"}"#,
+    r#"{"id":"bz2","level":1}"#,
+    r#"{"id":"lz4h5","blocksize":512}"#,
+    r#"{"id":"lzf"}"#,
+    r#"{"id":"blosc","cname":"blosclz"}"#,
+    r#"{"id":"blosc","cname":"zstd","shuffle":2,"blocksize":1024}"#,
+    r#"{"id":"bitshuffle","blocksize":128,"cname":"lz4"}"#,
+    r#"{"id":"bitshuffle","cname":"zstd","clevel":1}"#,
+    r#"{"id":"pcodec"}"#,
+];
+const FILTERS: [&str; 8] = [
+    r#"{"id":"shuffle"}"#,
+    r#"{"id":"bitshuffle"}"#,
+    r#"{"id":"delta"}"#,
+    r#"{"id":"fletcher32"}"#,
+    r#"{"id":"crc32"}"#,
+    r#"{"id":"crc32c"}"#,
+    r#"{"id":"adler32"}"#,
+    r#"{"id":"adler32","location":"end"}"#,
+];
+
+fn wanted(ty: NcType, stages: &[&str]) -> Chain {
+    let registry = Registry::default();
+    let text = format!("[{}]", stages.join(","));
+    registry.bind(crate::codec::WantedChain::parse(&text).unwrap().bind(ty, &registry).unwrap())
+}
+
+/// Chains of every filter and every codec, for elements of a type; and some of several.
+fn all_chains(ty: NcType) -> Vec<Chain> {
+    // `pcodec` is for whole numbers of several bytes, and finds its numbers only in their own order.
+    let fits = |codec: &&&str| !codec.contains("pcodec") || ty.size() > 1;
+    let mut all: Vec<Chain> = FILTERS.iter().map(|filter| wanted(ty, &[filter])).collect();
+    for codec in CODECS.iter().filter(fits) {
+        all.push(wanted(ty, &[codec]));
+        for filter in FILTERS.iter().filter(|f| !codec.contains("pcodec") || f.contains("shuffle")) {
+            all.push(wanted(ty, &[filter, codec]));
+            // What a codec makes is no whole elements.
+            if !filter.contains("delta") {
+                all.push(wanted(ty, &[codec, filter]));
+            }
+        }
+        all.push(wanted(ty, &[codec, r#"{"id":"zlib","level":1}"#]));
+        all.push(wanted(ty, &[codec, r#"{"id":"fletcher32"}"#, r#"{"id":"lzf"}"#, r#"{"id":"crc32"}"#]));
     }
+    all.retain(|chain| chain.unsupported().is_none());
+    all
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(8))]
+
+    #[test]
+    fn chains_of_all_filters_and_codecs_come_back(
+        bytes in proptest::collection::vec(0_u8..6, 0..400), ty in 0_usize..11, damage in any::<(u16, u8)>(),
+    ) {
+        let ty = NcType::ALL[ty];
+        let whole = &bytes[..bytes.len() / ty.size() * ty.size()];
+        let mut scratch = Scratch::default();
+        for chain in all_chains(ty) {
+            let mut payload = Vec::new();
+            if chain.encode_bytes(whole, &mut scratch, &mut payload).is_err() {
+                // Differences of floats need not come back; nothing else is refused.
+                prop_assert!(chain.to_string().contains("delta") && ty.is_float(), "{chain}");
+                continue;
+            }
+            let mut back = vec![0xEE; whole.len()];
+            chain.decode_bytes(&payload, &mut scratch, &mut back).unwrap();
+            prop_assert_eq!(&back[..], whole, "{}", chain);
+            let mut longer = vec![0; whole.len() + 1];
+            prop_assert!(chain.decode_bytes(&payload, &mut scratch, &mut longer).is_err(), "{chain}");
+            for cut in (0..payload.len()).step_by(payload.len() / 12 + 1) {
+                prop_assert!(chain.decode_bytes(&payload[..cut], &mut scratch, &mut back).is_err(), "{chain}: {cut}");
+            }
+            payload.push(0);
+            prop_assert!(chain.decode_bytes(&payload, &mut scratch, &mut back).is_err(), "{chain}");
+            payload.pop();
+            if !payload.is_empty() {
+                let at = usize::from(damage.0) % payload.len();
+                payload[at] ^= damage.1;
+                let _ = chain.decode_bytes(&payload, &mut scratch, &mut back);
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_give_an_error_or_the_declared_length_of_every_codec(
+        payload in proptest::collection::vec(any::<u8>(), 0..120), n in 0_usize..40,
+    ) {
+        let mut scratch = Scratch::default();
+        let mut out = vec![0; n * 8];
+        for chain in all_chains(NcType::Double) {
+            let _ = chain.decode_bytes(&payload, &mut scratch, &mut out);
+        }
+    }
+}
+
+#[test]
+fn only_what_finds_its_length_stands_behind_a_codec() {
+    let pcodec = r#"{"id":"pcodec"}"#;
+    for (stages, is_allowed) in [
+        (vec![CODECS[0], FILTERS[0]], true),
+        (vec![CODECS[0], CODECS[0]], true),
+        (vec![FILTERS[0], pcodec, CODECS[0], FILTERS[3]], true),
+        (vec![CODECS[0], pcodec], false),
+        (vec![CODECS[0], r#"{"id":"packbits"}"#], false),
+        (vec![CODECS[0]; 4], true),
+        (vec![CODECS[0]; 5], false),
+    ] {
+        let text = format!("[{}]", stages.join(","));
+        assert_eq!(crate::codec::WantedChain::parse(&text).is_ok(), is_allowed, "{text}");
+    }
+    // A stored one is bound all the same, and its use an error both ways.
+    let packbits = StageSpec::new::<&str>("packbits", []);
+    let chain = bind(vec![StageSpec::zstd(1), packbits]);
+    let mut out = Vec::new();
+    let e = chain.encode_bytes(b"abcdef", &mut Scratch::default(), &mut out).unwrap_err();
+    assert!(e.is_unsupported() && out.is_empty(), "{chain}");
+    let e = chain.decode_bytes(b"abcdef", &mut Scratch::default(), &mut [0; 6]).unwrap_err();
+    assert!(e.is_unsupported(), "{chain}");
+}
+
+#[test]
+fn values_that_would_not_come_back_are_refused() {
+    let floats: Vec<u8> = [1.0e10_f32, 1.0, 0.3].iter().flat_map(|x| x.to_be_bytes()).collect();
+    let bits: Vec<u8> = vec![1, 0, 0, 1, 1, 1, 0, 1, 1, 0, 1];
+    let packed: Vec<u8> = [1.5_f32, -2.25, 273.75].iter().flat_map(|x| x.to_be_bytes()).collect();
+    let scale = r#"{"id":"fixedscaleoffset","offset":1,"scale":4,"astype":"i2"}"#;
+    let mut scratch = Scratch::default();
+    for (ty, stage, bytes, comes_back) in [
+        (NcType::Float, r#"{"id":"delta"}"#, &floats, false),
+        (NcType::Byte, r#"{"id":"packbits"}"#, &bits, true),
+        (NcType::Byte, r#"{"id":"packbits"}"#, &floats, false),
+        (NcType::Float, scale, &packed, true),
+        (NcType::Float, scale, &floats, false),
+    ] {
+        let chain = wanted(ty, &[stage, CODECS[0]]);
+        let mut payload = Vec::new();
+        assert_eq!(chain.encode_bytes(bytes, &mut scratch, &mut payload).is_ok(), comes_back, "{chain}");
+        if comes_back {
+            let mut back = vec![0; bytes.len()];
+            chain.decode_bytes(&payload, &mut scratch, &mut back).unwrap();
+            assert_eq!(&back, bytes, "{chain}");
+        }
+    }
+}
+
+#[test]
+fn a_filter_of_a_plug_in_is_named_where_it_is_missing() {
+    let stage = crate::codec::Hdf5Filter::new(32_013, [1, 2, 3]).as_plugin();
+    let e = bind(vec![stage]).decode_bytes(b"", &mut Scratch::default(), &mut []).unwrap_err().to_string();
+    assert!(e.contains("32013 (ZFP)") && e.contains("[1,2,3]") && e.contains("hdf5plugin"), "{e}");
 }
 
 #[test]
@@ -333,7 +473,7 @@ fn what_may_stand_behind_a_base() {
         vec![StageSpec::shuffle(4), num.clone()],
         vec![num, StageSpec::zstd(1)],
         vec![StageSpec::base()],
-        vec![StageSpec::zstd(1), StageSpec::shuffle(4)],
+        vec![StageSpec::zstd(1), StageSpec::new::<&str>("packbits", [])],
     ] {
         let chain = bind([vec![StageSpec::base()], bad].concat());
         assert!(chain.unsupported().is_some(), "{chain}");

@@ -18,11 +18,15 @@ use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use crate::error::{Error, Result};
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
+use crate::types::NcType;
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use frame::{SECTION, check_frame, check_len};
 pub use frame::{
     ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_with, encode_zstd_frame,
     encode_zstd_frame_after, encode_zstd_frame_with,
 };
+#[cfg(any(feature = "zstd", feature = "ruzstd"))]
+use serde_json::Value;
 
 const ID: &str = "zstd";
 
@@ -51,14 +55,27 @@ impl StageKind for ZstdKind {
         r#"{"id":"zstd","level":9}"#
     }
 
+    fn takes(&self, key: &str) -> bool {
+        ["level", "checksum"].contains(&key)
+    }
+
     fn bind(&self, spec: &StageSpec) -> Result<Box<dyn Stage>, String> {
         Ok(Box::new(Zstd(level(spec).ok_or(OTHER_KEYS)?)))
+    }
+
+    fn complete(&self, spec: StageSpec, _: NcType) -> Result<StageSpec, String> {
+        match spec.get("checksum") {
+            // Blocks have checksums of their own.
+            Some(Value::Bool(true)) => Err("zstd with a checksum: put crc32c behind zstd for one".to_owned()),
+            Some(_) => Ok(spec.without("checksum")),
+            None => Ok(spec),
+        }
     }
 }
 
 /// The codec, with the level it writes at.
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
-struct Zstd(i32);
+pub(super) struct Zstd(pub(super) i32);
 
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 impl Stage for Zstd {
@@ -70,6 +87,15 @@ impl Stage for Zstd {
         }
         let len = contexts.get::<library::Decoder>().decode_into(None, input, out)?;
         check_len(out.len(), len)
+    }
+
+    fn finds_length(&self) -> bool {
+        true
+    }
+
+    fn decode_up_to(&self, input: &[u8], contexts: &mut Contexts, out: &mut [u8]) -> Result<usize> {
+        check_frame(input)?;
+        contexts.get::<library::Decoder>().decode_into(None, input, out)
     }
 
     fn encode(&self, input: &[u8], contexts: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {

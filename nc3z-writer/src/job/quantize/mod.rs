@@ -12,10 +12,10 @@ mod select;
 mod source;
 
 use crate::error::{ErrorKind, Result};
-use crate::wanted::Wanted;
+use crate::options::WriterOptions;
 use measure::measure;
 use nc3z_format::bytes::hex;
-use nc3z_format::quantize::{LossRecord, Quantize, VariableLoss};
+use nc3z_format::quantize::{LossRecord, VariableLoss};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{ClassicFile, Monitor};
 use rewrite::rewritten;
@@ -46,10 +46,10 @@ pub(crate) struct Quantized {
 /// Names or types that cannot be quantized; a file that is cut short; reading.
 pub(crate) fn quantize(
     original: ClassicFile,
-    wanted: &Wanted<Quantize>,
+    options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Quantized> {
-    let choice = selected(&original, wanted)?;
+    let choice = selected(&original, options)?;
     let header = rewritten(&original, &choice.variables)?;
     let original = Arc::new(original);
     let source = QuantizedSource::new(Arc::clone(&original), &header, &choice.variables)?;

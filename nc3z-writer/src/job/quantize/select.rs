@@ -2,7 +2,7 @@
 
 use super::refused;
 use crate::error::Result;
-use crate::wanted::Wanted;
+use crate::options::WriterOptions;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_format::quantize::{Quantize, Quantizer};
@@ -23,9 +23,33 @@ pub(super) struct Choice {
     pub(super) skipped: Vec<String>,
 }
 
-pub(super) fn selected(classic: &ClassicFile, wanted: &Wanted<Quantize>) -> Result<Choice> {
+/// The rounding that is asked for a variable, by a rule of its own or by its chain; and whether that names it.
+fn asked(variable: &Variable, options: &WriterOptions) -> Result<Option<(Quantize, bool)>> {
+    let name = &variable.name;
+    let rule = options.quantize.of(name).map(|mode| (*mode, options.quantize.named(name).is_some()));
+    let Some(chain) = options.chains.of(name).filter(|chain| chain.rounds(&options.registry)) else {
+        return Ok(rule);
+    };
+    let is_named = options.chains.named(name).is_some();
+    if rule.is_some() {
+        let why = format!(
+            "variable `{}` is rounded by its chain, {chain}, and by another rule",
+            variable.name_lossy()
+        );
+        return Err(refused(why));
+    }
+    match chain.rounding(variable.ty, &options.registry) {
+        Ok(mode) => Ok(mode.map(|mode| (mode, is_named))),
+        Err(e) if is_named => Err(refused(format!("variable `{}`: {e}", variable.name_lossy()))),
+        // The type is one that is not rounded: told like other variables that a rule for all does not fit.
+        Err(_) if !variable.ty.is_float() => Ok(Some((Quantize::BitRound { keepbits: 1 }, false))),
+        Err(e) => Err(refused(format!("variable `{}`: {e}", variable.name_lossy()))),
+    }
+}
+
+pub(super) fn selected(classic: &ClassicFile, options: &WriterOptions) -> Result<Choice> {
     let header = classic.header();
-    wanted.check_names(header, super::OPTION)?;
+    options.quantize.check_names(header, super::OPTION)?;
     for variable in &classic.layout().variables {
         if variable.elements != Some(variable.present) {
             return Err(refused(
@@ -37,16 +61,15 @@ pub(super) fn selected(classic: &ClassicFile, wanted: &Wanted<Quantize>) -> Resu
     let mut choice = Choice { variables: Vec::new(), skipped: Vec::new() };
     for (id, variable) in header.variables() {
         let name = variable.name_lossy();
-        let named = wanted.named(&variable.name);
-        let Some(mode) = wanted.of(&variable.name) else { continue };
+        let Some((mode, is_named)) = asked(variable, options)? else { continue };
         if let Some(why) = reason_against(header, variable) {
-            if named.is_some() {
+            if is_named {
                 return Err(refused(format!("variable `{name}` {why}")));
             }
             choice.skipped.push(format!("`{name}` {why}"));
             continue;
         }
-        let quantizer = Quantizer::new(*mode, variable.ty, &fills(variable))
+        let quantizer = Quantizer::new(mode, variable.ty, &fills(variable))
             .map_err(|e| refused(format!("variable `{name}`: {e}")))?;
         choice.variables.push(Chosen { variable: id, quantizer });
     }

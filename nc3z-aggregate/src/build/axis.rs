@@ -1,0 +1,358 @@
+//! The same axis in many files: its values put together, and where each file's lie among them.
+
+use super::scan::{Axis, Bounds, Coordinate};
+use crate::error::{Error, Result};
+use crate::master::values::{put_double, text};
+use crate::units::{Calendar, Conversion, TimeUnit, conversion};
+use nc3z_format::NcType;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// How near two values are one.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Tolerance {
+    /// So far apart at most.
+    pub absolute: f64,
+    /// So far apart at most, as a share of the value.
+    pub relative: f64,
+}
+
+/// An axis of a master array.
+pub(super) struct JoinedAxis {
+    pub(super) name: String,
+    pub(super) len: u64,
+    /// Whether values ascend.
+    pub(super) ascending: bool,
+    /// The coordinate, in the master's units and sense.
+    pub(super) coordinate: Option<Coordinate>,
+    /// For each member its place, and whether it runs the other way.
+    pub(super) places: Vec<(Range<u64>, bool)>,
+    /// Whether members differ here.
+    pub(super) varies: bool,
+    /// What should be known.
+    pub(super) notes: Vec<String>,
+}
+
+/// A member's values in the master's units, ascending.
+struct Converted {
+    values: Vec<f64>,
+    bounds: Option<Vec<f64>>,
+    /// Whether they were turned around for that.
+    descending: bool,
+}
+
+/// Puts an axis together. `files` are the members' names; `in_order` joins what has no coordinate in the order given.
+pub(super) fn join(
+    axes: &[&Axis],
+    files: &[&str],
+    tolerance: Tolerance,
+    in_order: bool,
+    contiguous: bool,
+) -> Result<JoinedAxis> {
+    let first = axes[0];
+    let with: Vec<Option<&Arc<Coordinate>>> = axes.iter().map(|a| a.coordinate.as_ref()).collect();
+    let Some(first_coordinate) = with[0].filter(|_| !in_order || with.iter().all(Option::is_some)) else {
+        return without_coordinate(axes, files, in_order);
+    };
+    if let Some(n) = with.iter().position(Option::is_none) {
+        return Err(Error::refused(format!(
+            "`{}` has the coordinate `{}`, and `{}` has none for its dimension `{}`",
+            files[0], first_coordinate.name, files[n], axes[n].name
+        )));
+    }
+    let coordinates: Vec<&Arc<Coordinate>> = with.into_iter().flatten().collect();
+    let same = |a: &Arc<Coordinate>, b: &Arc<Coordinate>| Arc::ptr_eq(a, b);
+    let master_direction = coordinates.iter().find_map(|c| c.direction().ok().flatten());
+    let ascending = master_direction.unwrap_or(true);
+    if coordinates.iter().all(|c| same(c, first_coordinate)) || first_coordinate.direction().is_err() {
+        return equal(axes, files, &coordinates, ascending);
+    }
+    let mut notes = Vec::new();
+    let values = converted(files, &coordinates)?;
+    let narrow = coordinates.iter().any(|c| c.ty == NcType::Float);
+    let is_time = first_coordinate.attribute("units").is_some_and(|u| TimeUnit::is_time(&u));
+    let near = |a: f64, b: f64| {
+        let epsilon = if narrow && !is_time { f64::from(f32::EPSILON) } else { f64::EPSILON };
+        (a - b).abs() <= tolerance.absolute + (4.0 * epsilon + tolerance.relative) * a.abs().max(b.abs())
+    };
+    let all = union(&values, near);
+    let show = |x: f64| show(first_coordinate, x);
+    let mut places = Vec::with_capacity(values.len());
+    for (n, v) in values.iter().enumerate() {
+        let begin = position(&all, v.values[0], near);
+        for (i, x) in v.values.iter().enumerate() {
+            if all.get(begin + i).is_none_or(|y| !near(*x, *y)) {
+                let between = all.get(begin + i).copied().unwrap_or(*x);
+                let other =
+                    values.iter().position(|o| o.values.iter().any(|y| near(*y, between))).unwrap_or(0);
+                return Err(Error::refused(format!(
+                    "the values of `{}` interleave: `{}` has {} and {}, and `{}` has {} between; if they are meant to be the same, \
+                     widen the tolerance",
+                    first.name,
+                    files[n],
+                    show(v.values[i.saturating_sub(1)]),
+                    show(*x),
+                    files[other],
+                    show(between)
+                )));
+            }
+        }
+        let turned = v.descending && ascending || !v.descending && !ascending && v.values.len() > 1;
+        places.push((begin as u64..(begin + v.values.len()) as u64, turned));
+    }
+    let bounds = joined_bounds(&coordinates, &values, &places, all.len());
+    if bounds.is_none() && coordinates.iter().any(|c| c.bounds.is_some()) {
+        notes.push(format!("the bounds of `{}` are left out: not all files have them alike", first.name));
+    }
+    gaps(&all, bounds.as_deref(), &show, &first.name, contiguous, &mut notes)?;
+    let varies = places.iter().any(|p| p.0 != places[0].0);
+    let len = all.len() as u64;
+    if !ascending {
+        for (range, _) in &mut places {
+            *range = len - range.end..len - range.start;
+        }
+    }
+    let coordinate = assemble(&coordinates, all, bounds, ascending);
+    Ok(JoinedAxis {
+        name: first.name.clone(),
+        len,
+        ascending,
+        coordinate: Some(coordinate),
+        places,
+        varies,
+        notes,
+    })
+}
+
+/// Dimensions without coordinates: of one length, or one behind the other.
+fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<JoinedAxis> {
+    let (name, mut len) = (axes[0].name.clone(), axes[0].len);
+    let mut places: Vec<(Range<u64>, bool)> = Vec::new();
+    if in_order {
+        len = 0;
+        for axis in axes {
+            places.push((len..len + axis.len, false));
+            len += axis.len;
+        }
+    } else {
+        if let Some(n) = axes.iter().position(|a| a.len != len || a.coordinate.is_some()) {
+            return Err(Error::refused(format!(
+                "the dimension `{name}` has length {len} in `{}` and {} in `{}`, and no coordinates that tell where each belongs; \
+                 files can be joined along it in the order given",
+                files[0], axes[n].len, files[n]
+            )));
+        }
+        places = vec![(0..len, false); axes.len()];
+    }
+    let varies = in_order && axes.len() > 1;
+    Ok(JoinedAxis { name, len, ascending: true, coordinate: None, places, varies, notes: vec![] })
+}
+
+/// Coordinates that are all the same, whatever their order.
+fn equal(
+    axes: &[&Axis],
+    files: &[&str],
+    coordinates: &[&Arc<Coordinate>],
+    ascending: bool,
+) -> Result<JoinedAxis> {
+    let first = coordinates[0];
+    let differs = coordinates
+        .iter()
+        .position(|c| c.values != first.values || c.attribute("units") != first.attribute("units"));
+    if let Some(n) = differs {
+        return Err(Error::refused(format!(
+            "the values of `{}` in `{}` neither ascend nor descend, and `{}` has others",
+            first.name, files[0], files[n]
+        )));
+    }
+    let len = axes[0].len;
+    Ok(JoinedAxis {
+        name: axes[0].name.clone(),
+        len,
+        ascending,
+        coordinate: Some((**first).clone()),
+        places: vec![(0..len, false); axes.len()],
+        varies: false,
+        notes: vec![],
+    })
+}
+
+/// Values of all members in the units of the first.
+fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Converted>> {
+    let first = coordinates[0];
+    let mut out = Vec::with_capacity(files.len());
+    for (c, file) in coordinates.iter().zip(files) {
+        let to_first = match (c.attribute("units"), first.attribute("units")) {
+            (Some(from), Some(to)) => {
+                let (a, b) = (c.attribute("calendar"), first.attribute("calendar"));
+                conversion(&from, a.as_deref(), &to, b.as_deref()).map_err(|e| {
+                    Error::refused(format!("`{}` of `{file}` and `{}`: {e}", c.name, files[0]))
+                })?
+            }
+            (None, None) => Conversion::IDENTITY,
+            (a, b) => {
+                let say = |u: Option<String>| u.map_or("none".to_owned(), |u| format!("`{u}`"));
+                return Err(Error::refused(format!(
+                    "`{}` has the units {} in `{file}` and {} in `{}`",
+                    c.name,
+                    say(a),
+                    say(b),
+                    files[0]
+                )));
+            }
+        };
+        let Ok(direction) = c.direction() else {
+            return Err(Error::refused(format!(
+                "the values of `{}` in `{file}` neither ascend nor descend",
+                c.name
+            )));
+        };
+        if c.values.is_empty() {
+            return Err(Error::refused(format!("`{}` of `{file}` has no values", c.name)));
+        }
+        if let Some(x) = c.values.iter().find(|x| !x.is_finite()) {
+            return Err(Error::refused(format!("`{}` of `{file}` has the value {x}", c.name)));
+        }
+        let mut values: Vec<f64> = c.values.iter().map(|x| to_first.apply(*x)).collect();
+        let mut bounds: Option<Vec<f64>> =
+            c.bounds.as_ref().map(|b| b.values.iter().map(|x| to_first.apply(*x)).collect());
+        let descending = values.len() > 1 && values[0] > values[1];
+        debug_assert!(direction.is_some() || values.len() == 1, "strictly monotonic");
+        if descending {
+            values.reverse();
+            let vertices = c.bounds.as_ref().map_or(1, |b| usize::try_from(b.vertices).unwrap_or(1)).max(1);
+            bounds = bounds.map(|b| b.chunks(vertices).rev().flatten().copied().collect());
+        }
+        out.push(Converted { values, bounds, descending });
+    }
+    Ok(out)
+}
+
+/// All values, ascending, each once.
+fn union(values: &[Converted], near: impl Fn(f64, f64) -> bool) -> Vec<f64> {
+    let mut all: Vec<f64> = values.iter().flat_map(|v| v.values.iter().copied()).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup_by(|next, kept| near(*next, *kept));
+    all
+}
+
+fn position(all: &[f64], x: f64, near: impl Fn(f64, f64) -> bool) -> usize {
+    let at = all.partition_point(|y| *y < x);
+    if at > 0 && near(all[at - 1], x) { at - 1 } else { at }
+}
+
+/// Bounds of all values, where every member has them with as many vertices.
+fn joined_bounds(
+    coordinates: &[&Arc<Coordinate>],
+    values: &[Converted],
+    places: &[(Range<u64>, bool)],
+    len: usize,
+) -> Option<Vec<f64>> {
+    let vertices = coordinates[0].bounds.as_ref()?.vertices;
+    if coordinates.iter().any(|c| c.bounds.as_ref().is_none_or(|b| b.vertices != vertices)) {
+        return None;
+    }
+    let vertices = usize::try_from(vertices).ok()?;
+    let mut out = vec![f64::NAN; len * vertices];
+    for (v, (place, _)) in values.iter().zip(places) {
+        let at = usize::try_from(place.start).ok()? * vertices;
+        let from = v.bounds.as_ref()?;
+        out[at..at + from.len()].copy_from_slice(from);
+    }
+    Some(out)
+}
+
+/// Values that do not follow each other as others do.
+fn gaps(
+    all: &[f64],
+    bounds: Option<&[f64]>,
+    show: &impl Fn(f64) -> String,
+    name: &str,
+    contiguous: bool,
+    notes: &mut Vec<String>,
+) -> Result<()> {
+    let found = match bounds {
+        Some(bounds) if bounds.len() == 2 * all.len() => {
+            let cells: Vec<(f64, f64)> = bounds.chunks(2).map(|c| (c[0].min(c[1]), c[0].max(c[1]))).collect();
+            let apart = |a: f64, b: f64| (a - b).abs() > 1e-9 * a.abs().max(b.abs()).max(1e-9);
+            let gap = cells.windows(2).find(|pair| apart(pair[0].1, pair[1].0));
+            gap.map(|pair| {
+                let what = if pair[0].1 < pair[1].0 { "leave a gap" } else { "overlap" };
+                format!(
+                    "cells of `{name}` {what}: one ends at {}, the next begins at {}",
+                    show(pair[0].1),
+                    show(pair[1].0)
+                )
+            })
+        }
+        _ => {
+            let mut steps: Vec<f64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            steps.sort_by(f64::total_cmp);
+            let usual = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
+            let gap = all.windows(2).find(|pair| pair[1] - pair[0] > 1.5 * usual && all.len() > 2);
+            gap.map(|pair| format!("`{name}` has a gap between {} and {}", show(pair[0]), show(pair[1])))
+        }
+    };
+    match found {
+        Some(what) if contiguous => Err(Error::refused(what)),
+        Some(what) => {
+            notes.push(what);
+            Ok(())
+        }
+        None => Ok(()),
+    }
+}
+
+/// A value as people read it: times as dates.
+pub(super) fn show(c: &Coordinate, x: f64) -> String {
+    let units = c.attribute("units").unwrap_or_default();
+    let calendar = Calendar::of(c.attribute("calendar").as_deref());
+    match calendar.map(|calendar| TimeUnit::parse(&units, calendar)) {
+        Some(Ok(unit)) => unit.show(x),
+        _ => x.to_string(),
+    }
+}
+
+fn assemble(
+    coordinates: &[&Arc<Coordinate>],
+    mut values: Vec<f64>,
+    mut bounds: Option<Vec<f64>>,
+    ascending: bool,
+) -> Coordinate {
+    let first = coordinates[0];
+    let vertices = first.bounds.as_ref().map_or(1, |b| usize::try_from(b.vertices).unwrap_or(1)).max(1);
+    if !ascending {
+        values.reverse();
+        bounds = bounds.map(|b| b.chunks(vertices).rev().flatten().copied().collect());
+    }
+    // One type for all of them; whole numbers that were converted may have become fractions.
+    let same = |ty: NcType, of: &dyn Fn(&Coordinate) -> Option<NcType>| {
+        coordinates.iter().all(|c| of(c) == Some(ty))
+    };
+    let fit = |values: &[f64], ty: NcType| {
+        let mut bytes = Vec::new();
+        values.iter().all(|x| put_double(*x, ty, &mut bytes).is_ok())
+    };
+    let ty = match first.ty {
+        ty if same(ty, &|c| Some(c.ty)) && fit(&values, ty) => ty,
+        _ => NcType::Double,
+    };
+    let first_bounds = first.bounds.as_ref();
+    let bounds = bounds.zip(first_bounds).map(|(values, b)| {
+        let of = |c: &Coordinate| c.bounds.as_ref().map(|b| b.ty);
+        let ty = if same(b.ty, &of) && fit(&values, b.ty) { b.ty } else { NcType::Double };
+        Bounds { ty, values, ..b.clone() }
+    });
+    let mut attributes = first.attributes.clone();
+    attributes.retain(|a| {
+        a.name == b"units"
+            || a.name == b"calendar"
+            || a.name == b"standard_name"
+            || a.name == b"bounds" && bounds.is_some()
+            || a.name != b"bounds"
+                && coordinates
+                    .iter()
+                    .all(|c| c.attributes.iter().any(|b| b.name == a.name && text(b) == text(a)))
+    });
+    Coordinate { name: first.name.clone(), ty, attributes, values, bounds }
+}

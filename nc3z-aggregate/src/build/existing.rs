@@ -1,0 +1,97 @@
+//! An aggregation that is there already, as the files it was made of: nothing of them is read.
+
+use super::scan::{self, Array, Axis, Bounds, Coordinate, Scanned};
+use crate::error::{Error, Result};
+use crate::file::as_aggregation;
+use crate::master::cut::location;
+use crate::master::{Data, FileRef};
+use nc3z_reader::Dataset;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One entry for each file of an aggregation.
+pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
+    let refused = |what: &str| Error::refused(format!("`{name}` cannot be added to: {what}"));
+    let aggregation = as_aggregation(dataset).ok_or_else(|| refused("it is no aggregation"))?;
+    let own = scan::scan(aggregation.fragments().own(), name, "")?;
+    let mut files: BTreeMap<String, Scanned> = BTreeMap::new();
+    // Its own coordinates, and its attributes.
+    let presented = scan_arrays(dataset)?;
+    for (_, _, master) in aggregation.masters() {
+        let Some(template) = presented.iter().find(|a| a.name == master.name) else { continue };
+        for n in 0..master.partitions.len() {
+            let partition = master.partitions.get(n)?;
+            let Data::Array(sub) = &partition.data else { return Err(refused("a part of it is no file")) };
+            let FileRef::Uri(uri) = &sub.file else { return Err(refused("a part of it lies in itself")) };
+            if partition.part.is_some() || partition.dimensions.is_some() || !partition.reversed.is_empty() {
+                return Err(refused("its files do not lie in it as they are; aggregate them anew"));
+            }
+            let place = location(n, &master.cuts);
+            let axes = template.axes.iter().zip(&place).map(|(axis, range)| slice(axis, range)).collect();
+            let array = Array {
+                name: sub.variable.trim_start_matches('/').to_owned(),
+                file: uri.as_str().into(),
+                uri: uri.as_str().into(),
+                fingerprint: sub.fingerprint.as_deref().unwrap_or("").into(),
+                shape: place.iter().map(|r| r.end - r.start).collect(),
+                axes,
+                ..template.clone()
+            };
+            let entry = files.entry(uri.clone()).or_insert_with(|| Scanned {
+                attributes: own.attributes.clone(),
+                arrays: vec![],
+                scalars: vec![],
+            });
+            entry.arrays.push(array);
+        }
+    }
+    let mut out: Vec<Scanned> = files.into_values().collect();
+    // What it holds itself goes with its first file.
+    if let Some(first) = out.first_mut() {
+        let aggregated = |name: &str| aggregation.masters().any(|(_, _, m)| m.name == name);
+        first.scalars = own.scalars.into_iter().filter(|s| !aggregated(&s.name)).collect();
+        let named = |a: &Array| presented.iter().any(|p| p.name == a.name) && !aggregated(&a.name);
+        for mut array in own.arrays.into_iter().filter(named) {
+            array.helper = true;
+            first.arrays.push(array);
+        }
+    }
+    Ok(out)
+}
+
+/// The arrays that an aggregation presents, with whole axes.
+fn scan_arrays(dataset: &Dataset) -> Result<Vec<Array>> {
+    let mut out = Vec::new();
+    for v in dataset.variables() {
+        let axes = v.dimensions().zip(v.shape()).map(|(d, len)| {
+            let name = d.name_lossy().into_owned();
+            let found = dataset
+                .variable(&name)
+                .ok()
+                .filter(|c| c.shape().len() == 1 && c.ty() != nc3z_format::NcType::Char);
+            let coordinate = found.map(|c| scan::coordinate(dataset, &c).map(Arc::new)).transpose()?;
+            let key = coordinate
+                .as_ref()
+                .and_then(|c| c.attribute("standard_name"))
+                .unwrap_or_else(|| name.clone());
+            Ok(Axis { key, name, len: *len, coordinate })
+        });
+        let axes = axes.collect::<nc3z_reader::Result<Vec<_>>>()?;
+        out.push(scan::array(&v, axes).map_err(Error::refused)?);
+    }
+    Ok(out)
+}
+
+/// A part of an axis.
+fn slice(axis: &Axis, range: &Range<u64>) -> Axis {
+    let Some(c) = axis.coordinate.as_ref().filter(|_| *range != (0..axis.len)) else { return axis.clone() };
+    let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let bounds = c.bounds.as_ref().map(|b| Bounds {
+        values: b.values[at(range.start * b.vertices)..at(range.end * b.vertices)].to_vec(),
+        ..b.clone()
+    });
+    let values = c.values[at(range.start)..at(range.end)].to_vec();
+    let coordinate = Coordinate { values, bounds, ..(**c).clone() };
+    Axis { len: range.end - range.start, coordinate: Some(Arc::new(coordinate)), ..axis.clone() }
+}

@@ -1,0 +1,277 @@
+//! What one file has to offer: its arrays, each with the coordinates of its axes. Nothing is read but headers and coordinates.
+
+use crate::error::{Error, Result};
+use crate::fragments::fingerprint;
+use crate::master::values::{doubles, packing, text};
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
+use nc3z_reader::{Dataset, Variable};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Elements of a coordinate variable that are read at most.
+const MAX_COORDINATES: u64 = 100_000_000;
+/// Bytes of an array that is copied into the aggregation.
+pub(super) const MAX_STATIC: u64 = 64 << 20;
+
+/// A file.
+pub(super) struct Scanned {
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) arrays: Vec<Array>,
+    /// Arrays without dimensions that are no coordinates: grid mappings, numbers.
+    pub(super) scalars: Vec<Scalar>,
+}
+
+/// An array of a file, or an array that an aggregation has already.
+#[derive(Clone)]
+pub(super) struct Array {
+    pub(super) name: String,
+    /// `standard_name`, else `long_name`, else the name.
+    pub(super) identity: String,
+    /// It belongs to other variables: an auxiliary coordinate, a cell measure.
+    pub(super) helper: bool,
+    pub(super) file: Arc<str>,
+    pub(super) uri: Arc<str>,
+    pub(super) fingerprint: Arc<str>,
+    /// Type of the unpacked values.
+    pub(super) ty: NcType,
+    /// Type as stored, where nothing is packed.
+    pub(super) raw: Option<NcType>,
+    pub(super) fill: Vec<u8>,
+    pub(super) attributes: Vec<Attribute>,
+    /// As stored.
+    pub(super) shape: Vec<u64>,
+    pub(super) axes: Vec<Axis>,
+    /// Scalar coordinates.
+    pub(super) scalars: Vec<Axis>,
+}
+
+/// One axis of an array.
+#[derive(Clone)]
+pub(super) struct Axis {
+    /// What tells it from others: the standard name of its coordinate, else its own name.
+    pub(super) key: String,
+    /// The dimension's name.
+    pub(super) name: String,
+    pub(super) len: u64,
+    pub(super) coordinate: Option<Arc<Coordinate>>,
+}
+
+/// The values of a coordinate variable.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Coordinate {
+    pub(super) name: String,
+    pub(super) ty: NcType,
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) values: Vec<f64>,
+    pub(super) bounds: Option<Bounds>,
+}
+
+/// The cells of a coordinate.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bounds {
+    pub(super) name: String,
+    pub(super) ty: NcType,
+    pub(super) vertices: u64,
+    pub(super) values: Vec<f64>,
+    pub(super) attributes: Vec<Attribute>,
+}
+
+/// A variable without dimensions.
+pub(super) struct Scalar {
+    pub(super) name: String,
+    pub(super) ty: NcType,
+    pub(super) attributes: Vec<Attribute>,
+    pub(super) values: Vec<u8>,
+}
+
+impl Coordinate {
+    pub(super) fn attribute(&self, name: &str) -> Option<String> {
+        self.attributes.iter().find(|a| a.name == name.as_bytes()).map(text)
+    }
+
+    /// `Some(true)` where values ascend, `Some(false)` where they descend; nothing for one value.
+    ///
+    /// # Errors
+    /// They do neither.
+    pub(super) fn direction(&self) -> Result<Option<bool>, ()> {
+        let each = || self.values.windows(2);
+        match self.values.len() {
+            0 | 1 => Ok(None),
+            _ if each().all(|p| p[0] < p[1]) => Ok(Some(true)),
+            _ if each().all(|p| p[0] > p[1]) => Ok(Some(false)),
+            _ => Err(()),
+        }
+    }
+}
+
+/// Names that some attribute of some variable lists.
+fn listed(dataset: &Dataset, attributes: &[&str]) -> BTreeSet<String> {
+    let all = dataset
+        .header()
+        .variables
+        .iter()
+        .flat_map(|v| attributes.iter().filter_map(|a| v.attribute(a.as_bytes())));
+    all.flat_map(|a| text(a).split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Looks at a file.
+pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> {
+    let in_file = |e: nc3z_reader::Error| Error::refused(format!("`{name}`: {}", e.with_causes()));
+    let bounds_names = listed(dataset, &["bounds", "climatology"]);
+    let auxiliary = listed(dataset, &["coordinates"]);
+    let helpers: BTreeSet<String> = listed(dataset, &["cell_measures", "grid_mapping", "formula_terms"])
+        .union(&auxiliary)
+        .cloned()
+        .collect();
+    let (file, uri): (Arc<str>, Arc<str>) = (name.into(), uri.into());
+    let print: Arc<str> = fingerprint(dataset)?.into();
+    let coordinates: Vec<Option<Arc<Coordinate>>> = dataset
+        .dimensions()
+        .iter()
+        .map(|d| {
+            let found = dataset.header().variable(&d.name).and_then(|(id, _)| dataset.variable_at(id));
+            let Some(v) = found.filter(|v| v.shape().len() == 1 && v.ty() != NcType::Char) else {
+                return Ok(None);
+            };
+            let own = v.dimensions().next().is_some_and(|own| own.name == d.name);
+            own.then(|| coordinate(dataset, &v).map(Arc::new)).transpose()
+        })
+        .collect::<Result<_, _>>()
+        .map_err(in_file)?;
+    let mut arrays = Vec::new();
+    let mut scalars = Vec::new();
+    for v in dataset.variables() {
+        let own_name = v.name().into_owned();
+        let is_coordinate = v.shape().len() == 1
+            && v.dimensions().next().is_some_and(|d| d.name == v.header().name)
+            && v.ty() != NcType::Char;
+        if is_coordinate || bounds_names.contains(&own_name) {
+            continue;
+        }
+        if v.shape().is_empty() {
+            let coordinate = auxiliary.contains(&own_name) && v.ty() != NcType::Char;
+            if !coordinate {
+                scalars.push(scalar(&v).map_err(in_file)?);
+            }
+            continue;
+        }
+        let dims = v.header().dimensions.iter().zip(v.dimensions()).zip(v.shape());
+        let axes = dims.map(|((id, d), len)| {
+            let coordinate = coordinates.get(id.index()).cloned().flatten();
+            let key = coordinate.as_ref().and_then(|c| c.attribute("standard_name"));
+            let name = d.name_lossy().into_owned();
+            Axis { key: key.unwrap_or_else(|| name.clone()), name, len: *len, coordinate }
+        });
+        let mut array =
+            array(&v, axes.collect()).map_err(|what| Error::refused(format!("`{name}`: {what}")))?;
+        let own_scalars = v.attribute("coordinates").map(text).unwrap_or_default();
+        for name in own_scalars.split_whitespace() {
+            let Ok(c) = dataset.variable(name) else { continue };
+            if c.shape().is_empty() && c.ty() != NcType::Char {
+                let c = Arc::new(coordinate(dataset, &c).map_err(in_file)?);
+                let key = c.attribute("standard_name").unwrap_or_else(|| name.to_owned());
+                array.scalars.push(Axis { key, name: name.to_owned(), len: 1, coordinate: Some(c) });
+            }
+        }
+        array.helper = helpers.contains(&own_name);
+        (array.file, array.uri, array.fingerprint) = (file.clone(), uri.clone(), print.clone());
+        arrays.push(array);
+    }
+    Ok(Scanned { attributes: dataset.attributes().to_vec(), arrays, scalars })
+}
+
+/// An array as its header tells it.
+pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
+    let header = v.header();
+    let named = |name: &str| v.attribute(name).map(text).filter(|t| !t.is_empty());
+    let packed = packing(header).map_err(|what| format!("variable `{}`: {what}", v.name()))?.is_some();
+    let name = v.name().into_owned();
+    let unsigned = named("_Unsigned").is_some_and(|t| t.eq_ignore_ascii_case("true"));
+    let ty = if packed {
+        unpacked_type(header)
+    } else if unsigned {
+        match v.ty() {
+            NcType::Byte => NcType::Short,
+            NcType::Short => NcType::Int,
+            _ => NcType::Double,
+        }
+    } else {
+        v.ty()
+    };
+    Ok(Array {
+        identity: named("standard_name").or_else(|| named("long_name")).unwrap_or_else(|| name.clone()),
+        name,
+        helper: false,
+        file: "".into(),
+        uri: "".into(),
+        fingerprint: "".into(),
+        ty,
+        raw: (!packed && !unsigned).then(|| v.ty()),
+        fill: header
+            .own_fill_value()
+            .or_else(|| header.missing_values().next())
+            .unwrap_or(v.ty().default_fill())
+            .to_vec(),
+        attributes: v.attributes().to_vec(),
+        shape: v.shape().to_vec(),
+        axes,
+        scalars: Vec::new(),
+    })
+}
+
+/// The type of unpacked values: that of `scale_factor` and `add_offset`; double where that would lose digits.
+fn unpacked_type(v: &HeaderVariable) -> NcType {
+    let types =
+        ["scale_factor", "add_offset"].into_iter().filter_map(|n| v.attribute(n.as_bytes())).map(|a| a.ty);
+    let all_float = types.into_iter().all(|ty| ty == NcType::Float);
+    if all_float && v.ty.size() <= 2 { NcType::Float } else { NcType::Double }
+}
+
+pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result<Coordinate> {
+    let count: u64 = v.shape().iter().product();
+    if count > MAX_COORDINATES {
+        let what = format!("the coordinate `{}` has {count} values, more than are read", v.name());
+        return Err(nc3z_format::Error::invalid(what).into());
+    }
+    let values = unpacked(v)?;
+    let named = |name: &str| v.attribute(name).map(text);
+    let bounds = named("bounds").and_then(|name| dataset.variable(&name).ok());
+    let bounds = bounds.filter(|b| {
+        b.shape().len() == v.shape().len() + 1 && b.shape().starts_with(v.shape()) && b.ty() != NcType::Char
+    });
+    let bounds = bounds.map(|b| {
+        Ok::<_, nc3z_reader::Error>(Bounds {
+            name: b.name().into_owned(),
+            ty: b.ty(),
+            vertices: b.shape().last().copied().unwrap_or(0),
+            values: unpacked(&b)?,
+            attributes: b.attributes().to_vec(),
+        })
+    });
+    let packed = packing(v.header()).ok().flatten().is_some();
+    let mut attributes = v.attributes().to_vec();
+    attributes.retain(|a| {
+        !packed || !["scale_factor", "add_offset", "_FillValue"].iter().any(|n| n.as_bytes() == a.name)
+    });
+    Ok(Coordinate {
+        name: v.name().into_owned(),
+        ty: if packed { NcType::Double } else { v.ty() },
+        attributes,
+        values,
+        bounds: bounds.transpose()?,
+    })
+}
+
+fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {
+    let mut values = doubles(v.ty(), &v.read_bytes(&v.all())?);
+    if let Ok(Some((scale, offset))) = packing(v.header()) {
+        values.iter_mut().for_each(|x| *x = *x * scale + offset);
+    }
+    Ok(values)
+}
+
+fn scalar(v: &Variable) -> nc3z_reader::Result<Scalar> {
+    let (name, ty) = (v.name().into_owned(), v.ty());
+    Ok(Scalar { name, ty, attributes: v.attributes().to_vec(), values: v.read_bytes(&v.all())? })
+}

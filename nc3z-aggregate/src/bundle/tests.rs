@@ -1,0 +1,123 @@
+use super::*;
+use nc3z_reader::source::MemorySource;
+use std::fs::File;
+
+fn source(bytes: Vec<u8>) -> SharedSource {
+    Arc::new(MemorySource::new(bytes))
+}
+
+fn content(n: u8) -> Vec<u8> {
+    vec![n; 1000 * usize::from(n)]
+}
+
+/// A bundle of five files, written to disk and read back.
+fn bundle() -> Vec<u8> {
+    let dir = tempfile::tempdir().unwrap();
+    let files: Vec<Bundled> = (0..5_u8)
+        .map(|n| {
+            let path = dir.path().join(format!("{n}"));
+            std::fs::write(&path, content(n)).unwrap();
+            Bundled { name: format!("sub/f{n}.nc"), path }
+        })
+        .collect();
+    let out = dir.path().join("out.zip");
+    let mut file = File::create_new(&out).unwrap();
+    write_bundle(&files, &mut file, &|_| true).unwrap();
+    std::fs::read(out).unwrap()
+}
+
+fn check(bundle: &Bundle) {
+    assert_eq!(bundle.names().len(), 5);
+    for n in 0..5_u8 {
+        let member = bundle.member(&format!("sub/f{n}.nc")).unwrap().unwrap();
+        assert_eq!(member.len(), 1000 * u64::from(n));
+        assert_eq!(member.read_at(0, content(n).len()).unwrap(), content(n));
+        assert!(member.read_at(1, content(n).len().max(1)).is_err());
+    }
+    assert!(bundle.member("sub/f9.nc").unwrap().is_none() && bundle.member(index::NAME).unwrap().is_none());
+}
+
+#[test]
+fn members_are_read_by_the_index_and_without_it() {
+    let bytes = bundle();
+    assert_eq!(bytes, bundle(), "the same files give the same bytes");
+    let indexed = Bundle::open(source(bytes.clone())).unwrap();
+    assert!(indexed.is_indexed());
+    check(&indexed);
+    let Directory::Index(entries) = &indexed.directory else { panic!("an index") };
+    assert!(entries.values().all(|e| e.offset.is_multiple_of(4096)));
+    // The index is damaged: the ZIP's own directory tells.
+    let at = bytes.windows(9).position(|w| w == b"\"members\"").unwrap();
+    let mut damaged = bytes.clone();
+    damaged[at] = b'!';
+    let plain = Bundle::open(source(damaged)).unwrap();
+    assert!(!plain.is_indexed());
+    assert_eq!(plain.names().len(), 5);
+    for n in 0..5_u8 {
+        let member = plain.member(&format!("sub/f{n}.nc")).unwrap().unwrap();
+        assert_eq!(member.read_at(0, content(n).len()).unwrap(), content(n));
+    }
+    // Any byte may be wrong: an answer or an error, never more.
+    for at in (0..bytes.len()).rev().take(1500).chain((0..bytes.len()).step_by(511)) {
+        let mut hurt = bytes.clone();
+        hurt[at] ^= 0x55;
+        if let Ok(bundle) = Bundle::open(source(hurt)) {
+            for name in bundle.names() {
+                let _ = bundle.member(name).map(|m| m.map(|m| m.read_at(0, 1).is_ok()));
+            }
+        }
+    }
+    for len in [0, 3, 21, 22, 100, bytes.len() - 1] {
+        assert!(Bundle::open(source(bytes[..len].to_vec())).is_err());
+    }
+}
+
+#[test]
+fn compressed_members_and_wrong_names_are_refused() {
+    let mut inner = std::io::Cursor::new(Vec::new());
+    let mut zip = zip::ZipWriter::new(&mut inner);
+    zip.start_file(
+        "a",
+        zip::write::SimpleFileOptions::default().compression_method(CompressionMethod::Stored),
+    )
+    .unwrap();
+    zip.finish().unwrap();
+    let mut bytes = inner.into_inner();
+    assert!(Bundle::open(source(bytes.clone())).unwrap().member("a").unwrap().is_some());
+    // The method of the entry, in both places.
+    let central = bytes.windows(4).position(|w| w == b"PK\x01\x02").unwrap();
+    (bytes[8], bytes[central + 10]) = (8, 8);
+    let e = Bundle::open(source(bytes)).unwrap().member("a").err().unwrap().to_string();
+    assert!(e.contains("zip -0"), "{e}");
+    assert_eq!(inside("a/b", "../c.nc").as_deref(), Some("a/c.nc"));
+    assert_eq!((inside("a", "../../c"), inside("", "/etc")), (None, None));
+    let mut out = tempfile::tempfile().unwrap();
+    for name in ["../a", "/a", "a/../b", "", index::NAME] {
+        let file = Bundled { name: name.into(), path: "x".into() };
+        assert!(write_bundle(&[file], &mut out, &|_| true).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn members_of_a_tar_are_read_in_place() {
+    let mut builder = tar::Builder::new(Vec::new());
+    for n in 0..5_u8 {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(1000 * u64::from(n));
+        header.set_cksum();
+        builder.append_data(&mut header, format!("sub/f{n}.nc"), &content(n)[..]).unwrap();
+    }
+    let bytes = builder.into_inner().unwrap();
+    let bundle = Bundle::open(source(bytes.clone())).unwrap();
+    assert_eq!(bundle.kind(), "tar");
+    check(&bundle);
+    let opener = Members::beside(Arc::new(bundle), "sub/agg.nc");
+    assert!(opener.open_fragment("f1.nc").unwrap().is_some());
+    assert!(opener.open_fragment("./../sub/f1.nc").unwrap().is_some());
+    assert!(opener.open_fragment("../../x").is_err() && opener.open_fragment("none.nc").is_err());
+    for at in (0..bytes.len()).step_by(97) {
+        let mut hurt = bytes.clone();
+        hurt[at] ^= 0x55;
+        let _ = Bundle::open(source(hurt)).map(|b| b.names().len());
+    }
+}

@@ -1,0 +1,113 @@
+//! Writes a bundle: a ZIP without compression, members aligned, the index last. The same files give the same bytes.
+
+use super::index::{self, Entry};
+use crate::error::{Error, Result};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
+
+/// Members begin on multiples of this.
+const ALIGNMENT: u16 = 4096;
+/// Bytes copied at once.
+const COPY_LEN: usize = 1 << 20;
+/// Members from this length on need the long form of their entries.
+const LARGE: u64 = u32::MAX as u64 - (1 << 20);
+
+/// A file on its way into a bundle.
+#[derive(Debug, Clone)]
+pub struct Bundled {
+    /// Its name there.
+    pub name: String,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// Writes a bundle of some files, in their order. `tell` is called with the bytes that were copied; where it answers no, it ends.
+///
+/// # Errors
+/// Names that are absolute, lead outside or come twice; what the system says.
+pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> bool) -> Result<()> {
+    let failed = |e: zip::result::ZipError| Error::refused(format!("write the bundle: {e}"));
+    let mut seen = std::collections::HashSet::new();
+    for file in files {
+        if super::inside("", &file.name).as_deref() != Some(&file.name) || file.name == index::NAME {
+            return Err(Error::refused(format!("`{}` is no name for a member of a bundle", file.name)));
+        }
+        if !seen.insert(&file.name) {
+            return Err(Error::refused(format!("two members would be called `{}`", file.name)));
+        }
+    }
+    let at = Arc::new(AtomicU64::new(0));
+    let mut zip = ZipWriter::new(Counting { inner: out, at: at.clone() });
+    let mut members = Vec::with_capacity(files.len());
+    let mut buffer = vec![0; COPY_LEN];
+    for file in files {
+        let mut input = File::open(&file.path).map_err(|e| Error::io(&file.path, e))?;
+        let len = input.metadata().map_err(|e| Error::io(&file.path, e))?.len();
+        zip.start_file(file.name.as_str(), options(len)).map_err(failed)?;
+        let offset = at.load(Ordering::Relaxed);
+        let (mut crc, mut done) = (crc32fast::Hasher::new(), 0);
+        loop {
+            let n = input.read(&mut buffer).map_err(|e| Error::io(&file.path, e))?;
+            if n == 0 {
+                break;
+            }
+            crc.update(&buffer[..n]);
+            zip.write_all(&buffer[..n]).map_err(|e| failed(e.into()))?;
+            done += n as u64;
+            if !tell(n as u64) {
+                return Err(nc3z_reader::Error::interrupted().into());
+            }
+        }
+        if done != len {
+            return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
+        }
+        members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize() }));
+    }
+    let bytes = index::encode(&members);
+    zip.start_file(index::NAME, options(bytes.len() as u64)).map_err(failed)?;
+    let offset = at.load(Ordering::Relaxed);
+    zip.write_all(&bytes).map_err(|e| failed(e.into()))?;
+    zip.set_comment(index::comment(offset, &bytes)).map_err(failed)?;
+    zip.finish().map_err(failed)?;
+    Ok(())
+}
+
+fn options(len: u64) -> SimpleFileOptions {
+    SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .last_modified_time(DateTime::default())
+        .unix_permissions(0o644)
+        .with_alignment(ALIGNMENT)
+        .large_file(len >= LARGE)
+}
+
+/// A file, and where it stands.
+struct Counting<'f> {
+    inner: &'f mut File,
+    at: Arc<AtomicU64>,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let n = self.inner.write(buf)?;
+        self.at.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(n)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl Seek for Counting<'_> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = self.inner.seek(to)?;
+        self.at.store(at, Ordering::Relaxed);
+        Ok(at)
+    }
+}

@@ -1,0 +1,83 @@
+//! Errors: what is wrong, in which file, and what to do.
+
+use crate::units::UnitError;
+use std::path::PathBuf;
+
+/// What went wrong with an aggregation.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Reading one of the files failed.
+    #[error(transparent)]
+    Reader(#[from] nc3z_reader::Error),
+    /// The file of an aggregation contradicts its convention.
+    #[error("aggregation variable `{variable}`: {what}")]
+    Malformed {
+        /// The aggregation variable.
+        variable: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// A fragment cannot be used.
+    #[error("fragment `{file}`: {what}")]
+    Fragment {
+        /// The fragment, as the aggregation names it.
+        file: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Files that do not make one array.
+    #[error("{0}")]
+    Refused(String),
+    /// The system refused.
+    #[error("`{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's words.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    pub(crate) fn malformed(variable: &str, what: impl Into<String>) -> Self {
+        Error::Malformed { variable: variable.to_owned(), what: what.into() }
+    }
+
+    pub(crate) fn fragment(file: &str, what: impl Into<String>) -> Self {
+        Error::Fragment { file: file.to_owned(), what: what.into() }
+    }
+
+    pub(crate) fn refused(what: impl Into<String>) -> Self {
+        Error::Refused(what.into())
+    }
+
+    pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
+        Error::Io { path: path.to_owned(), source }
+    }
+}
+
+impl From<UnitError> for Error {
+    fn from(e: UnitError) -> Self {
+        Error::Refused(e.to_string())
+    }
+}
+
+impl From<nc3z_format::Error> for Error {
+    fn from(e: nc3z_format::Error) -> Self {
+        Error::Reader(e.into())
+    }
+}
+
+impl From<Error> for nc3z_reader::Error {
+    fn from(e: Error) -> Self {
+        match e {
+            Error::Reader(e) => e,
+            other => nc3z_reader::Error::other(other),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Text that is nearly JSON: single quotes, `True`, tuples, a comma for a colon, a quote forgotten, as NCA's own examples have them.
+
+use serde_json::{Map, Value};
+
+/// Values inside each other at most.
+const MAX_DEPTH: u32 = 64;
+
+/// Reads JSON, or else what is nearly JSON.
+pub(super) fn parse(text: &str) -> Result<Value, String> {
+    let json = match serde_json::from_str(text) {
+        Ok(value) => return Ok(value),
+        Err(e) => e,
+    };
+    let mut parser = Parser { text, at: 0, depth: 0 };
+    let value = parser.value().map_err(|what| format!("it is no JSON ({json}), and {what}"))?;
+    parser.blanks();
+    if parser.at < text.len() {
+        return Err(format!("it is no JSON ({json}), and more stands behind its end"));
+    }
+    Ok(value)
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    depth: u32,
+}
+
+impl Parser<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blanks(&mut self) {
+        while self.peek().is_some_and(|b| b.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    fn skip(&mut self, byte: u8) -> bool {
+        self.blanks();
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    fn value(&mut self) -> Result<Value, String> {
+        self.blanks();
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err("values are nested too deep".into());
+        }
+        let value = match self.peek() {
+            None => Err("it ends too early".to_owned()),
+            Some(b'{') => self.object(),
+            Some(b'[') => self.list(b']'),
+            Some(b'(') => self.list(b')'),
+            Some(_) => Ok(self.word()),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn object(&mut self) -> Result<Value, String> {
+        self.at += 1;
+        let mut out = Map::new();
+        while !self.skip(b'}') {
+            let before = self.at;
+            let key = match self.word() {
+                Value::String(key) => key,
+                other => other.to_string(),
+            };
+            // The examples have commas where colons belong.
+            if !self.skip(b':') && !self.skip(b',') {
+                return Err(format!("behind `{key}` stands no colon"));
+            }
+            let value = self.value()?;
+            out.insert(key, value);
+            self.skip(b',');
+            if self.at == before {
+                return Err("a bracket is not closed".into());
+            }
+        }
+        Ok(Value::Object(out))
+    }
+
+    fn list(&mut self, close: u8) -> Result<Value, String> {
+        self.at += 1;
+        let mut out = Vec::new();
+        while !self.skip(close) {
+            let before = self.at;
+            out.push(self.value()?);
+            self.skip(b',');
+            if self.at == before {
+                return Err("a bracket is not closed".into());
+            }
+        }
+        Ok(Value::Array(out))
+    }
+
+    /// A string in either quotes, with one of them forgotten or none; a number; a constant.
+    fn word(&mut self) -> Value {
+        self.blanks();
+        let quote = self.peek().filter(|b| matches!(b, b'"' | b'\''));
+        let rest = &self.text[self.at..];
+        if let Some(quote) = quote {
+            let mut out = String::new();
+            let mut chars = rest.char_indices().skip(1);
+            while let Some((n, c)) = chars.next() {
+                if c == char::from(quote) {
+                    self.at += n + 1;
+                    return Value::String(out);
+                }
+                match c {
+                    '\\' => out.extend(chars.next().map(|(_, c)| c)),
+                    c => out.push(c),
+                }
+            }
+            self.at = self.text.len();
+            return Value::String(out);
+        }
+        let end = rest.find([',', ':', ']', ')', '}', '[', '(', '{']).unwrap_or(rest.len());
+        self.at += end;
+        let word = rest[..end].trim().trim_matches(['"', '\'']);
+        match word {
+            "true" | "True" => Value::Bool(true),
+            "false" | "False" => Value::Bool(false),
+            "null" | "None" => Value::Null,
+            word => serde_json::from_str::<serde_json::Number>(word)
+                .map_or_else(|_| Value::String(word.to_owned()), Value::Number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_examples_of_the_convention_are_read() {
+        let is = |text: &str, value: Value| assert_eq!(parse(text), Ok(value), "{text}");
+        is(r#"{"a": [1, {"b": true}]}"#, json!({"a": [1, {"b": true}]}));
+        is("{'time', true, 'lat': false, 'lon', true}", json!({"time": true, "lat": false, "lon": true}));
+        is("['lon', 'time', lat']", json!(["lon", "time", "lat"]));
+        is("{directions': {'x': True}, 'p': None}", json!({"directions": {"x": true}, "p": null}));
+        is("[(0, 1), [2.5], 'it\\'s']", json!([[0, 1], [2.5], "it's"]));
+        is("{}", json!({}));
+        for wrong in ["", "{", "[", "{'a'", "[1] 2", &"[".repeat(1000), "{'a': }x", "{{{"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What a file was like when it was aggregated: its length and a digest of its header, which are the same of a classic file and of
+//! its archive; and, where an archive has it on record, the digest of all of it.
+
+use crate::error::Result;
+use nc3z_reader::{Dataset, Digest};
+use sha2::{Digest as _, Sha256};
+use std::fmt::Write;
+
+/// Bytes of the header's digest that are kept.
+const HEADER_DIGEST: usize = 16;
+
+/// `LENGTH HEADER` or `LENGTH HEADER SHA256`.
+pub(crate) fn fingerprint(dataset: &Dataset) -> Result<String> {
+    let len = dataset.layout().header_len;
+    let mut header = vec![0; usize::try_from(len).unwrap_or(0)];
+    dataset.read_bytes(0, &mut header)?;
+    let mut out = format!("{} {}", dataset.original_len(), hex(&Sha256::digest(&header)[..HEADER_DIGEST]));
+    if let Some(Digest::Sha256(digest)) = dataset.archive().map(nc3z_reader::Archive::digest) {
+        let _ = write!(out, " {}", hex(&digest));
+    }
+    Ok(out)
+}
+
+/// How two fingerprints differ; a digest that only one has is no difference.
+pub(super) fn differs(expected: &str, found: &str) -> Option<String> {
+    let names = ["length", "header's digest", "SHA-256"];
+    let pairs = expected.split_whitespace().zip(found.split_whitespace()).zip(names);
+    pairs
+        .into_iter()
+        .find(|((a, b), _)| a != b)
+        .map(|((a, b), name)| format!("its {name} was {a} and is {b}"))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, b| {
+        let _ = write!(out, "{b:02x}");
+        out
+    })
+}

@@ -1,0 +1,117 @@
+//! From the name of a fragment to a path. Relative names count from the aggregation's own directory; they are meant literally, and
+//! percent-decoded where there is no such file. What lies outside that directory is refused unless it is allowed.
+
+use super::Refused;
+use crate::error::Error;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes that a URI cannot hold as they are, and that readers take amiss. Blanks stay: readers do not decode them.
+const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'?');
+
+/// A relative path as a URI reference.
+pub(crate) fn to_uri(path: &str) -> String {
+    utf8_percent_encode(path, ENCODED).to_string()
+}
+
+pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<PathBuf, Refused> {
+    let wrong = |what: &str| Refused::Other(Error::fragment(uri, what));
+    if uri.is_empty() || uri.contains('\0') {
+        return Err(wrong("its name is empty or holds a zero byte"));
+    }
+    let literal: &str = match uri.split_once("://") {
+        None => uri,
+        Some(("file", rest)) => {
+            let path = rest.strip_prefix("localhost").unwrap_or(rest);
+            if !path.starts_with('/') {
+                return Err(wrong("a file on another host cannot be opened"));
+            }
+            path
+        }
+        Some((scheme, _)) => return Err(wrong(&format!("this program opens no `{scheme}:` fragments"))),
+    };
+    let decoded: Vec<u8> = percent_decode_str(literal).collect();
+    let mut names = vec![PathBuf::from(literal)];
+    if decoded != literal.as_bytes() && !decoded.contains(&0) {
+        names.push(PathBuf::from(OsStr::from_bytes(&decoded)));
+    }
+    // A file that was archived since the aggregation was made.
+    for n in 0..names.len() {
+        let mut archived = names[n].clone().into_os_string();
+        archived.push(".nc3z");
+        names.push(archived.into());
+    }
+    let absolute = names[0].is_absolute();
+    let base = match base {
+        Some(base) => base,
+        None if absolute => Path::new("/"),
+        None => return Err(wrong("a relative name, and the aggregation has no directory")),
+    };
+    let paths = names.iter().map(|name| base.join(name));
+    let Some(found) = paths.into_iter().find_map(|path| path.canonicalize().ok()) else {
+        let place = base.join(&names[0]);
+        return Err(Refused::Absent(Error::fragment(uri, format!("there is no file `{}`", place.display()))));
+    };
+    let home = if base.as_os_str().is_empty() { Path::new(".") } else { base };
+    let home = home.canonicalize().map_err(|e| Refused::Other(Error::io(home, e)))?;
+    if !outside && !found.starts_with(&home) {
+        return Err(wrong(&format!(
+            "it is `{}`, outside the directory of the aggregation, `{}`; whoever trusts the aggregation can allow that",
+            found.display(),
+            home.display()
+        )));
+    }
+    if !found.is_file() {
+        return Err(wrong("it is no file"));
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(uri: &str, base: &Path, outside: bool) -> Result<PathBuf, String> {
+        resolve(uri, Some(base), outside).map_err(|e| match e {
+            Refused::Absent(e) => format!("absent: {e}"),
+            Refused::Other(e) => e.to_string(),
+        })
+    }
+
+    #[test]
+    fn names_are_found_below_the_own_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        let (base, sub) = (root.join("agg"), root.join("agg/sub dir"));
+        std::fs::create_dir_all(&sub).unwrap();
+        for file in ["agg/a.nc", "agg/sub dir/b c.nc", "agg/x%20y.nc", "agg/z.nc.nc3z", "out.nc"] {
+            std::fs::write(root.join(file), b"").unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("out.nc"), base.join("link.nc")).unwrap();
+        let is = |uri: &str, path: &str| assert_eq!(found(uri, &base, false), Ok(root.join(path)), "{uri}");
+        is("a.nc", "agg/a.nc");
+        is("./a.nc", "agg/a.nc");
+        is("../agg/a.nc", "agg/a.nc");
+        is("sub dir/b c.nc", "agg/sub dir/b c.nc");
+        is("sub%20dir/b%20c.nc", "agg/sub dir/b c.nc");
+        is("x%20y.nc", "agg/x%20y.nc");
+        is("z.nc", "agg/z.nc.nc3z");
+        is(&format!("file://{}/agg/a.nc", root.display()), "agg/a.nc");
+        is(&format!("file://localhost{}/agg/a.nc", root.display()), "agg/a.nc");
+        is(&format!("{}/agg/a.nc", root.display()), "agg/a.nc");
+        for outside in
+            ["../out.nc", "link.nc", "../../../../../../../../etc/passwd", "/etc/passwd", "%2e%2e/out.nc"]
+        {
+            let error = found(outside, &base, false).unwrap_err();
+            assert!(error.contains("outside the directory"), "{outside}: {error}");
+        }
+        assert_eq!(found("../out.nc", &base, true), Ok(root.join("out.nc")));
+        assert!(found("none.nc", &base, false).unwrap_err().starts_with("absent"));
+        for wrong in ["", "s3://bucket/a.nc", "file://elsewhere/a.nc", "a\0b", "sub dir"] {
+            assert!(found(wrong, &base, true).is_err(), "{wrong}");
+        }
+        assert_eq!(to_uri("a b#c%.nc"), "a b%23c%25.nc");
+    }
+}

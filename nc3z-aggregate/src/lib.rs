@@ -1,0 +1,26 @@
+//! Many netCDF files and archives as one: aggregations, collections, bundles.
+//!
+//! * [`units`]: what a unit's text stands for, and how numbers are converted.
+//! * [`MasterArray`]: one array made of partitions, each a reference to a part of an array somewhere else, and how it is read.
+//! * [`open`]: aggregation files (CF-1.13, CFA-0.6.2, CFA-0.4, NCA-0.1) as a [`nc3z_reader::Dataset`] like any other.
+
+#![cfg_attr(
+    test,
+    expect(clippy::float_cmp, reason = "tests compare with the very numbers that should come out")
+)]
+
+mod error;
+mod fragments;
+mod master;
+pub mod units;
+
+pub use error::{Error, Result};
+pub use fragments::{Fragments, Missing, OpenFragment, Options};
+pub use master::cut::{Placed, cut};
+pub use master::{Data, FileRef, Indices, MasterArray, Partition, PartitionList, SubArray, UnitsOf};
+mod file;
+pub use file::{Aggregation, Convention, as_aggregation, is_aggregation, open, wrap};
+mod write;
+pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_attribute};
+pub mod build;
+pub mod bundle;

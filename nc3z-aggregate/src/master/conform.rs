@@ -1,0 +1,285 @@
+//! One partition bound to the variable that holds its sub-array: where each dimension goes, and how values are converted.
+
+use super::copy::strides;
+use super::values::{self, Conform, text};
+use super::{Data, FileRef, Indices, MasterArray, Partition, SubArray, UnitsOf};
+use crate::error::{Error, Result};
+use crate::fragments::Fragments;
+use crate::units;
+use nc3z_format::Hyperslab;
+use nc3z_reader::Variable;
+
+/// A partition that can be read.
+pub(super) struct Bound {
+    variable: Variable,
+    file: String,
+    axes: Vec<Axis>,
+    conform: Conform,
+}
+
+/// A dimension of a sub-array as stored.
+struct Axis {
+    /// The master's dimension that it is.
+    master: Option<usize>,
+    /// Whether it runs against the master's.
+    reversed: bool,
+    /// What of it applies.
+    indices: Indices,
+}
+
+/// Along one stored dimension: a run of indices, and where they go.
+struct Run {
+    start: u64,
+    count: u64,
+    stride: i64,
+    at: usize,
+}
+
+/// What is wanted of a partition along one of the master's dimensions: indices inside the partition.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) start: u64,
+    pub(super) count: u64,
+    pub(super) stride: i64,
+}
+
+impl Bound {
+    /// Opens the sub-array of a partition of this `extent`; nothing where it is missing, and that is allowed.
+    pub(super) fn new(
+        master: &MasterArray,
+        partition: &Partition,
+        sub: &SubArray,
+        extent: &[u64],
+        files: &Fragments,
+    ) -> Result<Option<Self>> {
+        let file = match &sub.file {
+            FileRef::Own => files.own_name(),
+            FileRef::Uri(uri) => uri.clone(),
+        };
+        let Some(dataset) = files.open(&sub.file, sub.fingerprint.as_deref())? else { return Ok(None) };
+        let wrong = |what: String| Error::fragment(&file, what);
+        let name = sub.variable.strip_prefix('/').unwrap_or(&sub.variable);
+        let variable = dataset.variable(name).map_err(|e| wrong(e.to_string()))?;
+        let wrong = |what: String| Error::fragment(&file, format!("variable `{name}`: {what}"));
+        if let Some(shape) = sub.shape.as_deref().filter(|shape| *shape != variable.shape()) {
+            return Err(wrong(format!(
+                "its shape is {:?}, the aggregation says {shape:?}",
+                variable.shape()
+            )));
+        }
+        let axes = axes(master, partition, variable.shape(), extent).map_err(wrong)?;
+        let attribute = |n: &str| variable.attribute(n).map(text);
+        let (units, calendar) = match &partition.units {
+            UnitsOf::Variable => (attribute("units"), attribute("calendar")),
+            UnitsOf::Given { units, calendar } => (units.clone(), calendar.clone()),
+        };
+        let calendar = calendar.or_else(|| master.calendar.clone());
+        let unit = match (&units, &master.units) {
+            (Some(from), Some(to)) => {
+                let found = units::conversion(from, calendar.as_deref(), to, master.calendar.as_deref());
+                found.map_err(|e| wrong(e.to_string()))?
+            }
+            _ => units::Conversion::IDENTITY,
+        };
+        let conform = Conform::new(variable.header(), master.ty, &master.fill, unit).map_err(wrong)?;
+        Ok(Some(Bound { variable, file, axes, conform }))
+    }
+
+    /// Reads a part of the partition: conformed values in the stored order of dimensions, and for each of the master's dimensions
+    /// the distance between neighbours there.
+    pub(super) fn read(&self, wanted: &[Wanted]) -> Result<(Vec<u8>, Vec<usize>)> {
+        let runs: Vec<Vec<Run>> = self.axes.iter().map(|axis| axis.runs(wanted)).collect();
+        let counts: Vec<usize> =
+            runs.iter().map(|runs| runs.last().map_or(0, |r| r.at + in_memory(r.count))).collect();
+        let bytes = self.gather(&runs, &counts)?;
+        let bytes = self.conform.apply(bytes).map_err(|(n, what)| {
+            values::misfit(
+                &self.file,
+                &self.variable.name(),
+                &format!("{what} (the {}th that is read)", n + 1),
+            )
+        })?;
+        let stored = strides(&counts);
+        let mut out = vec![0; wanted.len()];
+        for (axis, stride) in self.axes.iter().zip(stored) {
+            if let Some(d) = axis.master {
+                out[d] = stride;
+            }
+        }
+        Ok((bytes, out))
+    }
+
+    /// Reads the cross product of the runs.
+    fn gather(&self, runs: &[Vec<Run>], counts: &[usize]) -> Result<Vec<u8>> {
+        let slab = |pick: &[usize]| {
+            let each = || runs.iter().zip(pick).map(|(runs, n)| &runs[*n]);
+            let starts: Vec<u64> = each().map(|r| r.start).collect();
+            let (lens, steps): (Vec<u64>, Vec<i64>) = each().map(|r| (r.count, r.stride)).unzip();
+            Hyperslab::new(starts, lens, steps)
+        };
+        let mut pick = vec![0; runs.len()];
+        if runs.iter().all(|runs| runs.len() == 1) {
+            return Ok(self.variable.read_bytes(&slab(&pick)?)?);
+        }
+        let size = self.variable.ty().size();
+        let mut out = vec![0; counts.iter().product::<usize>() * size];
+        let to = strides(counts);
+        loop {
+            let bytes = self.variable.read_bytes(&slab(&pick)?)?;
+            let here: Vec<usize> =
+                runs.iter().zip(&pick).map(|(runs, n)| in_memory(runs[*n].count)).collect();
+            let from = strides(&here);
+            let ways: Vec<_> = (0..here.len())
+                .map(|d| super::copy::Way { count: here[d], from: from[d], to: to[d] })
+                .collect();
+            let at = runs.iter().zip(&pick).zip(&to).map(|((runs, n), to)| runs[*n].at * to).sum();
+            super::copy::copy(&ways, size, &bytes, &mut out, at);
+            let Some(d) = (0..pick.len()).rev().find(|d| pick[*d] + 1 < runs[*d].len()) else {
+                return Ok(out);
+            };
+            pick[d] += 1;
+            pick[d + 1..].fill(0);
+        }
+    }
+
+    /// Bytes of the file's variable that a part of the partition is read from.
+    pub(super) fn bytes_of(&self, wanted: &[Wanted]) -> u64 {
+        wanted.iter().map(|w| w.count).product::<u64>() * self.variable.ty().size() as u64
+    }
+
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+}
+
+fn in_memory(n: u64) -> usize {
+    usize::try_from(n).expect("a part of an output that is in memory")
+}
+
+impl Axis {
+    /// The stored indices of what is wanted, in the order wanted, as runs.
+    fn runs(&self, wanted: &[Wanted]) -> Vec<Run> {
+        let Some(d) = self.master else {
+            return vec![Run { start: self.indices.at(0), count: 1, stride: 1, at: 0 }];
+        };
+        let Wanted { start, count, stride } = wanted[d];
+        let extent = self.indices.count();
+        // Modulo 2^64: the request lies in the partition.
+        let nth = |i: u64| {
+            let n = start.wrapping_add(stride.cast_unsigned().wrapping_mul(i));
+            self.indices.at(if self.reversed { extent - 1 - n } else { n })
+        };
+        if let Indices::Range { step, .. } = self.indices {
+            let stride = stride.wrapping_mul(step) * if self.reversed { -1 } else { 1 };
+            return vec![Run { start: nth(0), count, stride: if count < 2 { 1 } else { stride }, at: 0 }];
+        }
+        let mut runs: Vec<Run> = Vec::new();
+        for i in 0..count {
+            let index = nth(i);
+            if let Some(run) = runs.last_mut() {
+                let step = index.wrapping_sub(
+                    run.start.wrapping_add(run.stride.cast_unsigned().wrapping_mul(run.count - 1)),
+                );
+                let step = step.cast_signed();
+                if (run.count == 1 && step != 0) || (run.count > 1 && step == run.stride) {
+                    (run.count, run.stride) = (run.count + 1, step);
+                    continue;
+                }
+            }
+            runs.push(Run { start: index, count: 1, stride: 1, at: in_memory(i) });
+        }
+        runs
+    }
+}
+
+/// Finds the master's dimensions among those of a sub-array, and checks lengths.
+fn axes(
+    master: &MasterArray,
+    partition: &Partition,
+    shape: &[u64],
+    extent: &[u64],
+) -> Result<Vec<Axis>, String> {
+    let indices: Vec<Indices> = match &partition.part {
+        None => shape.iter().map(|len| Indices::all(*len)).collect(),
+        Some(part) => part.clone(),
+    };
+    if indices.len() != shape.len() {
+        return Err(format!("its shape is {shape:?}, and the part of it has {} dimensions", indices.len()));
+    }
+    if let Some((i, len)) = indices.iter().zip(shape).find(|(i, len)| !i.lies_in(**len)) {
+        return Err(format!(
+            "its shape is {shape:?}, and the part {i:?} does not lie in a dimension of {len}"
+        ));
+    }
+    let counts: Vec<u64> = indices.iter().map(Indices::count).collect();
+    let masters: Vec<Option<usize>> = match &partition.dimensions {
+        Some(names) if names.len() != shape.len() => {
+            return Err(format!(
+                "its shape is {shape:?}, and the aggregation gives it the dimensions {names:?}"
+            ));
+        }
+        Some(names) => {
+            let found = names.iter().map(|name| master.dimensions.iter().position(|m| m == name));
+            let found: Vec<_> = found.collect();
+            for (n, d) in found.iter().enumerate() {
+                if d.is_some() && found[..n].contains(d) {
+                    return Err(format!("the aggregation gives it the dimension `{}` twice", names[n]));
+                }
+            }
+            found
+        }
+        None => align(&counts, extent)
+            .ok_or_else(|| format!("its shape is {counts:?}, its place in the aggregation has {extent:?}"))?,
+    };
+    for (d, len) in extent.iter().enumerate() {
+        let stored = masters.iter().position(|m| *m == Some(d)).map_or(1, |n| counts[n]);
+        if stored != *len {
+            let dim = &master.dimensions[d];
+            return Err(format!("it has length {stored} along `{dim}`, its place in the aggregation {len}"));
+        }
+    }
+    if let Some(n) = (0..masters.len()).find(|n| masters[*n].is_none() && counts[*n] != 1) {
+        return Err(format!(
+            "a dimension that the aggregation does not have is of length {}, not 1",
+            counts[n]
+        ));
+    }
+    let stored_names = partition.dimensions.as_deref().unwrap_or(&[]);
+    let axes = masters.into_iter().zip(indices).enumerate().map(|(n, (d, indices))| {
+        let name = stored_names.get(n).or_else(|| d.map(|d| &master.dimensions[d]));
+        let reversed = name.is_some_and(|name| partition.reversed.contains(name));
+        Axis { master: d, reversed, indices }
+    });
+    Ok(axes.collect())
+}
+
+/// The master's dimensions in order, where some of length 1 may be missing in what is stored.
+fn align(counts: &[u64], extent: &[u64]) -> Option<Vec<Option<usize>>> {
+    if counts.len() == extent.len() {
+        return Some((0..counts.len()).map(Some).collect());
+    }
+    let mut out = Vec::with_capacity(counts.len());
+    let mut d = 0;
+    for (n, count) in counts.iter().enumerate() {
+        // As many may be left out as there are too few.
+        while extent.get(d)? != count || (*count == 1 && extent.len() - d > counts.len() - n) {
+            if extent[d] != 1 {
+                return None;
+            }
+            d += 1;
+        }
+        out.push(Some(d));
+        d += 1;
+    }
+    extent[d..].iter().all(|len| *len == 1).then_some(out)
+}
+
+impl Partition {
+    /// The sub-array, if it refers to one.
+    pub fn sub_array(&self) -> Option<&SubArray> {
+        match &self.data {
+            Data::Array(sub) => Some(sub),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The master array: an array of partitions, each of which refers to a part of a sub-array.
+//!
+//! Words are those of NCA: the *sub-array* is a whole array in some file; a partition's *data array* is the part of it that
+//! applies; it is *conformed* when it has the master's order and sense of dimensions, units, type and fill value.
+
+mod conform;
+mod copy;
+pub(crate) mod cut;
+mod read;
+#[cfg(test)]
+mod tests;
+pub(crate) mod values;
+
+use crate::error::{Error, Result};
+use nc3z_format::NcType;
+use std::borrow::Cow;
+
+/// Partitions that one master array may have.
+pub(crate) const MAX_PARTITIONS: usize = 20_000_000;
+
+/// One array over many sub-arrays.
+pub struct MasterArray {
+    /// Its name in messages.
+    pub name: String,
+    /// Type of its elements.
+    pub ty: NcType,
+    /// The value of missing elements, big-endian.
+    pub fill: Vec<u8>,
+    /// Its units, if it has any.
+    pub units: Option<String>,
+    /// Its calendar, if it has any.
+    pub calendar: Option<String>,
+    /// Names of its dimensions, slowest first.
+    pub dimensions: Vec<String>,
+    /// Where it is cut along each dimension: 0, the borders between partitions, its length.
+    pub cuts: Vec<Vec<u64>>,
+    /// Its partitions in row-major order of the matrix that the cuts make.
+    pub partitions: Box<dyn PartitionList>,
+}
+
+/// Partitions by their place in the matrix.
+pub trait PartitionList: Send + Sync {
+    /// How many there are.
+    fn len(&self) -> usize;
+
+    /// True where there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One partition.
+    ///
+    /// # Errors
+    /// What the aggregation says of it makes no sense.
+    fn get(&self, n: usize) -> Result<Cow<'_, Partition>>;
+}
+
+impl PartitionList for Vec<Partition> {
+    fn len(&self) -> usize {
+        Vec::len(self)
+    }
+
+    fn get(&self, n: usize) -> Result<Cow<'_, Partition>> {
+        let found = self.as_slice().get(n).map(Cow::Borrowed);
+        found.ok_or_else(|| Error::refused(format!("there is no partition {n}")))
+    }
+}
+
+/// A partition: what its place in the master array is filled with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Partition {
+    /// Dimensions of the data array, as stored; without them the master's, of which some of length 1 may be missing.
+    pub dimensions: Option<Vec<String>>,
+    /// Those of them that run against the master's.
+    pub reversed: Vec<String>,
+    /// Where the units of its values are told.
+    pub units: UnitsOf,
+    /// The part of the sub-array that applies, for each dimension as stored; without it, all of it.
+    pub part: Option<Vec<Indices>>,
+    /// The sub-array.
+    pub data: Data,
+}
+
+/// Where the units of a sub-array are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnitsOf {
+    /// In the attributes of the variable that holds it; the master's, if it has none.
+    Variable,
+    /// In the aggregation; each the master's if it is not given.
+    Given {
+        /// Units.
+        units: Option<String>,
+        /// Calendar.
+        calendar: Option<String>,
+    },
+}
+
+/// What a partition refers to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Data {
+    /// Nothing: all elements are missing.
+    Missing,
+    /// One value, big-endian, of the master's type.
+    Value(Vec<u8>),
+    /// An array in a file.
+    Array(SubArray),
+}
+
+/// An array in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubArray {
+    /// The file.
+    pub file: FileRef,
+    /// The variable.
+    pub variable: String,
+    /// Its shape, where the aggregation tells it.
+    pub shape: Option<Vec<u64>>,
+    /// What the file was like when the aggregation was made.
+    pub fingerprint: Option<String>,
+}
+
+/// A file, as an aggregation names it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum FileRef {
+    /// The file of the aggregation itself.
+    Own,
+    /// Another one: a path or a URI.
+    Uri(String),
+}
+
+/// Indices along one dimension of a sub-array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Indices {
+    /// So many, from the first on, each so much further.
+    Range {
+        /// The first.
+        start: u64,
+        /// How many.
+        count: u64,
+        /// Distance from one to the next; not 0.
+        step: i64,
+    },
+    /// These.
+    List(Vec<u64>),
+}
+
+impl Indices {
+    /// A dimension of length `len`, all of it.
+    pub fn all(len: u64) -> Self {
+        Indices::Range { start: 0, count: len, step: 1 }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> u64 {
+        match self {
+            Indices::Range { count, .. } => *count,
+            Indices::List(list) => list.len() as u64,
+        }
+    }
+
+    /// The `n`-th of them, which exists.
+    pub(crate) fn at(&self, n: u64) -> u64 {
+        match self {
+            // Modulo 2^64: what is inside an array is found, and `lies_in` has checked that it is.
+            Indices::Range { start, step, .. } => start.wrapping_add(step.cast_unsigned().wrapping_mul(n)),
+            Indices::List(list) => {
+                usize::try_from(n).ok().and_then(|n| list.get(n)).copied().unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    /// Whether all of them lie in a dimension of length `len`.
+    pub(crate) fn lies_in(&self, len: u64) -> bool {
+        match self {
+            Indices::Range { count: 0, start, .. } => *start <= len,
+            Indices::Range { start, count, step } => {
+                let last = i128::from(*start) + i128::from(*step) * i128::from(count - 1);
+                *start < len && *step != 0 && (0..i128::from(len)).contains(&last)
+            }
+            Indices::List(list) => list.iter().all(|n| *n < len),
+        }
+    }
+
+    /// Some of them, which exist: from `first` on so many.
+    pub(crate) fn slice(&self, first: u64, count: u64) -> Self {
+        match self {
+            Indices::Range { step, .. } => Indices::Range { start: self.at(first), count, step: *step },
+            Indices::List(_) => Indices::List((first..first + count).map(|n| self.at(n)).collect()),
+        }
+    }
+}
+
+impl MasterArray {
+    /// Length along each dimension.
+    pub fn shape(&self) -> Vec<u64> {
+        self.cuts.iter().map(|cuts| cuts.last().copied().unwrap_or(0)).collect()
+    }
+
+    /// Partitions along each dimension.
+    pub fn matrix(&self) -> Vec<usize> {
+        self.cuts.iter().map(|cuts| cuts.len().saturating_sub(1)).collect()
+    }
+
+    /// Makes sure that cuts and partitions belong together.
+    ///
+    /// # Errors
+    /// Cuts that do not ascend; another number of partitions than the cuts make; more than anyone has.
+    pub fn check(&self) -> Result<()> {
+        let wrong = |what: String| Err(Error::malformed(&self.name, what));
+        if self.cuts.len() != self.dimensions.len() {
+            return wrong(format!("{} dimensions are cut, of {}", self.cuts.len(), self.dimensions.len()));
+        }
+        let mut expected = 1_usize;
+        for (cuts, dim) in self.cuts.iter().zip(&self.dimensions) {
+            if cuts.first() != Some(&0) || cuts.windows(2).any(|pair| pair[0] >= pair[1]) {
+                return wrong(format!("the cuts along `{dim}` do not ascend from 0"));
+            }
+            expected = expected.saturating_mul(cuts.len() - 1);
+        }
+        if expected > MAX_PARTITIONS {
+            return wrong(format!("{expected} partitions are more than {MAX_PARTITIONS}"));
+        }
+        if expected != self.partitions.len() {
+            return wrong(format!("there are {} partitions where {expected} belong", self.partitions.len()));
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for MasterArray {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MasterArray")
+            .field("name", &self.name)
+            .field("ty", &self.ty)
+            .field("dimensions", &self.dimensions)
+            .field("cuts", &self.cuts)
+            .finish_non_exhaustive()
+    }
+}

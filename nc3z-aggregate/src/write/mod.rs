@@ -1,0 +1,57 @@
+//! Aggregations as classic files: what they hold of their own, and references to everything else.
+
+mod cf;
+mod classic;
+mod nca;
+
+pub use classic::{NewFile, NewVariable, attribute, text_attribute};
+
+use crate::error::{Error, Result};
+use crate::file::Convention;
+use crate::master::Partition;
+use nc3z_format::NcType;
+use nc3z_format::classic::Attribute;
+
+/// A file with aggregated variables, before it is written.
+#[derive(Debug, Clone, Default)]
+pub struct NewAggregation {
+    /// Dimensions, attributes, and variables that have their data here.
+    pub own: NewFile,
+    /// Aggregated variables.
+    pub arrays: Vec<NewArray>,
+}
+
+/// An aggregated variable, before it is written.
+#[derive(Debug, Clone)]
+pub struct NewArray {
+    /// Name.
+    pub name: String,
+    /// Type of the elements.
+    pub ty: NcType,
+    /// Attributes, but for those of the aggregation.
+    pub attributes: Vec<Attribute>,
+    /// Dimensions by their place in the file.
+    pub dimensions: Vec<usize>,
+    /// Whether coordinates ascend along each of them.
+    pub directions: Vec<bool>,
+    /// Where it is cut along each of them.
+    pub cuts: Vec<Vec<u64>>,
+    /// Its partitions in row-major order.
+    pub partitions: Vec<Partition>,
+}
+
+impl NewAggregation {
+    /// The file in a convention, as bytes.
+    ///
+    /// # Errors
+    /// What the convention cannot say: the message tells which one can. What does not fit a classic file.
+    pub fn to_bytes(&self, convention: Convention) -> Result<Vec<u8>> {
+        let mut file = self.own.clone();
+        match convention {
+            Convention::Cf => cf::add(&mut file, &self.arrays)?,
+            Convention::Nca => nca::add(&mut file, &self.arrays)?,
+            Convention::Cfa => return Err(Error::refused("CFA-0.4 is read and not written")),
+        }
+        file.to_bytes()
+    }
+}

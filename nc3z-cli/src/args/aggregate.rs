@@ -1,0 +1,83 @@
+//! Arguments of `aggregate`, and how other commands read what it makes.
+
+use super::parse_threads;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What an aggregation is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConventionArg {
+    /// CF-1.13: what other programs read.
+    Cf,
+    /// NCA-0.1: also what CF cannot say, such as a file whose latitudes run the other way.
+    Nca,
+}
+
+/// Arguments of `aggregate`.
+#[derive(Debug, Args)]
+pub(crate) struct AggregateArgs {
+    /// Archives and classic files, in any mixture; of a directory, all that are below it.
+    #[arg(required_unless_present = "files_from")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Read names of files from this file, one a line; `-` is standard input.
+    #[arg(long, value_name = "LIST")]
+    pub(crate) files_from: Option<PathBuf>,
+    /// The aggregation to write.
+    #[arg(short, long)]
+    pub(crate) output: PathBuf,
+    /// What to write it as.
+    #[arg(long, value_enum, default_value_t = ConventionArg::Cf)]
+    pub(crate) convention: ConventionArg,
+    /// Join files along this dimension only; may be given several times. Where files have no coordinates along it, they are joined in
+    /// the order given [default: along all dimensions whose coordinates differ].
+    #[arg(long, value_name = "DIMENSION")]
+    pub(crate) along: Vec<String>,
+    /// Only tell what would be joined, or what keeps the files apart; write nothing.
+    #[arg(long, conflicts_with = "append")]
+    pub(crate) check: bool,
+    /// Add files to the aggregation, which is there already; the files that it has are not read again.
+    #[arg(long)]
+    pub(crate) append: bool,
+    /// Take coordinates for equal that are so far apart.
+    #[arg(long, value_name = "DISTANCE", default_value_t = 0.0)]
+    pub(crate) atol: f64,
+    /// Take coordinates for equal that are so far apart, as a share of their value.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    pub(crate) rtol: f64,
+    /// Refuse gaps between the files, instead of noting them.
+    #[arg(long)]
+    pub(crate) contiguous: bool,
+    /// Name files by absolute URIs, for programs that look for relative ones in the directory where they run.
+    #[arg(long)]
+    pub(crate) absolute: bool,
+    /// Note no lengths and digests: changed files are then not found out.
+    #[arg(long)]
+    pub(crate) no_fingerprints: bool,
+    /// Write no `history` attribute.
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    /// Overwrite an existing output.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+}
+
+/// How an aggregation is read.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Aggregations")]
+pub(crate) struct FragmentArgs {
+    /// Read an aggregation as it stands: the variables that describe it, and none of its fragments.
+    #[arg(long)]
+    pub(crate) as_stored: bool,
+    /// Trust the aggregation: its fragments may lie outside its own directory.
+    #[arg(long)]
+    pub(crate) outside: bool,
+    /// Give missing values where a fragment is not there, instead of an error.
+    #[arg(long)]
+    pub(crate) fill_missing: bool,
+}

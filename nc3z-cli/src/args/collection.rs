@@ -1,0 +1,35 @@
+//! Arguments of `bundle` and `list`.
+
+use super::{FragmentArgs, parse_threads};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `bundle`.
+#[derive(Debug, Args)]
+pub(crate) struct BundleArgs {
+    /// Directories, whose archives and classic files are taken, or single files.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// The bundle to write, a ZIP.
+    #[arg(short, long)]
+    pub(crate) output: PathBuf,
+    /// Overwrite an existing output.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+}
+
+/// Arguments of `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// Archives, classic files, bundles, aggregations; of a directory, all that are below it.
+    #[arg(required = true)]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) fragments: FragmentArgs,
+}

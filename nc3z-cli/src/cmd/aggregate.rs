@@ -1,0 +1,134 @@
+//! `nc3z aggregate`: many files as one, from their metadata alone.
+
+use super::targets;
+use crate::args::{AggregateArgs, ConventionArg, OpenArgs};
+use crate::exit::Exit;
+use crate::output::progress::Progress;
+use crate::output::streams::Stdout;
+use crate::output::table::count;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_aggregate::build::{Report, Rules, Tolerance, aggregate};
+use nc3z_aggregate::{Convention, NewAggregation, Options, open};
+use nc3z_writer::AtomicFile;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+
+/// Aggregates.
+pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
+    let files = files(args)?;
+    super::places::prepare(&args.output)?;
+    let (made, report) = super::with_threads(args.threads, || put_together(args, &files))??;
+    let convention = convention(args);
+    let bytes = made.to_bytes(convention)?;
+    if !args.check {
+        // The old aggregation was read, and is replaced when the new one is complete.
+        let target = AtomicFile::create_with_mode(&args.output, args.force || args.append, 0o666)?;
+        let mut out = target.file();
+        out.write_all(&bytes).with_context(|| format!("write `{}`", args.output.display()))?;
+        target.commit(None)?;
+    }
+    if args.json {
+        let mut out = Stdout::results();
+        writeln!(out, "{}", serde_json::to_string_pretty(&to_json(args, &report, bytes.len()))?)?;
+        out.flush()?;
+    } else {
+        tell(args, &report, bytes.len());
+    }
+    Ok(Exit::Done)
+}
+
+fn put_together(args: &AggregateArgs, files: &[PathBuf]) -> Result<(NewAggregation, Report)> {
+    let open_args = OpenArgs::default();
+    // Whoever names the files trusts them.
+    let mut options = Options::default();
+    (options.open, options.outside) = (open_args.options(), true);
+    let existing = if args.append {
+        if !args.output.exists() {
+            bail!("`{}` is not there, so nothing can be added to it", args.output.display());
+        }
+        Some(open(&args.output, &options).with_context(|| format!("`{}`", args.output.display()))?)
+    } else {
+        None
+    };
+    let rules = Rules {
+        convention: convention(args),
+        along: args.along.clone(),
+        tolerance: Tolerance { absolute: args.atol, relative: args.rtol },
+        contiguous: args.contiguous,
+        absolute: args.absolute,
+        fingerprints: !args.no_fingerprints,
+        history: (!args.no_history).then(super::subset::history::line),
+        options,
+    };
+    let seen = AtomicU64::new(0);
+    let progress = Progress::new(files.len() as u64, text::safe(&args.output.to_string_lossy()));
+    let done = aggregate(files, &args.output, existing.as_ref(), &rules, &seen);
+    drop(progress);
+    Ok(done?)
+}
+
+fn convention(args: &AggregateArgs) -> Convention {
+    match args.convention {
+        ConventionArg::Cf => Convention::Cf,
+        ConventionArg::Nca => Convention::Nca,
+    }
+}
+
+/// All files that were named, each once, without the output.
+fn files(args: &AggregateArgs) -> Result<Vec<PathBuf>> {
+    let mut named = args.files.clone();
+    if let Some(list) = &args.files_from {
+        named.extend(targets::read_names(list, false)?);
+    }
+    let output = args.output.canonicalize().ok();
+    let mut out = Vec::new();
+    for path in named {
+        if path.is_dir() {
+            let found = targets::netcdf_files(&path)?;
+            out.extend(found.into_iter().filter(|f| output.is_none() || f.canonicalize().ok() != output));
+        } else {
+            out.push(path);
+        }
+    }
+    if out.is_empty() {
+        bail!("there is no archive and no classic file among what was named");
+    }
+    Ok(out)
+}
+
+fn tell(args: &AggregateArgs, report: &Report, len: usize) {
+    for a in &report.arrays {
+        let dims: Vec<String> =
+            a.dimensions.iter().zip(&a.shape).map(|(d, n)| format!("{}={n}", text::safe(d))).collect();
+        let cuts: Vec<String> = a.fragments.iter().map(ToString::to_string).collect();
+        note!("{}({})  {} fragments", text::safe(&a.name), dims.join(", "), cuts.join(" x "));
+    }
+    for what in &report.notes {
+        note!("nc3z: note: {}", text::safe(what));
+    }
+    let known = if report.known > 0 { format!(" and {} that it had", report.known) } else { String::new() };
+    let name = text::safe(&args.output.to_string_lossy());
+    if args.check {
+        note!(
+            "{} can be joined; {name} would have {}",
+            count(report.files as u64, "file"),
+            text::size(len as u64)
+        );
+    } else {
+        note!("{}{known} -> {name}  {}", count(report.files as u64, "file"), text::size(len as u64));
+    }
+}
+
+fn to_json(args: &AggregateArgs, report: &Report, len: usize) -> Value {
+    let arrays = report.arrays.iter().map(|a| {
+        json!({"name": text::safe(&a.name), "dimensions": a.dimensions, "shape": a.shape, "fragments": a.fragments})
+    });
+    json!({
+        "output": text::safe(&args.output.to_string_lossy()), "written": !args.check, "bytes": len, "files": report.files,
+        "known": report.known, "variables": arrays.collect::<Vec<_>>(),
+        "notes": report.notes.iter().map(|n| text::safe(n)).collect::<Vec<_>>(),
+    })
+}

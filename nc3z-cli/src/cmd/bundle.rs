@@ -1,0 +1,53 @@
+//! `nc3z bundle`: many files in one, each read where it lies.
+
+use super::targets;
+use crate::args::BundleArgs;
+use crate::exit::Exit;
+use crate::output::progress::{Progress, interrupted};
+use crate::output::table::count;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_aggregate::bundle::{Bundled, write_bundle};
+use nc3z_reader::Monitor;
+use nc3z_writer::AtomicFile;
+use std::path::Path;
+
+/// Writes a bundle.
+pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
+    super::places::prepare(&args.output)?;
+    let output = args.output.canonicalize().ok();
+    let mut files = Vec::new();
+    for input in &args.inputs {
+        let (found, root) = if input.is_dir() {
+            (targets::netcdf_files(input)?, input.as_path())
+        } else {
+            (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
+        };
+        for path in found {
+            if output.is_some() && path.canonicalize().ok() == output {
+                continue;
+            }
+            let inside = path.strip_prefix(root).unwrap_or(&path);
+            let name =
+                inside.to_str().with_context(|| format!("the name `{}` is no UTF-8", path.display()))?;
+            files.push(Bundled { name: name.to_owned(), path });
+        }
+    }
+    if files.is_empty() {
+        bail!("there is no archive and no classic file among what was named");
+    }
+    let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
+    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    let progress = Progress::new(total, text::safe(&args.output.to_string_lossy()));
+    let mut out = target.file().try_clone().context("write the bundle")?;
+    write_bundle(&files, &mut out, &|bytes| {
+        progress.advance(bytes);
+        !interrupted()
+    })?;
+    let len = out.metadata().context("write the bundle")?.len();
+    drop(progress);
+    target.commit(None)?;
+    let name = text::safe(&args.output.to_string_lossy());
+    note!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,257 @@
+//! `nc3z att` and `nc3z rename`.
+
+use super::number::{cdl_number, encode};
+use super::{commit, open};
+use crate::args::{AttArgs, RenameArgs};
+use crate::exit::Exit;
+use crate::output::text;
+use anyhow::{Context, Result, anyhow, bail};
+use nc3z_format::NcType;
+use nc3z_writer::edit::Edit;
+
+/// Edits attributes.
+pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
+    let mut edit = open(&args.archive, &args.edit)?;
+    let mut edits = || -> Result<()> {
+        for name in &args.delete {
+            let (owner, name) = split(name)?;
+            edit.delete_attribute(owner, name)?;
+        }
+        for assignment in &args.assignments {
+            assign(&mut edit, assignment).with_context(|| text::safe(assignment))?;
+        }
+        for words in &args.ncatted {
+            ncatted(&mut edit, words).with_context(|| format!("-a {}", text::safe(words)))?;
+        }
+        Ok(())
+    };
+    super::super::in_file(&args.archive, edits())?;
+    commit(edit, &args.archive, &args.edit)
+}
+
+/// Renames dimensions, variables and attributes.
+pub(crate) fn rename(args: &RenameArgs) -> Result<Exit> {
+    let mut edit = open(&args.archive, &args.edit)?;
+    let mut edits = || -> Result<()> {
+        // Attributes first: they are named by the variables' old names.
+        for (old, new) in &args.attribute {
+            rename_attribute(&mut edit, old, new)?;
+        }
+        args.variable.iter().try_for_each(|(old, new)| edit.rename_variable(old, new))?;
+        args.dimension.iter().try_for_each(|(old, new)| edit.rename_dimension(old, new))?;
+        Ok(())
+    };
+    super::super::in_file(&args.archive, edits())?;
+    commit(edit, &args.archive, &args.edit)
+}
+
+fn rename_attribute(edit: &mut Edit, old: &str, new: &str) -> Result<()> {
+    if let Some((owner, name)) = old.split_once('@') {
+        return Ok(edit.rename_attribute(owner_of(owner), name, new)?);
+    }
+    let owners: Vec<Option<String>> =
+        owners(edit).into_iter().filter(|owner| edit.attribute(owner.as_deref(), old).is_some()).collect();
+    if owners.is_empty() {
+        bail!("there is no attribute `{}`", text::safe(old));
+    }
+    owners.iter().try_for_each(|owner| Ok(edit.rename_attribute(owner.as_deref(), old, new)?))
+}
+
+/// The file and all variables that have a name that can be written.
+fn owners(edit: &Edit) -> Vec<Option<String>> {
+    let names = edit.header().variables.iter().filter_map(|v| String::from_utf8(v.name.clone()).ok());
+    std::iter::once(None).chain(names.map(Some)).collect()
+}
+
+/// `global` is the file, as for NCO, and so is nothing.
+fn owner_of(name: &str) -> Option<&str> {
+    (!name.is_empty() && !name.eq_ignore_ascii_case("global")).then_some(name)
+}
+
+/// `VARIABLE:ATTRIBUTE`; without a variable it is one of the file.
+fn split(name: &str) -> Result<(Option<&str>, &str)> {
+    let (owner, attribute) =
+        name.split_once(':').ok_or_else(|| anyhow!("`{}` is not VARIABLE:ATTRIBUTE", text::safe(name)))?;
+    Ok(((!owner.is_empty()).then_some(owner), attribute))
+}
+
+fn assign(edit: &mut Edit, assignment: &str) -> Result<()> {
+    let (name, value) = assignment.split_once('=').context("expected VARIABLE:ATTRIBUTE=VALUE")?;
+    let (owner, name) = split(name)?;
+    let (ty, values) = value_of(edit, owner, name, value)?;
+    Ok(edit.set_attribute(owner, name, ty, &values)?)
+}
+
+/// What a value is: text, unless it is numbers.
+fn value_of(edit: &Edit, owner: Option<&str>, name: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
+    if let Some(quoted) =
+        value.strip_prefix('"').and_then(|v| v.strip_suffix('"')).filter(|_| value.len() > 1)
+    {
+        return Ok((NcType::Char, quoted.as_bytes().to_vec()));
+    }
+    let numbers: Option<Vec<_>> = value.split(',').map(cdl_number).collect();
+    let Some(numbers) = numbers else { return Ok((NcType::Char, value.as_bytes().to_vec())) };
+    let said: Vec<NcType> = numbers.iter().filter_map(|(_, said, _)| *said).collect();
+    let ty = if let Some(&ty) = said.first() {
+        if said.iter().any(|other| *other != ty) {
+            bail!("the values have several types");
+        }
+        ty
+    } else {
+        let there = edit.attribute(owner, name).map(|a| a.ty).filter(|ty| *ty != NcType::Char);
+        let of_variable = owner
+            .filter(|_| {
+                matches!(name, "_FillValue" | "missing_value" | "valid_min" | "valid_max" | "valid_range")
+            })
+            .and_then(|v| edit.header().variable(v.as_bytes()))
+            .map(|(_, v)| v.ty);
+        let double = numbers.iter().any(|(_, _, ty)| *ty == NcType::Double);
+        there.or(of_variable).unwrap_or(if double { NcType::Double } else { NcType::Int })
+    };
+    let mut values = Vec::new();
+    for (number, _, _) in &numbers {
+        values.extend(encode(ty, number)?);
+    }
+    Ok((ty, values))
+}
+
+/// One edit in ncatted's manner.
+fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
+    let parts: Vec<&str> = words.splitn(5, ',').collect();
+    let [name, variable, mode, rest @ ..] = parts.as_slice() else {
+        bail!("expected ATTRIBUTE,VARIABLE,MODE,TYPE,VALUE");
+    };
+    let given: Option<(NcType, Vec<u8>)> = match (*mode, rest) {
+        ("d" | "delete", _) => None,
+        (_, [ty, value]) => Some(typed(ty, value)?),
+        _ => bail!("mode `{}` wants a type and a value", text::safe(mode)),
+    };
+    let every = variable.is_empty();
+    let owners: Vec<Option<String>> = if every {
+        owners(edit).into_iter().skip(1).collect()
+    } else {
+        vec![owner_of(variable).map(str::to_owned)]
+    };
+    for owner in owners {
+        let owner = owner.as_deref();
+        if let Some(v) = owner
+            && edit.header().variable(v.as_bytes()).is_none()
+        {
+            bail!("no variable `{}`", text::safe(v));
+        }
+        if name.is_empty() {
+            if given.is_some() {
+                bail!("only mode d works on all attributes");
+            }
+            delete_all(edit, owner)?;
+            continue;
+        }
+        let there = edit.attribute(owner, name).cloned();
+        let Some((ty, values)) = &given else {
+            if there.is_some() || !every {
+                edit.delete_attribute(owner, name)?;
+            }
+            continue;
+        };
+        let joined = |first: &[u8], second: &[u8]| [first, second].concat();
+        let same = there.as_ref().is_none_or(|a| a.ty == *ty);
+        let new = match (*mode, &there) {
+            ("c" | "create", Some(_)) | ("m" | "modify" | "n" | "nappend", None) => continue,
+            ("a" | "append" | "n" | "nappend" | "p" | "prepend", Some(_)) if !same => {
+                bail!("the attribute is of another type; mode o overwrites it")
+            }
+            ("a" | "append" | "n" | "nappend", Some(a)) => joined(&a.values, values),
+            ("p" | "prepend", Some(a)) => joined(values, &a.values),
+            ("a" | "append" | "c" | "create" | "o" | "overwrite" | "p" | "prepend", _)
+            | ("m" | "modify", Some(_)) => values.clone(),
+            (other, _) => bail!("`{}` is no mode: a, c, d, m, n, o or p", text::safe(other)),
+        };
+        edit.set_attribute(owner, name, *ty, &new)?;
+    }
+    Ok(())
+}
+
+fn delete_all(edit: &mut Edit, owner: Option<&str>) -> Result<()> {
+    let list = match owner {
+        None => edit.header().attributes.clone(),
+        Some(v) => {
+            edit.header().variable(v.as_bytes()).map(|(_, v)| v.attributes.clone()).unwrap_or_default()
+        }
+    };
+    for attribute in list {
+        let name = String::from_utf8(attribute.name).context("a name that is not UTF-8")?;
+        edit.delete_attribute(owner, &name)?;
+    }
+    Ok(())
+}
+
+/// A type and a value as ncatted has them.
+fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
+    let ty = match ty {
+        "f" | "float" => NcType::Float,
+        "d" | "double" => NcType::Double,
+        "l" | "i" | "int" | "long" => NcType::Int,
+        "s" | "short" => NcType::Short,
+        "c" | "char" => NcType::Char,
+        "b" | "byte" => NcType::Byte,
+        "ub" | "ubyte" => NcType::UByte,
+        "us" | "ushort" => NcType::UShort,
+        "ul" | "ui" | "u" | "uint" => NcType::UInt,
+        "ll" | "int64" => NcType::Int64,
+        "ull" | "uint64" => NcType::UInt64,
+        "sng" | "string" => bail!("classic files have no strings; c is text"),
+        other => bail!("`{}` is no type: f, d, l, i, s, c, b, ub, us, ul, ll or ull", text::safe(other)),
+    };
+    if ty == NcType::Char {
+        return Ok((ty, unescape(value)));
+    }
+    let mut values = Vec::new();
+    for word in value.split(',') {
+        let number = cdl_number(word).map_or_else(|| word.to_owned(), |(number, _, _)| number);
+        values.extend(encode(ty, &number)?);
+    }
+    Ok((ty, values))
+}
+
+/// C's escapes, which ncatted takes in text.
+fn unescape(text: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        match bytes.next() {
+            Some(b'n') => out.push(b'\n'),
+            Some(b't') => out.push(b'\t'),
+            Some(b'r') => out.push(b'\r'),
+            Some(b'a') => out.push(7),
+            Some(b'b') => out.push(8),
+            Some(b'f') => out.push(12),
+            Some(b'v') => out.push(11),
+            Some(other @ (b'\\' | b'"' | b'\'' | b'?')) => out.push(other),
+            Some(other) => out.extend([b'\\', other]),
+            None => out.push(b'\\'),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_those_of_c() {
+        assert_eq!(unescape(r"a\nb\\n\q"), b"a\nb\\n\\q");
+    }
+
+    #[test]
+    fn types_are_those_of_ncatted() {
+        assert_eq!(typed("s", "1,-2").unwrap(), (NcType::Short, vec![0, 1, 0xFF, 0xFE]));
+        assert_eq!(typed("c", "1,2").unwrap(), (NcType::Char, b"1,2".to_vec()));
+        assert_eq!(typed("f", "1.0f").unwrap().1, 1.0_f32.to_be_bytes());
+        assert!(typed("b", "300").is_err() && typed("x", "1").is_err() && typed("sng", "a").is_err());
+    }
+}

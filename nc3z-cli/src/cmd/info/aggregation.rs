@@ -1,0 +1,95 @@
+//! What an aggregation is.
+
+use crate::output::table::{Side, Table, count};
+use crate::output::text;
+use anyhow::Result;
+use nc3z_aggregate::{Aggregation, Convention, MasterArray};
+use nc3z_reader::Dataset;
+use serde_json::{Value, json};
+use std::io::Write;
+
+/// Reports on an aggregation.
+pub(super) fn report(
+    file: &str,
+    dataset: &Dataset,
+    aggregation: &Aggregation,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> Result<()> {
+    if as_json {
+        return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&to_json(file, dataset, aggregation))?)?);
+    }
+    let conventions: Vec<&str> = aggregation.masters().map(|(_, c, _)| name(c)).collect();
+    writeln!(out, "{file}: aggregation, {}", conventions.first().unwrap_or(&""))?;
+    let own = aggregation.fragments().own();
+    writeln!(
+        out,
+        "  file     {}",
+        text::size(own.archive().map_or(own.original_len(), nc3z_reader::Archive::stored_len))
+    )?;
+    writeln!(out, "  presents {} of values", text::size(dataset.layout().file_len))?;
+    writeln!(out, "{}", count(dataset.dimensions().len() as u64, "dimension"))?;
+    let mut table = Table::new(&[("", Side::Left), ("", Side::Right)]);
+    for d in dataset.dimensions() {
+        let len = if d.is_record() { dataset.records() } else { d.len };
+        table.push(vec![text::name(&d.name), len.to_string()]);
+    }
+    table.print(out, "  ")?;
+    writeln!(out, "{}", count(dataset.header().variables.len() as u64, "variable"))?;
+    let mut table = Table::new(&[
+        ("name", Side::Left),
+        ("type", Side::Left),
+        ("shape", Side::Left),
+        ("fragments", Side::Right),
+        ("units", Side::Left),
+    ]);
+    for v in dataset.variables() {
+        let shape: Vec<String> =
+            v.dimensions().zip(v.shape()).map(|(d, n)| format!("{}={n}", text::name(&d.name))).collect();
+        let (fragments, units) = match aggregation.master(v.id()) {
+            Some((_, m)) => (matrix(m), m.units.as_deref().map(text::safe).unwrap_or_default()),
+            None => ("own".to_owned(), String::new()),
+        };
+        table.push(vec![text::safe(&v.name()), v.ty().to_string(), shape.join(" "), fragments, units]);
+    }
+    Ok(table.print(out, "  ")?)
+}
+
+/// `120 x 1 x 1`.
+fn matrix(m: &MasterArray) -> String {
+    let each: Vec<String> = m.matrix().iter().map(ToString::to_string).collect();
+    if each.is_empty() { "1".to_owned() } else { each.join(" x ") }
+}
+
+fn name(convention: Convention) -> &'static str {
+    match convention {
+        Convention::Cf => "CF-1.13",
+        Convention::Nca => "NCA-0.1",
+        Convention::Cfa => "CFA-0.4",
+    }
+}
+
+fn to_json(file: &str, dataset: &Dataset, aggregation: &Aggregation) -> Value {
+    let dimensions = dataset.dimensions().iter().map(|d| {
+        let len = if d.is_record() { dataset.records() } else { d.len };
+        json!({"name": text::name(&d.name), "length": len})
+    });
+    let variables = dataset.variables().map(|v| {
+        let dims: Vec<String> = v.dimensions().map(|d| text::name(&d.name)).collect();
+        let mut value = json!({
+            "name": text::safe(&v.name()), "type": v.ty().name(), "dimensions": dims, "shape": v.shape(),
+            "aggregated": false,
+        });
+        if let Some((convention, m)) = aggregation.master(v.id()) {
+            value["aggregated"] = true.into();
+            value["convention"] = name(convention).into();
+            value["fragments"] = json!(m.matrix());
+            value["units"] = json!(m.units);
+        }
+        value
+    });
+    json!({
+        "file": file, "kind": "aggregation", "presented_bytes": dataset.layout().file_len,
+        "dimensions": dimensions.collect::<Vec<_>>(), "variables": variables.collect::<Vec<_>>(),
+    })
+}

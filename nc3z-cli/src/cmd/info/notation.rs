@@ -1,0 +1,70 @@
+//! Chains as others write them.
+
+use super::cost::Costs;
+use crate::args::NotationArg;
+use crate::output::table::{Side, Table};
+use crate::output::text;
+use nc3z_format::classic::Header;
+use nc3z_format::codec::{ChainSpec, Hdf5Filter};
+use nc3z_reader::Archive;
+use serde_json::{Map, Value};
+use std::io::{self, Write};
+
+/// `2,4|32015,9`: as nccopy takes it.
+pub(crate) fn hdf5_text(filters: &[Hdf5Filter]) -> String {
+    filters.iter().map(ToString::to_string).collect::<Vec<_>>().join("|")
+}
+
+/// A chain in a notation, or why it cannot be said in it.
+fn words(notation: NotationArg, chain: &ChainSpec) -> String {
+    let said = match notation {
+        NotationArg::Hdf5 if chain.0.is_empty() => Ok("none".to_owned()),
+        NotationArg::Hdf5 => chain.to_hdf5().map(|filters| hdf5_text(&filters)),
+        NotationArg::Json => chain.to_zarr_v2().map(|split| split.to_string()),
+    };
+    said.unwrap_or_else(|e| e.to_string())
+}
+
+/// The same for programs: keys beside the chain as stored. A chain that cannot be said is null, and why stands beside it.
+pub(super) fn json(notation: NotationArg, chain: &ChainSpec) -> Map<String, Value> {
+    let mut keys = Map::new();
+    let mut put = |key: &str, value: nc3z_format::Result<Value>| match value {
+        Ok(value) => drop(keys.insert(key.to_owned(), value)),
+        Err(e) => {
+            keys.insert(key.to_owned(), Value::Null);
+            keys.insert("why".to_owned(), text::safe(&e.to_string()).into());
+        }
+    };
+    match notation {
+        NotationArg::Hdf5 => put("hdf5", chain.to_hdf5().map(|filters| hdf5_text(&filters).into())),
+        NotationArg::Json => {
+            put("numcodecs", chain.to_numcodecs().map(Value::Array));
+            put("zarr", chain.to_zarr_v2());
+        }
+    }
+    keys
+}
+
+/// A table of each variable's chains.
+pub(super) fn write(
+    notation: NotationArg,
+    header: &Header,
+    archive: &Archive,
+    costs: &Costs,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let name = match notation {
+        NotationArg::Hdf5 => "HDF5's",
+        NotationArg::Json => "NumCodecs'",
+    };
+    writeln!(out, "chains in {name} notation")?;
+    let mut table = Table::new(&[("name", Side::Left), ("tiles", Side::Right), ("chain", Side::Left)]);
+    for (variable, cost) in header.variables.iter().zip(&costs.variables) {
+        for (number, tiles) in &cost.chains {
+            let chain = archive.chains().get(usize::from(*number));
+            let said = chain.map_or_else(|| "unknown".to_owned(), |chain| words(notation, chain.spec()));
+            table.push(vec![text::name(&variable.name), tiles.to_string(), text::safe(&said)]);
+        }
+    }
+    table.print(out, "  ")
+}

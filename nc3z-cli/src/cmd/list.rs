@@ -1,0 +1,235 @@
+//! `nc3z list`: what is in a directory, a bundle or an aggregation, a line for each file.
+
+use super::{aggregated, member, targets};
+use crate::args::{ListArgs, OpenArgs};
+use crate::exit::{Exit, of_error};
+use crate::output::streams::Stdout;
+use crate::output::table::{Side, Table};
+use crate::output::{chain, text};
+use anyhow::Result;
+use nc3z_aggregate::bundle::Bundle;
+use nc3z_aggregate::units::{Calendar, TimeUnit};
+use nc3z_aggregate::{FileRef, as_aggregation};
+use nc3z_format::Hyperslab;
+use nc3z_format::classic::Attribute;
+use nc3z_reader::source::{self, SharedSource};
+use nc3z_reader::{Dataset, Variable};
+use rayon::prelude::*;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+
+/// One file of a list.
+struct Entry {
+    name: String,
+    /// What it is, and what is in it; or why it cannot be read.
+    found: Result<Found>,
+}
+
+/// What a file holds.
+struct Found {
+    kind: &'static str,
+    bytes: u64,
+    original: u64,
+    dimensions: Vec<(String, u64)>,
+    variables: Vec<String>,
+    time: Option<(String, String)>,
+}
+
+/// Lists.
+pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
+    let entries = super::with_threads(args.threads, || {
+        let mut entries = Vec::new();
+        for input in &args.inputs {
+            entries.extend(list(input, args)?);
+        }
+        Ok::<_, anyhow::Error>(entries)
+    })??;
+    let mut out = Stdout::results();
+    if args.json {
+        let all: Vec<Value> = entries.iter().map(to_json).collect();
+        writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
+    } else {
+        print(&entries, &mut out)?;
+    }
+    out.flush()?;
+    Ok(entries.iter().filter_map(|e| e.found.as_ref().err()).map(of_error).max().unwrap_or(Exit::Done))
+}
+
+fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
+    let name = |path: &Path| text::safe(&path.to_string_lossy());
+    if input.is_dir() {
+        let files = targets::netcdf_files(input)?;
+        return Ok(files
+            .par_iter()
+            .map(|path| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
+            .collect());
+    }
+    let source = match member::source(input, &OpenArgs::default())? {
+        Some(source) => source,
+        None => source::open(input, false)?,
+    };
+    if Bundle::is_bundle(&source)? {
+        let bundle = Bundle::open(source)?;
+        let each = bundle.names().par_iter().map(|member| {
+            let found = bundle.member(member).map_err(Into::into).and_then(|source| {
+                let source = source.ok_or_else(|| anyhow::anyhow!("it is not there"))?;
+                Ok(of_source(source, &input.join(member), args, true)?.0)
+            });
+            Entry { name: text::safe(member), found }
+        });
+        return Ok(each.collect());
+    }
+    let (found, dataset) = match of_source(source, input, args, false) {
+        Ok(found) => found,
+        Err(e) => return Ok(vec![Entry { name: name(input), found: Err(e) }]),
+    };
+    let mut entries = vec![Entry { name: name(input), found: Ok(found) }];
+    let Some(aggregation) = as_aggregation(&dataset) else { return Ok(entries) };
+    // Its fragments, each once.
+    let mut uris = BTreeSet::new();
+    for (_, _, master) in aggregation.masters() {
+        for n in 0..master.partitions.len() {
+            let partition = master.partitions.get(n)?;
+            if let Some(FileRef::Uri(uri)) = partition.sub_array().map(|sub| &sub.file) {
+                uris.insert((uri.clone(), partition.sub_array().and_then(|sub| sub.fingerprint.clone())));
+            }
+        }
+    }
+    let uris: Vec<_> = uris.into_iter().collect();
+    entries.par_extend(uris.par_iter().map(|(uri, fingerprint)| {
+        let opened = aggregation.fragments().open(&FileRef::Uri(uri.clone()), fingerprint.as_deref());
+        let found = opened.map_err(Into::into).and_then(|dataset| {
+            let dataset = dataset.ok_or_else(|| anyhow::anyhow!("it is not there"))?;
+            let bytes = dataset.archive().map_or(dataset.original_len(), nc3z_reader::Archive::stored_len);
+            describe(&dataset, bytes)
+        });
+        Entry { name: text::safe(uri), found }
+    }));
+    Ok(entries)
+}
+
+fn of_path(path: &Path, args: &ListArgs) -> Result<(Found, Dataset)> {
+    of_source(source::open(path, false)?, path, args, false)
+}
+
+fn of_source(source: SharedSource, path: &Path, args: &ListArgs, inside: bool) -> Result<(Found, Dataset)> {
+    let open = OpenArgs::default();
+    let bytes = source.stored_len();
+    let dataset = Dataset::from_source(source, &open.options())?;
+    if inside || args.fragments.as_stored || !nc3z_aggregate::is_aggregation(&dataset) {
+        let found = describe(&dataset, bytes)?;
+        return Ok((found, dataset));
+    }
+    let options = aggregated::options(&args.fragments, &open);
+    let dataset = nc3z_aggregate::wrap(dataset, &path.to_string_lossy(), path.parent(), &options)?;
+    Ok((describe(&dataset, bytes)?, dataset))
+}
+
+fn describe(dataset: &Dataset, bytes: u64) -> Result<Found> {
+    let is_coordinate = |v: &Variable| {
+        v.shape().len() == 1 && v.dimensions().next().is_some_and(|d| d.name == v.header().name)
+    };
+    let variables = dataset.variables().filter(|v| !is_coordinate(v)).map(|v| text::safe(&v.name()));
+    let dimensions = dataset.dimensions().iter().map(|d| {
+        let len = if d.is_record() { dataset.records() } else { d.len };
+        (text::name(&d.name), len)
+    });
+    let kind = match () {
+        () if as_aggregation(dataset).is_some() || nc3z_aggregate::is_aggregation(dataset) => "aggregation",
+        () if dataset.archive().is_some() => "archive",
+        () => "classic",
+    };
+    let time = dataset
+        .variables()
+        .filter(|v| is_coordinate(v))
+        .find_map(|v| time_range(&v).transpose())
+        .transpose()?;
+    let original = if kind == "aggregation" { dataset.layout().file_len } else { dataset.original_len() };
+    Ok(Found {
+        kind,
+        bytes,
+        original,
+        dimensions: dimensions.collect(),
+        variables: variables.collect(),
+        time,
+    })
+}
+
+/// First and last date of a time coordinate.
+fn time_range(v: &Variable) -> Result<Option<(String, String)>> {
+    let text = |a: &Attribute| String::from_utf8_lossy(&a.values).trim_end_matches(['\0', ' ']).to_owned();
+    let Some(units) = v.attribute("units").map(text).filter(|u| TimeUnit::is_time(u)) else {
+        return Ok(None);
+    };
+    let calendar = v.attribute("calendar").map(text);
+    let Some(calendar) = Calendar::of(calendar.as_deref()) else { return Ok(None) };
+    let (Ok(unit), Some(&len)) = (TimeUnit::parse(&units, calendar), v.shape().first().filter(|n| **n > 0))
+    else {
+        return Ok(None);
+    };
+    let at = |n: u64| -> Result<String> {
+        let value: Vec<f64> = v.read(&Hyperslab::new([n], [1], [1])?)?;
+        Ok(unit.show(value[0]))
+    };
+    Ok(Some((at(0)?, at(len - 1)?)))
+}
+
+fn print(entries: &[Entry], out: &mut dyn Write) -> Result<()> {
+    let columns = [
+        ("name", Side::Left),
+        ("kind", Side::Left),
+        ("size", Side::Right),
+        ("ratio", Side::Right),
+        ("dimensions", Side::Left),
+        ("time", Side::Left),
+        ("state", Side::Left),
+    ];
+    let mut table = Table::new(&columns);
+    for Entry { name, found } in entries {
+        let row = match found {
+            Err(e) => vec![
+                name.clone(),
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+                String::new(),
+                chain(e),
+            ],
+            Ok(f) => {
+                let dims: Vec<String> = f.dimensions.iter().map(|(n, len)| format!("{n}={len}")).collect();
+                let time = f.time.as_ref().map_or_else(String::new, |(a, b)| {
+                    if a == b { a.clone() } else { format!("{a} to {b}") }
+                });
+                let ratio =
+                    if f.kind == "archive" { text::ratio(f.original, f.bytes) } else { String::new() };
+                vec![
+                    name.clone(),
+                    f.kind.to_owned(),
+                    text::size(f.bytes),
+                    ratio,
+                    dims.join(" "),
+                    time,
+                    "ok".to_owned(),
+                ]
+            }
+        };
+        table.push(row);
+    }
+    Ok(table.print(out, "")?)
+}
+
+fn to_json(entry: &Entry) -> Value {
+    let f = match &entry.found {
+        Err(e) => return json!({"name": entry.name, "state": "error", "error": chain(e)}),
+        Ok(f) => f,
+    };
+    let dimensions: Vec<Value> =
+        f.dimensions.iter().map(|(name, len)| json!({"name": name, "length": len})).collect();
+    json!({
+        "name": entry.name, "state": "ok", "kind": f.kind, "bytes": f.bytes, "original_bytes": f.original,
+        "dimensions": dimensions, "variables": f.variables, "time": f.time.as_ref().map(|(a, b)| json!([a, b])),
+    })
+}

@@ -1,0 +1,48 @@
+//! Members of bundles: `set.zip!/a.nc.nc3z` is read where it lies, on disk or on a server.
+
+use super::url;
+use crate::args::OpenArgs;
+use anyhow::{Context, Result, bail};
+use nc3z_aggregate::bundle::Bundle;
+use nc3z_reader::source::{self, SharedSource};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The bundle and the name of the member, if this is how a member is named; a file that has the whole name comes first.
+pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
+    let bytes = path.as_os_str().as_bytes();
+    let at = bytes.windows(2).position(|pair| pair == b"!/")?;
+    let bundle = PathBuf::from(OsStr::from_bytes(&bytes[..at]));
+    let name = String::from_utf8_lossy(&bytes[at + 2..]).into_owned();
+    if url::of(path).is_some() {
+        return Some((bundle, name));
+    }
+    (path.symlink_metadata().is_err() && bundle.is_file()).then_some((bundle, name))
+}
+
+/// The file on disk that a name stands for: of a member, its bundle.
+pub(crate) fn on_disk(path: &Path) -> PathBuf {
+    of(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle)
+}
+
+/// Opens a bundle.
+pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Bundle> {
+    let source = match url::of(path) {
+        Some(url) => url::open(url, &args.remote)?,
+        None => source::open(path, false)?,
+    };
+    Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))
+}
+
+/// The bytes of a member, if this names one.
+pub(crate) fn source(path: &Path, args: &OpenArgs) -> Result<Option<SharedSource>> {
+    let Some((file, name)) = of(path) else { return Ok(None) };
+    let bundle = open(&file, args)?;
+    if let Some(source) = bundle.member(&name)? {
+        return Ok(Some(source));
+    }
+    let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+    let more = if bundle.names().len() > 20 { ", …" } else { "" };
+    bail!("`{}` has no member `{name}`; there are {names}{more}", url::shown(&file))
+}

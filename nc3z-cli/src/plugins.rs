@@ -1,0 +1,60 @@
+//! Which filters and codecs this run knows: those built in, and those of plug-ins where the user asks for them.
+
+use crate::args::Cli;
+use anyhow::{Context, Result};
+use nc3z_format::codec::Registry;
+use nc3z_plugin::{Launcher, Plugins};
+use nc3z_reader::OpenOptions;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// HDF5's own variable for the directories of plug-ins.
+pub(crate) const PATH_VARIABLE: &str = "HDF5_PLUGIN_PATH";
+/// Seconds that a plug-in may take for one tile.
+const PATIENCE_VARIABLE: &str = "NC3Z_PLUGIN_SECONDS";
+
+static LOADED: OnceLock<(Plugins, Registry)> = OnceLock::new();
+
+/// Finds plug-ins, if they are asked for.
+pub(crate) fn set_up(cli: &Cli) -> Result<()> {
+    let mut directories: Vec<PathBuf> = cli.plugin_path.iter().flat_map(std::env::split_paths).collect();
+    if cli.plugins {
+        directories.extend(std::env::var_os(PATH_VARIABLE).iter().flat_map(std::env::split_paths));
+    }
+    directories.retain(|directory| !directory.as_os_str().is_empty());
+    if cli.plugins && directories.is_empty() {
+        anyhow::bail!(
+            "plug-ins were asked for, but {PATH_VARIABLE} names no directory, and no other was given"
+        );
+    }
+    if directories.is_empty() {
+        return Ok(());
+    }
+    let program = std::env::current_exe().context("find the program that calls plug-ins")?;
+    let mut launcher = Launcher::new(program, ["filter-worker"]);
+    if let Ok(seconds) = std::env::var(PATIENCE_VARIABLE) {
+        let seconds =
+            seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is no number"))?;
+        launcher = launcher.with_patience(Duration::from_secs(seconds));
+    }
+    let plugins = Plugins::scan(&directories, launcher)?;
+    let registry = plugins.register(&Registry::default());
+    let _ = LOADED.set((plugins, registry));
+    Ok(())
+}
+
+/// The plug-ins, where they were asked for.
+pub(crate) fn loaded() -> Option<&'static Plugins> {
+    LOADED.get().map(|(plugins, _)| plugins)
+}
+
+/// All filters and codecs of this run.
+pub(crate) fn registry() -> Registry {
+    LOADED.get().map_or_else(Registry::default, |(_, registry)| registry.clone())
+}
+
+/// How this tool opens archives.
+pub(crate) fn open_options() -> OpenOptions {
+    OpenOptions::of_command().with_registry(registry())
+}

@@ -1,0 +1,94 @@
+//! A chunk's bytes to the codec's payload, and back.
+
+use crate::parameters::Parameters;
+use nc3z_num::{Effort, ElementType, Geometry, Scratch, Word};
+
+/// The payload of a chunk; `None` where it is not one of these parameters.
+pub fn encode(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
+    if parameters.chunk_len() != Some(bytes.len()) {
+        return None;
+    }
+    match parameters.ty {
+        ElementType::I8 | ElementType::U8 => encode_words::<u8>(parameters, bytes),
+        ElementType::I16 | ElementType::U16 => encode_words::<u16>(parameters, bytes),
+        ElementType::I32 | ElementType::U32 | ElementType::F32 => encode_words::<u32>(parameters, bytes),
+        _ => encode_words::<u64>(parameters, bytes),
+    }
+}
+
+/// The chunk of a payload; `None` where it is damaged.
+pub fn decode(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
+    match parameters.ty {
+        ElementType::I8 | ElementType::U8 => decode_words::<u8>(parameters, payload),
+        ElementType::I16 | ElementType::U16 => decode_words::<u16>(parameters, payload),
+        ElementType::I32 | ElementType::U32 | ElementType::F32 => decode_words::<u32>(parameters, payload),
+        _ => decode_words::<u64>(parameters, payload),
+    }
+}
+
+fn encode_words<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut words = vec![W::default(); bytes.len() / size_of::<W>()];
+    W::get_le(&in_little_endian::<W>(parameters, bytes), &mut words);
+    let effort = match parameters.effort {
+        0 => Effort::Fast,
+        1 => Effort::Default,
+        _ => Effort::Max,
+    };
+    let geometry = Geometry::of(&parameters.shape);
+    let plans = nc3z_num::choose(&[&words], parameters.ty, &geometry, effort, &[]).ok()?.plans;
+    let mut scratch = Scratch::new();
+    let mut best: Option<Vec<u8>> = None;
+    // A definition of values would have to be kept beside the chunks.
+    for plan in plans.iter().filter(|plan| plan.dictionary().is_none()).take(2) {
+        let mut payload = Vec::new();
+        nc3z_num::encode(&words, parameters.ty, &geometry, plan, &mut scratch, &mut payload).ok()?;
+        if best.as_ref().is_none_or(|best| payload.len() < best.len()) {
+            best = Some(payload);
+        }
+    }
+    best
+}
+
+fn decode_words<W: Word>(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
+    let len = parameters.chunk_len()?;
+    let geometry = Geometry::of(&parameters.shape);
+    let mut words: Vec<W> = Vec::new();
+    words.try_reserve_exact(len / size_of::<W>()).ok()?;
+    words.resize(len / size_of::<W>(), W::default());
+    let mut scratch = Scratch::new();
+    nc3z_num::decode(payload, parameters.ty, &geometry, None, &mut scratch, &mut words).ok()?;
+    let mut bytes = Vec::with_capacity(len);
+    W::put_le(&words, &mut bytes);
+    Some(in_little_endian::<W>(parameters, &bytes))
+}
+
+/// Turns elements around that stand the other way: the same both ways.
+fn in_little_endian<W: Word>(parameters: &Parameters, bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    if parameters.big_endian {
+        bytes.chunks_exact_mut(size_of::<W>()).for_each(<[u8]>::reverse);
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_come_back_in_either_order() {
+        for big_endian in [false, true] {
+            let parameters = Parameters { effort: 1, ty: ElementType::F32, big_endian, shape: vec![20, 50] };
+            let field = (0..1000_u16).map(|i| f32::from(2731 + i % 50 + i / 50) / 10.0);
+            let bytes: Vec<u8> =
+                field.flat_map(|x| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() }).collect();
+            let payload = encode(&parameters, &bytes).unwrap();
+            assert!(payload.len() < 200, "{}", payload.len());
+            assert_eq!(decode(&parameters, &payload).unwrap(), bytes);
+            assert_eq!(encode(&parameters, &bytes[4..]), None);
+            for cut in 0..payload.len() {
+                assert_ne!(decode(&parameters, &payload[..cut]).as_deref(), Some(&bytes[..]));
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! What HDF5 and netCDF-C look for in the library: the only `unsafe` of this crate.
+//!
+//! HDF5's own functions are needed once, when a dataset is made. They are looked up in the libraries that the process has loaded, as
+//! whoever loads this library need not offer them to it (Python packages do not).
+
+#![expect(unsafe_code, reason = "a library that C programs load and call")]
+
+use crate::codec::{decode, encode};
+use crate::parameters::{FILTER_ID, NAME, Parameters};
+use nc3z_num::ElementType;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type Hid = i64;
+type Hsize = u64;
+
+/// `H5Z_FLAG_REVERSE`.
+const REVERSE: c_uint = 0x0100;
+const MOST_PARAMETERS: usize = 4 + 32;
+/// `H5T_INTEGER`, `H5T_FLOAT`; `H5T_ORDER_BE`; `H5T_SGN_NONE`.
+const CLASS_INTEGER: c_int = 0;
+const CLASS_FLOAT: c_int = 1;
+const ORDER_BIG: c_int = 1;
+const SIGN_NONE: c_int = 0;
+/// netCDF-C's `NC_EFILTER`.
+const NC_EFILTER: c_int = -132;
+
+/// `H5Z_class2_t`.
+#[repr(C)]
+struct FilterClass {
+    version: c_int,
+    id: c_int,
+    encoder_present: c_uint,
+    decoder_present: c_uint,
+    name: *const c_char,
+    can_apply: Option<unsafe extern "C" fn(Hid, Hid, Hid) -> c_int>,
+    set_local: Option<unsafe extern "C" fn(Hid, Hid, Hid) -> c_int>,
+    filter: unsafe extern "C" fn(c_uint, usize, *const c_uint, usize, *mut usize, *mut *mut c_void) -> usize,
+}
+
+/// `NCZ_codec_t`.
+#[repr(C)]
+struct CodecClass {
+    version: c_int,
+    sort: c_int,
+    codecid: *const c_char,
+    hdf5id: c_uint,
+    initialize: *const c_void,
+    finalize: *const c_void,
+    to_hdf5: unsafe extern "C" fn(*const c_char, *mut usize, *mut *mut c_uint) -> c_int,
+    to_codec: unsafe extern "C" fn(usize, *const c_uint, *mut *mut c_char) -> c_int,
+    modify: *const c_void,
+}
+
+// SAFETY: never written, and the pointers lead to static strings and functions.
+unsafe impl Sync for FilterClass {}
+// SAFETY: as above.
+unsafe impl Sync for CodecClass {}
+
+const C_NAME: &CStr = c"nc3z.num";
+#[expect(clippy::cast_possible_wrap, reason = "a number of the private range")]
+const ID: c_int = FILTER_ID as c_int;
+
+static FILTER: FilterClass = FilterClass {
+    version: 1,
+    id: ID,
+    encoder_present: 1,
+    decoder_present: 1,
+    name: C_NAME.as_ptr(),
+    can_apply: Some(can_apply),
+    set_local: Some(set_local),
+    filter,
+};
+
+static CODEC: CodecClass = CodecClass {
+    version: 1,
+    sort: 1,
+    codecid: C_NAME.as_ptr(),
+    hdf5id: FILTER_ID,
+    initialize: std::ptr::null(),
+    finalize: std::ptr::null(),
+    to_hdf5,
+    to_codec,
+    modify: std::ptr::null(),
+};
+
+/// HDF5 asks what kind of plug-in this is: a filter.
+#[unsafe(no_mangle)]
+extern "C" fn H5PLget_plugin_type() -> c_int {
+    0
+}
+
+/// HDF5 asks for the filter.
+#[unsafe(no_mangle)]
+extern "C" fn H5PLget_plugin_info() -> *const c_void {
+    (&raw const FILTER).cast()
+}
+
+/// netCDF-C asks for the codec.
+#[unsafe(no_mangle)]
+extern "C" fn NCZ_get_codec_info() -> *const c_void {
+    (&raw const CODEC).cast()
+}
+
+/// The parameters of a call.
+///
+/// # Safety
+/// `values` is null or leads to `count` words.
+unsafe fn words<'a>(count: usize, values: *const c_uint) -> &'a [u32] {
+    if values.is_null() || count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(values, count) }
+}
+
+unsafe extern "C" fn filter(
+    flags: c_uint,
+    count: usize,
+    values: *const c_uint,
+    len: usize,
+    size: *mut usize,
+    buffer: *mut *mut c_void,
+) -> usize {
+    // SAFETY: HDF5's promise to filters: so many parameters.
+    let Some(parameters) = Parameters::from_words(unsafe { words(count, values) }) else { return 0 };
+    // SAFETY: HDF5's promise to filters: the buffer holds so many bytes.
+    let input = unsafe { std::slice::from_raw_parts((*buffer).cast::<u8>(), len) };
+    // No panic is expected; none may cross into C.
+    let made = catch_unwind(AssertUnwindSafe(|| {
+        if flags & REVERSE == 0 { encode(&parameters, input) } else { decode(&parameters, input) }
+    }));
+    let Some(made) = made.ok().flatten().filter(|made| !made.is_empty()) else { return 0 };
+    // SAFETY: what HDF5 frees later must come from malloc.
+    let own = unsafe { libc::malloc(made.len()) };
+    if own.is_null() {
+        return 0;
+    }
+    // SAFETY: `own` is new and has as many bytes; the old buffer is ours to free by HDF5's rules, and both places are HDF5's.
+    unsafe {
+        std::ptr::copy_nonoverlapping(made.as_ptr(), own.cast(), made.len());
+        libc::free(*buffer);
+        (*buffer, *size) = (own, made.len());
+    }
+    made.len()
+}
+
+/// HDF5's functions that `set_local` calls, of one of the process's libraries.
+struct Hdf5 {
+    class_of: unsafe extern "C" fn(Hid) -> c_int,
+    size_of: unsafe extern "C" fn(Hid) -> usize,
+    order_of: unsafe extern "C" fn(Hid) -> c_int,
+    sign_of: unsafe extern "C" fn(Hid) -> c_int,
+    chunk_of: unsafe extern "C" fn(Hid, c_int, *mut Hsize) -> c_int,
+    filter_by_id: unsafe extern "C" fn(
+        Hid,
+        c_int,
+        *mut c_uint,
+        *mut usize,
+        *mut c_uint,
+        usize,
+        *mut c_char,
+        *mut c_uint,
+    ) -> c_int,
+    modify: unsafe extern "C" fn(Hid, c_int, c_uint, usize, *const c_uint) -> c_int,
+}
+
+/// All HDF5 libraries of the process: there may be several, and ids are one library's.
+fn loaded() -> Vec<Hdf5> {
+    unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, names: *mut c_void) -> c_int {
+        // SAFETY: the linker's structure, and the vector that the caller handed over.
+        let (info, names) = unsafe { (&*info, &mut *names.cast::<Vec<CString>>()) };
+        if !info.dlpi_name.is_null() {
+            // SAFETY: the linker's string.
+            let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+            let file = name.to_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
+            if file.starts_with(b"libhdf5")
+                && !file.starts_with(b"libhdf5_hl")
+                && !file.starts_with(b"libhdf5_serial_hl")
+            {
+                names.push(name.to_owned());
+            }
+        }
+        0
+    }
+    let mut names: Vec<CString> = Vec::new();
+    // SAFETY: the callback takes what is handed over as what it is.
+    unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut names).cast()) };
+    let handles = names.iter().map(|name| {
+        // SAFETY: a library that is loaded already: nothing runs, and it stays.
+        unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }
+    });
+    // A program may have HDF5 inside.
+    handles.chain([libc::RTLD_DEFAULT]).filter_map(functions).collect()
+}
+
+fn functions(handle: *mut c_void) -> Option<Hdf5> {
+    if handle.is_null() && !libc::RTLD_DEFAULT.is_null() {
+        return None;
+    }
+    let find = |name: &CStr| {
+        // SAFETY: a handle of a library that stays loaded, or the default one.
+        let symbol = unsafe { libc::dlsym(handle, name.as_ptr()) };
+        (!symbol.is_null()).then_some(symbol)
+    };
+    // SAFETY: functions of HDF5's public headers, with the types that these declare.
+    unsafe {
+        Some(Hdf5 {
+            class_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(
+                c"H5Tget_class",
+            )?),
+            size_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> usize>(find(
+                c"H5Tget_size",
+            )?),
+            order_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(
+                c"H5Tget_order",
+            )?),
+            sign_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid) -> c_int>(find(
+                c"H5Tget_sign",
+            )?),
+            chunk_of: std::mem::transmute::<*mut c_void, unsafe extern "C" fn(Hid, c_int, *mut Hsize) -> c_int>(
+                find(c"H5Pget_chunk")?,
+            ),
+            filter_by_id: std::mem::transmute::<
+                *mut c_void,
+                unsafe extern "C" fn(
+                    Hid,
+                    c_int,
+                    *mut c_uint,
+                    *mut usize,
+                    *mut c_uint,
+                    usize,
+                    *mut c_char,
+                    *mut c_uint,
+                ) -> c_int,
+            >(find(c"H5Pget_filter_by_id2")?),
+            modify: std::mem::transmute::<
+                *mut c_void,
+                unsafe extern "C" fn(Hid, c_int, c_uint, usize, *const c_uint) -> c_int,
+            >(find(c"H5Pmodify_filter")?),
+        })
+    }
+}
+
+impl Hdf5 {
+    /// The element type of a datatype, and whether it is big-endian.
+    fn element(&self, datatype: Hid) -> Option<(ElementType, bool)> {
+        // SAFETY: an id; that of another library is an error there.
+        let (class, size) = unsafe { ((self.class_of)(datatype), (self.size_of)(datatype)) };
+        // SAFETY: as above.
+        let is_unsigned = || unsafe { (self.sign_of)(datatype) } == SIGN_NONE;
+        let ty = match (class, size) {
+            (CLASS_FLOAT, 4) => ElementType::F32,
+            (CLASS_FLOAT, 8) => ElementType::F64,
+            (CLASS_INTEGER, 1) if is_unsigned() => ElementType::U8,
+            (CLASS_INTEGER, 1) => ElementType::I8,
+            (CLASS_INTEGER, 2) if is_unsigned() => ElementType::U16,
+            (CLASS_INTEGER, 2) => ElementType::I16,
+            (CLASS_INTEGER, 4) if is_unsigned() => ElementType::U32,
+            (CLASS_INTEGER, 4) => ElementType::I32,
+            (CLASS_INTEGER, 8) if is_unsigned() => ElementType::U64,
+            (CLASS_INTEGER, 8) => ElementType::I64,
+            _ => return None,
+        };
+        // SAFETY: as above.
+        Some((ty, unsafe { (self.order_of)(datatype) } == ORDER_BIG))
+    }
+
+    /// Completes the filter's parameters; `None` where these ids are no numbers in chunks, or another library's.
+    fn set_local(&self, list: Hid, datatype: Hid) -> Option<()> {
+        let (ty, big_endian) = self.element(datatype)?;
+        let mut lengths: [Hsize; 32] = [0; 32];
+        // SAFETY: room for 32 lengths, the most that HDF5 has.
+        let rank = unsafe { (self.chunk_of)(list, 32, lengths.as_mut_ptr()) };
+        let shape = lengths.get(..usize::try_from(rank).ok()?)?.to_vec();
+        let (mut flags, mut count, mut values) = (0, MOST_PARAMETERS, [0; MOST_PARAMETERS]);
+        // SAFETY: room for so many parameters; no name and configuration are asked for.
+        let found = unsafe {
+            (self.filter_by_id)(
+                list,
+                ID,
+                &raw mut flags,
+                &raw mut count,
+                values.as_mut_ptr(),
+                0,
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+            )
+        };
+        if found < 0 {
+            return None;
+        }
+        // What a user gives is the effort; what is complete already says it in its second word.
+        let effort = match values.get(..count.min(MOST_PARAMETERS))? {
+            [] => 1,
+            [effort] | [_, effort, ..] => *effort,
+        };
+        let words = Parameters { effort: effort.min(2), ty, big_endian, shape }.to_words()?;
+        // SAFETY: so many parameters.
+        let done = unsafe { (self.modify)(list, ID, flags, words.len(), words.as_ptr()) };
+        (done >= 0).then_some(())
+    }
+}
+
+unsafe extern "C" fn can_apply(_: Hid, datatype: Hid, _: Hid) -> c_int {
+    let fits = catch_unwind(|| loaded().iter().any(|hdf5| hdf5.element(datatype).is_some()));
+    c_int::from(fits.unwrap_or(false))
+}
+
+unsafe extern "C" fn set_local(list: Hid, datatype: Hid, _: Hid) -> c_int {
+    let done = catch_unwind(|| loaded().iter().any(|hdf5| hdf5.set_local(list, datatype).is_some()));
+    if done.unwrap_or(false) { 1 } else { -1 }
+}
+
+/// A copy that the caller frees.
+fn malloced<T: Copy>(items: &[T]) -> *mut T {
+    // SAFETY: a new buffer, as long as what is copied there; malloc aligns it for anything.
+    unsafe {
+        let own = libc::malloc(size_of_val(items).max(1)).cast::<T>();
+        if !own.is_null() {
+            std::ptr::copy_nonoverlapping(items.as_ptr(), own, items.len());
+        }
+        own
+    }
+}
+
+unsafe extern "C" fn to_hdf5(json: *const c_char, count: *mut usize, values: *mut *mut c_uint) -> c_int {
+    if json.is_null() || count.is_null() || values.is_null() {
+        return NC_EFILTER;
+    }
+    // SAFETY: netCDF-C gives a string.
+    let Ok(text) = unsafe { CStr::from_ptr(json) }.to_str() else { return NC_EFILTER };
+    let Some(words) = Parameters::from_json(text).and_then(|parameters| parameters.to_words()) else {
+        return NC_EFILTER;
+    };
+    // SAFETY: places that the caller wants filled.
+    unsafe { (*count, *values) = (words.len(), malloced(&words)) };
+    0
+}
+
+unsafe extern "C" fn to_codec(count: usize, values: *const c_uint, json: *mut *mut c_char) -> c_int {
+    // SAFETY: netCDF-C gives so many parameters.
+    let Some(parameters) = Parameters::from_words(unsafe { words(count, values) }) else { return NC_EFILTER };
+    let Ok(text) = CString::new(parameters.to_json()) else { return NC_EFILTER };
+    if json.is_null() {
+        return NC_EFILTER;
+    }
+    // SAFETY: a place that the caller wants filled.
+    unsafe { *json = malloced(text.as_bytes_with_nul()).cast() };
+    0
+}
+
+const _: () = assert!(C_NAME.to_bytes().len() == NAME.len(), "one name");

@@ -1,0 +1,124 @@
+//! The filter's parameters: as words, and as NumCodecs' JSON.
+
+use nc3z_num::ElementType;
+use serde_json::{Value, json};
+
+/// The filter's number: of the private range, until one is registered.
+pub const FILTER_ID: u32 = 51_303;
+/// The codec's id in JSON, and the filter's name.
+pub const NAME: &str = "nc3z.num";
+
+/// Version of the words.
+const VERSION: u32 = 1;
+/// The highest rank that HDF5 has.
+const MOST_RANK: usize = 32;
+const BIG_ENDIAN: u32 = 0x100;
+
+/// What a chunk is. As words: version, effort, type and byte order, rank, lengths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameters {
+    /// How hard to look for a plan: 0 quickly, 1 as by default, 2 for the smallest.
+    pub effort: u32,
+    /// Type of the elements.
+    pub ty: ElementType,
+    /// Whether they stand in big-endian order.
+    pub big_endian: bool,
+    /// Lengths of a chunk.
+    pub shape: Vec<u64>,
+}
+
+/// Types by their numbers, those of classic netCDF.
+const TYPES: [(u32, ElementType, &str); 10] = [
+    (1, ElementType::I8, "i1"),
+    (3, ElementType::I16, "i2"),
+    (4, ElementType::I32, "i4"),
+    (5, ElementType::F32, "f4"),
+    (6, ElementType::F64, "f8"),
+    (7, ElementType::U8, "u1"),
+    (8, ElementType::U16, "u2"),
+    (9, ElementType::U32, "u4"),
+    (10, ElementType::I64, "i8"),
+    (11, ElementType::U64, "u8"),
+];
+
+impl Parameters {
+    /// Reads words; `None` for all others.
+    pub fn from_words(words: &[u32]) -> Option<Self> {
+        let (&[version, effort, ty, rank], lengths) = words.split_first_chunk()?;
+        let rank = usize::try_from(rank).ok().filter(|rank| *rank <= MOST_RANK)?;
+        if version != VERSION || effort > 2 || lengths.len() != rank || ty & !(BIG_ENDIAN | 0xFF) != 0 {
+            return None;
+        }
+        let (_, kind, _) = TYPES.into_iter().find(|(number, ..)| *number == ty & 0xFF)?;
+        let shape = lengths.iter().map(|len| u64::from(*len)).collect();
+        Some(Parameters { effort, ty: kind, big_endian: ty & BIG_ENDIAN != 0, shape })
+    }
+
+    /// The words; `None` where a length does not fit one.
+    pub fn to_words(&self) -> Option<Vec<u32>> {
+        let (number, ..) = TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty)?;
+        let order = if self.big_endian { BIG_ENDIAN } else { 0 };
+        let rank = u32::try_from(self.shape.len()).ok().filter(|_| self.shape.len() <= MOST_RANK)?;
+        let mut words = vec![VERSION, self.effort, number | order, rank];
+        for len in &self.shape {
+            words.push(u32::try_from(*len).ok()?);
+        }
+        Some(words)
+    }
+
+    /// Reads `{"id":"nc3z.num","effort":1,"dtype":"<f4","shape":[…]}`.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        let dtype = value["dtype"].as_str().filter(|_| value["id"] == NAME)?;
+        let (order, name) = dtype.split_at_checked(1)?;
+        let (_, ty, _) = TYPES.into_iter().find(|(.., known)| *known == name)?;
+        let shape = value["shape"].as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?;
+        let effort = value.get("effort").map_or(Some(1), Value::as_u64).and_then(|n| u32::try_from(n).ok());
+        let effort = effort.filter(|n| *n <= 2)?;
+        Some(Parameters { effort, ty, big_endian: order == ">", shape })
+    }
+
+    /// The JSON object.
+    pub fn to_json(&self) -> String {
+        let (.., name) =
+            TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty).expect("every type is in the table");
+        let order = if self.big_endian { '>' } else { '<' };
+        json!({"id": NAME, "effort": self.effort, "dtype": format!("{order}{name}"), "shape": self.shape})
+            .to_string()
+    }
+
+    /// Bytes of a chunk.
+    pub fn chunk_len(&self) -> Option<usize> {
+        let elements = self.shape.iter().try_fold(1_u64, |product, len| product.checked_mul(*len))?;
+        usize::try_from(elements).ok()?.checked_mul(self.ty.size())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_json_say_the_same() {
+        for (_, ty, _) in TYPES {
+            for big_endian in [false, true] {
+                let parameters = Parameters { effort: 2, ty, big_endian, shape: vec![3, 1, 70_000] };
+                let words = parameters.to_words().unwrap();
+                assert_eq!(Parameters::from_words(&words), Some(parameters.clone()));
+                assert_eq!(Parameters::from_json(&parameters.to_json()), Some(parameters));
+            }
+        }
+        for bad in [
+            &[][..],
+            &[1],
+            &[2, 1, 5, 0],
+            &[1, 3, 5, 0],
+            &[1, 1, 2, 0],
+            &[1, 1, 5, 1],
+            &[1, 1, 5, 33],
+            &[1, 1, 0x205, 0],
+        ] {
+            assert_eq!(Parameters::from_words(bad), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Libraries opened and called: the only `unsafe` of this crate, run in the worker process alone.
+//!
+//! The structures are those of HDF5's `H5PLextern.h` and `H5Zpublic.h` and of netCDF-C's `netcdf_filter_build.h`.
+
+#![expect(
+    unsafe_code,
+    reason = "calling libraries of others is what this file is for; it runs in a process of its own"
+)]
+
+use libloading::os::unix::{Library, RTLD_LAZY, RTLD_LOCAL, Symbol};
+use serde_json::{Value, json};
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::path::Path;
+
+/// `H5PL_TYPE_FILTER`, `H5Z_CLASS_T_VERS`, `NCZ_CODEC_CLASS_VER` and `NCZ_CODEC_HDF5`.
+const PLUGIN_FILTER: c_int = 0;
+const CLASS_VERSION: c_int = 1;
+const CODEC_VERSION: c_int = 1;
+const CODEC_HDF5: c_int = 1;
+/// `H5Z_FLAG_REVERSE`.
+const REVERSE: c_uint = 0x0100;
+/// Codecs that a library may list.
+const MOST_DEFAULTS: usize = 256;
+/// Parameters that a conversion may give.
+const MOST_PARAMETERS: usize = 4096;
+const MOST_TEXT: usize = 64 << 10;
+
+type FilterFn = unsafe extern "C" fn(
+    flags: c_uint,
+    cd_nelmts: usize,
+    cd_values: *const c_uint,
+    nbytes: usize,
+    buf_size: *mut usize,
+    buf: *mut *mut c_void,
+) -> usize;
+
+/// `H5Z_class2_t`.
+#[repr(C)]
+struct FilterClass {
+    version: c_int,
+    id: c_int,
+    encoder_present: c_uint,
+    decoder_present: c_uint,
+    name: *const c_char,
+    can_apply: *const c_void,
+    set_local: *const c_void,
+    filter: Option<FilterFn>,
+}
+
+/// `NCZ_codec_t`.
+#[repr(C)]
+struct CodecClass {
+    version: c_int,
+    sort: c_int,
+    codecid: *const c_char,
+    hdf5id: c_uint,
+    initialize: Option<unsafe extern "C" fn()>,
+    finalize: Option<unsafe extern "C" fn()>,
+    to_hdf5: Option<unsafe extern "C" fn(*const c_char, *mut usize, *mut *mut c_uint) -> c_int>,
+    to_codec: Option<unsafe extern "C" fn(usize, *const c_uint, *mut *mut c_char) -> c_int>,
+    modify: *const c_void,
+}
+
+/// A library that is open.
+pub(crate) struct Opened(Library);
+
+/// A C string, cut where it is too long.
+///
+/// # Safety
+/// Null, or the beginning of a NUL-terminated string that lives as long as the call.
+unsafe fn text(at: *const c_char) -> Option<String> {
+    if at.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; a library that breaks it ends this process, whose parent says so.
+    let all = unsafe { CStr::from_ptr(at) }.to_bytes();
+    Some(String::from_utf8_lossy(&all[..all.len().min(MOST_TEXT)]).into_owned())
+}
+
+impl Opened {
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
+        // SAFETY: constructors of the library run. They may do anything, to a process that is there for this.
+        unsafe { Library::open(Some(path), RTLD_LAZY | RTLD_LOCAL) }.map(Opened).map_err(|e| {
+            let mut words = e.to_string();
+            let mut cause = std::error::Error::source(&e);
+            while let Some(next) = cause {
+                words = format!("{words}: {next}");
+                cause = next.source();
+            }
+            words
+        })
+    }
+
+    fn symbol<T>(&self, name: &CStr) -> Option<Symbol<T>> {
+        // SAFETY: each caller asks for a name with the type that its header declares.
+        unsafe { self.0.get(name.to_bytes_with_nul()) }.ok()
+    }
+
+    fn filter(&self) -> Option<&FilterClass> {
+        let kind: Symbol<unsafe extern "C" fn() -> c_int> = self.symbol(c"H5PLget_plugin_type")?;
+        let info: Symbol<unsafe extern "C" fn() -> *const c_void> = self.symbol(c"H5PLget_plugin_info")?;
+        // SAFETY: functions without arguments, by the types of H5PLextern.h.
+        if unsafe { kind() } != PLUGIN_FILTER {
+            return None;
+        }
+        // SAFETY: as above; a filter plug-in gives a static `H5Z_class2_t`, whose first member tells its version.
+        let class = unsafe { info().cast::<FilterClass>().as_ref() }?;
+        (class.version == CLASS_VERSION).then_some(class)
+    }
+
+    fn codec(&self) -> Option<&CodecClass> {
+        let info: Symbol<unsafe extern "C" fn() -> *const c_void> = self.symbol(c"NCZ_get_codec_info")?;
+        // SAFETY: by the types of netcdf_filter_build.h: a static `NCZ_codec_t`.
+        let class = unsafe { info().cast::<CodecClass>().as_ref() }?;
+        usable(class).then_some(class)
+    }
+
+    fn defaults(&self) -> Vec<&CodecClass> {
+        let Some(info) = self.symbol::<unsafe extern "C" fn() -> *const c_void>(c"NCZ_codec_info_defaults")
+        else {
+            return Vec::new();
+        };
+        // SAFETY: by the types of netcdf_filter_build.h: a static array of pointers that ends with null.
+        let mut at = unsafe { info() }.cast::<*const CodecClass>();
+        let mut all = Vec::new();
+        while !at.is_null() && all.len() < MOST_DEFAULTS {
+            // SAFETY: not behind the null that ends the array.
+            let Some(class) = (unsafe { (*at).as_ref() }) else { break };
+            if usable(class) {
+                all.push(class);
+            }
+            // SAFETY: this element was not the last.
+            at = unsafe { at.add(1) };
+        }
+        all
+    }
+
+    /// What the library exports.
+    pub(crate) fn interrogate(&self) -> Value {
+        let filter = self.filter().map(|class| {
+            // SAFETY: a static string of the library's.
+            let name = unsafe { text(class.name) };
+            json!({
+                "id": class.id.cast_unsigned(), "name": name.unwrap_or_default(), "encodes": class.encoder_present != 0,
+                "decodes": class.decoder_present != 0, "sets_local": !class.set_local.is_null(),
+            })
+        });
+        let described = |class: &CodecClass| {
+            // SAFETY: a static string of the library's.
+            json!({"id": unsafe { text(class.codecid) }.unwrap_or_default(), "hdf5id": class.hdf5id})
+        };
+        let codec = self.codec().map(described);
+        let defaults: Vec<_> = self.defaults().into_iter().map(described).collect();
+        json!({"filter": filter, "codec": codec, "defaults": defaults})
+    }
+
+    /// Calls the filter, forward or in reverse, over a copy of `input`; gives at most `most` bytes.
+    pub(crate) fn call(
+        &self,
+        reverse: bool,
+        cd_values: &[u32],
+        input: &[u8],
+        most: usize,
+    ) -> Result<Vec<u8>, String> {
+        let filter = self.filter().and_then(|class| class.filter).ok_or("it exports no filter any more")?;
+        // SAFETY: malloc is what HDF5 gives to filters: they may realloc or free it.
+        let mut buffer = unsafe { libc::malloc(input.len().max(1)) };
+        if buffer.is_null() {
+            return Err("no memory".to_owned());
+        }
+        // SAFETY: the buffer has as many bytes, and is new.
+        unsafe { std::ptr::copy_nonoverlapping(input.as_ptr(), buffer.cast(), input.len()) };
+        let mut size = input.len();
+        let flags = if reverse { REVERSE } else { 0 };
+        // SAFETY: the arguments of `H5Z_func_t`: parameters and their number, bytes used, the buffer with its size.
+        let len = unsafe {
+            filter(flags, cd_values.len(), cd_values.as_ptr(), input.len(), &raw mut size, &raw mut buffer)
+        };
+        let done = match len {
+            0 => Err("it refused".to_owned()),
+            _ if buffer.is_null() => Err("it gave no buffer back".to_owned()),
+            len if len > size => Err(format!("it says {len} bytes, in a buffer of {size}")),
+            len if len > most => Err(format!("it made {len} bytes, where at most {most} are expected")),
+            // SAFETY: HDF5's rules: the buffer has `size` bytes, of which so many are the result.
+            len => Ok(unsafe { std::slice::from_raw_parts(buffer.cast::<u8>(), len) }.to_vec()),
+        };
+        // SAFETY: ours, or what the filter put in its place, from malloc by HDF5's rules.
+        unsafe { libc::free(buffer) };
+        done
+    }
+
+    fn converter(&self, id: &str) -> Option<&CodecClass> {
+        let mut all = self.codec().into_iter().chain(self.defaults());
+        all.find(|class| {
+            // SAFETY: a static string of the library's.
+            unsafe { text(class.codecid) }.as_deref() == Some(id)
+        })
+    }
+
+    /// NumCodecs' JSON of a codec to HDF5's parameters.
+    pub(crate) fn to_hdf5(&self, id: &str, codec: &str) -> Result<Vec<u32>, String> {
+        let convert = self.converter(id).and_then(|class| class.to_hdf5).ok_or("it has no such codec")?;
+        let json = CString::new(codec).map_err(|_| "a NUL byte in the JSON")?;
+        let (mut count, mut values) = (0_usize, std::ptr::null_mut());
+        // SAFETY: the arguments of `NCZ_codec_to_hdf5`.
+        let status = unsafe { convert(json.as_ptr(), &raw mut count, &raw mut values) };
+        if status != 0 {
+            return Err(format!("it does not take this JSON (error {status})"));
+        }
+        if values.is_null() {
+            return if count == 0 { Ok(Vec::new()) } else { Err("it gave no parameters back".to_owned()) };
+        }
+        if count > MOST_PARAMETERS {
+            return Err(format!("it made {count} parameters"));
+        }
+        // SAFETY: the converter's promise: so many parameters, which are the caller's to free.
+        let all = unsafe { std::slice::from_raw_parts(values, count) }.to_vec();
+        // SAFETY: from malloc, and not used any more.
+        unsafe { libc::free(values.cast()) };
+        Ok(all)
+    }
+
+    /// HDF5's parameters to NumCodecs' JSON.
+    pub(crate) fn to_codec(&self, id: &str, cd_values: &[u32]) -> Result<String, String> {
+        let convert = self.converter(id).and_then(|class| class.to_codec).ok_or("it has no such codec")?;
+        let mut made: *mut c_char = std::ptr::null_mut();
+        // SAFETY: the arguments of `NCZ_hdf5_to_codec`.
+        let status = unsafe { convert(cd_values.len(), cd_values.as_ptr(), &raw mut made) };
+        // SAFETY: null, or a string that the converter made.
+        let json = unsafe { text(made) };
+        // SAFETY: from malloc by the converter's rules, or null; not used any more.
+        unsafe { libc::free(made.cast()) };
+        json.filter(|_| status == 0)
+            .ok_or_else(|| format!("it does not take these parameters (error {status})"))
+    }
+}
+
+/// Whether a codec is of the version and sort that are known, and converts; it is made ready then.
+fn usable(class: &CodecClass) -> bool {
+    let known = class.version == CODEC_VERSION && class.sort == CODEC_HDF5;
+    if let Some(initialize) = class.initialize.filter(|_| known) {
+        // SAFETY: a function without arguments, which the library wants called before the others; more than once does no harm.
+        unsafe { initialize() };
+    }
+    known
+}

@@ -1,0 +1,22 @@
+//! Filter plug-ins of HDF5, and codec plug-ins of netCDF-C's NCZarr, as codecs of nc3z.
+//!
+//! ```text
+//! directories ─▶ scan ─▶ interrogate each library ─▶ pair by HDF5's numbers ─▶ Plugins (a table) ─▶ Registry with them
+//!                              └────────────── in a worker process, as every call of a filter ──────────────┘
+//! ```
+//! Plug-ins are other people's machine code. Nothing is loaded into this process: libraries are opened, asked and called in a child
+//! ([`worker_main`]), over pipes, with limits on its time and memory. One that crashes, hangs or lies about a length costs an error that
+//! names it. Nothing is loaded either unless the caller names directories; an archive cannot cause it.
+//!
+//! `unsafe` stands in `ffi.rs` alone.
+
+mod ffi;
+mod host;
+mod kind;
+mod plugins;
+mod wire;
+mod worker;
+
+pub use host::Launcher;
+pub use plugins::{Codec, Exports, Filter, Library, Plugins, Row, Use};
+pub use worker::worker_main;

@@ -1,0 +1,87 @@
+//! The worker's side: opens libraries, calls them, answers; until its standard input ends.
+
+use crate::ffi::Opened;
+use crate::wire::{MOST, Op, bytes, number, put_bytes, put_number};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+/// Memory that a worker may take, stacks and libraries among it.
+const MOST_MEMORY: u64 = 6 << 30;
+
+/// What a worker process does, from its beginning to its end: requests come in on standard input, answers go out on standard output.
+/// The program that calls plug-ins starts itself so ([`crate::Launcher`]).
+///
+/// # Errors
+/// A pipe that breaks in the middle of a message.
+pub fn worker_main() -> io::Result<()> {
+    let limit = |most| Rlimit { current: Some(most), maximum: Some(most) };
+    // Where a limit is refused, a lower one is in force.
+    let _ = setrlimit(Resource::As, limit(MOST_MEMORY));
+    let _ = setrlimit(Resource::Core, limit(0));
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    // Libraries may print; what they print must not get among the answers, and they must not read the requests.
+    let input = File::from(rustix::io::dup(rustix::stdio::stdin())?);
+    let output = File::from(rustix::io::dup(rustix::stdio::stdout())?);
+    let null = File::options().read(true).write(true).open("/dev/null")?;
+    rustix::stdio::dup2_stdin(&null)?;
+    rustix::stdio::dup2_stdout(&null)?;
+    serve(&mut BufReader::new(input), &mut BufWriter::new(output))
+}
+
+fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
+    let mut opened = HashMap::new();
+    loop {
+        let op = match number(input) {
+            Ok(op) => op,
+            Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let library = PathBuf::from(OsString::from_vec(bytes(input, 1 << 20)?));
+        let codec = bytes(input, 1 << 20)?;
+        let words = bytes(input, 1 << 20)?;
+        let cd_values: Vec<u32> = words.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        let most = number(input)?;
+        let content = bytes(input, MOST)?;
+        let codec = String::from_utf8_lossy(&codec);
+        let answer = answer(&mut opened, Op::of(op), &library, &codec, &cd_values, most, &content);
+        let (status, content) = match answer {
+            Ok(content) => (0, content),
+            Err(why) => (1, why.into_bytes()),
+        };
+        put_number(status, output)?;
+        put_bytes(&content, output)?;
+        output.flush()?;
+    }
+}
+
+fn answer(
+    opened: &mut HashMap<PathBuf, Opened>,
+    op: Option<Op>,
+    path: &Path,
+    codec: &str,
+    cd_values: &[u32],
+    most: u64,
+    content: &[u8],
+) -> Result<Vec<u8>, String> {
+    if !opened.contains_key(path) {
+        opened.insert(path.to_owned(), Opened::open(path)?);
+    }
+    let library = &opened[path];
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    match op.ok_or("a request that this program does not know")? {
+        Op::Interrogate => Ok(library.interrogate().to_string().into_bytes()),
+        Op::Encode => library.call(false, cd_values, content, most),
+        Op::Decode => library.call(true, cd_values, content, most),
+        Op::ToHdf5 => {
+            let words = library.to_hdf5(codec, &String::from_utf8_lossy(content))?;
+            Ok(words.into_iter().flat_map(u32::to_le_bytes).collect())
+        }
+        Op::ToCodec => library.to_codec(codec, cd_values).map(String::into_bytes),
+    }
+}

@@ -1,0 +1,266 @@
+//! What was edited as a generation: the new header, and the tiles that are not as they were.
+
+use super::Edit;
+use super::cells::Fate;
+use super::file::EditedFile;
+use crate::error::{Error, ErrorKind, Result};
+use crate::generation::{InPlace, Medium, Unsealed};
+use crate::job::commit::{CommitNote, Committed};
+use crate::job::state::{Content, Match, State, Tiles};
+use nc3z_format::Limits;
+use nc3z_format::archive::{ArrayId, DigestState, Role};
+use nc3z_format::arrays::{ArrayInfo, padded_variables};
+use nc3z_format::classic::{VarId, arrange};
+use nc3z_format::tile::{Edge, TileLayout};
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
+    for at in 0..edit.variables.len() {
+        let variable = &edit.variables[at];
+        let archive = edit.place.archive();
+        let as_it_was = variable.cells.is_none()
+            && variable.origin.is_some_and(|v| {
+                let old = &archive.layout().variables[v.index()];
+                old.owned && old.shape == edit.shape(at)
+            });
+        if !as_it_was {
+            edit.cells(at)?;
+            edit.spill_if_full()?;
+        }
+    }
+    let arrangement = arrange(edit.header.clone(), edit.numrecs)?;
+    if let Some(longer) = edit.place.longer()? {
+        edit.place = longer;
+    }
+    let place = &edit.place;
+    let old = place.archive();
+    let header_bytes = arrangement.header_bytes.clone();
+    let file = Arc::new(EditedFile::new(old.clone(), arrangement, edit.variables.clone())?);
+    let source: SharedSource = file.clone();
+    let classic = ClassicFile::from_source(source, &Limits::default())?.with_arrays(file.clone());
+    let matched = (0..).map(VarId).zip(&edit.variables).map(|(id, variable)| {
+        let of = match (variable.kept(), &variable.cells) {
+            (Some(v), _) => Match::Same(v),
+            (None, Some(cells)) => Match::Fresh(cells.spec().clone()),
+            (None, None) => unreachable!("what is not kept has cells"),
+        };
+        (id, of)
+    });
+    let matched: HashMap<VarId, Match> = matched.collect();
+    let state = State::new(old, &classic, matched, &edit.options)?;
+    let changed = Changed::find(edit, old, &state, &file)?;
+    let (before, last) = (place.end(), old.version()?);
+    if changed.is_empty() && header_bytes == old.header_bytes() {
+        let sha256 = if let nc3z_reader::Digest::Sha256(sha256) = old.digest() { sha256 } else { [0; 32] };
+        return Ok(Committed {
+            version: last.number,
+            generation: old.trailer().generation,
+            new_tiles: 0,
+            kept_tiles: 0,
+            stored_len: (before, before),
+            sha256,
+        });
+    }
+    let record = note.record(old, last.number + 1)?;
+    let mut metadata = old.metadata().clone();
+    record.put(&mut metadata);
+    let read = |info: &ArrayInfo, tile: u64| changed.read(edit, old, &file, info, tile);
+    let mut counts = (0, 0);
+    let (mut generation, mut sha256) = (0, [0; 32]);
+    let after = place.append(|medium| {
+        let tiles = Tiles::Known { changed: &changed.tiles, read: &read };
+        let (mut unsealed, written) = state.write(place, medium, None, &metadata, &tiles, monitor)?;
+        counts = written;
+        let digest = prove(place, medium, &unsealed, &state, &changed, &read, edit.digest, monitor)?;
+        if let Some(digest) = digest {
+            (unsealed.trailer.sha256, unsealed.trailer.digest_state) = (digest, DigestState::Valid);
+            sha256 = digest;
+        }
+        generation = unsealed.trailer.generation;
+        Ok(unsealed)
+    })?;
+    let (new_tiles, kept_tiles) = counts;
+    Ok(Committed {
+        version: record.number,
+        generation,
+        new_tiles,
+        kept_tiles,
+        stored_len: (before, after),
+        sha256,
+    })
+}
+
+/// The tiles that are not as they were.
+struct Changed {
+    /// By the places of their variables in the new header.
+    tiles: BTreeSet<(ArrayId, u64)>,
+    /// Those among them that hold the fill value alone.
+    fills: BTreeSet<(ArrayId, u64)>,
+}
+
+impl Changed {
+    fn is_empty(&self) -> bool {
+        self.tiles.is_empty()
+    }
+
+    fn find(edit: &Edit, old: &Archive, state: &State<'_>, file: &EditedFile) -> Result<Self> {
+        let mut changed = Changed { tiles: BTreeSet::new(), fills: BTreeSet::new() };
+        let arrays = state.arrays();
+        for (id, variable) in (0..).map(VarId).zip(&edit.variables) {
+            let Some(cells) = &variable.cells else { continue };
+            let array = ArrayId::variable(id.0);
+            let info = arrays.variable(id);
+            let was = variable.kept().map(|v| old.arrays().variable(v));
+            let fates = cells.fates();
+            debug_assert_eq!(fates.len() as u64, info.tiling.tile_count());
+            for (tile, fate) in (0_u64..).zip(fates) {
+                let padded = |was: &ArrayInfo| {
+                    matches!(was.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. })
+                };
+                // An edge that was cut: what is stored is longer than the tile is now.
+                let same = |was: &ArrayInfo| {
+                    let (a, b) = (was.tiling.extent(tile), info.tiling.extent(tile));
+                    a.is_ok_and(|a| b.is_ok_and(|b| a == b))
+                };
+                let was = was.filter(|was| tile < was.tiling.tile_count());
+                let stays = match (&fate, was) {
+                    (Fate::Keep, Some(was)) => padded(was) || same(was),
+                    // Written, and yet what it was.
+                    (Fate::Store, Some(was)) if same(was) => {
+                        let content = changed.read(edit, old, file, info, tile)?;
+                        matches!(content, Content::Bytes(bytes) if bytes == old.read_tile(was.id, tile)?)
+                    }
+                    _ => false,
+                };
+                if stays {
+                    continue;
+                }
+                changed.tiles.insert((array, tile));
+                if matches!(fate, Fate::Fill) {
+                    changed.fills.insert((array, tile));
+                }
+            }
+        }
+        for (VarId(v), len) in padded_variables(file_layout(state)) {
+            let id = ArrayId::padding(v);
+            let info = arrays.get(id).expect("it has padding");
+            let before = file.padding_before(v).map_or(0, |(_, len)| len);
+            if before != len {
+                let tile = info.linear_tile_len().unwrap_or(1).max(1);
+                changed.tiles.extend((before.min(len) / tile..len.div_ceil(tile)).map(|tile| (id, tile)));
+            }
+        }
+        let gap = old.arrays().gap();
+        let mut same = gap.total_bytes() == file.gap().len() as u64;
+        if same {
+            let mut bytes = vec![0; file.gap().len()];
+            old.read_array_bytes(ArrayId::GAP, 0, &mut bytes)?;
+            same = bytes == file.gap();
+        }
+        if !same {
+            changed.tiles.extend((0..arrays.gap().tiling.tile_count()).map(|tile| (ArrayId::GAP, tile)));
+        }
+        Ok(changed)
+    }
+
+    /// What a tile holds.
+    fn read(
+        &self,
+        edit: &Edit,
+        old: &Archive,
+        file: &EditedFile,
+        info: &ArrayInfo,
+        tile: u64,
+    ) -> Result<Content> {
+        let Role::Variable(place) = info.id.role() else {
+            let (first, len) = info.tile_bytes(tile)?;
+            let mut bytes = vec![0; len];
+            file.read(info.id, first, &mut bytes)?;
+            return Ok(Content::Bytes(bytes));
+        };
+        let variable = &edit.variables[place as usize];
+        let header = &edit.header.variables[place as usize];
+        if self.fills.contains(&(info.id, tile)) {
+            return Ok(Content::Constant(header.fill_value().to_vec()));
+        }
+        let bytes = match (&variable.cells, variable.origin) {
+            (Some(cells), _) => {
+                let extent = match info.tiling.extent(tile)? {
+                    nc3z_format::tile::Extent::Chunk { shape, .. } => shape,
+                    nc3z_format::tile::Extent::Linear { .. } => Vec::new(),
+                };
+                cells.read_padded_tile(tile, &extent, header.fill_value())?
+            }
+            (None, Some(v)) => old.read_tile(old.arrays().variable(v).id, tile)?,
+            (None, None) => unreachable!("new variables have cells"),
+        };
+        Ok(Content::Bytes(bytes))
+    }
+}
+
+fn file_layout<'a>(state: &State<'a>) -> &'a nc3z_format::classic::Layout {
+    state.classic().layout()
+}
+
+/// Reads back what was written: the header, every tile that changed; and, with a digest, that all others are those that they were, and the whole file.
+#[expect(clippy::too_many_arguments, reason = "one call of one place")]
+fn prove(
+    place: &InPlace,
+    medium: &Medium<'_>,
+    unsealed: &Unsealed,
+    state: &State<'_>,
+    changed: &Changed,
+    read: &dyn Fn(&ArrayInfo, u64) -> Result<Content>,
+    digest: bool,
+    monitor: &dyn Monitor,
+) -> Result<Option<[u8; 32]>> {
+    let failed = || Error::from(ErrorKind::Proof { path: place.path().to_owned(), offset: 0 });
+    let options = OpenOptions::default();
+    let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options)?;
+    if archive.header_bytes() != state.classic().header_bytes()
+        || archive.layout().file_len != state.classic().layout().file_len
+    {
+        return Err(failed());
+    }
+    let old = place.archive();
+    for info in state.arrays().iter() {
+        let id = state.stored_id(info.id);
+        let range = (info.id, 0)..=(info.id, u64::MAX);
+        for &(_, tile) in changed.tiles.range(range) {
+            if monitor.is_cancelled() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let found = archive.read_tile(id, tile)?;
+            let same = match read(info, tile)? {
+                Content::Bytes(bytes) => bytes == found,
+                Content::Constant(value) => found.chunks(value.len()).all(|element| element == value),
+            };
+            if !same {
+                return Err(failed());
+            }
+        }
+        if !digest {
+            continue;
+        }
+        for tile in (0..info.tiling.tile_count()).filter(|&tile| !changed.tiles.contains(&(info.id, tile))) {
+            // A tile that refers to another one may have been stored anew.
+            let (was, is) = (old.entry(id, tile)?, archive.entry(id, tile)?);
+            if was != is && old.read_tile(id, tile)? != archive.read_tile(id, tile)? {
+                return Err(failed());
+            }
+        }
+    }
+    if !digest {
+        return Ok(None);
+    }
+    let mut sha = Sha256::new();
+    archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
+        sha.update(bytes);
+        Ok(())
+    })?;
+    Ok(Some(sha.finalize().into()))
+}

@@ -1,0 +1,213 @@
+//! Some versions of an archive in an archive of their own: the others, and what only they hold, are left behind.
+//!
+//! The oldest version that is kept is carried over, block by block; the others are committed on top of it, out of the old archive, each proven by its SHA-256. Numbers
+//! stay what they were, since people cite them.
+
+use super::commit::commit_state;
+use crate::atomic::{AtomicFile, is_same_file, keep_owner};
+use crate::build::hash;
+use crate::carry::carry_over;
+use crate::error::{Error, ErrorKind, Result};
+use crate::generation::{InPlace, lock};
+use crate::options::{Share, WriterOptions};
+use nc3z_format::Error as FormatError;
+use nc3z_format::Limits;
+use nc3z_format::archive::constants::REQUIRED_LOST;
+use nc3z_format::archive::version::put_tags;
+use nc3z_format::archive::{Metadata, VersionRecord};
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions, VersionName};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The key of the metadata that lists versions that were dropped.
+const DROPPED: &str = "dropped";
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collected {
+    /// Versions that the new archive has.
+    pub kept: Vec<u64>,
+    /// Versions that only the old one has.
+    pub dropped: Vec<u64>,
+    /// Tags that named dropped versions.
+    pub dropped_tags: Vec<String>,
+    /// The share of the old archive's parity, which does not come along.
+    pub parity_before: Option<Share>,
+    /// Bytes of the old archive and of the new one.
+    pub stored_len: (u64, u64),
+}
+
+/// Writes the versions `keep` of the archive at `input`, and the newest, to a new archive at `output`; in place of `input` where there is none.
+///
+/// # Errors
+/// No archive, damage, or lost tiles; no such version; the output exists or cannot be written; the proof failed; another process changes the archive; the monitor
+/// cancelled. Nothing has then changed on disk.
+pub fn collect_file(
+    input: &Path,
+    output: Option<&Path>,
+    keep: &[VersionName],
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Collected> {
+    let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(input), e));
+    let file = nc3z_reader::source::open_regular(input).map_err(|e| read("open", e))?;
+    let before = file.metadata().map_err(|e| read("read the length of", e))?;
+    if output.is_some_and(|o| is_same_file(&before, o)) {
+        return Err(ErrorKind::SameFile(input.to_owned()).into());
+    }
+    if output.is_none() {
+        lock(&file, input)?;
+    }
+    let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
+    let open = |version: Option<VersionName>| {
+        Archive::from_source(source.clone(), &OpenOptions::default().with_version(version))
+    };
+    let newest = open(None)?;
+    let mut kept = BTreeSet::from([newest.version()?.number]);
+    for name in keep {
+        kept.insert(open(Some(name.clone()))?.version()?.number);
+    }
+    let all: Vec<u64> = newest.versions(u64::MAX)?.iter().rev().map(|v| v.record.number).collect();
+    let dropped: Vec<u64> = all.into_iter().filter(|n| !kept.contains(n)).collect();
+    let mut tags = newest.tags()?;
+    let dropped_tags = tags.iter().filter(|(_, n)| !kept.contains(n)).map(|(tag, _)| tag.clone()).collect();
+    tags.retain(|_, n| kept.contains(n));
+    let parity_before = crate::parity::share_of(&newest);
+    // Through links: it is the file that is replaced, not a link to it.
+    let resolved = input.canonicalize().map_err(|e| read("find", e))?;
+    let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
+    let mut place: Option<InPlace> = None;
+    for &number in &kept {
+        let archive = open(Some(VersionName::Number(number)))?;
+        if archive.trailer().required & REQUIRED_LOST != 0 {
+            let what = "a version whose tiles are lost";
+            return Err(FormatError::unsupported("trailer", archive.trailer_offset(), what).into());
+        }
+        let metadata = metadata_of(&archive, &dropped);
+        let original: SharedSource = Arc::new(archive.original());
+        let sha256 = match archive.digest() {
+            Digest::Sha256(sha256) => sha256,
+            Digest::None | Digest::Stale => hash(&*original, monitor)?,
+        };
+        if number == newest.version()?.number {
+            let mut metadata = metadata;
+            put_tags(&tags, &mut metadata);
+            next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
+        } else {
+            next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
+        }
+    }
+    let stored_len = (newest.stored_len(), place.as_ref().map_or(0, InPlace::end));
+    drop(place);
+    if output.is_none() {
+        keep_owner(target.file(), &before);
+        // The name must still lead to the file that was read: what took its place is not ours to replace.
+        if !is_same_file(&before, input) {
+            let what = "another file took its name".to_owned();
+            return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
+        }
+    }
+    target.commit(Some(&before))?;
+    Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, stored_len })
+}
+
+/// What could be saved of the versions of a damaged archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SavedVersions {
+    /// The archive has one version, or its newest state does not open.
+    None,
+    /// The newest version is not whole; these are, and nothing was written.
+    Older(Vec<u64>),
+    /// The new archive holds these versions; the others, each with the reason, are lost.
+    Written {
+        /// What was done.
+        done: Collected,
+        /// Versions that are not whole.
+        lost: Vec<(u64, String)>,
+    },
+}
+
+/// Writes the versions of a damaged archive that are whole to a new archive at `output`, if the newest is one of them.
+///
+/// # Errors
+/// The output exists or cannot be written; the monitor cancelled.
+pub fn save_versions(
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<SavedVersions> {
+    let source = nc3z_reader::source::open(input, false)?;
+    let open = |version: Option<VersionName>| {
+        Archive::from_source(source.clone(), &OpenOptions::of_command().with_version(version))
+    };
+    let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
+    let Ok(versions) = newest.versions(u64::MAX) else { return Ok(SavedVersions::None) };
+    if versions.len() < 2 || newest.trailer().required & REQUIRED_LOST != 0 {
+        return Ok(SavedVersions::None);
+    }
+    let (mut whole, mut lost) = (Vec::new(), Vec::new());
+    for version in versions.iter().rev() {
+        let number = version.record.number;
+        match open(Some(VersionName::Number(number))).and_then(|archive| archive.check_original(monitor)) {
+            Ok(_) => whole.push(number),
+            Err(e) if e.is_interrupted() => return Err(e.into()),
+            Err(e) => lost.push((number, e.with_causes())),
+        }
+    }
+    if whole.last() != versions.first().map(|newest| &newest.record.number) {
+        return Ok(SavedVersions::Older(whole));
+    }
+    let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
+    let done = collect_file(input, Some(output), &keep, options, monitor)?;
+    Ok(SavedVersions::Written { done, lost })
+}
+
+/// What the new archive says of a version.
+fn metadata_of(archive: &Archive, dropped: &[u64]) -> Metadata {
+    let mut metadata = archive.metadata().clone();
+    // They stand in the head copy.
+    metadata.chains.clear();
+    put_tags(&std::collections::BTreeMap::new(), &mut metadata);
+    let mut all: BTreeSet<u64> = dropped.iter().copied().collect();
+    if let Some(Value::Array(before)) = metadata.extra.get(DROPPED) {
+        all.extend(before.iter().filter_map(Value::as_u64));
+    }
+    if !all.is_empty() {
+        metadata.extra.insert(DROPPED.to_owned(), all.into_iter().map(Value::from).collect());
+    }
+    metadata
+}
+
+/// Writes one more version: the first one carried over, the others on top.
+#[expect(clippy::too_many_arguments, reason = "one call of one place")]
+fn next(
+    place: &mut Option<InPlace>,
+    target: &AtomicFile,
+    archive: &Archive,
+    original: SharedSource,
+    sha256: [u8; 32],
+    mut metadata: Metadata,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let record = VersionRecord { jump: None, ..archive.version()? };
+    if let Some(place) = place {
+        let jump = Some(place.archive().next_jump()?);
+        VersionRecord { jump, ..record }.put(&mut metadata);
+        let classic = ClassicFile::from_source(original, &Limits::default())?;
+        commit_state(place, &classic, sha256, &metadata, target.target(), options, monitor)?;
+        return place.reload();
+    }
+    record.put(&mut metadata);
+    let medium = target.medium();
+    let (unsealed, _) = carry_over(archive, &|_, _| false, &medium, &metadata, monitor)?;
+    medium.write_at(unsealed.offset(), &unsealed.seal(Some(sha256)))?;
+    let first = InPlace::open_as_it_is(target.temporary_path(), &OpenOptions::default())?;
+    first.archive().check_original(monitor)?;
+    *place = Some(first);
+    Ok(())
+}

@@ -1,0 +1,284 @@
+//! A new state of the file as a generation: arrays that the archive has keep their tiles, and only those that are not as they were are stored.
+
+use super::changed::TileEncoder;
+use crate::build::OUT_BUFFER;
+use crate::encode::{EncodedTile, Form};
+use crate::error::{ErrorKind, Result};
+use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed};
+use crate::options::WriterOptions;
+use crate::plan::Partition;
+use crate::tiles::{RawTile, for_each_tile};
+use nc3z_format::Limits;
+use nc3z_format::archive::{ArrayId, IndexEntry, LaterHead, Layouts, Metadata, Role, TileLayoutSpec};
+use nc3z_format::arrays::{ArrayInfo, Arrays, padded_variables};
+use nc3z_format::classic::VarId;
+use nc3z_reader::{Archive, ClassicFile, Monitor};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io::{BufWriter, Write};
+use std::num::NonZeroU32;
+
+/// How it is told which tiles are not as they were.
+pub(crate) enum Tiles<'a> {
+    /// All are read and compared.
+    Compared,
+    /// They are known, by the places of their variables in the new header.
+    Known {
+        /// The tiles that changed.
+        changed: &'a BTreeSet<(ArrayId, u64)>,
+        /// Reads a tile, also one that did not change.
+        read: &'a dyn Fn(&ArrayInfo, u64) -> Result<Content>,
+    },
+}
+
+/// What a variable of the new state is to the archive.
+pub(crate) enum Match {
+    /// This variable, whose tiles it keeps but for those that change.
+    Same(VarId),
+    /// A new one, in tiles of this layout.
+    Fresh(TileLayoutSpec),
+}
+
+/// What a tile holds.
+pub(crate) enum Content {
+    /// These bytes, big-endian.
+    Bytes(Vec<u8>),
+    /// This value alone.
+    Constant(Vec<u8>),
+}
+
+/// A tile of one value.
+fn constant_tile(array: ArrayId, tile: u64, of: &[u8]) -> EncodedTile {
+    let mut value = [0; 8];
+    value[..of.len()].copy_from_slice(of);
+    let size = u8::try_from(of.len()).expect("an element has 8 bytes at most");
+    EncodedTile { array, tile, decoded_len: 0, decoded_crc: 0, form: Form::Constant { value, size } }
+}
+
+/// The new state, laid out like the old one as far as it has the same arrays.
+pub(crate) struct State<'a> {
+    old: &'a Archive,
+    classic: &'a ClassicFile,
+    head: LaterHead,
+    /// Arrays by their places in the new header.
+    arrays: Arrays,
+    options: WriterOptions,
+}
+
+impl<'a> State<'a> {
+    /// `matched` says what variables are; those that it does not name are new, in tiles of the planner's choice.
+    pub(crate) fn new(
+        old: &'a Archive,
+        classic: &'a ClassicFile,
+        mut matched: HashMap<VarId, Match>,
+        options: &WriterOptions,
+    ) -> Result<Self> {
+        let (header, layout) = (classic.header(), classic.layout());
+        let mut partition = Partition::new(header, layout, options)?;
+        let mut next_number = old.next_number();
+        let mut numbers = Vec::with_capacity(header.variables.len());
+        for ((id, _), spec) in header.variables().zip(&mut partition.variables) {
+            let found = matched.remove(&id);
+            if let Some(Match::Same(v)) = found {
+                spec.clone_from(&old.head().layouts[v.index()]);
+                numbers.push(old.arrays().number_of(v));
+                continue;
+            }
+            if let Some(Match::Fresh(layout)) = found {
+                *spec = layout;
+            }
+            numbers.push(next_number);
+            next_number += 1;
+        }
+        for ((var, _), len) in padded_variables(layout).into_iter().zip(&mut partition.paddings) {
+            let was = old.arrays().get(ArrayId::padding(numbers[var.index()]));
+            *len = was.and_then(ArrayInfo::linear_tile_len).unwrap_or(*len);
+        }
+        let (gap, limits) = (old.head().gap_tile_len, Limits::default());
+        let arrays = Arrays::new(header, layout, &partition.variables, &partition.paddings, gap, &limits)?;
+        let layouts = Layouts { variables: partition.variables, paddings: partition.paddings, gap };
+        let (original_len, header) = (classic.source().len(), classic.header_bytes().to_vec());
+        let head = LaterHead { original_len, header, next_number, numbers, layouts };
+        Ok(State { old, classic, head, arrays, options: options.clone() })
+    }
+
+    /// The file that holds the new state.
+    pub(crate) fn classic(&self) -> &'a ClassicFile {
+        self.classic
+    }
+
+    /// The arrays of the new state, by their places in its header.
+    pub(crate) fn arrays(&self) -> &Arrays {
+        &self.arrays
+    }
+
+    /// The id that an array has in the archive.
+    pub(crate) fn stored_id(&self, array: ArrayId) -> ArrayId {
+        match array.role() {
+            Role::Variable(v) => ArrayId::variable(self.head.numbers[v as usize]),
+            Role::Padding(v) => ArrayId::padding(self.head.numbers[v as usize]),
+            _ => array,
+        }
+    }
+
+    /// Writes the generation but for its trailer; gives the numbers of new tiles and of those that are kept.
+    pub(crate) fn write(
+        &self,
+        place: &InPlace,
+        medium: &Medium<'_>,
+        sha256: Option<[u8; 32]>,
+        metadata: &Metadata,
+        tiles: &Tiles<'_>,
+        monitor: &dyn Monitor,
+    ) -> Result<(Unsealed, (u64, u64))> {
+        let (mut new, mut kept) = (0, 0);
+        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
+        let mut writer = GenerationWriter::after(out, place.path(), self.old, place.source()?)?;
+        writer.set_digest(sha256);
+        for info in self.arrays.iter() {
+            let id = self.stored_id(info.id);
+            writer.declare(id, info.tiling.tile_count());
+            if let Role::Variable(number) = id.role()
+                && let Some((row, _)) = self.old.variable_table().find(ArrayId::definitions(number))
+            {
+                writer.declare(row.array, row.tile_count);
+            }
+        }
+        let mut encoder = TileEncoder::new(self.old, self.classic, &self.arrays, &self.options);
+        match tiles {
+            Tiles::Compared => {
+                let changed = self.compare(monitor)?;
+                for_each_tile(self.classic, &self.arrays, self.options.memory, &mut |raw| {
+                    if monitor.is_cancelled() {
+                        return Err(ErrorKind::Interrupted.into());
+                    }
+                    monitor.advance(raw.bytes.len() as u64);
+                    let id = self.stored_id(raw.array);
+                    let is_stored = match &changed {
+                        Some(changed) => !changed.contains(&(id, raw.tile)),
+                        None => self.is_stored(id, &raw)?,
+                    };
+                    if is_stored {
+                        kept += 1;
+                        return Ok(());
+                    }
+                    new += 1;
+                    encoder.put(raw, id, &mut writer)
+                })?;
+            }
+            Tiles::Known { changed, read } => {
+                let mut all: HashSet<(ArrayId, u64)> =
+                    changed.iter().map(|&(array, tile)| (self.stored_id(array), tile)).collect();
+                self.add_dependent(&mut all)?;
+                let all: BTreeSet<(ArrayId, u64)> = all.into_iter().collect();
+                for info in self.arrays.iter() {
+                    let id = self.stored_id(info.id);
+                    let count = info.tiling.tile_count();
+                    let these: Vec<u64> =
+                        all.range((id, 0)..=(id, u64::MAX)).map(|(_, tile)| *tile).collect();
+                    kept += count - these.len() as u64;
+                    for tile in these {
+                        if monitor.is_cancelled() {
+                            return Err(ErrorKind::Interrupted.into());
+                        }
+                        new += 1;
+                        match read(info, tile)? {
+                            Content::Bytes(bytes) => {
+                                monitor.advance(bytes.len() as u64);
+                                encoder.put(RawTile { array: info.id, tile, bytes }, id, &mut writer)?;
+                            }
+                            Content::Constant(value) => writer.put(constant_tile(id, tile, &value))?,
+                        }
+                    }
+                }
+            }
+        }
+        self.put_head(&mut writer)?;
+        Ok((writer.finish(metadata)?, (new, kept)))
+    }
+
+    /// Where tiles refer to others: those that must be stored anew, since they or what they refer to are not as they were.
+    fn compare(&self, monitor: &dyn Monitor) -> Result<Option<HashSet<(ArrayId, u64)>>> {
+        if !self.has_references() {
+            return Ok(None);
+        }
+        let mut changed = HashSet::new();
+        for_each_tile(self.classic, &self.arrays, self.options.memory, &mut |raw| {
+            if monitor.is_cancelled() {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let id = self.stored_id(raw.array);
+            if !self.is_stored(id, &raw)? {
+                changed.insert((id, raw.tile));
+            }
+            Ok(())
+        })?;
+        self.add_dependent(&mut changed)?;
+        Ok(Some(changed))
+    }
+
+    fn has_references(&self) -> bool {
+        self.old.chains().iter().any(|chain| chain.needs().reference.is_some())
+    }
+
+    /// Adds the tiles that refer to one that is not as it was.
+    fn add_dependent(&self, changed: &mut HashSet<(ArrayId, u64)>) -> Result<()> {
+        if !self.has_references() {
+            return Ok(());
+        }
+        // By number, the place in the new header.
+        let places: HashMap<u32, u32> = self.head.numbers.iter().copied().zip(0u32..).collect();
+        let mut dependent = Vec::new();
+        for info in self.arrays.iter() {
+            let id = self.stored_id(info.id);
+            let (Role::Variable(place), Role::Variable(number)) = (info.id.role(), id.role()) else {
+                continue;
+            };
+            for tile in (0..info.tiling.tile_count()).filter(|&tile| !changed.contains(&(id, tile))) {
+                let Some(distance) = self.reference_of(id, tile)? else { continue };
+                // A repair numbers variables by their places: the distance must be the same there.
+                let other = number.checked_sub(distance).filter(|other| {
+                    places.get(other).is_some_and(|at| place.checked_sub(distance) == Some(*at))
+                });
+                if other.is_none_or(|other| changed.contains(&(ArrayId::variable(other), tile))) {
+                    dependent.push((id, tile));
+                }
+            }
+        }
+        changed.extend(dependent);
+        Ok(())
+    }
+
+    /// The distance to the variable that a stored tile refers to.
+    fn reference_of(&self, id: ArrayId, tile: u64) -> Result<Option<u32>> {
+        let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) =
+            self.old.entry(id, tile)?
+        else {
+            return Ok(None);
+        };
+        let chain = self.old.chains().get(usize::from(chain));
+        Ok(chain.and_then(|chain| chain.needs().reference).map(NonZeroU32::get))
+    }
+
+    /// Whether the archive has these very bytes as this tile.
+    fn is_stored(&self, id: ArrayId, raw: &RawTile) -> Result<bool> {
+        let info = self.old.arrays().get(id).filter(|info| raw.tile < info.tiling.tile_count());
+        let Some(info) = info else { return Ok(false) };
+        // Padded chunks hold any value where the array holds none; where those differ, they are stored again.
+        Ok(info.tile_len(raw.tile)? == raw.bytes.len() && self.old.read_tile(id, raw.tile)? == raw.bytes)
+    }
+
+    fn put_head<W: Write>(&self, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
+        let (old, new) = (self.old.head(), &self.head);
+        let old_numbers = self.old.header().variables().map(|(v, _)| self.old.arrays().number_of(v));
+        let as_before = old.header == new.header
+            && old.layouts == new.layouts.variables
+            && old.padding_tile_lens == new.layouts.paddings
+            && old_numbers.eq(new.numbers.iter().copied())
+            && self.old.original_len() == new.original_len;
+        if as_before {
+            writer.keep_head(new.original_len);
+            return Ok(());
+        }
+        writer.put_head(new)
+    }
+}

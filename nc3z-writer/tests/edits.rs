@@ -1,0 +1,647 @@
+//! Any sequence of edits, commits, refusals and reopenings beside a model: plain lists and vectors, written as a file by a few lines of its own.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use nc3z_format::archive::DigestState;
+use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version, encode};
+use nc3z_format::tile::Edge;
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::source::{MemorySource, SharedSource};
+use nc3z_reader::{Archive, Dataset, OpenOptions, VersionName, verify};
+use nc3z_writer::edit::{AppendPolicy, Edit};
+use nc3z_writer::{ChunkRequest, CommitNote, WriterOptions, archive_file, collect_file, commit_file};
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+
+#[derive(Debug, Clone, PartialEq)]
+struct Var {
+    name: String,
+    ty: NcType,
+    /// By name, as dimensions come and go.
+    dims: Vec<String>,
+    attributes: Vec<(String, NcType, Vec<u8>)>,
+    /// Big-endian elements, row-major.
+    values: Vec<u8>,
+}
+
+/// What a file is, without offsets.
+#[derive(Debug, Clone, PartialEq)]
+struct Model {
+    version: Version,
+    numrecs: u64,
+    dims: Vec<(String, u64)>,
+    attributes: Vec<(String, NcType, Vec<u8>)>,
+    vars: Vec<Var>,
+}
+
+fn attribute((name, ty, values): &(String, NcType, Vec<u8>)) -> Attribute {
+    Attribute { name: name.clone().into_bytes(), ty: *ty, values: values.clone() }
+}
+
+impl Var {
+    fn fill(&self) -> Vec<u8> {
+        let own = self.attributes.iter().find(|(name, ..)| name == "_FillValue");
+        own.map_or_else(|| self.ty.default_fill().to_vec(), |(_, _, values)| values.clone())
+    }
+}
+
+impl Model {
+    fn len(&self, dim: &str) -> u64 {
+        let len = self.dims.iter().find(|(name, _)| name == dim).unwrap().1;
+        if len == 0 { self.numrecs } else { len }
+    }
+
+    fn shape(&self, var: &Var) -> Vec<u64> {
+        var.dims.iter().map(|d| self.len(d)).collect()
+    }
+
+    fn is_record(&self, var: &Var) -> bool {
+        var.dims.first().is_some_and(|d| self.dims.iter().any(|(name, len)| name == d && *len == 0))
+    }
+
+    /// The file as the netCDF library would lay it out, by the letter of the format.
+    fn file(&self) -> Vec<u8> {
+        let slot = |var: &Var| {
+            let skip = usize::from(self.is_record(var));
+            self.shape(var)[skip..].iter().product::<u64>() * var.ty.size() as u64
+        };
+        let mut header = Header {
+            version: self.version,
+            numrecs: NumRecs::Count(self.numrecs),
+            dimensions: self
+                .dims
+                .iter()
+                .map(|(name, len)| Dimension { name: name.clone().into_bytes(), len: *len })
+                .collect(),
+            attributes: self.attributes.iter().map(attribute).collect(),
+            variables: Vec::new(),
+        };
+        for var in &self.vars {
+            let id = |d: &String| {
+                DimId(u32::try_from(self.dims.iter().position(|(name, _)| name == d).unwrap()).unwrap())
+            };
+            header.variables.push(Variable {
+                name: var.name.clone().into_bytes(),
+                dimensions: var.dims.iter().map(id).collect(),
+                attributes: var.attributes.iter().map(attribute).collect(),
+                ty: var.ty,
+                vsize: slot(var).next_multiple_of(4),
+                begin: 0,
+            });
+        }
+        let mut at = encode(&header).unwrap().len() as u64;
+        for record in [false, true] {
+            for (n, var) in self.vars.iter().enumerate().filter(|(_, v)| self.is_record(v) == record) {
+                header.variables[n].begin = at;
+                at += slot(var).next_multiple_of(4);
+            }
+        }
+        let mut out = encode(&header).unwrap();
+        let put = |out: &mut Vec<u8>, var: &Var, values: &[u8], pad: bool| {
+            out.extend_from_slice(values);
+            let mut fill = var.fill().into_iter().cycle();
+            while pad && !out.len().is_multiple_of(4) {
+                out.push(fill.next().unwrap());
+            }
+        };
+        for var in self.vars.iter().filter(|v| !self.is_record(v)) {
+            put(&mut out, var, &var.values, true);
+        }
+        let records: Vec<&Var> = self.vars.iter().filter(|v| self.is_record(v)).collect();
+        for record in 0..self.numrecs {
+            for var in &records {
+                let len = usize::try_from(slot(var)).unwrap();
+                let begin = usize::try_from(record).unwrap() * len;
+                put(&mut out, var, &var.values[begin..begin + len], records.len() > 1);
+            }
+        }
+        out
+    }
+
+    /// Gives every variable the shape that it should have.
+    fn resize(&mut self, before: &Model) {
+        for n in 0..self.vars.len() {
+            let (is, was) = (self.shape(&self.vars[n]), before.shape(&before.vars[n]));
+            if is == was {
+                continue;
+            }
+            let (fill, size) = (self.vars[n].fill(), self.vars[n].ty.size());
+            let total: u64 = is.iter().product();
+            let mut values = Vec::new();
+            for i in 0..total {
+                let (mut rest, mut position, mut unit, mut inside) = (i, 0, 1, true);
+                for axis in (0..is.len()).rev() {
+                    let k = rest % is[axis];
+                    rest /= is[axis];
+                    inside &= k < was[axis];
+                    position += k * unit;
+                    unit *= was[axis];
+                }
+                let at = usize::try_from(position).unwrap() * size;
+                values.extend_from_slice(if inside { &before.vars[n].values[at..at + size] } else { &fill });
+            }
+            self.vars[n].values = values;
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Attribute(usize, u8, Vec<u8>),
+    Delete(usize, u8),
+    RenameAttribute(usize, u8, u8),
+    RenameVariable(usize, u8),
+    RenameDimension(usize, u8),
+    AddDimension(u8, u64),
+    AddVariable(u8, usize, Vec<usize>),
+    DeleteVariable(usize),
+    Records(u64),
+    Resize(usize, u64),
+    Set(usize, Vec<(u64, u64, i64, bool)>, bool, u8),
+    Append(u64, u8),
+    Kind(bool),
+    Commit(bool),
+    Abandon,
+    Foreign(u8),
+    Collect(u8),
+    Cut(u16),
+}
+
+fn ops(most: usize) -> impl Strategy<Value = Vec<Op>> {
+    let pick = any::<usize>;
+    let op = prop_oneof![
+        2 => (pick(), 0..4_u8, proptest::collection::vec(any::<u8>(), 0..9)).prop_map(|(v, n, x)| Op::Attribute(v, n, x)),
+        1 => (pick(), 0..4_u8).prop_map(|(v, n)| Op::Delete(v, n)),
+        1 => (pick(), 0..4_u8, 0..4_u8).prop_map(|(v, a, b)| Op::RenameAttribute(v, a, b)),
+        1 => (pick(), any::<u8>()).prop_map(|(v, n)| Op::RenameVariable(v, n)),
+        1 => (pick(), any::<u8>()).prop_map(|(v, n)| Op::RenameDimension(v, n)),
+        1 => (any::<u8>(), 0..5_u64).prop_map(|(n, l)| Op::AddDimension(n, l)),
+        1 => (any::<u8>(), 0..11_usize, proptest::collection::vec(pick(), 0..3)).prop_map(|(n, t, d)| Op::AddVariable(n, t, d)),
+        1 => pick().prop_map(Op::DeleteVariable),
+        2 => (0..7_u64).prop_map(Op::Records),
+        1 => (pick(), 0..8_u64).prop_map(|(d, l)| Op::Resize(d, l)),
+        8 => (pick(), proptest::collection::vec((any::<u64>(), any::<u64>(), 1..4_i64, any::<bool>()), 4), any::<bool>(), any::<u8>())
+            .prop_map(|(v, s, one, x)| Op::Set(v, s, one, x)),
+        1 => (0..3_u64, any::<u8>()).prop_map(|(n, x)| Op::Append(n, x)),
+        1 => any::<bool>().prop_map(Op::Kind),
+        4 => any::<bool>().prop_map(Op::Commit),
+        1 => Just(Op::Abandon),
+        1 => any::<u8>().prop_map(Op::Foreign),
+        1 => any::<u8>().prop_map(Op::Collect),
+        1 => any::<u16>().prop_map(Op::Cut),
+    ];
+    proptest::collection::vec(op, 1..most)
+}
+
+fn first_model() -> Model {
+    let dims = [("time", 0), ("y", 5), ("x", 7)].map(|(n, l)| (n.to_owned(), l)).to_vec();
+    let mut model =
+        Model { version: Version::Cdf2, numrecs: 3, dims, attributes: Vec::new(), vars: Vec::new() };
+    let vars: [(&str, NcType, &[&str]); 6] = [
+        ("cube", NcType::Float, &["time", "y", "x"]),
+        ("map", NcType::Short, &["y", "x"]),
+        ("rec", NcType::Byte, &["time", "x"]),
+        ("series", NcType::Double, &["time"]),
+        ("text", NcType::Char, &["x"]),
+        ("one", NcType::Int, &[]),
+    ];
+    for (n, (name, ty, dims)) in vars.into_iter().enumerate() {
+        let var = Var {
+            name: name.into(),
+            ty,
+            dims: dims.iter().map(|d| (*d).to_owned()).collect(),
+            attributes: Vec::new(),
+            values: Vec::new(),
+        };
+        let len = usize::try_from(model.shape(&var).iter().product::<u64>()).unwrap() * ty.size();
+        let values = (0..len).map(|i| ((i * 7 + n * 31) % 251).to_le_bytes()[0]).collect();
+        model.vars.push(Var { values, ..var });
+    }
+    model
+}
+
+fn sha(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// A selection of a shape: the hyperslab, and the positions of its elements.
+fn selected(shape: &[u64], picks: &[(u64, u64, i64, bool)]) -> Option<(Hyperslab, Vec<usize>)> {
+    let mut slab = Hyperslab { start: vec![], count: vec![], stride: vec![] };
+    for (&n, &(a, b, step, back)) in shape.iter().zip(picks) {
+        let low = a.checked_rem(n)?;
+        let count = 1 + b % ((n - 1 - low) / step.unsigned_abs() + 1);
+        let high = low + (count - 1) * step.unsigned_abs();
+        slab.start.push(if back { high } else { low });
+        slab.count.push(count);
+        slab.stride.push(if back { -step } else { step });
+    }
+    let total: u64 = slab.count.iter().product();
+    let mut places = Vec::new();
+    for i in 0..total {
+        let (mut rest, mut position, mut unit) = (i, 0, 1);
+        for axis in (0..shape.len()).rev() {
+            let k = i64::try_from(rest % slab.count[axis]).unwrap();
+            rest /= slab.count[axis];
+            position += slab.start[axis].checked_add_signed(k * slab.stride[axis]).unwrap() * unit;
+            unit *= shape[axis];
+        }
+        places.push(usize::try_from(position).unwrap());
+    }
+    Some((slab, places))
+}
+
+/// What is true of the archive at any time: every version that is there is the file that was committed.
+fn check(path: &Path, versions: &[(u64, Vec<u8>)]) {
+    let archive = Archive::open(path).unwrap();
+    let listed: Vec<u64> =
+        archive.versions(u64::MAX).unwrap().iter().rev().map(|v| v.record.number).collect();
+    assert_eq!(listed, versions.iter().map(|(n, _)| *n).collect::<Vec<_>>());
+    for (number, file) in versions {
+        let options = OpenOptions::default().with_version(Some(VersionName::Number(*number)));
+        let old = Archive::from_source(archive.source().clone(), &options).unwrap();
+        let mut out = Vec::new();
+        old.restore_to_stream(&mut out, &()).unwrap();
+        assert!(out == *file, "version {number}");
+        if old.trailer().digest_state == DigestState::Valid {
+            assert_eq!(old.trailer().sha256, sha(file));
+        }
+    }
+}
+
+struct Machine {
+    path: std::path::PathBuf,
+    options: WriterOptions,
+    edit: Option<Edit>,
+    /// The state that is committed, and that with the edits.
+    committed: Model,
+    model: Model,
+    versions: Vec<(u64, Vec<u8>)>,
+}
+
+impl Machine {
+    fn edit(&mut self) -> &mut Edit {
+        let (path, options) = (&self.path, &self.options);
+        self.edit.get_or_insert_with(|| Edit::open(path, options).unwrap())
+    }
+
+    /// An edit is taken by both or refused by both.
+    fn both(&mut self, does: Option<Model>, edit: impl FnOnce(&mut Edit) -> nc3z_writer::Result<()>) {
+        let done = edit(self.edit());
+        assert_eq!(done.is_ok(), does.is_some(), "{done:?}");
+        if let Some(next) = does {
+            self.model = next;
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.versions.last().unwrap().0
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one arm for each operation")]
+    fn run(&mut self, op: Op) {
+        let mut next = self.model.clone();
+        let vars = next.vars.len();
+        match op {
+            Op::Attribute(v, n, mut values) => {
+                let at = v % (vars + 1);
+                let name = format!("a{n}");
+                let ty = [NcType::Char, NcType::Short, NcType::Double, NcType::Char][usize::from(n)];
+                values.truncate(values.len() / ty.size() * ty.size());
+                let (list, owner) = match at.checked_sub(1) {
+                    None => (&mut next.attributes, None),
+                    Some(v) => (&mut next.vars[v].attributes, Some(self.model.vars[v].name.clone())),
+                };
+                match list.iter_mut().find(|(a, ..)| *a == name) {
+                    Some(there) => *there = (name.clone(), ty, values.clone()),
+                    None => list.push((name.clone(), ty, values.clone())),
+                }
+                self.both(Some(next), |e| e.set_attribute(owner.as_deref(), &name, ty, &values));
+            }
+            Op::Delete(v, n) => {
+                let at = v % (vars + 1);
+                let name = format!("a{n}");
+                let (list, owner) = match at.checked_sub(1) {
+                    None => (&mut next.attributes, None),
+                    Some(v) => (&mut next.vars[v].attributes, Some(self.model.vars[v].name.clone())),
+                };
+                let before = list.len();
+                list.retain(|(a, ..)| *a != name);
+                let does = (list.len() < before).then_some(next);
+                self.both(does, |e| e.delete_attribute(owner.as_deref(), &name));
+            }
+            Op::RenameAttribute(v, a, b) => {
+                let at = v % (vars + 1);
+                let (old, new) = (format!("a{a}"), format!("a{b}"));
+                let (list, owner) = match at.checked_sub(1) {
+                    None => (&mut next.attributes, None),
+                    Some(v) => (&mut next.vars[v].attributes, Some(self.model.vars[v].name.clone())),
+                };
+                let taken = old != new && list.iter().any(|(n, ..)| *n == new);
+                let found = list.iter_mut().find(|(n, ..)| *n == old).map(|a| a.0.clone_from(&new));
+                let does = (found.is_some() && !taken).then_some(next);
+                self.both(does, |e| e.rename_attribute(owner.as_deref(), &old, &new));
+            }
+            Op::RenameVariable(v, n) => {
+                let Some(at) = v.checked_rem(vars) else { return };
+                let (old, new) = (next.vars[at].name.clone(), format!("v{n}"));
+                let taken = old != new && next.vars.iter().any(|v| v.name == new);
+                next.vars[at].name.clone_from(&new);
+                self.both((!taken).then_some(next), |e| e.rename_variable(&old, &new));
+            }
+            Op::RenameDimension(d, n) => {
+                let at = d % next.dims.len();
+                let (old, new) = (next.dims[at].0.clone(), format!("d{n}"));
+                let taken = old != new && next.dims.iter().any(|(name, _)| *name == new);
+                next.dims[at].0.clone_from(&new);
+                for dim in next.vars.iter_mut().flat_map(|v| &mut v.dims).filter(|d| **d == old) {
+                    dim.clone_from(&new);
+                }
+                self.both((!taken).then_some(next), |e| e.rename_dimension(&old, &new));
+            }
+            Op::AddDimension(n, len) => {
+                let name = format!("d{n}");
+                let taken = next.dims.iter().any(|(d, l)| *d == name || (*l == 0 && len == 0));
+                next.dims.push((name.clone(), len));
+                self.both((!taken).then_some(next), |e| e.add_dimension(&name, len));
+            }
+            Op::AddVariable(n, t, dims) => {
+                let (name, ty) = (format!("v{n}"), NcType::ALL[t]);
+                let dims: Vec<String> =
+                    dims.iter().map(|d| next.dims[d % next.dims.len()].0.clone()).collect();
+                let inner = dims.iter().skip(1).any(|d| next.dims.iter().any(|(n, l)| n == d && *l == 0));
+                let fits = !ty.needs_cdf5() || next.version == Version::Cdf5;
+                let taken = next.vars.iter().any(|v| v.name == name);
+                let mut var =
+                    Var { name: name.clone(), ty, dims: dims.clone(), attributes: vec![], values: vec![] };
+                let len = usize::try_from(next.shape(&var).iter().product::<u64>()).unwrap();
+                var.values = ty.default_fill().repeat(len);
+                next.vars.push(var);
+                let names: Vec<&str> = dims.iter().map(String::as_str).collect();
+                let does = (fits && !inner && !taken).then_some(next);
+                self.both(does, |e| e.add_variable(&name, ty, &names));
+            }
+            Op::DeleteVariable(v) => {
+                if vars < 3 {
+                    return;
+                }
+                let name = next.vars.remove(v % vars).name;
+                self.both(Some(next), |e| e.delete_variable(&name));
+            }
+            Op::Records(n) => {
+                let name = next.dims.iter().find(|(_, len)| *len == 0).unwrap().0.clone();
+                next.numrecs = n;
+                next.resize(&self.model);
+                self.both(Some(next), |e| e.resize_dimension(&name, n));
+            }
+            Op::Resize(d, len) => {
+                let at = d % next.dims.len();
+                let name = next.dims[at].0.clone();
+                if next.dims[at].1 == 0 {
+                    return;
+                }
+                next.dims[at].1 = len;
+                let does = (len > 0).then(|| {
+                    next.resize(&self.model);
+                    next
+                });
+                self.both(does, |e| e.resize_dimension(&name, len));
+            }
+            Op::Set(v, picks, one, value) => {
+                let Some(at) = v.checked_rem(vars) else { return };
+                let shape = next.shape(&next.vars[at]);
+                let (name, size) = (next.vars[at].name.clone(), next.vars[at].ty.size());
+                let Some((slab, places)) = selected(&shape, &picks) else {
+                    let slab = Hyperslab::all(&shape);
+                    return self.both(Some(next), |e| e.set(&name, &slab, &[]));
+                };
+                let count = if one { 1 } else { places.len() };
+                let values: Vec<u8> =
+                    (0..count * size).map(|i| value.wrapping_add(i.to_le_bytes()[0])).collect();
+                let mut before = Vec::new();
+                for (n, place) in places.iter().enumerate() {
+                    let from = if one { 0 } else { n * size };
+                    let cell = &mut next.vars[at].values[place * size..][..size];
+                    before.extend_from_slice(cell);
+                    cell.copy_from_slice(&values[from..from + size]);
+                }
+                assert_eq!(self.edit().get(&name, &slab).unwrap(), before);
+                self.both(Some(next), |e| e.set(&name, &slab, &values));
+            }
+            Op::Append(count, value) => {
+                let mut more = self.model.clone();
+                more.numrecs = count;
+                for v in 0..vars {
+                    if more.is_record(&more.vars[v]) {
+                        let len = usize::try_from(more.shape(&more.vars[v]).iter().product::<u64>()).unwrap();
+                        more.vars[v].values = vec![value; len * more.vars[v].ty.size()];
+                        next.vars[v].values.extend_from_slice(&more.vars[v].values);
+                    }
+                }
+                next.numrecs += count;
+                let source: SharedSource = Arc::new(MemorySource::new(more.file()));
+                let dataset = Dataset::from_source(source, &OpenOptions::default()).unwrap();
+                let policy = AppendPolicy { keep_fixed: value % 2 == 0, any_units: false };
+                let records = next.vars.iter().any(|v| next.is_record(v));
+                // A fixed variable that was edited in this edit is compared with nothing.
+                self.both(records.then_some(next), |e| e.append_records(&dataset, policy, &()).map(drop));
+            }
+            Op::Kind(five) => {
+                let version = if five { Version::Cdf5 } else { Version::Cdf1 };
+                next.version = version;
+                let fits = five || next.vars.iter().all(|v| !v.ty.needs_cdf5());
+                self.both(fits.then_some(next), |e| e.set_kind(version));
+            }
+            Op::Commit(digest) => {
+                let Some(edit) = self.edit.take() else { return };
+                let mut edit = edit.with_digest(digest);
+                let done = edit.commit(&CommitNote::default(), &()).unwrap();
+                let file = self.model.file();
+                if self.versions.last().unwrap().1 == file {
+                    assert_eq!(done.version, self.number(), "nothing changed");
+                } else {
+                    assert_eq!(done.version, self.number() + 1);
+                    if digest {
+                        assert_eq!(done.sha256, sha(&file));
+                    }
+                    self.versions.push((done.version, file));
+                }
+                self.committed = self.model.clone();
+                check(&self.path, &self.versions);
+                // It goes on.
+                self.edit = Some(edit);
+            }
+            Op::Abandon => {
+                self.edit = None;
+                self.model = self.committed.clone();
+            }
+            Op::Foreign(value) => {
+                self.run(Op::Abandon);
+                next = self.model.clone();
+                if let Some(byte) = next.vars[0].values.first_mut() {
+                    *byte = value;
+                }
+                let file = next.file();
+                let edited = self.path.with_extension("edited.nc");
+                std::fs::write(&edited, &file).unwrap();
+                let done =
+                    commit_file(&self.path, &edited, &CommitNote::default(), &self.options, &()).unwrap();
+                if self.versions.last().unwrap().1 != file {
+                    self.versions.push((done.version, file));
+                }
+                (self.model, self.committed) = (next.clone(), next);
+                check(&self.path, &self.versions);
+            }
+            Op::Collect(keep) => {
+                self.run(Op::Abandon);
+                let last = self.number();
+                self.versions.retain(|(n, _)| *n == last || keep >> (n % 8) & 1 == 1);
+                let names: Vec<VersionName> =
+                    self.versions.iter().map(|(n, _)| VersionName::Number(*n)).collect();
+                collect_file(&self.path, None, &names, &self.options, &()).unwrap();
+                check(&self.path, &self.versions);
+            }
+            Op::Cut(n) => {
+                // A commit that was cut off anywhere: the old state.
+                self.run(Op::Abandon);
+                let before = std::fs::read(&self.path).unwrap();
+                let name = self.model.vars[0].name.clone();
+                let mut edit = Edit::open(&self.path, &self.options).unwrap();
+                edit.set_attribute(Some(&name), "cut", NcType::Short, &n.to_be_bytes()).unwrap();
+                edit.commit(&CommitNote::default(), &()).unwrap();
+                drop(edit);
+                let after = std::fs::read(&self.path).unwrap();
+                if after.starts_with(&before) {
+                    let cut = before.len() + usize::from(n) % (after.len() - before.len());
+                    std::fs::write(&self.path, &after[..cut]).unwrap();
+                } else {
+                    // It was given the long form.
+                    std::fs::write(&self.path, &before).unwrap();
+                }
+                check_or_refused(&self.path, &self.versions);
+                std::fs::write(&self.path, &before).unwrap();
+            }
+        }
+    }
+}
+
+/// What was cut is told, or was not committed yet: never is another state shown as if it were the newest.
+fn check_or_refused(path: &Path, versions: &[(u64, Vec<u8>)]) {
+    if let Ok(archive) = Archive::open(path) {
+        assert_eq!(archive.version().unwrap().number, versions.last().unwrap().0);
+        check(path, versions);
+    }
+}
+
+fn cases(default: u32) -> ProptestConfig {
+    let cases = std::env::var("NC3Z_EDIT_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(default);
+    ProptestConfig::with_cases(cases)
+}
+
+proptest! {
+    #![proptest_config(cases(24))]
+
+    #[test]
+    fn any_sequence_of_edits_is_what_it_is_for_the_model(
+        ops in ops(28),
+        tile_len in prop_oneof![Just(64_u64), Just(200), Just(1 << 20)],
+        chunks in any::<bool>(),
+        edge in any::<bool>(),
+        memory in prop_oneof![Just(256_u64), Just(64 << 20)],
+    ) {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, path) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
+        let model = first_model();
+        std::fs::write(&source, model.file()).unwrap();
+        let mut options = WriterOptions::default().with_tile_len(tile_len);
+        if chunks {
+            options = options.with_chunks(ChunkRequest::new([("y", 2), ("x", 3), ("time", 2)]));
+            options = options.with_edge(if edge { Edge::Clipped } else { Edge::Padded });
+        }
+        archive_file(&source, &path, &options, &()).unwrap();
+        let options = WriterOptions::default().with_tile_len(tile_len).with_memory(memory);
+        let versions = vec![(1, model.file())];
+        let mut machine = Machine { path, options, edit: None, committed: model.clone(), model, versions };
+        for op in ops {
+            machine.run(op);
+        }
+        machine.run(Op::Commit(true));
+        machine.edit = None;
+        check(&machine.path, &machine.versions);
+        let source: SharedSource = Arc::new(MemorySource::new(std::fs::read(&machine.path).unwrap()));
+        let report = verify::deep(&source, &OpenOptions::default(), &()).unwrap();
+        prop_assert!(report.is_sound());
+    }
+}
+
+/// The printed plans of the study that this is made after, of real archives.
+#[test]
+fn plans_print_as_in_the_examples() {
+    let dir = tempfile::tempdir().unwrap();
+    let archived = |lens: [u64; 2], chunk: u64| {
+        let (source, path) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
+        let dims = vec![("y".to_owned(), lens[0]), ("x".to_owned(), lens[1])];
+        let total = lens[0] * lens[1];
+        let values = (0..u32::try_from(total).unwrap()).flat_map(u32::to_be_bytes).collect();
+        let var = Var {
+            name: "v".into(),
+            ty: NcType::Int,
+            dims: vec!["y".into(), "x".into()],
+            attributes: vec![],
+            values,
+        };
+        let model = Model { version: Version::Cdf1, numrecs: 0, dims, attributes: vec![], vars: vec![var] };
+        std::fs::write(&source, model.file()).unwrap();
+        let options = WriterOptions::default()
+            .with_force(true)
+            .with_chunks(ChunkRequest::new([("y", chunk), ("x", chunk)]));
+        archive_file(&source, &path, &options, &()).unwrap();
+        Edit::open(&path, &WriterOptions::default()).unwrap()
+    };
+    let slab = |start: [u64; 2], count: [u64; 2]| Hyperslab::new(start, count, [1, 1]).unwrap();
+    let mut edit = archived([8, 8], 2);
+    assert_eq!(
+        edit.plan_of_set("v", &slab([2, 3], [3, 3])).unwrap(),
+        "SetPlan<value_shape=(3, 3), append 2 empty slabs, 7 slice transfers among 3 slab pairs, drop 0 slabs>
+  slabs.append(empty((6, 2)))  # slabs[2]
+  slabs.append(empty((2, 2)))  # slabs[3]
+  # 3 transfers from slabs[1] to slabs[2]
+  slabs[2][0:2, 0:2] = slabs[1][10:12, 0:2]
+  slabs[2][2:4, 0:2] = slabs[1][18:20, 0:2]
+  slabs[2][4:6, 0:2] = slabs[1][20:22, 0:2]
+  # 1 transfers from value to slabs[3]
+  slabs[3][0:2, 0:2] = value[0:2, 1:3]
+  # 3 transfers from value to slabs[2]
+  slabs[2][0:2, 1:2] = value[0:2, 0:1]
+  slabs[2][2:3, 1:2] = value[2:3, 0:1]
+  slabs[2][4:5, 0:2] = value[2:3, 1:3]
+slab_indices:
+[[1 1 1 1]
+ [1 2 3 1]
+ [1 2 2 1]
+ [1 1 1 1]]
+slab_offsets:
+[[ 0  2  4  6]
+ [ 8  0  0 14]
+ [16  2  4 22]
+ [24 26 28 30]]"
+    );
+    drop(edit);
+    let mut edit = archived([30, 50], 10);
+    let plan = edit.plan_of_set("v", &slab([5, 30], [15, 20])).unwrap();
+    // Partly covered tiles are read once, tiles that are covered whole are not.
+    for line in [
+        "  # 2 transfers from slabs[1] to slabs[2]",
+        "  slabs[2][0:10, 0:10] = slabs[1][30:40, 0:10]",
+        "  slabs[2][10:20, 0:10] = slabs[1][40:50, 0:10]",
+        "  slabs[3][0:10, 0:10] = value[5:15, 0:10]",
+        "  slabs[2][15:20, 0:10] = value[0:5, 10:20]",
+    ] {
+        assert!(plan.lines().any(|l| l == line), "{line}\n{plan}");
+    }
+    assert!(plan.contains("[[1 1 1 2 2]\n [1 1 1 3 3]\n [1 1 1 1 1]]"), "{plan}");
+    edit.set("v", &slab([5, 30], [15, 20]), &42_u32.to_be_bytes()).unwrap();
+    let done = edit.commit(&CommitNote::default(), &()).unwrap();
+    assert_eq!((done.new_tiles, done.kept_tiles), (4, 11));
+}

@@ -1,0 +1,503 @@
+"""Aggregations: many files as one, read and made; every expectation is computed here, by NumPy, from how the files were made."""
+
+import json
+import os
+import shutil
+import subprocess
+import unittest
+import zipfile
+from pathlib import Path
+
+import netCDF4
+import numpy as np
+from common import ROOT, Case, nc3z, need_program
+
+CDL = ROOT / "testdata/aggregation"
+LAT = (-30.0, -10.0, 10.0, 30.0)
+LON = (0.0, 10.0, 20.0)
+
+
+def truth(times, lat=LAT, lon=LON):
+    """Kelvin at day, latitude, longitude."""
+    t, y, x = np.meshgrid(np.asarray(times, "f8"), np.asarray(lat), np.asarray(lon), indexing="ij")
+    return 273.15 + t + 0.1 * y + 0.01 * x
+
+
+def make(path, first, count, *, units="K", lat=LAT, lon=LON, dtype="f4", packing=None, tunits="days since 2001-01-01", calendar=None,
+         name="tas", standard_name="air_temperature", attributes=None, bounds=None, scalar=False, times=None, order=("time", "lat", "lon"),
+         fmt="NETCDF3_CLASSIC", title=None):
+    """A file with `count` days from day `first` on."""
+    days = np.arange(first, first + count, dtype="f8")
+    with netCDF4.Dataset(path, "w", format=fmt) as d:
+        d.Conventions = "CF-1.8"
+        if title:
+            d.title = title
+        if not scalar:
+            d.createDimension("time", count)
+        d.createDimension("lat", len(lat))
+        d.createDimension("lon", len(lon))
+        t = d.createVariable("time", "f8", () if scalar else ("time",))
+        t.units, t.standard_name = tunits, "time"
+        if calendar:
+            t.calendar = calendar
+        t[...] = (days if times is None else np.asarray(times)) if not scalar else days[0]
+        for n, values, u, s in (("lat", lat, "degrees_north", "latitude"), ("lon", lon, "degrees_east", "longitude")):
+            v = d.createVariable(n, "f8", (n,))
+            v.units, v.standard_name = u, s
+            v[:] = values
+        if bounds is not None:
+            d.createDimension("nv", 2)
+            t.bounds = "time_bnds"
+            b = d.createVariable("time_bnds", "f8", ("time", "nv"))
+            b[:] = np.stack([t[:] - bounds / 2, t[:] + bounds / 2], 1)
+        dims = [n for n in order if not (scalar and n == "time")]
+        values = truth(days, lat, lon)
+        if units == "degC":
+            values = values - 273.15
+        if scalar:
+            values = values[0]
+        else:
+            values = np.transpose(values, [("time", "lat", "lon").index(n) for n in order])
+        v = d.createVariable(name, dtype, dims, fill_value=np.array(-9999, dtype) if packing else None)
+        v.units = units
+        if standard_name:
+            v.standard_name = standard_name
+        if scalar:
+            v.coordinates = "time"
+        for key, value in (attributes or {}).items():
+            v.setncattr(key, value)
+        if packing:
+            v.scale_factor, v.add_offset = packing
+            v.set_auto_maskandscale(False)
+            v[:] = np.round((values - packing[1]) / packing[0]).astype(dtype)
+        else:
+            v[:] = values
+    return path
+
+
+class Aggregation(Case):
+    def values(self, path, name="tas", *args):
+        """What `nc3z read` gives, as an array."""
+        out = self.dir / "values.npy"
+        self.ok(nc3z("read", path, name, "--format", "npy", "-f", "-o", out, *args))
+        return np.load(out)
+
+    def make(self, name, *args, **options):
+        return make(self.dir / name, *args, **options)
+
+    def aggregate(self, *files, out="agg.nc", options=()):
+        self.ok(nc3z("aggregate", *files, "-o", self.dir / out, *options))
+        return self.dir / out
+
+    def refused(self, *files, words, options=()):
+        done = self.fails(nc3z("aggregate", *files, "-o", self.dir / "no.nc", *options), words=words)
+        self.assertNotIn("no.nc", self.names())
+        return done
+
+    def near(self, found, expected, tolerance=2e-5):
+        self.assertEqual(found.shape, expected.shape)
+        self.assertLess(np.abs(found - expected).max(), tolerance)
+
+    def ncgen(self, name):
+        out = self.dir / f"{name}.nc"
+        subprocess.run([need_program(self, "ncgen"), "-k", "classic", "-o", out, CDL / f"{name}.cdl"], check=True)
+        return out
+
+
+class Made(Aggregation):
+    """What `nc3z aggregate` makes."""
+
+    def test_tiles_of_two_dimensions_in_any_order(self):
+        files = [self.make(f"g{i}{j}.nc", 3 * i, 3, lat=LAT[2 * j:2 * j + 2], units="K" if (i + j) % 2 else "degC")
+                 for i in range(3) for j in range(2)]
+        agg = self.aggregate(*[files[k] for k in (4, 1, 5, 0, 3, 2)])
+        self.near(self.values(agg), truth(range(9)) - 273.15)
+        info = json.loads(nc3z("info", "--json", agg).stdout)
+        tas = next(v for v in info["variables"] if v["name"] == "tas")
+        self.assertEqual((tas["fragments"], tas["shape"], tas["units"]), ([3, 2, 1], [9, 4, 3], "degC"))
+        self.near(self.values(agg, "tas", "-d", "time,,,-3", "-d", "lat,3"), (truth(range(9)) - 273.15)[::3][::-1, 3:4])
+        # A missing one is told.
+        self.refused(*files[:5], words="nothing fills")
+
+    def test_each_file_keeps_its_packing(self):
+        """Where ncrcat and kerchunk are silently wrong."""
+        pairs = [(0.01, 270.0), (0.02, 280.0), (0.005, 275.0)]
+        files = [self.make(f"p{n}.nc", 4 * n, 4, dtype="i2", packing=pairs[n % 3]) for n in range(6)]
+        agg = self.aggregate(*files)
+        expected = np.concatenate([self.unpacked(f) for f in files])
+        found = self.values(agg)
+        self.assertEqual(found.dtype.newbyteorder("="), np.dtype("f8"))
+        self.assertEqual(np.abs(found - expected).max(), 0)
+        self.assertNotIn("scale_factor", nc3z("dump", "-h", agg).stdout.decode())
+
+    def unpacked(self, path):
+        with netCDF4.Dataset(path) as d:
+            v = d["tas"]
+            v.set_auto_maskandscale(False)
+            return v[:].astype("f8") * float(v.scale_factor) + float(v.add_offset)
+
+    def test_archives_and_classic_files_together(self):
+        files = [self.make(f"m{n}.nc", 2 * n, 2) for n in range(4)]
+        self.ok(nc3z("archive", files[1], files[3]))
+        os.remove(files[1])
+        os.remove(files[3])
+        agg = self.aggregate(self.dir)
+        self.near(self.values(agg), truth(range(8)))
+        # A file that is archived later is found under its new name, and is known by its digest.
+        self.ok(nc3z("archive", files[0]))
+        os.remove(files[0])
+        self.near(self.values(agg), truth(range(8)))
+        # So is the aggregation itself.
+        self.ok(nc3z("archive", agg))
+        self.near(self.values(self.dir / "agg.nc.nc3z"), truth(range(8)))
+
+    def test_every_reading_command_takes_it(self):
+        files = [self.make(f"r{n}.nc", 2 * n, 2) for n in range(3)]
+        agg = self.aggregate(*files)
+        text = self.ok(nc3z("dump", agg)).stdout.decode()
+        self.assertIn("float tas(time, lat, lon)", text)
+        self.assertNotIn("fragment", text)
+        # What dump prints, ncgen takes: the whole as a plain file.
+        (self.dir / "all.cdl").write_text(text)
+        subprocess.run([need_program(self, "ncgen"), "-o", self.dir / "all.nc", self.dir / "all.cdl"], check=True)
+        with netCDF4.Dataset(self.dir / "all.nc") as d:
+            self.near(d["tas"][:], truth(range(6)))
+        self.ok(nc3z("subset", agg, "-v", "tas", "-d", "time,1,4", "-o", self.dir / "part.nc"))
+        with netCDF4.Dataset(self.dir / "part.nc") as d:
+            self.near(d["tas"][:], truth(range(1, 5)))
+            self.assertEqual(list(d["time"][:]), [1, 2, 3, 4])
+        report = json.loads(self.ok(nc3z("explain", "--json", agg, "tas", "-d", "time,3")).stdout)
+        self.assertEqual(report["partitions"], {"total": 3, "touched": 1})
+        self.assertEqual(report["first_fragments"][0]["file"], "r1.nc")
+        self.assertIn("fragments  1 of 3", nc3z("explain", agg, "tas", "-d", "time,3").stdout.decode())
+        self.assertIn("aggregation, CF-1.13", self.ok(nc3z("info", agg)).stdout.decode())
+        csv = self.ok(nc3z("read", agg, "tas", "-d", "time,5", "-d", "lat,10.0", "-d", "lon,0.0", "--format", "csv")).stdout.decode()
+        self.assertEqual(csv.splitlines()[1].split(",")[:3], ["5.0", "10.0", "0.0"])
+        self.ok(nc3z("dump", "-h", "--as-stored", agg))
+        self.assertIn("fragment_uris", nc3z("dump", "-h", "--as-stored", agg).stdout.decode())
+
+    def test_times_of_other_units_and_reference_dates(self):
+        files = [self.make("a.nc", 0, 3), self.make("b.nc", 3, 3, tunits="hours since 2001-01-01", times=[72, 96, 120]),
+                 self.make("c.nc", 6, 3, tunits="days since 2001-01-04 00:00:00Z", times=[3, 4, 5])]
+        agg = self.aggregate(*files)
+        self.assertEqual(list(self.values(agg, "time")), list(range(9)))
+        self.near(self.values(agg), truth(range(9)))
+
+    def test_scalar_times_become_a_dimension(self):
+        files = [self.make(f"s{n}.nc", n, 1, scalar=True) for n in range(4)]
+        agg = self.aggregate(*files)
+        self.near(self.values(agg), truth(range(4)))
+        both = self.aggregate(*files, self.make("more.nc", 4, 3), out="both.nc")
+        self.near(self.values(both), truth(range(7)))
+
+    def test_latitudes_the_other_way_need_nca(self):
+        files = [self.make("a.nc", 0, 3), self.make("b.nc", 3, 3, lat=LAT[::-1])]
+        done = self.refused(*files, words="descending")
+        self.assertRegex(done.stderr, "b.nc.*a.nc.*NCA")
+        agg = self.aggregate(*files, options=("--convention", "nca"))
+        self.near(self.values(agg), truth(range(6)))
+        self.assertIn("nca_array", nc3z("dump", "-h", "--as-stored", agg).stdout.decode())
+
+    def test_another_order_of_dimensions_needs_nca(self):
+        files = [self.make("a.nc", 0, 3), self.make("b.nc", 3, 3, order=("lon", "time", "lat"))]
+        self.refused(*files, words="in the order")
+        self.near(self.values(self.aggregate(*files, options=("--convention", "nca"))), truth(range(6)))
+
+    def test_unaligned_files_become_virtual_partitions(self):
+        files = [self.make("a.nc", 0, 4, lat=LAT[:2]), self.make("b.nc", 0, 2, lat=LAT[2:]), self.make("c.nc", 2, 2, lat=LAT[2:])]
+        self.refused(*files, words="not aligned")
+        agg = self.aggregate(*files, options=("--convention", "nca"))
+        self.near(self.values(agg), truth(range(4)))
+
+    def test_what_does_not_fit_is_refused_with_names_and_values(self):
+        a = self.make("a.nc", 0, 3)
+        for words, options in (
+            ("a.nc.*b.nc.*overlap along .time.: 2001-01-01 to 2001-01-03 and 2001-01-03 to 2001-01-05", {"first": 2}),
+            ("calendars are noleap and standard", {"calendar": "noleap"}),
+            ("calendars are proleptic_gregorian and standard", {"calendar": "proleptic_gregorian"}),
+            ("b.nc.*a.nc.*cannot be told", {"units": "m"}),
+            ("unit .Kelvin_x. is not understood", {"units": "Kelvin_x"}),
+            ("cell_methods none in .*a.nc. and .time: mean. in .*b.nc", {"attributes": {"cell_methods": "time: mean"}}),
+            ("interleave.*30.000001", {"lat": (-30.0, -10.0, 10.0, 30.000001)}),
+        ):
+            options = {"first": 3, **options}
+            self.refused(a, self.make("b.nc", options.pop("first"), 3, **options), words=words)
+        self.refused(a, shutil.copy(a, self.dir / "copy.nc"), words="a.nc.*copy.nc.*same cells")
+        self.refused(a, self.dir / "none.nc", words="none.nc")
+
+    def test_near_coordinates_are_one_where_that_is_asked_for(self):
+        lat = (-30.0, -10.0, 10.0, np.nextafter(30.0, 31))
+        agg = self.aggregate(self.make("a.nc", 0, 3), self.make("b.nc", 3, 3, lat=lat))
+        self.assertEqual(self.values(agg).shape, (6, 4, 3))
+        files = [self.dir / "a.nc", self.make("c.nc", 3, 3, lat=(-30.0, -10.0, 10.0, 30.000001))]
+        self.assertEqual(self.values(self.aggregate(*files, out="c_agg.nc", options=("--atol", "1e-5"))).shape, (6, 4, 3))
+
+    def test_gaps_are_noted_or_refused(self):
+        files = [self.make("a.nc", 0, 3), self.make("b.nc", 5, 3)]
+        done = self.ok(nc3z("aggregate", *files, "-o", self.dir / "gap.nc"))
+        self.assertRegex(done.stderr, "gap between 2001-01-03 and 2001-01-06")
+        self.refused(*files, words="gap between", options=("--contiguous",))
+        with_bounds = [self.make("c.nc", 0, 3, bounds=1.0), self.make("d.nc", 3, 3, bounds=1.0)]
+        agg = self.aggregate(*with_bounds, out="b_agg.nc", options=("--contiguous",))
+        self.assertTrue((self.values(agg, "time_bnds") == np.stack([np.arange(6) - 0.5, np.arange(6) + 0.5], 1)).all())
+        with_bounds[1] = self.make("d.nc", 4, 3, bounds=1.0)
+        self.refused(*with_bounds, words="leave a gap", options=("--contiguous",))
+
+    def test_append_does_not_read_the_others_again(self):
+        files = [self.make(f"m{n}.nc", 3 * n, 3, dtype="i2", packing=(0.01, 270 + n)) for n in range(4)]
+        agg = self.aggregate(*files[:3])
+        whole = self.aggregate(*files, out="whole.nc", options=("--no-history",))
+        hidden = self.dir / "hidden"
+        hidden.mkdir()
+        for f in files[:3]:
+            shutil.move(f, hidden)
+        self.ok(nc3z("aggregate", "--append", "--no-history", files[3], "-o", agg))
+        for f in files[:3]:
+            shutil.move(hidden / f.name, f)
+        self.near(self.values(agg), truth(range(12)), 0.006)
+        self.assertTrue((self.values(agg) == self.values(whole)).all())
+        # Adding a file again changes nothing.
+        before = agg.read_bytes()
+        self.ok(nc3z("aggregate", "--append", "--no-history", *files, "-o", agg))
+        self.assertEqual(agg.read_bytes(), before)
+        self.fails(nc3z("aggregate", "--append", files[0], "-o", self.dir / "none.nc"), words="not there")
+
+    def test_check_writes_nothing_and_lists_are_read(self):
+        files = [self.make(f"m{n}.nc", 3 * n, 3, title=f"file {n}") for n in range(3)]
+        (self.dir / "list.txt").write_text("".join(f"{f}\n" for f in files))
+        done = self.ok(nc3z("aggregate", "--check", "--json", "--files-from", self.dir / "list.txt", "-o", self.dir / "agg.nc"))
+        report = json.loads(done.stdout)
+        self.assertNotIn("agg.nc", self.names())
+        self.assertEqual((report["files"], report["variables"][0]["shape"]), (3, [9, 4, 3]))
+        self.assertTrue(any("title" in n for n in report["notes"]))
+
+    def test_dimensions_without_coordinates_are_joined_in_order(self):
+        for n in range(3):
+            with netCDF4.Dataset(self.dir / f"n{n}.nc", "w", format="NETCDF3_CLASSIC") as d:
+                d.createDimension("n", 2 + n)
+                v = d.createVariable("v", "i4", ("n",))
+                v[:] = np.arange(2 + n) + 10 * n
+        files = [self.dir / f"n{n}.nc" for n in (2, 0, 1)]
+        self.refused(*files, words="no coordinates that tell")
+        agg = self.aggregate(*files, options=("--along", "n"))
+        self.assertEqual(list(self.values(agg, "v")), [20, 21, 22, 23, 0, 1, 10, 11, 12])
+
+    def test_what_is_the_same_in_all_files_is_stored_once(self):
+        files = [self.make(f"m{n}.nc", 3 * n, 3) for n in range(3)]
+        for n, f in enumerate(files):
+            with netCDF4.Dataset(f, "a") as d:
+                v = d.createVariable("orog", "f4", ("lat", "lon"))
+                v[:] = np.arange(12).reshape(4, 3)
+                d.createVariable("crs", "i4", ())[...] = 7
+        agg = self.aggregate(*files)
+        self.assertTrue((self.values(agg, "orog") == np.arange(12).reshape(4, 3)).all())
+        self.assertEqual(self.values(agg, "crs"), 7)
+        with netCDF4.Dataset(files[1], "a") as d:
+            d["orog"][0, 0] = 99
+        self.refused(*files, words="m0.nc.*m1.nc.*different values of .orog")
+
+
+class Safe(Aggregation):
+    """What an aggregation may not do."""
+
+    def test_fragments_outside_the_directory_are_refused(self):
+        (self.dir / "data").mkdir()
+        (self.dir / "agg").mkdir()
+        files = [self.make(f"data/m{n}.nc", 3 * n, 3) for n in range(2)]
+        self.ok(nc3z("aggregate", *files, "-o", self.dir / "agg/agg.nc"))
+        self.fails(nc3z("read", self.dir / "agg/agg.nc", "tas"), words="outside the directory")
+        self.near(self.values(self.dir / "agg/agg.nc", "tas", "--outside"), truth(range(6)))
+
+    def test_changed_and_missing_fragments_are_named(self):
+        files = [self.make(f"m{n}.nc", 3 * n, 3) for n in range(3)]
+        agg = self.aggregate(*files)
+        self.make("m1.nc", 3, 4)
+        self.fails(nc3z("read", agg, "tas"), words="m1.nc.*has changed since.*length was")
+        os.remove(files[1])
+        self.fails(nc3z("read", agg, "tas"), words="m1.nc.*there is no file")
+        # Others are read as before.
+        self.near(self.values(agg, "tas", "-d", "time,0,2"), truth(range(3)))
+        filled = self.values(agg, "tas", "--fill-missing")
+        self.near(filled[:3], truth(range(3)))
+        self.assertTrue((filled[3:6] > 9e36).all())
+        listed = json.loads(nc3z("list", "--json", agg).stdout)
+        self.assertEqual([e["state"] for e in listed], ["ok", "ok", "error", "ok"])
+
+    def hand_made(self, uris, sizes, *, ids="tas", length=None, name="hand.nc", units="K", dtype="f4", terms=None, fill=1e20, conventions="CF-1.13",
+                  values=None, pad=b"\0"):
+        """An aggregation along time, as CF-1.13 has it."""
+        length = sum(sizes) if length is None else length
+        path = self.dir / name
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+            d.Conventions = conventions
+            for n, size in (("time", length), ("lat", 4), ("lon", 3), ("j", 3), ("i", len(sizes)), ("f_time", len(sizes)), ("f_lat", 1), ("f_lon", 1)):
+                d.createDimension(n, size)
+            v = d.createVariable("tas", dtype, (), fill_value=np.array(fill, dtype))
+            v.units, v.aggregated_dimensions = units, "time lat lon"
+            v.aggregated_data = terms or ("map: m unique_values: u" if values else "map: m uris: u identifiers: k")
+            m = d.createVariable("m", "i4", ("j", "i"), fill_value=np.int32(-2147483647))
+            table = np.ma.masked_all((3, len(sizes)), "i4")
+            table[0, :], table[1, 0], table[2, 0] = sizes, 4, 3
+            m[:] = table
+            if values:
+                u = d.createVariable("u", dtype, ("f_time", "f_lat", "f_lon"), fill_value=np.array(fill, dtype))
+                u[:] = np.ma.masked_invalid(np.array(values)).reshape(-1, 1, 1)
+                return path
+            for n, texts, dims in (("u", uris, ("f_time", "f_lat", "f_lon")), ("k", [ids], ())):
+                width = max(len(s.encode()) for s in texts)
+                d.createDimension(n + "_len", width)
+                v = d.createVariable(n, "S1", dims + (n + "_len",))
+                chars = np.frombuffer(b"".join(s.encode().ljust(width, pad) for s in texts), "S1")
+                v[:] = chars.reshape([len(d.dimensions[x]) for x in dims] + [width])
+        return path
+
+    def fragments(self):
+        make(self.dir / "a.nc", 0, 3)
+        make(self.dir / "b.nc", 3, 4, units="degC")
+        make(self.dir / "c.nc", 7, 2, dtype="f8")
+        make(self.dir / "p.nc", 3, 4, dtype="i2", packing=(0.01, 270.0))
+        make(self.dir / "d.nc", 9, 1, scalar=True)
+        (self.dir / "sub dir").mkdir()
+        shutil.copy(self.dir / "b.nc", self.dir / "sub dir/b c.nc")
+
+    def test_hand_made_aggregations(self):
+        """The cases of CF-1.13 that other readers stumble over."""
+        self.fragments()
+        here = f"file://{self.dir.resolve()}"
+        cases = {
+            "relative": ["a.nc", "b.nc", "c.nc"],
+            "absolute": [f"{here}/a.nc", f"{here}/b.nc", f"{here}/c.nc"],
+            "localhost": [f"file://localhost{self.dir.resolve()}/a.nc", "b.nc", "./c.nc"],
+            "bare path": [f"{self.dir.resolve()}/a.nc", "b.nc", f"../{self.dir.name}/c.nc"],
+            "blank": ["a.nc", "sub dir/b c.nc", "c.nc"],
+            "percent": ["a.nc", "sub%20dir/b%20c.nc", "c.nc"],
+        }
+        for what, uris in cases.items():
+            with self.subTest(what):
+                self.near(self.values(self.hand_made(uris, [3, 4, 2])), truth(range(9)))
+        self.near(self.values(self.hand_made(cases["blank"], [3, 4, 2], pad=b" ")), truth(range(9)))
+        self.near(self.values(self.hand_made(cases["relative"], [3, 4, 2], ids="/tas")), truth(range(9)))
+        for terms in ("uris: u identifiers: k map: m", "Map: m Uris: u Identifiers: k", "map: m\n uris: u  identifiers: k"):
+            self.near(self.values(self.hand_made(cases["relative"], [3, 4, 2], terms=terms)), truth(range(9)))
+        # A dimension of length 1 is missing in the last; one is packed.
+        self.near(self.values(self.hand_made(["a.nc", "p.nc", "c.nc", "d.nc"], [3, 4, 2, 1])), truth(range(10)), 0.006)
+        found = self.values(self.hand_made(None, [3, 4, 2], values=[1.5, np.nan, 3.5]))
+        self.assertEqual(sorted(set(found.ravel())), [1.5, 3.5, np.float32(1e20)])
+        self.assertTrue((found[3:7] == np.float32(1e20)).all() and (found[7:] == 3.5).all())
+
+    def test_wrong_aggregations_are_refused(self):
+        self.fragments()
+        good = ["a.nc", "b.nc", "c.nc"]
+        for words, options in (
+            ("together 9 along .time., whose length is 10", {"length": 10}),
+            ("c.nc.*length 2 along .time., its place in the aggregation 3", {"sizes": [3, 4, 3]}),
+            ("etc/passwd.*outside", {"uris": ["../" * 20 + "etc/passwd"], "sizes": [3]}),
+            ("outside", {"uris": ["/etc/passwd"], "sizes": [3]}),
+            ("no .s3:. fragments", {"uris": ["s3://bucket/a.nc"], "sizes": [3]}),
+            ("no variable .nope.", {"terms": "map: nope uris: u identifiers: k"}),
+            ("neither .uris.", {"terms": "map: m identifiers: k uri: u"}),
+            ("pr", {"ids": "pr"}),
+            ("cannot be told", {"units": "kg"}),
+            ("refers to itself", {"uris": ["hand.nc"], "sizes": [3]}),
+            ("fragment of size 0|fragment of size -1", {"sizes": [3, -1, 2], "length": 4}),
+        ):
+            with self.subTest(words):
+                options = {"uris": good, "sizes": [3, 4, 2], **options}
+                path = self.hand_made(options.pop("uris"), options.pop("sizes"), **options)
+                self.fails(nc3z("read", path, "tas"), words=words)
+
+    def test_aggregations_of_aggregations_and_cycles(self):
+        self.fragments()
+        inner = self.hand_made(["a.nc", "b.nc"], [3, 4], name="inner.nc")
+        self.assertTrue(inner.exists())
+        outer = self.hand_made(["inner.nc", "c.nc"], [7, 2], name="outer.nc")
+        self.near(self.values(outer), truth(range(9)))
+        self.hand_made(["two.nc"], [3], name="one.nc")
+        self.hand_made(["one.nc"], [3], name="two.nc")
+        self.fails(nc3z("read", self.dir / "one.nc", "tas"), words="refers to itself|nested")
+
+    def test_a_billion_partitions_are_an_error(self):
+        cdl = """netcdf x { dimensions: n = 1000000000 ; variables: float v ; v:nca_dimensions = "n" ;
+            v:nca_array = "{\\"pdimensions\\": [\\"n\\"], \\"pshape\\": [1000000000], \\"Partitions\\": []}" ; }"""
+        (self.dir / "x.cdl").write_text(cdl)
+        subprocess.run([need_program(self, "ncgen"), "-k", "classic", "-o", self.dir / "x.nc", self.dir / "x.cdl"], check=True)
+        self.fails(nc3z("read", self.dir / "x.nc", "v"), words="1000000000.*more than")
+
+
+class Conventions(Aggregation):
+    """Files of other conventions and writers."""
+
+    def test_nca_example_of_eleven_sub_arrays(self):
+        agg = self.ncgen("nca")
+        self.ncgen("other")
+        expected = 250.0 + 10 * np.arange(8)[:, None] + np.arange(7)[None, :]
+        self.near(self.values(agg), expected, 1e-9)
+        info = json.loads(nc3z("info", "--json", agg).stdout)
+        tas = next(v for v in info["variables"] if v["name"] == "tas")
+        self.assertEqual((tas["fragments"], tas["convention"]), ([4, 6], "NCA-0.1"))
+        self.near(self.values(agg, "tas", "-d", "y,,,-2", "-d", "x,1,6,2"), expected[::2][::-1, 1::2], 1e-9)
+        self.assertNotIn("sub_A", nc3z("dump", "-h", agg).stdout.decode())
+
+    def test_cfa_04_and_what_cf_python_writes(self):
+        for name, fragments in (("cfa04", ("t1/a.nc", "t1/b2.nc")), ("cf_python", ("a.nc", "b2.nc"))):
+            with self.subTest(name):
+                (self.dir / "t1").mkdir(exist_ok=True)
+                make(self.dir / fragments[0], 0, 3)
+                make(self.dir / fragments[1], 3, 4)
+                self.near(self.values(self.ncgen(name)), truth(range(7)))
+
+
+class Collections(Aggregation):
+    def test_a_bundle_is_read_in_place_and_by_unzip(self):
+        data = self.dir / "data"
+        data.mkdir()
+        files = [make(data / f"m{n}.nc", 3 * n, 3) for n in range(3)]
+        self.ok(nc3z("archive", *files))
+        for f in files:
+            os.remove(f)
+        self.ok(nc3z("aggregate", data, "-o", data / "agg.nc"))
+        bundle = self.dir / "set.zip"
+        self.ok(nc3z("bundle", data, "-o", bundle))
+        with zipfile.ZipFile(bundle) as z:
+            self.assertIsNone(z.testzip())
+            self.assertEqual(z.namelist(), ["agg.nc", "m0.nc.nc3z", "m1.nc.nc3z", "m2.nc.nc3z", ".nc3z/index"])
+            self.assertTrue(z.comment.startswith(b"nc3z-index "))
+            self.assertEqual(z.read("m1.nc.nc3z"), (data / "m1.nc.nc3z").read_bytes())
+        shutil.rmtree(data)
+        self.near(self.values(f"{bundle}!/m1.nc.nc3z"), truth(range(3, 6)))
+        self.near(self.values(f"{bundle}!/agg.nc"), truth(range(9)))
+        self.ok(nc3z("subset", f"{bundle}!/m0.nc.nc3z", "-d", "time,1", "-o", self.dir / "one.nc"))
+        self.assertIn("nc3z archive", self.ok(nc3z("info", f"{bundle}!/m0.nc.nc3z")).stdout.decode())
+        self.fails(nc3z("read", f"{bundle}!/none.nc", "tas"), words="no member .none.nc.; there are agg.nc")
+        listed = json.loads(self.ok(nc3z("list", "--json", bundle)).stdout)
+        self.assertEqual([e["kind"] for e in listed], ["aggregation", "archive", "archive", "archive"])
+        self.assertEqual(listed[2]["time"], ["2001-01-04", "2001-01-06"])
+        # Any uncompressed zip, and a tar; a compressed one is refused.
+        with zipfile.ZipFile(bundle) as z:
+            z.extractall(self.dir / "out")
+        plain = shutil.make_archive(str(self.dir / "plain"), "tar", self.dir / "out")
+        self.near(self.values(f"{plain}!/m2.nc.nc3z"), truth(range(6, 9)))
+        self.near(self.values(f"{plain}!/agg.nc"), truth(range(9)))
+        for method, name in ((zipfile.ZIP_STORED, "stored.zip"), (zipfile.ZIP_DEFLATED, "deflated.zip")):
+            with zipfile.ZipFile(self.dir / name, "w", method) as z:
+                z.write(self.dir / "out/m2.nc.nc3z", "m2.nc.nc3z")
+                z.writestr("pad.txt", "x" * 10000)
+        self.near(self.values(f"{self.dir / 'stored.zip'}!/m2.nc.nc3z"), truth(range(6, 9)))
+        self.fails(nc3z("read", f"{self.dir / 'deflated.zip'}!/m2.nc.nc3z", "tas"), words="compressed.*zip -0")
+
+    def test_a_directory_is_listed(self):
+        for n in range(2):
+            self.make(f"m{n}.nc", 3 * n, 3)
+        self.ok(nc3z("archive", self.dir / "m0.nc"))
+        (self.dir / "bad.nc").write_bytes(b"CDF\x01 and no more")
+        done = nc3z("list", self.dir)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        lines = done.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 5)
+        self.assertRegex(lines[1], "bad.nc.*(truncated|corrupt)")
+        self.assertRegex(lines[2], r"m0.nc +classic.*time=3 lat=4 lon=3 +2001-01-01 to 2001-01-03 +ok")
+        self.assertRegex(lines[3], r"m0.nc.nc3z +archive")
+
+
+if __name__ == "__main__":
+    unittest.main()

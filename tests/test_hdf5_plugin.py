@@ -1,0 +1,127 @@
+"""nc3z.num as a filter of HDF5: h5py, nccopy and netCDF's tools write and read it, by HDF5_PLUGIN_PATH alone."""
+
+import importlib.util
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+from common import NC3Z, Case, header, missing, nc3z
+
+import numpy as np
+
+LIBRARY = pathlib.Path(NC3Z).resolve().parent / "libnc3z_hdf5_plugin.so"
+ID = 51303
+
+WRITE = r"""
+import sys, h5py, numpy as np
+path, effort = sys.argv[1], int(sys.argv[2])
+rng = np.random.default_rng(1)
+y, x = np.mgrid[:97, :130]
+field = np.round(280 + 20 * np.sin(x / 30) * np.cos(y / 25), 1)
+with h5py.File(path, "w") as f:
+    for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+        for order in "<>":
+            values = (field if kind[0] == "f" else field - 200).astype(order + kind)
+            data = f.create_dataset(order + kind, data=values, chunks=(40, 50), compression=51303, compression_opts=(effort,))
+            f[order + kind].attrs["raw"] = values.nbytes
+    values = field.astype("<f4")
+    f.create_dataset("checked", data=values, chunks=(40, 50), compression=51303, compression_opts=(effort,), fletcher32=True)
+    try:
+        f.create_dataset("text", data=np.array([b"abc", b"d"]), chunks=(2,), compression=51303)
+        print("a string was taken")
+    except (ValueError, RuntimeError, OSError):
+        pass
+    f.create_dataset("empty", shape=(0, 5), maxshape=(None, 5), chunks=(4, 5), dtype="<f4", compression=51303)
+"""
+
+READ = r"""
+import sys, h5py, json, numpy as np
+y, x = np.mgrid[:97, :130]
+field = np.round(280 + 20 * np.sin(x / 30) * np.cos(y / 25), 1)
+stored = {}
+with h5py.File(sys.argv[1]) as f:
+    for name, data in f.items():
+        if name == "empty":
+            continue
+        kind = name[1:] if name[0] in "<>" else "f4"
+        expected = (field if kind[0] == "f" else field - 200).astype(data.dtype)
+        assert data[...].tobytes() == expected.tobytes(), name
+        stored[name] = [data.id.get_storage_size(), expected.nbytes]
+print(json.dumps(stored))
+"""
+
+
+class Plugin(Case):
+    def setUp(self):
+        super().setUp()
+        if not LIBRARY.exists():
+            missing(self, f"{LIBRARY} is not built (cargo build -p nc3z-hdf5-plugin)")
+        self.plugins = self.dir / "plugins"
+        self.plugins.mkdir()
+        shutil.copy(LIBRARY, self.plugins / "libh5nc3z.so")
+        self.env = dict(os.environ, HDF5_PLUGIN_PATH=str(self.plugins))
+
+    def python(self, code, *args, env=None):
+        return subprocess.run([sys.executable, "-c", code, *map(str, args)], env=env or self.env, capture_output=True, text=True)
+
+    def test_h5py_writes_and_reads_every_type(self):
+        if importlib.util.find_spec("h5py") is None:
+            missing(self, "the Python package h5py is not installed")
+        path = self.dir / "a.h5"
+        done = self.python(WRITE, path, 1)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        done = self.python(READ, path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        stored = json.loads(done.stdout)
+        self.assertEqual(len(stored), 21)
+        for name, (size, raw) in stored.items():
+            self.assertLess(size, raw / 2, name)
+        # Without the plug-in it is an error, and no crash.
+        done = self.python(READ, path, env={k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"})
+        self.assertNotEqual(done.returncode, 0)
+
+    def test_with_netcdf4_in_the_same_process(self):
+        for name in ("h5py", "netCDF4"):
+            if importlib.util.find_spec(name) is None:
+                missing(self, f"the Python package {name} is not installed")
+        path = self.dir / "b.h5"
+        done = self.python("import netCDF4\n" + WRITE, path, 0)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        done = self.python("import netCDF4\n" + READ, path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_nccopy_writes_and_ncdump_reads(self):
+        if not shutil.which("nccopy"):
+            missing(self, "nccopy is not installed")
+        values = np.round(280 + 20 * np.sin(np.arange(40000) / 60), 1).astype(">f4")
+        source = self.dir / "v.nc"
+        source.write_bytes(header([("v", (0, 1), 5, values.nbytes)], [("y", 200), ("x", 200)]) + values.tobytes())
+        target = self.dir / "v4.nc"
+        done = subprocess.run(["nccopy", "-4", "-c", "y/100,x/200", "-F", f"v,{ID}", source, target], env=self.env, capture_output=True, text=True)
+        if done.returncode:
+            missing(self, f"this nccopy does not take filters of plug-ins: {done.stderr}")
+        back = self.dir / "back.nc"
+        done = subprocess.run(["nccopy", "-3", "-F", "none", target, back], env=self.env, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(back.read_bytes()[-values.nbytes:], values.tobytes())
+        self.assertLess(target.stat().st_size, values.nbytes // 3)
+
+    def test_it_is_a_plug_in_of_the_third_type(self):
+        report = json.loads(self.ok(nc3z("filters", "--json", "--plugin-path", self.plugins)).stdout)
+        [row] = report["plugins"]
+        self.assertEqual((row["hdf5_id"], row["name"], row["id"], row["usable"]), (ID, "nc3z.num", "nc3z.num", "number and json"))
+        values = np.arange(9000).astype(">i4")
+        path, archive, out = self.dir / "v.nc", self.dir / "a.nc3z", self.dir / "out.nc"
+        path.write_bytes(header([("v", (0,), 4, values.nbytes)], [("x", values.size)]) + values.tobytes())
+        # version 1, default effort, big-endian int (0x104), one dimension of 9000.
+        self.ok(nc3z("archive", path, "-o", archive, "--chain", f"v={ID},1,1,260,1,9000", "--plugin-path", self.plugins))
+        self.ok(nc3z("restore", archive, "-o", out, "--plugin-path", self.plugins))
+        self.assertEqual(out.read_bytes(), path.read_bytes())
+
+
+if __name__ == "__main__":
+    unittest.main()
