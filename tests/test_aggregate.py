@@ -393,7 +393,7 @@ class Safe(Aggregation):
             ("c.nc.*length 2 along .time., its place in the aggregation 3", {"sizes": [3, 4, 3]}),
             ("etc/passwd.*outside", {"uris": ["../" * 20 + "etc/passwd"], "sizes": [3]}),
             ("outside", {"uris": ["/etc/passwd"], "sizes": [3]}),
-            ("no .s3:. fragments", {"uris": ["s3://bucket/a.nc"], "sizes": [3]}),
+            ("on a server, outside the directory", {"uris": ["s3://bucket/a.nc"], "sizes": [3]}),
             ("no variable .nope.", {"terms": "map: nope uris: u identifiers: k"}),
             ("neither .uris.", {"terms": "map: m identifiers: k uri: u"}),
             ("pr", {"ids": "pr"}),
