@@ -11,6 +11,7 @@ from pathlib import Path
 import netCDF4
 import numpy as np
 from common import ROOT, Case, nc3z, need_program
+from servers import serve
 
 CDL = ROOT / "testdata/aggregation"
 LAT = (-30.0, -10.0, 10.0, 30.0)
@@ -393,7 +394,7 @@ class Safe(Aggregation):
             ("c.nc.*length 2 along .time., its place in the aggregation 3", {"sizes": [3, 4, 3]}),
             ("etc/passwd.*outside", {"uris": ["../" * 20 + "etc/passwd"], "sizes": [3]}),
             ("outside", {"uris": ["/etc/passwd"], "sizes": [3]}),
-            ("no .s3:. fragments", {"uris": ["s3://bucket/a.nc"], "sizes": [3]}),
+            ("on a server, outside the directory", {"uris": ["s3://bucket/a.nc"], "sizes": [3]}),
             ("no variable .nope.", {"terms": "map: nope uris: u identifiers: k"}),
             ("neither .uris.", {"terms": "map: m identifiers: k uri: u"}),
             ("pr", {"ids": "pr"}),
@@ -484,6 +485,32 @@ class Collections(Aggregation):
                 z.writestr("pad.txt", "x" * 10000)
         self.near(self.values(f"{self.dir / 'stored.zip'}!/m2.nc.nc3z"), truth(range(6, 9)))
         self.fails(nc3z("read", f"{self.dir / 'deflated.zip'}!/m2.nc.nc3z", "tas"), words="compressed.*zip -0")
+
+    def test_the_same_values_over_http(self):
+        """Plain, in a bundle, and each from a server: an aggregation finds its fragments beside it."""
+        data = self.dir / "data"
+        data.mkdir()
+        files = [make(data / f"m{n}.nc", 3 * n, 3) for n in range(3)]
+        self.ok(nc3z("archive", files[1]))
+        os.remove(files[1])
+        self.ok(nc3z("aggregate", data, "-o", data / "agg.nc"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
+        # One that leads to another directory of the same server.
+        with netCDF4.Dataset(data / "agg.nc") as d:
+            self.assertEqual(netCDF4.chartostring(d["fragment_uris"][:]).ravel().tolist(), ["m0.nc", "m1.nc.nc3z", "m2.nc"])
+        served = {f"sub/{p.name}": p.read_bytes() for p in data.iterdir()}
+        served["set.zip"] = (self.dir / "set.zip").read_bytes()
+        served["agg.nc"] = served["sub/agg.nc"].replace(b"m1.nc.nc3z", b"../m1.nc\0\0")
+        with serve(served) as server:
+            for name in ("sub/agg.nc", "set.zip!/agg.nc"):
+                server.asked.clear()
+                self.near(self.values(server.url(name), "tas"), truth(range(9)))
+                server.asked.clear()
+                self.near(self.values(server.url(name), "tas", "-d", "time,4"), truth([4]))
+                # What is not touched is not asked for.
+                self.assertFalse([path for path, _, _ in server.asked if path in ("/sub/m0.nc", "/sub/m2.nc")])
+            self.near(self.values(server.url("set.zip!/m1.nc.nc3z"), "tas"), truth(range(3, 6)))
+            self.fails(nc3z("read", server.url("agg.nc"), "tas", "-d", "time,4"), words="outside the server's tree|outside the directory")
 
     def test_a_directory_is_listed(self):
         for n in range(2):
