@@ -69,15 +69,14 @@ pub(crate) struct AggregateArgs {
 
 /// How an aggregation is read.
 #[derive(Debug, Default, Args)]
-#[command(next_help_heading = "Aggregations")]
 pub(crate) struct FragmentArgs {
     /// Read an aggregation as it stands: the variables that describe it, and none of its fragments.
-    #[arg(long)]
+    #[arg(long, help_heading = "Aggregations")]
     pub(crate) as_stored: bool,
     /// Trust the aggregation: its fragments may lie outside its own directory.
-    #[arg(long)]
+    #[arg(long, help_heading = "Aggregations")]
     pub(crate) outside: bool,
     /// Give missing values where a fragment is not there, instead of an error.
-    #[arg(long)]
+    #[arg(long, help_heading = "Aggregations")]
     pub(crate) fill_missing: bool,
 }
