@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import subprocess
+import time
 import unittest
 from pathlib import Path
 
@@ -416,10 +417,15 @@ class Edits(Case):
         file = self.dir / "a.nc"
         make(file)
         archive = self.archived(file)
-        # It waits for standard input with the archive locked.
+        # It waits for standard input with the archive locked; where the other was quicker, it failed, and is started again.
         first = start("set", archive, "scalar", "--text", "-", stdin=subprocess.PIPE)
         try:
             for _ in range(100):
+                if first.poll() is not None:
+                    first.stderr.close()
+                    first.stdin.close()
+                    first = start("set", archive, "scalar", "--text", "-", stdin=subprocess.PIPE)
+                time.sleep(0.1)
                 done = nc3z("att", archive, ":x=1")
                 if done.returncode:
                     break
