@@ -80,8 +80,8 @@ def refused(make):
 def sound(make):
     def test(self):
         for name, code, errors in self.measure(make):
-            # Two threads of a restore without an index may decode one container each for itself: the budget may end it, by an error.
-            if name == "restore --fill-lost" and "bytes decoded of one archive" in errors:
+            # Two threads may decode one container each for itself, again and again: the budget may end that, by an error.
+            if name in ("restore --fill-lost", "recompress") and "bytes decoded of one archive" in errors:
                 continue
             self.assertEqual(code, 0, f"{name}: {errors[-300:]}")
     return test
