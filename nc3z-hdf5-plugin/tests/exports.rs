@@ -1,5 +1,4 @@
 //! The library that HDF5 loads is built with its tests, beside them, and exports what HDF5 and NCZarr look for.
-#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 
