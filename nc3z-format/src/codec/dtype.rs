@@ -56,6 +56,11 @@ impl Dtype {
         Dtype { kind, size: ty.size(), big_endian: ty.size() > 1 }
     }
 
+    /// Bytes that `len` bytes of these elements take as elements of another type; none where they are no whole elements.
+    pub(super) fn converted_len(self, to: Dtype, len: usize) -> Option<usize> {
+        len.is_multiple_of(self.size).then_some(len / self.size)?.checked_mul(to.size)
+    }
+
     /// The name.
     pub(super) fn name(self) -> String {
         let order = match (self.size, self.big_endian) {

@@ -108,12 +108,10 @@ impl Stage for FixedScaleOffset {
     }
 
     fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
-        let elements = decoded_len.is_multiple_of(self.from.size).then_some(decoded_len / self.from.size)?;
-        elements.checked_mul(self.to.size)
+        self.from.converted_len(self.to, decoded_len)
     }
 
     fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
-        let elements = encoded_len.is_multiple_of(self.to.size).then_some(encoded_len / self.to.size)?;
-        elements.checked_mul(self.from.size)
+        self.to.converted_len(self.from, encoded_len)
     }
 }
