@@ -122,7 +122,8 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
     let mut all: Vec<_> = container.members.iter().map(|m| (m.array, m.tile)).collect();
     all.sort_unstable();
     let renumbered = members.iter().any(|&(array, _)| fresh_id(archive, array) != array);
-    if all != counted || renumbered {
+    let codes_older = container.members.iter().any(|m| is_coded_against_older(archive, m.chain));
+    if all != counted || renumbered || codes_older {
         let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
         // Zstd needs no number, and what is not compressed may be.
         let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
@@ -153,20 +154,28 @@ fn stored_tile(
 ) -> nc3z_reader::Result<EncodedTile> {
     let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
         StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
+        // The older tile does not come along.
+        StoredTile::Packed { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
+            let bytes = archive.read_tile(array, tile)?;
+            (0, decoded_crc, Form::Member { chain: 0, bytes, container_chain: None })
+        }
         StoredTile::Packed { chain, bytes, decoded_crc } => {
             (0, decoded_crc, Form::Member { chain, bytes, container_chain })
         }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
-            let is_base = |chain: &Chain| chain.needs().base;
-            let form = match archive.chains().get(usize::from(chain)).filter(|chain| is_base(chain)) {
-                // The older tile does not come along.
-                Some(_) => by_itself(archive, array, tile)?,
-                None => Form::Block { chain, payload: payload.to_vec() },
+            let form = if is_coded_against_older(archive, chain) {
+                by_itself(archive, array, tile)?
+            } else {
+                Form::Block { chain, payload: payload.to_vec() }
             };
             (decoded_len, decoded_crc, form)
         }
     };
     Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
+}
+
+fn is_coded_against_older(archive: &Archive, chain: u16) -> bool {
+    archive.chains().get(usize::from(chain)).is_some_and(|chain| chain.needs().base)
 }
 
 /// A tile that is coded against an older one, coded by one of the archive's chains of filters and zstd, or stored as it is.
