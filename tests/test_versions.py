@@ -135,8 +135,8 @@ class Versions(Case):
                 expected.append(line.replace("SHA256 (", "SHA256-ORIGINAL ("))
         self.assertEqual(lines, expected)
         contents = [line.split(" = ")[1] for line in lines if line.startswith("NC3Z1-CONTENT")]
-        # The last one is the first again, and the one before it the same content in another kind of file.
-        self.assertEqual((len(contents), contents[-1], contents[-2]), (len(FILES), contents[0], contents[-3]))
+        # The last one is the first again.
+        self.assertEqual((len(contents), contents[-1], len(set(contents))), (len(FILES), contents[0], len(FILES) - 1))
         listed = self.dir / "digests"
         listed.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         self.ok(nc3z("hash", "--check", listed))

@@ -7,7 +7,7 @@ use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
 use crate::options::Preset;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
-use nc3z_format::codec::{Chain, Scratch, StageSpec};
+use nc3z_format::codec::{Chain, ChainSpec, Scratch, StageSpec};
 use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
@@ -15,6 +15,9 @@ use std::io::{BufWriter, Write};
 
 /// Tiles carried over in one round of parallel work.
 const BATCH_TILES: usize = 256;
+
+/// Of a chain that is added; decoders do not look at it.
+const ZSTD_LEVEL: i32 = 9;
 
 /// What is carried over in one piece.
 enum Piece {
@@ -39,7 +42,11 @@ pub(crate) fn carry_over(
     monitor: &dyn Monitor,
 ) -> Result<(Unsealed, u64)> {
     // All chains stand in the head copy now; their numbers stay.
-    let chains = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
+    let mut chains: Vec<ChainSpec> = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
+    // What the directory of a short form compressed is compressed by itself now.
+    if archive.is_short() && !chains.iter().any(ChainSpec::is_zstd) {
+        chains.push(ChainSpec(vec![StageSpec::zstd(ZSTD_LEVEL)]));
+    }
     let head = Head { chains, ..archive.head().clone() };
     let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
     // Of a later state: the archive's salt is bound to the first one's header.
@@ -123,7 +130,8 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
     all.sort_unstable();
     let renumbered = members.iter().any(|&(array, _)| fresh_id(archive, array) != array);
     let codes_older = container.members.iter().any(|m| is_coded_against_older(archive, m.chain));
-    if all != counted || renumbered || codes_older {
+    let inside = archive.is_short() && container.chain == 0;
+    if all != counted || renumbered || codes_older || inside {
         let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
         // Zstd needs no number, and what is not compressed may be.
         let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);

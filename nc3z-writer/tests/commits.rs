@@ -802,3 +802,21 @@ fn sections_continue_those_of_the_generation_before_as_long_as_that_pays() {
         assert!(!quick(&source, &OpenOptions::default(), &()).unwrap().findings.is_empty());
     }
 }
+
+#[test]
+fn a_short_archive_does_not_swell_when_it_gets_a_second_version() {
+    // Containers are not compressed in the short form: its directory is.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let vars: Vec<Var> =
+        names.iter().map(|&name| Var { name, record: false, len: 1500, value: recurring }).collect();
+    let file = |title| File { title, records: 0, vars: vars.clone() };
+    let made = Made::new(&file("first"), &WriterOptions::default());
+    let short = made.bytes().len();
+    assert!(Archive::open(&made.path).unwrap().is_short(), "{short} bytes");
+    made.commit(&file("second"));
+    let long = made.bytes().len();
+    assert!(long < short + short / 4 + 4000, "{short} bytes, then {long}");
+    made.holds(1, &file("first"));
+    made.holds(2, &file("second"));
+    made.is_sound();
+}

@@ -32,7 +32,7 @@ impl EqualTiles {
         if self.0.is_none() {
             self.0 = Some(by_content(old)?);
         }
-        let all = self.0.iter().flat_map(|all| all.get(&(info.ty, bytes.len(), crc32fast::hash(bytes))));
+        let all = self.0.iter().filter_map(|all| all.get(&(info.ty, bytes.len(), crc32fast::hash(bytes))));
         let shape = info.tiling.inner_geometry(tile)?;
         for &(array, number) in all.flatten() {
             // It is decoded in this tile's shape.
