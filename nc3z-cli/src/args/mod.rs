@@ -12,6 +12,7 @@ mod explain;
 mod filters;
 mod hash;
 mod layout;
+mod manifest;
 mod open;
 mod parity;
 mod read;
@@ -23,6 +24,7 @@ mod report;
 mod restore;
 mod selection;
 mod subset;
+mod tell;
 mod tree;
 mod verify;
 mod versions;
@@ -38,8 +40,9 @@ pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use filters::FiltersArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use manifest::ManifestArgs;
 pub(crate) use open::OpenArgs;
-pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
+pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use refs::RefsArgs;
@@ -49,6 +52,7 @@ pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use subset::SubsetArgs;
+pub(crate) use tell::TellArgs;
 pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
 pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
@@ -64,6 +68,8 @@ use std::ffi::OsString;
   nc3z restore tas.nc.nc3z -o out.nc  the very same bytes
   nc3z info tas.nc.nc3z               what is in it, and what each variable costs
   nc3z archive --recursive data/      a whole tree, file by file
+
+As with gzip, `nc3z -t` is `nc3z verify`, `nc3z -d` is `nc3z restore`, and `nc3z -l` is `nc3z list`.
 
 Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP;
 nothing half-done is left then. A closed pipe behind standard output or standard error changes none of them.")]
@@ -252,6 +258,7 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z explain --json tas.nc3z tas -d time,0              what a map costs, for programs")]
     Explain(ExplainArgs),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
+    #[command(visible_alias = "test")]
     #[command(after_help = "Examples:
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
@@ -307,6 +314,14 @@ The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain
 number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the
 names of both files: other calendars, units, cell methods, overlaps, a file that is missing.")]
     Aggregate(AggregateArgs),
+    /// Write the manifest of a tree of archives: SHA256SUMS, for `sha256sum -c` and `nc3z verify --manifest`.
+    #[command(after_help = "Examples:
+  nc3z manifest out/                                       all archives below out/
+  nc3z manifest out/ --from-log 1.jsonl --from-log 2.jsonl those that two shards have written, each once
+  nc3z verify --manifest out/                              check them against it
+
+With --from-log, files that the logs list as failed, and archives that are gone, are named; the exit code is then 1.")]
+    Manifest(ManifestArgs),
     /// Put many files into one, a ZIP in which each is read where it lies.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip
