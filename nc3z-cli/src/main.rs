@@ -76,6 +76,11 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Aggregate(args) => cmd::aggregate::run(args),
         Command::Bundle(args) => cmd::bundle::run(args),
         Command::List(args) => cmd::list::run(args),
+        Command::Find(args) => cmd::find::run(args),
+        Command::Completions(args) => cmd::shell::completions(args),
+        Command::Man(args) => cmd::shell::man(args),
+        #[cfg(feature = "plot")]
+        Command::Plot(args) => cmd::plot::run(args),
         Command::Manifest(args) => cmd::manifest::run(args),
         Command::Parity(command) => cmd::parity::run(command),
         Command::Filters(args) => cmd::filters::run(args),

@@ -10,11 +10,14 @@ mod encode;
 mod estimate;
 mod explain;
 mod filters;
+mod find;
 mod hash;
 mod layout;
 mod manifest;
 mod open;
 mod parity;
+#[cfg(feature = "plot")]
+mod plot;
 mod read;
 mod recompress;
 mod refs;
@@ -23,6 +26,7 @@ mod repair;
 mod report;
 mod restore;
 mod selection;
+mod shell;
 mod subset;
 mod tell;
 mod tree;
@@ -39,10 +43,13 @@ pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use filters::FiltersArgs;
+pub(crate) use find::FindArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use manifest::ManifestArgs;
 pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
+#[cfg(feature = "plot")]
+pub(crate) use plot::PlotArgs;
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use refs::RefsArgs;
@@ -51,6 +58,7 @@ pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
+pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use subset::SubsetArgs;
 pub(crate) use tell::TellArgs;
 pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
@@ -337,6 +345,26 @@ Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are rea
   nc3z list all.nc            an aggregation, and the state of each of its fragments
   nc3z list --json data/")]
     List(ListArgs),
+    /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
+    #[cfg(feature = "plot")]
+    #[command(after_help = "Examples:
+  nc3z plot tas.nc.nc3z tas -d time,0 -o map.png          a map of the first time
+  nc3z plot tas.nc.nc3z tas -d lat,52.5 -d lon,13.4 -o series.svg
+  nc3z plot tas.nc tas -d time,0 -d lat,35.0,70.0 -d lon,350.0,40.0 --range 270,300 -o europe.png
+
+Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. Of more than two dimensions the last
+two make the map; of the others the first index is taken where none is given.")]
+    Plot(PlotArgs),
+    /// Find variables, dimensions and attributes across archives and classic files, by name or by value.
+    #[command(after_help = "Examples:
+  nc3z find temperature data/             names, standard names, titles: whatever has it
+  nc3z find 'tas*' data/                  names and values that begin so
+  nc3z find standard_name=air_temperature archive/ *.nc
+  nc3z find units='*hPa*' -l data/        only the files
+  nc3z find --json cell_methods='*max*' data/
+
+Headers alone are read. Exit codes: 0 found, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
+    Find(FindArgs),
     /// Write references into an archive, by which Zarr's readers read it where it lies.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc
@@ -360,6 +388,17 @@ nc3z's checksums, nor changes: references are of the archive as it is now. Short
 
 Plug-ins are programs of others: nothing is loaded without being asked for, and never because of what an archive says.")]
     Filters(FiltersArgs),
+    /// Print a script that completes commands, options and file names in a shell.
+    #[command(after_help = "Examples:
+  nc3z completions bash > /etc/bash_completion.d/nc3z
+  nc3z completions zsh > ~/.zfunc/_nc3z                    with fpath+=~/.zfunc
+  nc3z completions fish > ~/.config/fish/completions/nc3z.fish")]
+    Completions(CompletionsArgs),
+    /// Write manual pages.
+    #[command(after_help = "Examples:
+  nc3z man -o /usr/local/share/man/man1    nc3z.1, nc3z-archive.1, ...
+  nc3z man | man -l -                      the tool's own page, at once")]
+    Man(ManArgs),
     /// Call the plug-ins of another nc3z process, which starts this one.
     #[command(hide = true)]
     FilterWorker,

@@ -38,7 +38,7 @@ trait Sink {
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
-    super::with_threads(args.threads, || {
+    let done = super::with_threads(args.threads, || {
         if let Some(output) = output {
             return to_file(output, args, &dataset, &variable, &selection);
         }
@@ -48,7 +48,8 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         }
         // Nothing is half-written on disk: a signal may end this at once.
         while_blocked(|| write(stdout, args, &dataset, &variable, &selection))
-    })??;
+    })?;
+    super::in_file(&args.file, done)?;
     Ok(Exit::Done)
 }
 

@@ -264,8 +264,10 @@ impl<'a> Work<'a> {
         if self.is_done(job)? {
             return Ok(None);
         }
-        places::prepare(&job.output)?;
         let before = std::fs::metadata(&job.input).ok();
+        if before.is_some() {
+            places::prepare(&job.output)?;
+        }
         Ok(Some((prepare_file(&job.input, &job.output, options, progress)?, before)))
     }
 
