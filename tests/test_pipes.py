@@ -104,7 +104,7 @@ class Pipes(Case):
 
     def test_output_in_a_new_directory(self):
         """As with an input of a name."""
-        self.ok(self.piped("archive", "-", "-o", self.dir / "new/a.nc3z", data=self.source.read_bytes()))
+        self.ok(self.piped("archive", "--parents", "-", "-o", self.dir / "new/a.nc3z", data=self.source.read_bytes()))
 
     def test_dash_stands_alone(self):
         self.fails(self.piped("archive", "-", self.source, data=b""), 1, "alone")

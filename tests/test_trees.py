@@ -222,7 +222,7 @@ class Resuming(Trees):
         self.assertIn("in/1/1.nc -> out/1/1.nc.nc3z\n", done.stderr)
         self.assertIn(f"nc3z: 3 to archive, {Others.PASSED}", done.stderr)
         self.assertEqual(sorted(self.dir.rglob("*")), before)
-        self.ok(nc3z("archive", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))
+        self.ok(nc3z("archive", "--parents", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))
         self.fails(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir), 1, "exists.*--skip-existing")
         done = self.ok(nc3z("archive", "-r", "--dry-run", "--skip-existing", "in", "-o", "out", cwd=self.dir))
         self.assertIn("nc3z: 2 to archive, 1 already there", done.stderr)

@@ -81,6 +81,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Man(args) => cmd::shell::man(args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => cmd::plot::run(args),
+        Command::Report(args) => cmd::report::run(args),
         Command::Manifest(args) => cmd::manifest::run(args),
         Command::Parity(command) => cmd::parity::run(command),
         Command::Filters(args) => cmd::filters::run(args),

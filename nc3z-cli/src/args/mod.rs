@@ -3,6 +3,7 @@
 mod aggregate;
 mod archive;
 mod collection;
+mod collection_report;
 mod diff;
 mod dump;
 mod edit;
@@ -36,6 +37,7 @@ mod versions;
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs};
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use collection::{BundleArgs, ListArgs};
+pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use edit::{AppendArgs, AttArgs, EditArgs, GcArgs, RenameArgs, SetArgs};
@@ -355,6 +357,13 @@ Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are rea
 Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. Of more than two dimensions the last
 two make the map; of the others the first index is taken where none is given.")]
     Plot(PlotArgs),
+    /// Write a page about a collection: a map of its sizes, ratios, what costs most, what cannot be read.
+    #[command(after_help = "Examples:
+  nc3z report /archive -o report.html
+
+The page is one HTML file with nothing to fetch and nothing to run. Headers and indices alone are read. Exit codes: 0 all could be read, 1 not
+all, 3 one is a corrupt archive; the page is written in any case.")]
+    Report(CollectionReportArgs),
     /// Find variables, dimensions and attributes across archives and classic files, by name or by value.
     #[command(after_help = "Examples:
   nc3z find temperature data/             names, standard names, titles: whatever has it

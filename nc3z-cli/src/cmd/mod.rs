@@ -31,6 +31,7 @@ pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod refs;
 pub(crate) mod repair;
+pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod shell;
 pub(crate) mod stdin;

@@ -6,6 +6,7 @@ use crate::output::streams::Stdout;
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use std::io::Write;
+use std::path::Path;
 
 /// Prints a shell's completions.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
@@ -18,13 +19,18 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
 /// Prints or writes man pages.
 pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
     let Some(directory) = &args.output else {
-        let mut page = Vec::new();
-        clap_mangen::Man::new(Cli::command()).render(&mut page).context("render the page")?;
+        let directory = tempfile::tempdir().context("create a temporary directory")?;
+        write(directory.path())?;
+        let page = std::fs::read(directory.path().join("nc3z.1")).context("read the page")?;
         Stdout::results().write_all(&page)?;
         return Ok(Exit::Done);
     };
     std::fs::create_dir_all(directory).with_context(|| format!("create `{}`", directory.display()))?;
-    clap_mangen::generate_to(Cli::command(), directory)
-        .with_context(|| format!("write the pages into `{}`", directory.display()))?;
+    write(directory)?;
     Ok(Exit::Done)
+}
+
+fn write(directory: &Path) -> Result<()> {
+    clap_mangen::generate_to(Cli::command(), directory)
+        .with_context(|| format!("write the pages into `{}`", directory.display()))
 }

@@ -39,11 +39,11 @@ impl Axis {
             }
             let units = units(&variable);
             let degrees = units.as_deref().is_some_and(|u| u.to_ascii_lowercase().starts_with("degree"));
-            if degrees {
+            let latitude = units.as_deref().is_some_and(|u| u.to_ascii_lowercase().ends_with("north"));
+            if degrees && !latitude {
                 unwrap(&mut values);
             }
             if is_monotonic(&values) {
-                let latitude = units.as_deref().is_some_and(|u| u.to_ascii_lowercase().ends_with("north"));
                 let down = attribute(&variable, "positive").is_some_and(|p| p.eq_ignore_ascii_case("down"));
                 let pressure =
                     units.as_deref().is_some_and(|u| PRESSURE.contains(&u.to_ascii_lowercase().as_str()));
@@ -125,14 +125,18 @@ pub(super) fn number(v: f64) -> String {
     if plain.len() <= 8 { plain } else { format!("{v:.5e}") }
 }
 
-/// Longitudes that begin anew: 350, 355, 0, 5 go on with 360, 365.
+/// Longitudes that begin anew: 350, 355, 0, 5 are −10, −5, 0, 5, and 170, −170 are 170, 190.
 fn unwrap(values: &mut [f64]) {
     let jumps: Vec<usize> = (1..values.len()).filter(|&i| values[i] < values[i - 1]).collect();
     if let [jump] = jumps[..]
         && values[jump] + 360.0 > values[jump - 1]
         && values.len() > 2
     {
-        values[jump..].iter_mut().for_each(|v| *v += 360.0);
+        if values[jump] >= 0.0 {
+            values[..jump].iter_mut().for_each(|v| *v -= 360.0);
+        } else {
+            values[jump..].iter_mut().for_each(|v| *v += 360.0);
+        }
     }
 }
 
@@ -255,7 +259,10 @@ mod tests {
     fn longitudes_go_on_behind_the_meridian() {
         let mut values = vec![350.0, 355.0, 0.0, 5.0];
         unwrap(&mut values);
-        assert_eq!(values, [350.0, 355.0, 360.0, 365.0]);
+        assert_eq!(values, [-10.0, -5.0, 0.0, 5.0]);
+        let mut dateline = vec![160.0, 170.0, -170.0];
+        unwrap(&mut dateline);
+        assert_eq!(dateline, [160.0, 170.0, 190.0]);
         let mut falling = vec![3.0, 2.0, 1.0];
         unwrap(&mut falling);
         assert_eq!(falling, [3.0, 2.0, 1.0]);

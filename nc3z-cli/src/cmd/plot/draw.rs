@@ -182,7 +182,7 @@ fn draw<DB: DrawingBackend>(
     let middle = left + (right - left) / 2;
     pen.text(&words.title, TITLE, (middle, top - 42), HPos::Center, VPos::Center, false)?;
     let file = super::file_name(&args.file);
-    let under = if words.subtitle.is_empty() { file } else { format!("{}   {file}", words.subtitle) };
+    let under = if words.subtitle.is_empty() { file } else { format!("{} \u{b7} {file}", words.subtitle) };
     pen.text(&under, SMALL, (middle, top - 18), HPos::Center, VPos::Center, false)?;
     match picture {
         Picture::Map { x, y, values } => {
