@@ -247,6 +247,17 @@ class Sharing(Trees):
         self.fails(nc3z("archive", "--files-from", "none", cwd=self.dir), 1, "none")
         self.assertEqual(nc3z("archive", cwd=self.dir).returncode, 2)
 
+    def test_two_runs_with_the_same_work(self):
+        """Whoever comes second to a file finds its archive there: that is no failure."""
+        self.tree(40)
+        args = ("archive", "-q", "-r", "--skip-existing", "in", "-o", "out")
+        runs = [start(*args, cwd=self.dir) for _ in range(3)]
+        for process in runs:
+            code, err = finish(process)
+            self.assertEqual((code, [line for line in err.splitlines() if "error" in line]), (0, []))
+        self.assertEqual(len(self.archives()), 40)
+        self.all_exact()
+
     def test_shards_at_once(self):
         """Four runs share a tree: together they do all of it, and no file twice."""
         self.tree(30)

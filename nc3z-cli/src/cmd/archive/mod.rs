@@ -17,7 +17,7 @@ use journal::Journal;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
 use nc3z_writer::{
-    Archived, AtomicFile, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file, publish,
+    Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file, publish,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -227,6 +227,10 @@ impl<'a> Work<'a> {
 
     /// Says and logs what became of a file; nothing was done where its archive is there already.
     fn conclude(&self, job: &Job, begin: Instant, done: Result<Option<Archived>>) -> Outcome {
+        let done = match done {
+            Err(e) if self.came_meanwhile(job, &e) => Ok(None),
+            done => done,
+        };
         let (outcome, state, mut more) = match done {
             Ok(Some(done)) => {
                 let sizes = json!({"original_bytes": done.original_len, "stored_bytes": done.stored_len,
@@ -282,6 +286,13 @@ impl<'a> Work<'a> {
             Err(_) if self.args.force => Ok(false),
             found => found,
         }
+    }
+
+    /// Whether another run with the same work has written the archive since this one looked for it.
+    fn came_meanwhile(&self, job: &Job, e: &anyhow::Error) -> bool {
+        let exists = |e: &nc3z_writer::Error| matches!(e.kind(), ErrorKind::Exists(_));
+        let Some(how) = self.args.run.skip_existing else { return false };
+        e.downcast_ref().is_some_and(exists) && present::is_present(&job.input, &job.output, how).is_ok_and(|is| is)
     }
 
     /// Tells what would be done.

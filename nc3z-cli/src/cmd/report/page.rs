@@ -11,6 +11,8 @@ use std::time::SystemTime;
 
 /// Rows of tables.
 const ROWS: usize = 25;
+/// Bytes below which an archive is not listed for its ratio, where there are larger ones.
+const SMALL: u64 = 10 << 10;
 /// Files of one directory that have a rectangle of their own.
 const RECTANGLES: usize = 400;
 /// The picture's size.
@@ -248,6 +250,11 @@ fn files(c: &Collection, out: &mut String) {
     archives.sort_by_key(|(f, _)| (std::cmp::Reverse(f.bytes), &f.name));
     table(out, "The largest archives", &archives);
     out.push_str("</div><div>");
+    // Of the smallest files the frame of an archive is a large part, and nothing is to be gained.
+    let large: Vec<_> = archives.iter().copied().filter(|(f, _)| f.bytes >= SMALL).collect();
+    if !large.is_empty() {
+        archives = large;
+    }
     let gain = |(f, original): &(&File, u64)| float(*original) / float(f.bytes.max(1));
     archives.sort_by(|a, b| gain(a).total_cmp(&gain(b)).then_with(|| a.0.name.cmp(&b.0.name)));
     table(out, "Those that shrank least", &archives);
