@@ -227,8 +227,8 @@ class Targets(Case):
         (self.dir / "file").write_bytes(b"a file")
         self.ok(nc3z("archive", self.source))
         for target in (self.dir / "file/x.nc3z", "/proc/nc3z-none/x.nc3z", "/dev/null/x.nc3z"):
-            self.fails(nc3z("archive", self.source, "-o", target), 1, "not a directory|no such file|permission|exists")
-            self.fails(nc3z("restore", self.dir / "x.nc.nc3z", "-o", target), 1, "not a directory|no such file|permission|exists")
+            self.fails(nc3z("archive", "--parents", self.source, "-o", target), 1, "not a directory|no such file|permission|exists")
+            self.fails(nc3z("restore", "--parents", self.dir / "x.nc.nc3z", "-o", target), 1, "not a directory|no such file|permission|exists")
         self.kept("file", "x.nc.nc3z")
 
     def test_target_is_a_directory(self):

@@ -79,6 +79,8 @@ def pixels(png):
 
 
 class Find(Case):
+    """Variables, dimensions, attributes across files."""
+
     def setUp(self):
         super().setUp()
         field(self.dir / "a.nc", [[1.0, 2.0]], lat=[0], lon=[0, 1])
@@ -113,6 +115,41 @@ class Find(Case):
         (self.dir / "bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
         self.fails(nc3z("find", "tas", ".", cwd=self.dir), 1, "bad.nc")
         self.fails(nc3z("find", "", ".", cwd=self.dir), 1, "nothing to look for")
+
+
+class Coordinates(Case):
+    def test_each_value_with_what_it_stands_at(self):
+        args = ("read", COADS, "SST", "-d", "TIME,1", "-d", "COADSY,45,46", "-d", "COADSX,80,82")
+        lines = self.ok(nc3z(*args, "--coordinates")).stdout.decode().splitlines()
+        self.assertEqual(len(lines), 6)
+        self.assertRegex(lines[0], r"^TIME\[1\]=\S+ COADSY\[45\]=1\.0 COADSX\[80\]=181\.0 SST=\S+$")
+        self.assertRegex(lines[5], r"^TIME\[1\]=\S+ COADSY\[46\]=3\.0 COADSX\[82\]=185\.0 SST=\S+$")
+        plain = self.ok(nc3z(*args)).stdout.split()
+        self.assertEqual([line.rsplit("=", 1)[1].encode() for line in lines], plain)
+        # CSV has them by itself, and says so nowhere.
+        csv = self.ok(nc3z(*args, "--format", "csv"))
+        self.assertEqual(self.ok(nc3z(*args, "--format", "csv", "--coordinates")).stdout, csv.stdout)
+        self.assertEqual([line.rsplit(",", 1)[1].encode() for line in csv.stdout.decode().splitlines()[1:]], plain)
+        self.fails(nc3z(*args, "--coordinates", "--format", "json"), 1, "--coordinates is for text")
+
+    def test_a_dimension_without_a_coordinate_has_its_index(self):
+        done = self.ok(nc3z("read", CLASSIC / "numeric.nc", "tenths", "--coordinates", "--start", 2, "--count", 2))
+        self.assertRegex(done.stdout.decode(), r"^\w+\[2\] tenths=\S+\n\w+\[3\] tenths=\S+\n$")
+
+
+class Info(Case):
+    def test_many_files(self):
+        for name in ("a.nc", "b.nc"):
+            shutil.copy(CLASSIC / "numeric.nc", self.dir / name)
+        self.ok(nc3z("archive", "-q", "a.nc", cwd=self.dir))
+        each = [self.ok(nc3z("info", name, cwd=self.dir)).stdout for name in ("a.nc.nc3z", "b.nc")]
+        self.assertEqual(self.ok(nc3z("info", "a.nc.nc3z", "b.nc", cwd=self.dir)).stdout, b"\n".join(each))
+        found = json.loads(self.ok(nc3z("info", "--json", "a.nc.nc3z", "b.nc", cwd=self.dir)).stdout)
+        self.assertEqual([f["kind"] for f in found], ["archive", "classic"])
+        done = self.fails(nc3z("info", "--json", "a.nc", "none.nc", "b.nc", cwd=self.dir), 1, "none.nc")
+        found = json.loads(done.stdout)
+        self.assertEqual([f["file"] for f in found], ["a.nc", "none.nc", "b.nc"])
+        self.assertIn("No such file", found[1]["error"])
 
 
 class Plot(Case):

@@ -66,7 +66,9 @@ mod tests {
 
     #[test]
     fn edits_are_counted() {
-        for (a, b, n) in [("", "", 0), ("abc", "", 3), ("abc", "abd", 1), ("abc", "acb", 1), ("kitten", "sitting", 3)] {
+        for (a, b, n) in
+            [("", "", 0), ("abc", "", 3), ("abc", "abd", 1), ("abc", "acb", 1), ("kitten", "sitting", 3)]
+        {
             assert_eq!((edits(a, b), edits(b, a)), (n, n), "{a} {b}");
         }
     }

@@ -74,8 +74,12 @@ impl ChainRule {
     /// The chain; what is none is a usage error, which ends the program.
     pub(crate) fn chain(&self, registry: &Registry) -> WantedChain {
         WantedChain::parse_with(&self.text, registry).unwrap_or_else(|e| {
-            let rule =
-                format!("invalid value '{}={}' for '--chain <VAR=CHAIN>': {}", self.variable, self.text, plain(&e));
+            let rule = format!(
+                "invalid value '{}={}' for '--chain <VAR=CHAIN>': {}",
+                self.variable,
+                self.text,
+                plain(&e)
+            );
             Cli::command().error(ErrorKind::ValueValidation, rule).exit()
         })
     }

@@ -8,7 +8,7 @@ pub(crate) struct TellArgs {
     /// Tell of warnings and failures only.
     #[arg(short, long, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Tell of each file that is passed over, too, and of the time that each takes.
+    /// Tell of each file that is passed over, too.
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }

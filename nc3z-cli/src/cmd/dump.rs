@@ -98,7 +98,8 @@ pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Opt
             Some((id, _)) => found.insert(id),
             None if name.is_empty() => continue,
             None => {
-                let (name, all) = (text::name(name), header.variables.iter().map(|v| text::name(&v.name).into()));
+                let (name, all) =
+                    (text::name(name), header.variables.iter().map(|v| text::name(&v.name).into()));
                 bail!("no such variable `{name}`{}", suggest(&name, all));
             }
         };

@@ -84,7 +84,10 @@ fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
             continue;
         }
         let Ok(found) = logged.archive.canonicalize() else {
-            fail(&logged.archive, "the log lists it, but it is gone (names in logs are relative to where `nc3z archive` ran)");
+            fail(
+                &logged.archive,
+                "the log lists it, but it is gone (names in logs are relative to where `nc3z archive` ran)",
+            );
             continue;
         };
         match found.strip_prefix(&root) {

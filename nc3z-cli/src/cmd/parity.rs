@@ -59,10 +59,7 @@ fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
 }
 
 /// Does it to all; a failure in one does not stop the others.
-fn each(
-    which: &ParityFiles,
-    mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>,
-) -> Result<Exit> {
+fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Result<Exit> {
     let keep = |p: &Path| Ok(p.to_owned());
     let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     let naming = Naming { rename: &keep, wanted: &wanted };
@@ -126,7 +123,10 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
         {
             return Err(nc3z_reader::Archive::from_source(source, &crate::plugins::open_options())
                 .err()
-                .map_or_else(|| anyhow!("it is no nc3z archive, and no parity of one is in it"), Into::into));
+                .map_or_else(
+                    || anyhow!("it is no nc3z archive, and no parity of one is in it"),
+                    Into::into,
+                ));
         }
         return Ok(json!({"parity": false}));
     };

@@ -200,7 +200,9 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     // What had to be filled is known at the end: with --fill-lost all is decoded, whoever reads.
     let mut out = if args.fill_lost { Stdout::verdicts() } else { Stdout::results() };
     if out.is_terminal() && !args.force {
-        bail!("a netCDF file is not for a terminal; name a file with -o, send it through a pipe, or --force it");
+        bail!(
+            "a netCDF file is not for a terminal; name a file with -o, send it through a pipe, or --force it"
+        );
     }
     let mut is_read = true;
     for path in &args.archives {

@@ -43,7 +43,9 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
     let name = path.display();
     if path.parent().is_some_and(Path::is_dir) && !path.exists() && path.ends_with(sums::NAME) {
-        bail!("there is no manifest `{name}`; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one");
+        bail!(
+            "there is no manifest `{name}`; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one"
+        );
     }
     let meta = std::fs::metadata(path).with_context(|| format!("open `{name}`"))?;
     if !meta.is_file() || meta.len() > MAX_LEN {

@@ -114,9 +114,13 @@ fn format_words(e: &FormatError) -> String {
             format!("the file is cut short: it ends inside its header ({e})")
         }
         Format::Corrupt { location, what: "magic", found, .. } if location.section == "header" => {
-            format!("this is not a netCDF file: it begins with the bytes {found}, and classic files with `CDF`")
+            format!(
+                "this is not a netCDF file: it begins with the bytes {found}, and classic files with `CDF`"
+            )
         }
-        Format::Corrupt { location, what, .. } if location.section == "trailer" && what.starts_with("marker") => {
+        Format::Corrupt { location, what, .. }
+            if location.section == "trailer" && what.starts_with("marker") =>
+        {
             format!("the end of the archive is missing or overwritten ({e})")
         }
         Format::Truncated { location, .. } if location.section == "archive" => {
@@ -179,10 +183,14 @@ fn shell_name(path: &Path) -> String {
 /// A file that is not there, or is a directory.
 fn about_names(path: &Path, e: &io::Error) -> Option<String> {
     if path.as_os_str() == "-" {
-        return Some("`-` is standard input, which this command does not read: give the name of a file".to_owned());
+        return Some(
+            "`-` is standard input, which this command does not read: give the name of a file".to_owned(),
+        );
     }
     if e.kind() == io::ErrorKind::NotFound && url::of(path).is_some() {
-        return Some("this command reads no URLs: fetch the file first, for instance with `curl -O`".to_owned());
+        return Some(
+            "this command reads no URLs: fetch the file first, for instance with `curl -O`".to_owned(),
+        );
     }
     if path.is_dir() {
         return Some("`nc3z list` tells what is in a directory".to_owned());
@@ -227,7 +235,11 @@ mod tests {
     fn the_file_is_named_in_what_to_do() {
         let e = nc3z_reader::Error::from(FormatError::corrupt("block", 9, "CRC", "a", "b"));
         let e = Err::<(), _>(e).context("`a b.nc3z`").unwrap_err();
-        assert!(of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` saves what is whole"), "{}", of(&e, None));
+        assert!(
+            of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` saves what is whole"),
+            "{}",
+            of(&e, None)
+        );
         assert!(of(&e, Some(Path::new("x"))).ends_with("`nc3z repair x -o NEW` saves what is whole"));
     }
 

@@ -122,7 +122,9 @@ pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monit
                 let name = String::from_utf8_lossy(name);
                 let known = a.header().variables.iter().map(|v| String::from_utf8_lossy(&v.name));
                 let known = nc3z_format::near::suggest(&name, known);
-                return Err(nc3z_format::Error::invalid(format!("neither has a variable \"{name}\"{known}")).into());
+                return Err(
+                    nc3z_format::Error::invalid(format!("neither has a variable \"{name}\"{known}")).into()
+                );
             }
         }
     } else {

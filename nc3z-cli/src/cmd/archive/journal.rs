@@ -90,7 +90,8 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
         let name = |key: &str| -> Result<Option<Vec<u8>>> {
             match (value[format!("{key}_hex")].as_str(), value[key].as_str()) {
                 (Some(hex), _) => {
-                    let name = unhex(hex).with_context(|| format!("`{}`: `{hex}` is no name", path.display()))?;
+                    let name =
+                        unhex(hex).with_context(|| format!("`{}`: `{hex}` is no name", path.display()))?;
                     Ok(Some(name))
                 }
                 (None, text) => Ok(text.map(|text| text.as_bytes().to_vec())),

@@ -5,9 +5,9 @@ mod piped;
 mod present;
 mod waiting;
 
-use super::{manifests, places, url};
 use super::targets::{self, Found, Job, Naming};
 use super::tree::{self, Other, Summary};
+use super::{manifests, places, url};
 use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -17,7 +17,8 @@ use journal::Journal;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
 use nc3z_writer::{
-    Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file, publish,
+    Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file,
+    publish,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -34,7 +35,9 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     let options = options(args);
     if let Some(url) = args.inputs.iter().find(|i| url::of(i).is_some()) {
         let url = text::safe(&url::shown(url));
-        bail!("`{url}` is a URL, and `nc3z archive` reads files: `curl -s {url} | nc3z archive - -o NAME.nc3z` takes one from a server");
+        bail!(
+            "`{url}` is a URL, and `nc3z archive` reads files: `curl -s {url} | nc3z archive - -o NAME.nc3z` takes one from a server"
+        );
     }
     places::check(args.output.as_deref(), args.parents)?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
@@ -292,7 +295,8 @@ impl<'a> Work<'a> {
     fn came_meanwhile(&self, job: &Job, e: &anyhow::Error) -> bool {
         let exists = |e: &nc3z_writer::Error| matches!(e.kind(), ErrorKind::Exists(_));
         let Some(how) = self.args.run.skip_existing else { return false };
-        e.downcast_ref().is_some_and(exists) && present::is_present(&job.input, &job.output, how).is_ok_and(|is| is)
+        e.downcast_ref().is_some_and(exists)
+            && present::is_present(&job.input, &job.output, how).is_ok_and(|is| is)
     }
 
     /// Tells what would be done.

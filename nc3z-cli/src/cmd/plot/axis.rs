@@ -2,8 +2,8 @@
 
 use super::field::Dim;
 use super::{attribute, units};
-use crate::selection::coordinate_variable;
 use crate::output::text;
+use crate::selection::coordinate_variable;
 use anyhow::Result;
 use nc3z_aggregate::units::{Calendar, TimeUnit};
 use nc3z_format::Hyperslab;

@@ -51,7 +51,11 @@ impl Scale {
 }
 
 /// The colour at a place of the scale.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 9, and between two bytes")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and 9, and between two bytes"
+)]
 pub(super) fn colour(place: f64) -> [u8; 3] {
     let at = place.clamp(0.0, 1.0) * 9.0;
     let index = (at.floor() as usize).min(8);

@@ -8,8 +8,8 @@ use anyhow::{Result, anyhow};
 use base64::Engine as _;
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::register_font;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::sync::OnceLock;
 
 /// The font of pictures in pixels. In SVG the reader's own sans-serif stands.
@@ -70,7 +70,8 @@ pub(super) fn png(picture: &Picture, words: &Words, args: &PlotArgs) -> Result<V
             let cells = Cells::of(&layout, 1, x, y, values, scale(values, args));
             for (at, pixel) in (0_i32..).zip(cells.pixels.chunks_exact(4)).filter(|(_, p)| p[3] > 0) {
                 let place = (cells.left + at % cells.width, cells.top + at / cells.width);
-                area.draw_pixel(place, &RGBColor(pixel[0], pixel[1], pixel[2])).map_err(|e| anyhow!("{e}"))?;
+                area.draw_pixel(place, &RGBColor(pixel[0], pixel[1], pixel[2]))
+                    .map_err(|e| anyhow!("{e}"))?;
             }
         }
         area.present().map_err(|e| anyhow!("{e}"))?;
@@ -197,7 +198,12 @@ fn draw<DB: DrawingBackend>(
         Picture::Series { x, values } => match room(values, args) {
             Some(scale) => {
                 pen.x_axis(x, true)?;
-                pen.y_ticks(&numbered(&ticks(scale.low, scale.high, 7, false)), (scale.low, scale.high), false, true)?;
+                pen.y_ticks(
+                    &numbered(&ticks(scale.low, scale.high, 7, false)),
+                    (scale.low, scale.high),
+                    false,
+                    true,
+                )?;
                 pen.y_label(&words.values)?;
                 pen.series(x, values, scale)?;
             }

@@ -1,8 +1,8 @@
 //! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
 
 use super::axis;
-use crate::selection::{Segment, Selection, coordinate_variable};
 use crate::output::text;
+use crate::selection::{Segment, Selection, coordinate_variable};
 use anyhow::{Context, Result, bail};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId};
@@ -61,7 +61,9 @@ impl Field {
                 let at = selection.index(d, 0);
                 let value = coordinate(dataset, id, at)?.unwrap_or_else(|| format!("index {at}"));
                 if counts[d] > 1 {
-                    notes.push(format!("only the first of `{name}` is drawn ({value}); -d {name},N takes another"));
+                    notes.push(format!(
+                        "only the first of `{name}` is drawn ({value}); -d {name},N takes another"
+                    ));
                 }
                 fixed.push(format!("{name} = {value}"));
                 segments = vec![Segment { start: at, count: 1, stride: 1 }];
@@ -100,14 +102,20 @@ fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
     let units = super::units(&variable);
     Ok(Some(match axis::time_of(&variable) {
         Some(time) => time.show(value),
-        None => axis::label(&axis::number(value), None) + &units.map_or_else(String::new, |u| format!(" {u}")),
+        None => {
+            axis::label(&axis::number(value), None) + &units.map_or_else(String::new, |u| format!(" {u}"))
+        }
     }))
 }
 
 /// The values of a selection, slowest dimension first.
 fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
-    let counts: Vec<usize> =
-        selection.counts().iter().map(|&n| usize::try_from(n)).collect::<Result<_, _>>().context("too many values")?;
+    let counts: Vec<usize> = selection
+        .counts()
+        .iter()
+        .map(|&n| usize::try_from(n))
+        .collect::<Result<_, _>>()
+        .context("too many values")?;
     let mut values = vec![f64::NAN; counts.iter().product()];
     for (slab, place) in selection.slabs() {
         let part: Vec<f64> = variable.read(&slab)?;
@@ -213,7 +221,8 @@ mod tests {
         let segments =
             [Segment { start: 350, count: 10, stride: 1 }, Segment { start: 0, count: 7, stride: 1 }];
         for every in 1..20 {
-            let expected: Vec<u64> = all(&segments).into_iter().step_by(usize::try_from(every).unwrap()).collect();
+            let expected: Vec<u64> =
+                all(&segments).into_iter().step_by(usize::try_from(every).unwrap()).collect();
             assert_eq!(all(&thinned(&segments, every)), expected, "{every}");
         }
         let back = [Segment { start: 9, count: 10, stride: -1 }];

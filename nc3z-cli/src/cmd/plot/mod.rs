@@ -44,7 +44,8 @@ struct Words {
 
 /// Draws.
 pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
-    let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+    let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref()
+    {
         Some("png") => Kind::Png,
         Some("svg") => Kind::Svg,
         _ => bail!("`{}` ends neither in .png nor in .svg, and so names no picture", args.output.display()),

@@ -73,8 +73,9 @@ pub(super) fn html(c: &Collection) -> String {
 }
 
 fn facts(c: &Collection, out: &mut String) {
-    let (n, stored, original) =
-        c.archives().fold((0, 0_u64, 0_u64), |(n, a, b), (f, original, _)| (n + 1, a + f.bytes, b + original));
+    let (n, stored, original) = c
+        .archives()
+        .fold((0, 0_u64, 0_u64), |(n, a, b), (f, original, _)| (n + 1, a + f.bytes, b + original));
     let (classic, classic_bytes) = c.classic().fold((0, 0_u64), |(n, bytes), f| (n + 1, bytes + f.bytes));
     let failed = c.failures().count();
     let mut facts = vec![
@@ -194,7 +195,13 @@ fn label(out: &mut String, x: f64, y: f64, width: f64, words: &str, ink: &str) {
 /// From yellow (as large as before) over green to dark blue (16 times smaller).
 fn colour(times: f64) -> String {
     let place = (times.max(1.0).log2() / 4.0).clamp(0.0, 1.0);
-    let stops = [[0xfd_u8, 0xe7, 0x25], [0x7a, 0xd1, 0x51], [0x22, 0xa8, 0x84], [0x2a, 0x78, 0x8e], [0x41, 0x44, 0x87]];
+    let stops = [
+        [0xfd_u8, 0xe7, 0x25],
+        [0x7a, 0xd1, 0x51],
+        [0x22, 0xa8, 0x84],
+        [0x2a, 0x78, 0x8e],
+        [0x41, 0x44, 0x87],
+    ];
     let at = place * 4.0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 3")]
     let index = (at.floor() as usize).min(3);
@@ -284,7 +291,9 @@ fn failures(c: &Collection, out: &mut String) {
     if all.peek().is_none() {
         return;
     }
-    out.push_str("<h2 class=\"bad\">What cannot be read</h2>\n<table><thead><tr><th>file<th>why</tr></thead>\n");
+    out.push_str(
+        "<h2 class=\"bad\">What cannot be read</h2>\n<table><thead><tr><th>file<th>why</tr></thead>\n",
+    );
     for (f, why) in all {
         let _ = writeln!(out, "<tr><td>{}<td>{}</tr>", escaped(&f.name), escaped(why));
     }
@@ -299,7 +308,8 @@ mod tests {
     fn names_cannot_break_out_of_the_page() {
         let file = |name: &str, state| File { name: name.to_owned(), bytes: 1 << 20, state };
         let evil = "<script>alert(1)</script>\"' & co.nc";
-        let variables = vec![super::super::Cost { name: evil.to_owned(), original: 9 << 20, stored: 1 << 20 }];
+        let variables =
+            vec![super::super::Cost { name: evil.to_owned(), original: 9 << 20, stored: 1 << 20 }];
         let c = Collection {
             name: evil.to_owned(),
             files: vec![

@@ -44,7 +44,8 @@ pub(super) fn squarify(sizes: &[f64], mut room: Rect) -> Vec<Rect> {
 /// The worst ratio of sides in a row along `side`.
 fn worst(row: &[f64], side: f64) -> f64 {
     let sum: f64 = row.iter().sum();
-    let (largest, smallest) = (row.iter().copied().fold(0.0, f64::max), row.iter().copied().fold(f64::MAX, f64::min));
+    let (largest, smallest) =
+        (row.iter().copied().fold(0.0, f64::max), row.iter().copied().fold(f64::MAX, f64::min));
     let side = side * side;
     if sum <= 0.0 || smallest <= 0.0 || side <= 0.0 {
         return f64::MAX;
