@@ -1,5 +1,6 @@
 """What packages hold: the binary, its manual pages and completions. Made from the program under test."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -30,6 +31,20 @@ class Packages(Case):
             subprocess.run([program, *args], cwd=self.dir, check=True)
         names = subprocess.run(["tar", "tzf", tarball], capture_output=True, check=True, text=True).stdout.split()
         self.assertIn("usr/bin/nc3z", names)
+
+    def test_crates_can_be_packed(self):
+        """All of them, as for publishing, but for building them once more."""
+        cargo = need_program(self, "cargo")
+        env = {**os.environ, "CARGO_TARGET_DIR": str(self.dir / "target")}
+        command = [cargo, "package", "--workspace", "--exclude", "nc3z-python", "--no-verify", "--allow-dirty", "--offline", "--quiet"]
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False, text=True, timeout=180)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        crates = [p.name for p in (self.dir / "target/package").glob("*.crate")]
+        members = [p.parent.name for p in ROOT.glob("nc3z-*/Cargo.toml") if p.parent.name != "nc3z-python"]
+        self.assertEqual(sorted(c.rsplit("-", 1)[0] for c in crates), sorted(members))
+        listed = subprocess.run(["tar", "tzf", next((self.dir / "target/package").glob("nc3z-cli-*.crate"))], capture_output=True, check=True,
+                                text=True).stdout
+        self.assertIn("assets/DejaVuSans-LICENCE.txt", listed)
 
     def test_other_recipes_are_well_formed(self):
         conda = (ROOT / "packaging/conda/meta.yaml").read_text("utf-8")

@@ -88,7 +88,7 @@ class Pipes(Case):
             self.assertTrue(done.stdout == self.source.read_bytes())
 
     def test_what_is_no_classic_file(self):
-        cases = ((b"", "truncated.*byte 0"), (b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"), (b"CDF\x01\0\0\0\0", "truncated.*byte"))
+        cases = ((b"", "the file is empty"), (b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"), (b"CDF\x01\0\0\0\0", "truncated.*byte"))
         for data, words in cases:
             for target in ("-", self.dir / "out.nc3z"):
                 done = self.fails(self.piped("archive", "-", "-o", target, data=data), 1, words)

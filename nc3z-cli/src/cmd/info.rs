@@ -37,7 +37,7 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
         return report(one, args.versions, args.notation);
     }
     let mut worst = Exit::Done;
-    let mut line = |words: &str| writeln!(Stdout::results(), "{words}");
+    let line = |words: &str| writeln!(Stdout::results(), "{words}");
     for (n, one) in each.iter().enumerate() {
         match (n, args.json) {
             (0, true) => line("[")?,
