@@ -151,8 +151,9 @@ class Collections(Case):
         runs = {i: shard(i) for i in range(1, 5)}
         time.sleep(0.3)
         runs[2].kill()
-        codes = {i: finish(run)[0] for i, run in runs.items()}
-        self.assertTrue(all(codes[i] == 0 for i in (1, 3, 4)), codes)
+        ends = {i: finish(run) for i, run in runs.items()}
+        for i in (1, 3, 4):
+            self.assertEqual(ends[i][0], 0, ends[i][1])
         self.assertEqual(finish(shard(2))[0], 0)
         logs = [f"log{i}" for i in range(1, 5)]
         self.expect_log(*logs)

@@ -133,8 +133,8 @@ class Coordinates(Case):
         self.fails(nc3z(*args, "--coordinates", "--format", "json"), 1, "--coordinates is for text")
 
     def test_a_dimension_without_a_coordinate_has_its_index(self):
-        done = self.ok(nc3z("read", CLASSIC / "numeric.nc", "tenths", "--coordinates", "--start", 2, "--count", 2))
-        self.assertRegex(done.stdout.decode(), r"^\w+\[2\] tenths=\S+\n\w+\[3\] tenths=\S+\n$")
+        done = self.ok(nc3z("read", CLASSIC / "numeric.nc", "tenths", "--coordinates", "--start", "2,3,4", "--count", "2,1,1"))
+        self.assertRegex(done.stdout.decode(), r"^t\[2\] y\[3\] x\[4\] tenths=\S+\nt\[3\] y\[3\] x\[4\] tenths=\S+\n$")
 
 
 class Info(Case):

@@ -13,7 +13,7 @@ import unittest
 from common import CLASSIC, NC3Z, ROOT, Case, need_program, nc3z, wait_for
 
 RECIPES = dict(re.findall(r"<!-- recipe: (\w+) -->\n```\w*\n(.*?)```", (ROOT / "docs/recipes.md").read_text("utf-8"), re.DOTALL))
-FILES = 40
+FILES = 16
 
 
 def session(leader):

@@ -23,7 +23,7 @@ pub(crate) fn or_foreign(source: &dyn ByteSource, error: Error) -> Error {
 
 /// What stands in the place of an archive.
 fn what_it_is(source: &dyn ByteSource) -> String {
-    if source.len() == 0 {
+    if source.is_empty() {
         return "the file is empty, and so not an nc3z archive".to_owned();
     }
     let mut head = vec![0; usize::try_from(source.len().min(HEAD)).expect("at most 4 KiB")];

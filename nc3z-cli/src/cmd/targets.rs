@@ -56,7 +56,8 @@ pub(crate) fn pair(
 ) -> Result<Found> {
     let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
     if let Some(file) = output.filter(|o| several && !is_directory_name(o)) {
-        if file.exists() {
+        // Another run may have made the directory meanwhile.
+        if file.exists() && !file.is_dir() {
             bail!("several inputs need a directory as output; `{}` is a file", file.display());
         }
         if file.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known)) {

@@ -110,8 +110,11 @@ fn format_words(e: &FormatError) -> String {
         Format::Truncated { location, what: "magic", available: 0, .. } if location.section == "header" => {
             "the file is empty".to_owned()
         }
-        Format::Truncated { location, .. } if location.section == "header" => {
+        Format::Truncated { location, .. } if is_header(&location.section) => {
             format!("the file is cut short: it ends inside its header ({e})")
+        }
+        Format::Corrupt { location, .. } if location.section != "header" && is_header(&location.section) => {
+            format!("the file's header is damaged ({e})")
         }
         Format::Corrupt { location, what: "magic", found, .. } if location.section == "header" => {
             format!(
@@ -131,6 +134,13 @@ fn format_words(e: &FormatError) -> String {
         }
         _ => e.to_string(),
     }
+}
+
+/// Whether a structure is one of a classic file's header.
+fn is_header(section: &str) -> bool {
+    ["header", "dimension list", "variable list", "global attributes"]
+        .iter()
+        .any(|list| section.starts_with(list))
 }
 
 /// What to do, in words of the command line.
@@ -157,8 +167,8 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         return Some("`nc3z restore --older` does so".to_owned());
     }
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
-    let is_header = |e: &FormatError| e.location().is_some_and(|l| l.section == "header");
-    if damaged.is_some_and(|e| !is_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
+    let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
+    if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
         let name = name.map_or_else(|| "FILE".to_owned(), |f| shell_name(&f));
         return Some(format!("`nc3z repair {name} -o NEW` saves what is whole"));

@@ -16,7 +16,7 @@ use nc3z_format::classic::{Attribute, Header};
 use pattern::Pattern;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Characters of an attribute's value that are shown.
 const SHOWN: usize = 60;
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
 }
 
 /// What of one file fits.
-fn look(path: &PathBuf, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Hit>)> {
+fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Hit>)> {
     let dataset = Named::of(path)?.open_dataset(&args.open)?;
     let header = dataset.header().clone();
     let mut hits = Vec::new();

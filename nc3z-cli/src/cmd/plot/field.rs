@@ -178,7 +178,6 @@ impl Meaning {
         }
     }
 
-    #[expect(clippy::float_cmp, reason = "a missing value is one number, bit for bit")]
     fn value(&self, v: f64) -> f64 {
         if !v.is_finite() || self.missing.contains(&v) || v < self.min || v > self.max {
             return f64::NAN;
@@ -198,7 +197,7 @@ fn numbers(a: &Attribute) -> Vec<f64> {
         crate::cmd::read::values::number(&mut out, a.ty, bytes);
         // The shortest digits of a float are those of a float.
         match a.ty {
-            NcType::Float => out.parse().map(|v: f32| f64::from(v)).unwrap_or(f64::NAN),
+            NcType::Float => out.parse::<f32>().map_or(f64::NAN, f64::from),
             _ => out.parse().unwrap_or(f64::NAN),
         }
     };
@@ -232,7 +231,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_not_a_number() {
         let m = Meaning { missing: vec![-99.0], min: 0.0, max: 10.0, scale: 2.0, offset: 1.0 };
-        assert_eq!(m.value(3.0), 7.0);
+        assert_eq!(m.value(3.0).to_bits(), 7.0_f64.to_bits());
         for v in [-99.0, -1.0, 11.0, f64::NAN, f64::INFINITY] {
             assert!(m.value(v).is_nan(), "{v}");
         }
