@@ -215,17 +215,20 @@ class Targets(Case):
         self.assertEqual(self.names(), sorted({"x.nc", *names}))
         self.assertEqual(sha256(self.source), self.digest)
 
-    def test_missing_directory_is_made(self):
-        self.ok(nc3z("archive", self.source, "-o", self.dir / "new/deep/x.nc3z"))
-        self.ok(nc3z("restore", self.dir / "new/deep/x.nc3z", "-o", self.dir / "other/deep/x.nc"))
+    def test_missing_directory_is_made_where_that_is_asked_for(self):
+        self.fails(nc3z("archive", self.source, "-o", self.dir / "new/deep/x.nc3z"), 1, "no directory.*--parents")
+        self.kept()
+        self.ok(nc3z("archive", "--parents", self.source, "-o", self.dir / "new/deep/x.nc3z"))
+        self.fails(nc3z("restore", self.dir / "new/deep/x.nc3z", "-o", self.dir / "other/deep/x.nc"), 1, "no directory.*--parents")
+        self.ok(nc3z("restore", "--parents", self.dir / "new/deep/x.nc3z", "-o", self.dir / "other/deep/x.nc"))
         self.assertEqual(sha256(self.dir / "other/deep/x.nc"), self.digest)
 
     def test_directory_that_cannot_be_made(self):
         (self.dir / "file").write_bytes(b"a file")
         self.ok(nc3z("archive", self.source))
         for target in (self.dir / "file/x.nc3z", "/proc/nc3z-none/x.nc3z", "/dev/null/x.nc3z"):
-            self.fails(nc3z("archive", self.source, "-o", target), 1, "not a directory|no such file|permission|exists")
-            self.fails(nc3z("restore", self.dir / "x.nc.nc3z", "-o", target), 1, "not a directory|no such file|permission|exists")
+            self.fails(nc3z("archive", "--parents", self.source, "-o", target), 1, "not a directory|no such file|permission|exists")
+            self.fails(nc3z("restore", "--parents", self.dir / "x.nc.nc3z", "-o", target), 1, "not a directory|no such file|permission|exists")
         self.kept("file", "x.nc.nc3z")
 
     def test_target_is_a_directory(self):
@@ -239,7 +242,7 @@ class Targets(Case):
         with tmpfs(self, "4m", read_only_with=[self.source, self.dir / "x.nc.nc3z"]) as ro:
             before = self.names(ro)
             for args in (("archive", ro / "x.nc", "--force"), ("archive", self.source, "-o", ro / "y.nc3z"),
-                         ("restore", ro / "x.nc.nc3z", "--force"), ("archive", self.source, "-o", ro / "new/y.nc3z")):
+                         ("restore", ro / "x.nc.nc3z", "--force"), ("archive", "--parents", self.source, "-o", ro / "new/y.nc3z")):
                 self.fails(nc3z(*args), 1, "read-only file system")
             # Reading from there is no problem; removing the source is.
             self.ok(nc3z("archive", ro / "x.nc", "-o", self.dir / "o.nc3z"))
@@ -526,7 +529,7 @@ class RemoveSource(Case):
         source = mostly_zero(self.dir / "x.nc", 1)
         (self.dir / "x.nc.nc3z").write_bytes(b"precious")
         self.fails(nc3z("archive", "--remove-source", source), 1, "exists")
-        self.fails(nc3z("archive", "--remove-source", source, "-o", "/proc/none/x"), 1)
+        self.fails(nc3z("archive", "--parents", "--remove-source", source, "-o", "/proc/none/x"), 1)
         self.fails(nc3z("archive", "--remove-source", source, "-o", source, "--force"), 1, "same file")
         (self.dir / "bad.nc").write_bytes(b"CDF\x02\0")
         self.fails(nc3z("archive", "--remove-source", self.dir / "bad.nc"), 1)

@@ -56,6 +56,30 @@ with h5py.File(sys.argv[1]) as f:
 print(json.dumps(stored))
 """
 
+# A variable in a new NCZarr store, with the filter, by netCDF-C's own calls.
+NCZARR = r"""
+import ctypes, sys, numpy as np
+library, store, effort = sys.argv[1], sys.argv[2], int(sys.argv[3])
+nc = ctypes.CDLL(library, mode=ctypes.RTLD_GLOBAL)
+nc.nc_strerror.restype = ctypes.c_char_p
+def ok(status):
+    if status:
+        sys.exit(nc.nc_strerror(status).decode())
+file, variable, dims = ctypes.c_int(), ctypes.c_int(), (ctypes.c_int * 2)()
+ok(nc.nc_create(f"file://{store}#mode=nczarr,file".encode(), 0x1000, ctypes.byref(file)))
+for i, name in enumerate((b"y", b"x")):
+    dim = ctypes.c_int()
+    ok(nc.nc_def_dim(file, name, ctypes.c_size_t(200), ctypes.byref(dim)))
+    dims[i] = dim.value
+ok(nc.nc_def_var(file, b"v", 5, 2, dims, ctypes.byref(variable)))
+ok(nc.nc_def_var_chunking(file, variable, 0, (ctypes.c_size_t * 2)(100, 200)))
+ok(nc.nc_def_var_filter(file, variable, 51303, ctypes.c_size_t(1), (ctypes.c_uint * 1)(effort)))
+ok(nc.nc_enddef(file))
+values = np.round(280 + 20 * np.sin(np.arange(40000) / 60), 1).astype("f4")
+ok(nc.nc_put_var_float(file, variable, values.ctypes.data_as(ctypes.c_void_p)))
+ok(nc.nc_close(file))
+"""
+
 
 class Plugin(Case):
     def setUp(self):
@@ -111,6 +135,30 @@ class Plugin(Case):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(back.read_bytes()[-values.nbytes:], values.tobytes())
         self.assertLess(target.stat().st_size, values.nbytes // 3)
+
+    def test_nczarr_writes_what_numcodecs_reads(self):
+        """By the netCDF library of the Python package netCDF4: it tells the filter of the variable, and writes JSON for Zarr's own readers."""
+        spec = importlib.util.find_spec("netCDF4")
+        libraries = pathlib.Path(spec.origin).parent.parent.glob("netcdf4.libs/libnetcdf*") if spec else []
+        library = next(iter(libraries), None)
+        if library is None:
+            missing(self, "the Python package netCDF4 is not installed, or brings no library")
+        store = self.dir / "v.zarr"
+        for effort, level in ((0, "fast"), (2, "max")):
+            shutil.rmtree(store, ignore_errors=True)
+            done = self.python(NCZARR, library, store, effort)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            meta = json.loads((store / "v" / ".zarray").read_text())
+            codecs = [*(meta["filters"] or []), *([meta["compressor"]] if meta["compressor"] else [])]
+            self.assertEqual(codecs, [{"id": "nc3z.num", "dtype": meta["dtype"], "shape": [100, 200], "level": level}])
+            chunks = sorted(path for path in (store / "v").iterdir() if path.name[0].isdigit())
+            self.assertEqual([path.name for path in chunks], ["0.0", "1.0"])
+            self.assertLess(sum(path.stat().st_size for path in chunks), 40000 * 4 // 3)
+            back = "import netCDF4, sys; sys.stdout.buffer.write(netCDF4.Dataset(sys.argv[1])['v'][:].data.astype('>f4').tobytes())"
+            read = subprocess.run([sys.executable, "-c", back, f"file://{store}#mode=nczarr,file"], env=self.env, capture_output=True)
+            self.assertEqual(read.returncode, 0, read.stderr)
+            values = np.round(280 + 20 * np.sin(np.arange(40000) / 60), 1).astype(">f4")
+            self.assertEqual(read.stdout, values.tobytes())
 
     def test_it_is_a_plug_in_of_the_third_type(self):
         report = json.loads(self.ok(nc3z("filters", "--json", "--plugin-path", self.plugins)).stdout)

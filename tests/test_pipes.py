@@ -88,7 +88,7 @@ class Pipes(Case):
             self.assertTrue(done.stdout == self.source.read_bytes())
 
     def test_what_is_no_classic_file(self):
-        cases = ((b"", "truncated.*byte 0"), (b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"), (b"CDF\x01\0\0\0\0", "truncated.*byte"))
+        cases = ((b"", "the file is empty"), (b"\x89HDF\r\n\x1a\n" + bytes(99), "HDF5"), (b"CDF\x01\0\0\0\0", "truncated.*byte"))
         for data, words in cases:
             for target in ("-", self.dir / "out.nc3z"):
                 done = self.fails(self.piped("archive", "-", "-o", target, data=data), 1, words)
@@ -104,7 +104,7 @@ class Pipes(Case):
 
     def test_output_in_a_new_directory(self):
         """As with an input of a name."""
-        self.ok(self.piped("archive", "-", "-o", self.dir / "new/a.nc3z", data=self.source.read_bytes()))
+        self.ok(self.piped("archive", "--parents", "-", "-o", self.dir / "new/a.nc3z", data=self.source.read_bytes()))
 
     def test_dash_stands_alone(self):
         self.fails(self.piped("archive", "-", self.source, data=b""), 1, "alone")

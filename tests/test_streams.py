@@ -162,7 +162,7 @@ class BadStandardError(Case):
 
 class ExitCodes(Case):
     def test_documented(self):
-        text = self.ok(nc3z("--help")).stdout.decode()
+        text = " ".join(self.ok(nc3z("--help")).stdout.decode().split())
         for words in ("0 done", "1 failed", "2 usage", "3 corrupt archive", "130 stopped by SIGINT, SIGTERM or SIGHUP"):
             self.assertIn(words, text)
 
@@ -182,7 +182,7 @@ class ExitCodes(Case):
             old = signal.signal(number, signal.SIG_DFL)
             try:
                 with self.subTest(signal=number.name):
-                    process = start("archive", big, "-o", self.dir / "new/deep/out.nc3z")
+                    process = start("archive", "--parents", big, "-o", self.dir / "new/deep/out.nc3z")
                     self.assertTrue(wait_for(lambda: (self.dir / "new/deep").is_dir() and self.names(self.dir / "new/deep")))
                     process.send_signal(number)
                     code, err = finish(process, 60)
@@ -338,8 +338,9 @@ class Leftovers(Case):
 class Directories(Case):
     def test_a_failed_run_leaves_none(self):
         (self.dir / "bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
-        for args in (("archive", self.dir / "bad.nc", "-o", self.dir / "new/deep/x.nc3z"), ("restore", BAD, "-o", self.dir / "new/deep/x.nc"),
-                     ("archive", "-r", self.dir, "-o", self.dir / "new/deep"), ("restore", self.dir / "none.nc3z", "-o", self.dir / "new/x"),
+        for args in (("archive", "--parents", self.dir / "bad.nc", "-o", self.dir / "new/deep/x.nc3z"),
+                     ("restore", "--parents", BAD, "-o", self.dir / "new/deep/x.nc"), ("archive", "-r", "--parents", self.dir, "-o", self.dir / "new/deep"),
+                     ("archive", "-r", self.dir, "-o", self.dir / "new"), ("restore", "--parents", self.dir / "none.nc3z", "-o", self.dir / "new/x"),
                      ("read", GOOD, "nothing", "-o", self.dir / "new/x"), ("repair", self.dir / "bad.nc", "-o", self.dir / "new/x")):
             with self.subTest(args=[str(a) for a in args]):
                 self.assertNotEqual(nc3z(*args).returncode, 0)
@@ -352,7 +353,7 @@ class Directories(Case):
         (self.dir / "in/bad.nc").write_bytes(b"CDF\x01" + b"\xff" * 60)
         self.fails(nc3z("archive", self.dir / "in/bad.nc", "-o", self.dir / "there/x.nc3z"), 1)
         self.assertEqual(self.names(), ["in", "there"])
-        self.fails(nc3z("archive", "-r", self.dir / "in", "-o", self.dir / "new/out"), 1)
+        self.fails(nc3z("archive", "-r", "--parents", self.dir / "in", "-o", self.dir / "new/out"), 1)
         self.assertEqual(self.names(self.dir / "new/out"), ["x.nc.nc3z"])
 
 

@@ -222,7 +222,7 @@ class Resuming(Trees):
         self.assertIn("in/1/1.nc -> out/1/1.nc.nc3z\n", done.stderr)
         self.assertIn(f"nc3z: 3 to archive, {Others.PASSED}", done.stderr)
         self.assertEqual(sorted(self.dir.rglob("*")), before)
-        self.ok(nc3z("archive", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))
+        self.ok(nc3z("archive", "--parents", "in/1/1.nc", "-o", "out/1/1.nc.nc3z", cwd=self.dir))
         self.fails(nc3z("archive", "-r", "--dry-run", "in", "-o", "out", cwd=self.dir), 1, "exists.*--skip-existing")
         done = self.ok(nc3z("archive", "-r", "--dry-run", "--skip-existing", "in", "-o", "out", cwd=self.dir))
         self.assertIn("nc3z: 2 to archive, 1 already there", done.stderr)
@@ -246,6 +246,17 @@ class Sharing(Trees):
             self.assertEqual(self.archives("out2"), ["in/0/3.nc.nc3z"])
         self.fails(nc3z("archive", "--files-from", "none", cwd=self.dir), 1, "none")
         self.assertEqual(nc3z("archive", cwd=self.dir).returncode, 2)
+
+    def test_two_runs_with_the_same_work(self):
+        """Whoever comes second to a file finds its archive there: that is no failure."""
+        self.tree(40)
+        args = ("archive", "-q", "-r", "--skip-existing", "in", "-o", "out")
+        runs = [start(*args, cwd=self.dir) for _ in range(3)]
+        for process in runs:
+            code, err = finish(process)
+            self.assertEqual((code, [line for line in err.splitlines() if "error" in line]), (0, []))
+        self.assertEqual(len(self.archives()), 40)
+        self.all_exact()
 
     def test_shards_at_once(self):
         """Four runs share a tree: together they do all of it, and no file twice."""

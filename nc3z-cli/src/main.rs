@@ -13,10 +13,11 @@ mod selection;
 use args::{Cli, Command};
 use clap::Parser;
 use exit::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(habits(std::env::args_os()));
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {
         return if nc3z_plugin::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();
@@ -34,6 +35,16 @@ fn main() -> ExitCode {
         cmd::places::remove_empty();
     }
     exit.into()
+}
+
+/// `nc3z -t`, `-d` and `-l` are what they are for gzip.
+fn habits(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString> {
+    args.enumerate().map(|(n, arg)| match arg.to_str() {
+        Some("-t" | "--test") if n == 1 => "verify".into(),
+        Some("-d" | "--decompress") if n == 1 => "restore".into(),
+        Some("-l" | "--list") if n == 1 => "list".into(),
+        _ => arg,
+    })
 }
 
 fn run(cli: &Cli) -> anyhow::Result<Exit> {
@@ -65,6 +76,13 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Aggregate(args) => cmd::aggregate::run(args),
         Command::Bundle(args) => cmd::bundle::run(args),
         Command::List(args) => cmd::list::run(args),
+        Command::Find(args) => cmd::find::run(args),
+        Command::Completions(args) => cmd::shell::completions(args),
+        Command::Man(args) => cmd::shell::man(args),
+        #[cfg(feature = "plot")]
+        Command::Plot(args) => cmd::plot::run(args),
+        Command::Report(args) => cmd::report::run(args),
+        Command::Manifest(args) => cmd::manifest::run(args),
         Command::Parity(command) => cmd::parity::run(command),
         Command::Filters(args) => cmd::filters::run(args),
         Command::FilterWorker => Ok(Exit::Done),

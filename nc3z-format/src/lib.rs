@@ -62,6 +62,7 @@ pub mod digest;
 pub mod error;
 mod json;
 pub mod limits;
+pub mod near;
 pub mod parity;
 pub mod plan;
 pub mod quantize;

@@ -24,6 +24,10 @@ const ORDER_BIG: c_int = 1;
 const SIGN_NONE: c_int = 0;
 /// netCDF-C's `NC_EFILTER`.
 const NC_EFILTER: c_int = -132;
+/// netCDF-C's `NC_ENDIAN_LITTLE`, `NC_ENDIAN_BIG` and `NC_CHUNKED`.
+const NC_ENDIAN_LITTLE: c_int = 1;
+const NC_ENDIAN_BIG: c_int = 2;
+const NC_CHUNKED: c_int = 0;
 
 /// `H5Z_class2_t`.
 #[repr(C)]
@@ -49,7 +53,14 @@ struct CodecClass {
     finalize: *const c_void,
     to_hdf5: unsafe extern "C" fn(*const c_char, *mut usize, *mut *mut c_uint) -> c_int,
     to_codec: unsafe extern "C" fn(usize, *const c_uint, *mut *mut c_char) -> c_int,
-    modify: *const c_void,
+    modify: unsafe extern "C" fn(
+        c_int,
+        c_int,
+        *mut usize,
+        *mut *mut c_uint,
+        *mut usize,
+        *mut *mut c_uint,
+    ) -> c_int,
 }
 
 // SAFETY: never written, and the pointers lead to static strings and functions.
@@ -81,7 +92,7 @@ static CODEC: CodecClass = CodecClass {
     finalize: std::ptr::null(),
     to_hdf5,
     to_codec,
-    modify: std::ptr::null(),
+    modify: modify_parameters,
 };
 
 /// HDF5 asks what kind of plug-in this is: a filter.
@@ -165,44 +176,45 @@ struct Hdf5 {
     modify: unsafe extern "C" fn(Hid, c_int, c_uint, usize, *const c_uint) -> c_int,
 }
 
-/// All HDF5 libraries of the process: there may be several, and ids are one library's.
-fn loaded() -> Vec<Hdf5> {
+/// Libraries of the process whose files' names begin so, and the process itself, which may have one inside. There may be several.
+fn loaded(prefix: &str) -> Vec<*mut c_void> {
     unsafe extern "C" fn note(info: *mut libc::dl_phdr_info, _: usize, names: *mut c_void) -> c_int {
         // SAFETY: the linker's structure, and the vector that the caller handed over.
         let (info, names) = unsafe { (&*info, &mut *names.cast::<Vec<CString>>()) };
         if !info.dlpi_name.is_null() {
             // SAFETY: the linker's string.
-            let name = unsafe { CStr::from_ptr(info.dlpi_name) };
-            let file = name.to_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
-            if file.starts_with(b"libhdf5")
-                && !file.starts_with(b"libhdf5_hl")
-                && !file.starts_with(b"libhdf5_serial_hl")
-            {
-                names.push(name.to_owned());
-            }
+            names.push(unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned());
         }
         0
     }
+    let is_wanted = |name: &&CString| {
+        let file = name.to_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default();
+        file.starts_with(prefix.as_bytes())
+    };
     let mut names: Vec<CString> = Vec::new();
     // SAFETY: the callback takes what is handed over as what it is.
     unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut names).cast()) };
-    let handles = names.iter().map(|name| {
+    let handles = names.iter().filter(is_wanted).map(|name| {
         // SAFETY: a library that is loaded already: nothing runs, and it stays.
         unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) }
     });
-    // A program may have HDF5 inside.
-    handles.chain([libc::RTLD_DEFAULT]).filter_map(functions).collect()
+    handles.filter(|handle| !handle.is_null()).chain([libc::RTLD_DEFAULT]).collect()
 }
 
-fn functions(handle: *mut c_void) -> Option<Hdf5> {
-    if handle.is_null() && !libc::RTLD_DEFAULT.is_null() {
-        return None;
-    }
-    let find = |name: &CStr| {
-        // SAFETY: a handle of a library that stays loaded, or the default one.
-        let symbol = unsafe { libc::dlsym(handle, name.as_ptr()) };
-        (!symbol.is_null()).then_some(symbol)
-    };
+/// A function of a library, by its name.
+fn find(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: a handle of a library that stays loaded, or the default one.
+    let symbol = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    (!symbol.is_null()).then_some(symbol)
+}
+
+/// All HDF5 libraries of the process: an id is of one of them.
+fn hdf5_libraries() -> Vec<Hdf5> {
+    loaded("libhdf5").into_iter().filter_map(hdf5_functions).collect()
+}
+
+fn hdf5_functions(handle: *mut c_void) -> Option<Hdf5> {
+    let find = |name: &CStr| find(handle, name);
     // SAFETY: functions of HDF5's public headers, with the types that these declare.
     unsafe {
         Some(Hdf5 {
@@ -290,12 +302,8 @@ impl Hdf5 {
         if found < 0 {
             return None;
         }
-        // What a user gives is the effort; what is complete already says it in its second word.
-        let effort = match values.get(..count.min(MOST_PARAMETERS))? {
-            [] => 1,
-            [effort] | [_, effort, ..] => *effort,
-        };
-        let words = Parameters { effort: effort.min(2), ty, big_endian, shape }.to_words()?;
+        let effort = Parameters::wanted_effort(values.get(..count.min(MOST_PARAMETERS))?);
+        let words = Parameters { effort, ty, big_endian, shape }.to_words()?;
         // SAFETY: so many parameters.
         let done = unsafe { (self.modify)(list, ID, flags, words.len(), words.as_ptr()) };
         (done >= 0).then_some(())
@@ -303,12 +311,12 @@ impl Hdf5 {
 }
 
 unsafe extern "C" fn can_apply(_: Hid, datatype: Hid, _: Hid) -> c_int {
-    let fits = catch_unwind(|| loaded().iter().any(|hdf5| hdf5.element(datatype).is_some()));
+    let fits = catch_unwind(|| hdf5_libraries().iter().any(|hdf5| hdf5.element(datatype).is_some()));
     c_int::from(fits.unwrap_or(false))
 }
 
 unsafe extern "C" fn set_local(list: Hid, datatype: Hid, _: Hid) -> c_int {
-    let done = catch_unwind(|| loaded().iter().any(|hdf5| hdf5.set_local(list, datatype).is_some()));
+    let done = catch_unwind(|| hdf5_libraries().iter().any(|hdf5| hdf5.set_local(list, datatype).is_some()));
     if done.unwrap_or(false) { 1 } else { -1 }
 }
 
@@ -322,6 +330,83 @@ fn malloced<T: Copy>(items: &[T]) -> *mut T {
         }
         own
     }
+}
+
+/// netCDF-C's functions that [`modify_parameters`] calls, of one of the process's libraries.
+struct NetCdf {
+    type_of: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
+    rank_of: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
+    order_of: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
+    chunk_of: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int,
+}
+
+fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
+    let find = |name: &CStr| find(handle, name);
+    type Inquire = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
+    type InquireChunk = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
+    // SAFETY: functions of netCDF-C's public headers, with the types that these declare.
+    unsafe {
+        Some(NetCdf {
+            type_of: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_vartype")?),
+            rank_of: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_varndims")?),
+            order_of: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_var_endian")?),
+            chunk_of: std::mem::transmute::<*mut c_void, InquireChunk>(find(c"nc_inq_var_chunking")?),
+        })
+    }
+}
+
+impl NetCdf {
+    /// What a chunk of a variable is; `None` where it holds no numbers, or the ids are another library's.
+    fn parameters(&self, file: c_int, variable: c_int, effort: u32) -> Option<Parameters> {
+        let inquire = |function: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int| {
+            let mut found: c_int = 0;
+            // SAFETY: two ids, and a place for the answer.
+            (unsafe { function(file, variable, &raw mut found) } == 0).then_some(found)
+        };
+        let ty = Parameters::type_of(u32::try_from(inquire(self.type_of)?).ok()?)?;
+        let big_endian = match inquire(self.order_of)? {
+            NC_ENDIAN_LITTLE => false,
+            NC_ENDIAN_BIG => true,
+            _ => cfg!(target_endian = "big"),
+        };
+        let rank = usize::try_from(inquire(self.rank_of)?).ok()?;
+        // More than netCDF-C ever has.
+        let (mut storage, mut lengths): (c_int, [usize; 1024]) = (0, [0; 1024]);
+        let lengths = lengths.get_mut(..rank)?;
+        // SAFETY: a place for the kind of storage, and one for each length.
+        let found = unsafe { (self.chunk_of)(file, variable, &raw mut storage, lengths.as_mut_ptr()) };
+        let shape = lengths.iter().map(|len| *len as u64).collect();
+        (found == 0 && storage == NC_CHUNKED).then_some(Parameters { effort, ty, big_endian, shape })
+    }
+}
+
+/// NCZarr asks what the filter is called with for chunks of a variable. Its metadata says that too, so that others can read them.
+unsafe extern "C" fn modify_parameters(
+    file: c_int,
+    variable: c_int,
+    visible_count: *mut usize,
+    visible: *mut *mut c_uint,
+    working_count: *mut usize,
+    working: *mut *mut c_uint,
+) -> c_int {
+    if visible_count.is_null() || visible.is_null() || working_count.is_null() || working.is_null() {
+        return NC_EFILTER;
+    }
+    // SAFETY: netCDF-C gives so many parameters.
+    let effort = Parameters::wanted_effort(unsafe { words(*visible_count, *visible) });
+    let made = catch_unwind(|| {
+        let libraries = loaded("libnetcdf").into_iter().filter_map(netcdf_functions);
+        libraries.filter_map(|netcdf| netcdf.parameters(file, variable, effort)?.to_words()).next()
+    });
+    let Some(made) = made.ok().flatten() else { return NC_EFILTER };
+    for (count, place) in [(visible_count, visible), (working_count, working)] {
+        // SAFETY: what stands there came from malloc, and what is put there netCDF-C frees.
+        unsafe {
+            libc::free((*place).cast());
+            (*count, *place) = (made.len(), malloced(&made));
+        }
+    }
+    0
 }
 
 unsafe extern "C" fn to_hdf5(json: *const c_char, count: *mut usize, values: *mut *mut c_uint) -> c_int {

@@ -13,6 +13,8 @@ const VERSION: u32 = 1;
 /// The highest rank that HDF5 has.
 const MOST_RANK: usize = 32;
 const BIG_ENDIAN: u32 = 0x100;
+/// Efforts by name.
+const LEVELS: [&str; 3] = ["fast", "default", "max"];
 
 /// What a chunk is. As words: version, effort, type and byte order, rank, lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,19 @@ const TYPES: [(u32, ElementType, &str); 10] = [
 ];
 
 impl Parameters {
+    /// The effort that a user's words ask for: the only word, or one of all.
+    pub fn wanted_effort(words: &[u32]) -> u32 {
+        match words {
+            [] => 1,
+            [effort] | [_, effort, ..] => (*effort).min(2),
+        }
+    }
+
+    /// The element type by its number in classic netCDF.
+    pub fn type_of(number: u32) -> Option<ElementType> {
+        TYPES.into_iter().find(|(known, ..)| *known == number).map(|(_, ty, _)| ty)
+    }
+
     /// Reads words; `None` for all others.
     pub fn from_words(words: &[u32]) -> Option<Self> {
         let (&[version, effort, ty, rank], lengths) = words.split_first_chunk()?;
@@ -49,7 +64,7 @@ impl Parameters {
         if version != VERSION || effort > 2 || lengths.len() != rank || ty & !(BIG_ENDIAN | 0xFF) != 0 {
             return None;
         }
-        let (_, kind, _) = TYPES.into_iter().find(|(number, ..)| *number == ty & 0xFF)?;
+        let kind = Self::type_of(ty & 0xFF)?;
         let shape = lengths.iter().map(|len| u64::from(*len)).collect();
         Some(Parameters { effort, ty: kind, big_endian: ty & BIG_ENDIAN != 0, shape })
     }
@@ -66,15 +81,15 @@ impl Parameters {
         Some(words)
     }
 
-    /// Reads `{"id":"nc3z.num","effort":1,"dtype":"<f4","shape":[…]}`.
+    /// Reads `{"id":"nc3z.num","dtype":"<f4","shape":[…],"level":"default"}`, as the Python package's codec for NumCodecs writes it.
     pub fn from_json(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let dtype = value["dtype"].as_str().filter(|_| value["id"] == NAME)?;
         let (order, name) = dtype.split_at_checked(1)?;
         let (_, ty, _) = TYPES.into_iter().find(|(.., known)| *known == name)?;
         let shape = value["shape"].as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?;
-        let effort = value.get("effort").map_or(Some(1), Value::as_u64).and_then(|n| u32::try_from(n).ok());
-        let effort = effort.filter(|n| *n <= 2)?;
+        let level = value.get("level").map_or(Some("default"), Value::as_str)?;
+        let effort = (0..).zip(LEVELS).find(|(_, name)| *name == level)?.0;
         Some(Parameters { effort, ty, big_endian: order == ">", shape })
     }
 
@@ -83,7 +98,8 @@ impl Parameters {
         let (.., name) =
             TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty).expect("every type is in the table");
         let order = if self.big_endian { '>' } else { '<' };
-        json!({"id": NAME, "effort": self.effort, "dtype": format!("{order}{name}"), "shape": self.shape})
+        let level = LEVELS.get(self.effort as usize).unwrap_or(&LEVELS[1]);
+        json!({"id": NAME, "dtype": format!("{order}{name}"), "shape": self.shape, "level": level})
             .to_string()
     }
 

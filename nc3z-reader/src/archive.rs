@@ -15,6 +15,7 @@ use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::codec::Chain;
+use nc3z_format::near::suggest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -315,11 +316,8 @@ pub struct BaseTile {
 /// Finds a variable by name.
 pub(crate) fn find_variable(header: &Header, name: &str) -> Result<VarId> {
     header.variable(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
-        let mut names: Vec<_> = header.variables.iter().map(|v| String::from_utf8_lossy(&v.name)).collect();
-        let more = names.len().saturating_sub(20);
-        names.truncate(20);
-        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-        FormatError::invalid(format!("no variable \"{name}\"; there are {}{rest}", names.join(", "))).into()
+        let names = header.variables.iter().map(|v| String::from_utf8_lossy(&v.name));
+        FormatError::invalid(format!("no variable \"{name}\"{}", suggest(name, names))).into()
     })
 }
 

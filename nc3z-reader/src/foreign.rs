@@ -6,17 +6,32 @@ use crate::source::lenient::Lenient;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::TRAILER_LEN;
 use nc3z_format::archive::constants::{BLOCK_MARKER, END_MARKER, MAGIC, TRAILER_MARKER};
+use nc3z_format::classic::sniff;
 
 /// Bytes that are looked at from either end.
 const WINDOW: u64 = 1 << 20;
+/// Bytes by which a file is told that is of another kind.
+const HEAD: u64 = 4096;
 
 /// The error, unless what it is about is no archive at all: then that is said.
 pub(crate) fn or_foreign(source: &dyn ByteSource, error: Error) -> Error {
     if !error.is_corrupt() || looks_like_archive(source) {
         return error;
     }
-    let what = "not an nc3z archive: nothing at either end is of one";
-    FormatError::unsupported("superblock", 0, what).into()
+    FormatError::unsupported("superblock", 0, what_it_is(source)).into()
+}
+
+/// What stands in the place of an archive.
+fn what_it_is(source: &dyn ByteSource) -> String {
+    if source.is_empty() {
+        return "the file is empty, and so not an nc3z archive".to_owned();
+    }
+    let mut head = vec![0; usize::try_from(source.len().min(HEAD)).expect("at most 4 KiB")];
+    Lenient::new(source).read(0, &mut head);
+    match sniff(&head) {
+        Some(foreign) => format!("this is {}, not an nc3z archive", foreign.name),
+        None => "not an nc3z archive: nothing at either end is of one".to_owned(),
+    }
 }
 
 /// Half of the magic, a mark of a trailer at the end, or a mark of a block or a trailer near either end.
@@ -61,5 +76,13 @@ mod tests {
             assert!(looks(&long), "{at}");
         }
         assert!(looks(&MAGIC[..1]) && looks(&MAGIC[..7]));
+    }
+
+    #[test]
+    fn files_of_other_kinds_are_named() {
+        let what = |bytes: &[u8]| what_it_is(&MemorySource::new(bytes.to_vec()));
+        assert_eq!(what(b""), "the file is empty, and so not an nc3z archive");
+        assert_eq!(what(b"\x1f\x8b\x08\0"), "this is a gzip file, not an nc3z archive");
+        assert_eq!(what(&[0x80; 64]), "not an nc3z archive: nothing at either end is of one");
     }
 }

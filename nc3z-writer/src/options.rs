@@ -231,8 +231,8 @@ impl WriterOptions {
         all
     }
 
-    /// Bytes of a tile of elements of this size: text and bytes get larger ones.
-    pub(crate) fn tile_len_for(&self, element_size: usize) -> u64 {
-        self.tile_len.unwrap_or_else(|| crate::plan::Policy::of(self.preset).tile_len(element_size))
+    /// Bytes of a tile, where its layout leaves that open.
+    pub(crate) fn wanted_tile_len(&self) -> u64 {
+        self.tile_len.unwrap_or_else(|| crate::plan::Policy::of(self.preset).tile_len)
     }
 }

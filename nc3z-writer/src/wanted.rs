@@ -48,17 +48,9 @@ impl<T> Wanted<T> {
     pub(crate) fn check_names(&self, header: &Header, option: &'static str) -> Result<()> {
         for (name, _) in &self.0 {
             if name != ALL && header.variable(name.as_bytes()).is_none() {
-                let mut known: Vec<_> =
-                    header.variables.iter().map(|v| v.name_lossy().into_owned()).collect();
-                let more = known.len().saturating_sub(20);
-                known.truncate(20);
-                let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(ErrorKind::Option {
-                    option,
-                    why: format!("no variable `{name}`; there are {known}{rest}, and * for all"),
-                }
-                .into());
+                let known = nc3z_format::near::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
+                let why = format!("no variable `{name}`{known}, and * for all");
+                return Err(ErrorKind::Option { option, why }.into());
             }
         }
         Ok(())

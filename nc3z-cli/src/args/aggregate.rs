@@ -68,7 +68,7 @@ pub(crate) struct AggregateArgs {
 }
 
 /// How an aggregation is read.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FragmentArgs {
     /// Read an aggregation as it stands: the variables that describe it, and none of its fragments.
     #[arg(long, help_heading = "Aggregations")]

@@ -2,7 +2,8 @@
 
 use super::encode::split_rule;
 use super::parity::parse_share;
-use super::{EncodeArgs, RunArgs, parse_threads};
+use super::{EncodeArgs, RunArgs, TellArgs, parse_threads};
+use crate::output::words::plain;
 use clap::{Args, ValueEnum};
 use nc3z_format::quantize::Quantize;
 use nc3z_writer::Share;
@@ -67,9 +68,21 @@ pub(crate) struct ArchiveArgs {
     pub(crate) manifest: Option<ManifestArg>,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-    /// Overwrite existing outputs.
+    /// Overwrite existing outputs; write an archive to a terminal.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Make the directories that -o names where they are missing.
+    #[arg(long)]
+    pub(crate) parents: bool,
+    /// First remove the temporary files that killed runs left anywhere in the output directory (or in the directories given). Without it
+    /// they are removed where this run writes. Those of runs that go on stay.
+    #[arg(long, requires = "recursive")]
+    pub(crate) clean_temps: bool,
+    /// Keep the inputs, as is done unless --remove-source is given.
+    #[arg(short, long, conflicts_with = "remove_source")]
+    keep: bool,
+    #[command(flatten)]
+    pub(crate) tell: TellArgs,
     /// Skip the proof of the round trip (not the checksums).
     #[arg(long)]
     pub(crate) no_verify: bool,
@@ -81,5 +94,5 @@ pub(crate) struct ArchiveArgs {
 /// Reads `tas=bitround:9`.
 fn parse_quantize(text: &str) -> Result<(String, Quantize), String> {
     let (name, mode) = split_rule(text, "VAR=MODE, such as tas=bitround:9")?;
-    Ok((name, mode.parse().map_err(|e: nc3z_format::Error| e.to_string())?))
+    Ok((name, mode.parse().map_err(|e: nc3z_format::Error| plain(&e))?))
 }

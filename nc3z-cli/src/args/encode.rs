@@ -3,6 +3,7 @@
 use super::Cli;
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
+use crate::output::words::plain;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
 use nc3z_format::codec::{Registry, WantedChain};
@@ -73,8 +74,12 @@ impl ChainRule {
     /// The chain; what is none is a usage error, which ends the program.
     pub(crate) fn chain(&self, registry: &Registry) -> WantedChain {
         WantedChain::parse_with(&self.text, registry).unwrap_or_else(|e| {
-            let rule =
-                format!("invalid value '{}={}' for '--chain <VAR=CHAIN>': {e}", self.variable, self.text);
+            let rule = format!(
+                "invalid value '{}={}' for '--chain <VAR=CHAIN>': {}",
+                self.variable,
+                self.text,
+                plain(&e)
+            );
             Cli::command().error(ErrorKind::ValueValidation, rule).exit()
         })
     }

@@ -3,6 +3,7 @@
 mod aggregate;
 mod archive;
 mod collection;
+mod collection_report;
 mod diff;
 mod dump;
 mod edit;
@@ -10,10 +11,14 @@ mod encode;
 mod estimate;
 mod explain;
 mod filters;
+mod find;
 mod hash;
 mod layout;
+mod manifest;
 mod open;
 mod parity;
+#[cfg(feature = "plot")]
+mod plot;
 mod read;
 mod recompress;
 mod refs;
@@ -22,7 +27,9 @@ mod repair;
 mod report;
 mod restore;
 mod selection;
+mod shell;
 mod subset;
+mod tell;
 mod tree;
 mod verify;
 mod versions;
@@ -30,6 +37,7 @@ mod versions;
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs};
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use collection::{BundleArgs, ListArgs};
+pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use diff::DiffArgs;
 pub(crate) use dump::{DumpArgs, Language};
 pub(crate) use edit::{AppendArgs, AttArgs, EditArgs, GcArgs, RenameArgs, SetArgs};
@@ -37,9 +45,13 @@ pub(crate) use encode::{EncodeArgs, ProfileArg};
 pub(crate) use estimate::EstimateArgs;
 pub(crate) use explain::ExplainArgs;
 pub(crate) use filters::FiltersArgs;
+pub(crate) use find::FindArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
+pub(crate) use manifest::ManifestArgs;
 pub(crate) use open::OpenArgs;
-pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
+pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
+#[cfg(feature = "plot")]
+pub(crate) use plot::PlotArgs;
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use refs::RefsArgs;
@@ -48,7 +60,9 @@ pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
+pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use subset::SubsetArgs;
+pub(crate) use tell::TellArgs;
 pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
 pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
@@ -65,7 +79,9 @@ use std::ffi::OsString;
   nc3z info tas.nc.nc3z               what is in it, and what each variable costs
   nc3z archive --recursive data/      a whole tree, file by file
 
-Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP;
+As with gzip, `nc3z -t` is `nc3z verify`, `nc3z -d` is `nc3z restore`, and `nc3z -l` is `nc3z list`.
+
+Exit codes: 0 done, 1 failed, 2 usage, 3 corrupt archive, 130 stopped by SIGINT, SIGTERM or SIGHUP; \
 nothing half-done is left then. A closed pipe behind standard output or standard error changes none of them.")]
 pub(crate) struct Cli {
     /// When to colour messages.
@@ -126,8 +142,8 @@ The archive is read back and compared with the source, byte by byte, before succ
   nc3z recompress --preset max --if-smaller -r data/  a tree, where it pays
   nc3z recompress --block-size 256KiB tas.nc.nc3z -o quick.nc3z
 
-The new archive is rebuilt and compared with what the old one holds, byte by byte, before it replaces anything. It keeps mode and
-modification time, and notes in its metadata what it came from (`nc3z info`). Options that are not given are not taken over from
+The new archive is rebuilt and compared with what the old one holds, byte by byte, before it replaces anything. It keeps mode and \
+modification time, and notes in its metadata what it came from (`nc3z info`). Options that are not given are not taken over from \
 the old archive.")]
     Recompress(RecompressArgs),
     /// Compute digests of content and bytes, or check them.
@@ -137,8 +153,8 @@ the old archive.")]
   nc3z hash --check tas.digests       compute them again and compare
   nc3z hash --check --either list     a list made before archiving checks the archives
 
-Digests are computed from the data, archives are decoded for it; --recorded shows what they have on record.
-The content digest is of dimensions, attributes, variables and values: the same for the original, for any
+Digests are computed from the data, archives are decoded for it; --recorded shows what they have on record. \
+The content digest is of dimensions, attributes, variables and values: the same for the original, for any \
 archive of it and for the restored file. Exit codes of --check: 0 all right, 1 not, 3 corrupt archive.")]
     Hash(HashArgs),
     /// Tell, in seconds and from samples, what archiving would save: sizes and times for each preset, beside gzip and netCDF-4.
@@ -147,8 +163,8 @@ archive of it and for the restored file. Exit codes of --check: 0 all right, 1 n
   nc3z estimate --preset default big/*.nc    many files, and their sum
   nc3z estimate --sample 256MiB --json tas.nc
 
-Sizes are extrapolated from evenly spread samples, and the table says how far they may be off; files of up to 1 MiB are
-archived to nowhere instead. Gzip and netCDF-4 are estimated from the same samples with the same deflate, at netCDF-4's
+Sizes are extrapolated from evenly spread samples, and the table says how far they may be off; files of up to 1 MiB are \
+archived to nowhere instead. Gzip and netCDF-4 are estimated from the same samples with the same deflate, at netCDF-4's \
 filters shuffle and deflate 1 or 5, without that format's own overhead. Times are measured while sampling.")]
     Estimate(EstimateArgs),
     /// Add an edited file to an archive as a new version; every version restores to the byte.
@@ -156,7 +172,7 @@ filters shuffle and deflate 1 or 5, without that format's own overhead. Times ar
   nc3z commit tas.nc.nc3z tas.nc -m 'units corrected'
   nc3z commit tas.nc.nc3z tas.nc --author 'A. Nobody' --time 2026-11-22
 
-What did not change is not stored again, wherever it stands in the new file. The new version is rebuilt and compared before it
+What did not change is not stored again, wherever it stands in the new file. The new version is rebuilt and compared before it \
 counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(CommitArgs),
@@ -167,7 +183,7 @@ Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every 
   nc3z att tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
   nc3z att tas.nc.nc3z --delete tas:comment --delete :history
 
-A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue,
+A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue, \
 missing_value and valid_*, that of the variable, or else int or double. Every version before stays what it was.")]
     Att(AttArgs),
     /// Overwrite values of a variable, as a new version of an archive.
@@ -177,7 +193,7 @@ missing_value and valid_*, that of the variable, or else int or double. Every ve
   nc3z set tas.nc.nc3z tas -d lat,-90.0,-60.0 =_                     the fill value
   nc3z set tas.nc.nc3z tas -d time,0 --plan =0                       only tell what would be done
 
-Selections are those of `nc3z read`. Tiles that are overwritten whole are not read; what is staged beyond half of --memory
+Selections are those of `nc3z read`. Tiles that are overwritten whole are not read; what is staged beyond half of --memory \
 goes to a temporary file.")]
     Set(SetArgs),
     /// Append the records of other files, as a new version of an archive.
@@ -185,7 +201,7 @@ goes to a temporary file.")]
   nc3z append tas.nc.nc3z 2026-11.nc -m November
   nc3z append tas.nc.nc3z 2026-11.nc 2026-12.nc --quick
 
-Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be
+Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be \
 equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.")]
     Append(AppendArgs),
     /// Rename dimensions, variables and attributes, as a new version of an archive.
@@ -216,7 +232,7 @@ Numbers stay what they were. Every version is rebuilt out of the new archive and
   nc3z diff --rel 1e-6 a.nc b.nc3z         classic files and archives alike
   nc3z diff -v tas --first 10 a.nc b.nc
 
-Variables, dimensions and attributes are matched by name; a variable that was renamed and one that only moved are known again. Every
+Variables, dimensions and attributes are matched by name; a variable that was renamed and one that only moved are known again. Every \
 bit of every value counts, unless --abs or --rel says which numbers are alike.
 Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
     Diff(DiffArgs),
@@ -238,8 +254,8 @@ Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
   nc3z read tas.nc3z tas -d time,-12, -d lat,,,-1         the last twelve, latitudes backwards
   nc3z read tas.nc tas --start 0,0,0 --count 1,90,180 --format npy -o map.npy
 
-With -d, integers are indices from 0 (negative: from the end) and numbers with a decimal point or an
-exponent are values of the coordinate variable; both ends are included. A single value takes the nearest
+With -d, integers are indices from 0 (negative: from the end) and numbers with a decimal point or an \
+exponent are values of the coordinate variable; both ends are included. A single value takes the nearest \
 coordinate. Nothing is clamped: what lies outside is an error.
   nc3z read s3://bucket/tas.nc.nc3z tas -d time,0 --storage-option region=eu-west-1
 
@@ -252,6 +268,7 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z explain --json tas.nc3z tas -d time,0              what a map costs, for programs")]
     Explain(ExplainArgs),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
+    #[command(visible_alias = "test")]
     #[command(after_help = "Examples:
   nc3z verify tas.nc.nc3z              every stored byte, at the speed of the disk
   nc3z verify --deep tas.nc.nc3z       also decodes everything and rebuilds the SHA-256
@@ -267,10 +284,10 @@ Damage is named by place in the archive, by variable, hyperslab and bytes of the
   nc3z repair bad.nc3z -o good.nc3z
   nc3z repair --in-place bad.nc3z      by parity, or not at all
 
-Where the archive has parity (`nc3z parity`) and that suffices, the archive comes back as it was, byte for byte. Otherwise it
-writes a sound archive: of an archive of several versions, those that are whole, if the newest is; else of every tile of the
-newest that is whole, and lists the others in the variables' coordinates. They are marked as lost
-in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something
+Where the archive has parity (`nc3z parity`) and that suffices, the archive comes back as it was, byte for byte. Otherwise it \
+writes a sound archive: of an archive of several versions, those that are whole, if the newest is; else of every tile of the \
+newest that is whole, and lists the others in the variables' coordinates. They are marked as lost \
+in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something \
 was, 1 if nothing could be saved.")]
     Repair(RepairArgs),
     /// Print a file as CDL, as ncdump prints the original.
@@ -291,8 +308,8 @@ The text is that of ncdump 4.9.0 with the same letters, byte for byte; docs/dump
   nc3z subset tas.nc -d lat,,,2 -d lon,,,2 -o coarse.nc            all variables, every second point
   nc3z subset big.nc3z -v tas,pr -C -o bare.nc                     without coordinates
 
-Coordinates, bounds, grid mappings, cell measures and ancillary variables come along (-C: not). The record
-dimension stays one. Attributes stay as they are, but for a line of `history`.
+Coordinates, bounds, grid mappings, cell measures and ancillary variables come along (-C: not). The record \
+dimension stays one. Attributes stay as they are, but for a line of `history`. \
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
     Subset(SubsetArgs),
     /// Present many files as one: what they are like is written down, their data stay where they are.
@@ -303,10 +320,18 @@ With -d, integers are indices from 0 and numbers with a decimal point are coordi
   nc3z aggregate --append -o all.nc new.nc        one more month, without reading the others again
   nc3z aggregate --convention nca a.nc b.nc -o all.nc
 
-The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain`. Files are told apart by their coordinates, along any
-number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the
+The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain`. Files are told apart by their coordinates, along any \
+number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the \
 names of both files: other calendars, units, cell methods, overlaps, a file that is missing.")]
     Aggregate(AggregateArgs),
+    /// Write the manifest of a tree of archives: SHA256SUMS, for `sha256sum -c` and `nc3z verify --manifest`.
+    #[command(after_help = "Examples:
+  nc3z manifest out/                                       all archives below out/
+  nc3z manifest out/ --from-log 1.jsonl --from-log 2.jsonl those that two shards have written, each once
+  nc3z verify --manifest out/                              check them against it
+
+With --from-log, files that the logs list as failed, and archives that are gone, are named; the exit code is then 1.")]
+    Manifest(ManifestArgs),
     /// Put many files into one, a ZIP in which each is read where it lies.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip
@@ -322,6 +347,33 @@ Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are rea
   nc3z list all.nc            an aggregation, and the state of each of its fragments
   nc3z list --json data/")]
     List(ListArgs),
+    /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
+    #[cfg(feature = "plot")]
+    #[command(after_help = "Examples:
+  nc3z plot tas.nc.nc3z tas -d time,0 -o map.png          a map of the first time
+  nc3z plot tas.nc.nc3z tas -d lat,52.5 -d lon,13.4 -o series.svg
+  nc3z plot tas.nc tas -d time,0 -d lat,35.0,70.0 -d lon,350.0,40.0 --range 270,300 -o europe.png
+
+Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. Of more than two dimensions the last \
+two make the map; of the others the first index is taken where none is given.")]
+    Plot(PlotArgs),
+    /// Write a page about a collection: a map of its sizes, ratios, what costs most, what cannot be read.
+    #[command(after_help = "Examples:
+  nc3z report /archive -o report.html
+
+The page is one HTML file with nothing to fetch and nothing to run. Headers and indices alone are read. Exit codes: 0 all could be read, 1 not \
+all, 3 one is a corrupt archive; the page is written in any case.")]
+    Report(CollectionReportArgs),
+    /// Find variables, dimensions and attributes across archives and classic files, by name or by value.
+    #[command(after_help = "Examples:
+  nc3z find temperature data/             names, standard names, titles: whatever has it
+  nc3z find 'tas*' data/                  names and values that begin so
+  nc3z find standard_name=air_temperature archive/ *.nc
+  nc3z find units='*hPa*' -l data/        only the files
+  nc3z find --json cell_methods='*max*' data/
+
+Headers alone are read. Exit codes: 0 found, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
+    Find(FindArgs),
     /// Write references into an archive, by which Zarr's readers read it where it lies.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc
@@ -329,8 +381,8 @@ Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are rea
   nc3z refs tas.nc.nc3z --url s3://bucket/tas.nc.nc3z -o tas.json
   nc3z refs https://example.org/tas.nc.nc3z > tas.json
 
-In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': 'tas.json'}}).
-Each array needs one chain, of codecs that NumCodecs has, and chunks of one shape; what does not fit is named. Readers do not see
+In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': 'tas.json'}}). \
+Each array needs one chain, of codecs that NumCodecs has, and chunks of one shape; what does not fit is named. Readers do not see \
 nc3z's checksums, nor changes: references are of the archive as it is now. Short archives are written into the references.")]
     Refs(RefsArgs),
     /// Add redundancy to archives, or take it away.
@@ -345,6 +397,17 @@ nc3z's checksums, nor changes: references are of the archive as it is now. Short
 
 Plug-ins are programs of others: nothing is loaded without being asked for, and never because of what an archive says.")]
     Filters(FiltersArgs),
+    /// Print a script that completes commands, options and file names in a shell.
+    #[command(after_help = "Examples:
+  nc3z completions bash > /etc/bash_completion.d/nc3z
+  nc3z completions zsh > ~/.zfunc/_nc3z                    with fpath+=~/.zfunc
+  nc3z completions fish > ~/.config/fish/completions/nc3z.fish")]
+    Completions(CompletionsArgs),
+    /// Write manual pages.
+    #[command(after_help = "Examples:
+  nc3z man -o /usr/local/share/man/man1    nc3z.1, nc3z-archive.1, ...
+  nc3z man | man -l -                      the tool's own page, at once")]
+    Man(ManArgs),
     /// Call the plug-ins of another nc3z process, which starts this one.
     #[command(hide = true)]
     FilterWorker,

@@ -5,7 +5,7 @@ use clap::Args;
 use nc3z_reader::OpenOptions;
 
 /// Arguments of all commands that read an archive or a classic file.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct OpenArgs {
     /// Read an archive as it was after this commit, instead of its last state; `info` and `verify` count them.
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u64).range(1..))]

@@ -31,6 +31,9 @@ pub(crate) struct ReadArgs {
     /// How to write the values.
     #[arg(long, value_enum, default_value_t = FormatArg::Text)]
     pub(crate) format: FormatArg,
+    /// With text: a line for each value, with the coordinates and indices that it stands at, as ncks prints. CSV has them always.
+    #[arg(long)]
+    pub(crate) coordinates: bool,
     /// Output file; `-` is standard output, the default.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,

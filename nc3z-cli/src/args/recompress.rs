@@ -1,7 +1,7 @@
 //! Arguments of `recompress`.
 
 use super::parity::parse_choice;
-use super::{EncodeArgs, OthersArg, parse_threads};
+use super::{EncodeArgs, OthersArg, TellArgs, parse_threads};
 use clap::Args;
 use nc3z_writer::ParityChoice;
 use std::path::PathBuf;
@@ -38,6 +38,11 @@ pub(crate) struct RecompressArgs {
     /// What to do with files of a tree that are no archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
+    /// Make the directories that -o names where they are missing.
+    #[arg(long)]
+    pub(crate) parents: bool,
+    #[command(flatten)]
+    pub(crate) tell: TellArgs,
     /// Overwrite existing outputs of -o.
     #[arg(short, long)]
     pub(crate) force: bool,

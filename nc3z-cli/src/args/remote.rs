@@ -3,7 +3,7 @@
 use clap::Args;
 
 /// Arguments of all commands that read URLs.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RemoteArgs {
     /// For a file that is a URL (https, s3, gs, az): a setting of the store, such as region=eu-west-1, endpoint=http://localhost:9000,
     /// allow_http=true or skip_signature=true. May be given several times; the store's own environment variables count too.

@@ -7,8 +7,14 @@ use std::path::PathBuf;
 /// Arguments of `info`.
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
+    /// Archives and classic netCDF files.
+    #[arg(required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Machine-readable output; of several files, a list.
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
-    pub(crate) report: ReportArgs,
+    pub(crate) open: OpenArgs,
     /// Also tell each variable's chains in HDF5's notation (`2,4|32015,9`) or in NumCodecs' JSON, as Zarr splits it.
     #[arg(long, value_enum, value_name = "NOTATION")]
     pub(crate) notation: Option<NotationArg>,
@@ -26,7 +32,7 @@ pub(crate) enum NotationArg {
     Json,
 }
 
-/// Arguments of `layout`, and of `info` among others.
+/// Arguments of `layout`, and of `info` for each file.
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
     /// An archive or a classic netCDF file.

@@ -1,7 +1,7 @@
 //! Arguments of `restore`.
 
 use super::versions::parse_version;
-use super::{OpenArgs, OthersArg, parse_threads};
+use super::{OpenArgs, OthersArg, TellArgs, parse_threads};
 use clap::Args;
 use nc3z_reader::VersionName;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Arguments of `restore`.
 #[derive(Debug, Args)]
 pub(crate) struct RestoreArgs {
-    /// Archives (or directories with --recursive).
+    /// Archives (or directories with --recursive); `-` is standard input.
     #[arg(required = true)]
     pub(crate) archives: Vec<PathBuf>,
     /// Output file, or a directory where there are several archives; `-` is standard output. Default: without .nc3z.
@@ -27,9 +27,17 @@ pub(crate) struct RestoreArgs {
     /// What to do with files of a tree that are no archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
-    /// Overwrite existing outputs.
+    /// Overwrite existing outputs; write a netCDF file to a terminal.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Make the directories that -o names where they are missing.
+    #[arg(long)]
+    pub(crate) parents: bool,
+    /// Keep the archives, as is always done.
+    #[arg(short, long)]
+    keep: bool,
+    #[command(flatten)]
+    pub(crate) tell: TellArgs,
     /// Put fill values where the archive is damaged or holds lost tiles, instead of failing. Lists them; exit code 3.
     #[arg(long, conflicts_with = "generation")]
     pub(crate) fill_lost: bool,

@@ -1,13 +1,13 @@
 //! Arguments of `verify`.
 
-use super::{OthersArg, RemoteArgs, parse_threads};
+use super::{OthersArg, RemoteArgs, TellArgs, parse_threads};
 use clap::Args;
 use std::path::PathBuf;
 
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); with --manifest, the directory it is of [default: the manifest's own].
+    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); `-` is standard input; with --manifest, the directory it is of [default: the manifest's own].
     #[arg(required_unless_present = "manifest")]
     pub(crate) archives: Vec<PathBuf>,
     /// Also decode everything and rebuild the original's SHA-256.
@@ -34,6 +34,8 @@ pub(crate) struct VerifyArgs {
     /// Write no fixity log.
     #[arg(long, requires = "manifest")]
     pub(crate) no_fixity_log: bool,
+    #[command(flatten)]
+    pub(crate) tell: TellArgs,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,

@@ -90,5 +90,5 @@ pub(crate) struct TagArgs {
 
 /// Reads a version's number or tag.
 pub(super) fn parse_version(text: &str) -> Result<VersionName, String> {
-    text.parse().map_err(|e: nc3z_format::Error| e.to_string())
+    text.parse().map_err(|e: nc3z_format::Error| crate::output::words::plain(&e))
 }

@@ -13,6 +13,7 @@ use anyhow::{Context, Result, bail};
 use feed::Feed;
 use nc3z_format::cdl::{self, Cdl, Indices, Style};
 use nc3z_format::classic::{Header, VarId};
+use nc3z_format::near::suggest;
 use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -96,18 +97,14 @@ pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Opt
         match header.variable(name) {
             Some((id, _)) => found.insert(id),
             None if name.is_empty() => continue,
-            None => bail!("no such variable `{}`; there are {}", text::name(name), list(header)),
+            None => {
+                let (name, all) =
+                    (text::name(name), header.variables.iter().map(|v| text::name(&v.name).into()));
+                bail!("no such variable `{name}`{}", suggest(&name, all));
+            }
         };
     }
     Ok(Some(found))
-}
-
-/// Names of the first variables.
-fn list(header: &Header) -> String {
-    let names = header.variables.iter().take(20).map(|v| text::name(&v.name));
-    let more = header.variables.len().saturating_sub(20);
-    let tail = (more > 0).then(|| format!("{more} more"));
-    names.chain(tail).collect::<Vec<_>>().join(", ")
 }
 
 fn style(args: &DumpArgs) -> Style {

@@ -7,11 +7,11 @@ pub(super) mod notation;
 use super::versions::{versions_json, write_versions};
 use super::{Input, in_file};
 use crate::args::{InfoArgs, NotationArg, ReportArgs};
-use crate::exit::Exit;
+use crate::exit::{Exit, of_error};
 use crate::output::json::JsonWriter;
-use crate::output::streams::Stdout;
+use crate::output::streams::{Stdout, is_reader_gone};
 use crate::output::table::{Side, Table, count};
-use crate::output::text;
+use crate::output::{chain, report_error, text};
 use anyhow::Result;
 use cost::{Cost, Costs};
 use nc3z_format::archive::{SectionKind, constants};
@@ -25,9 +25,46 @@ use std::io::{BufWriter, Write};
 /// Bytes of the output buffer.
 const OUT_BUFFER: usize = 64 << 10;
 
-/// Reports on one file.
+/// Reports on all files; one that cannot be read does not stop the others.
 pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
-    let (args, versions, notation) = (&args.report, args.versions, args.notation);
+    let each = args.files.iter().map(|file| ReportArgs {
+        file: file.clone(),
+        json: args.json,
+        open: args.open.clone(),
+    });
+    let each: Vec<ReportArgs> = each.collect();
+    if let [one] = &each[..] {
+        return report(one, args.versions, args.notation);
+    }
+    let mut worst = Exit::Done;
+    let line = |words: &str| writeln!(Stdout::results(), "{words}");
+    for (n, one) in each.iter().enumerate() {
+        match (n, args.json) {
+            (0, true) => line("[")?,
+            (_, true) => line(",")?,
+            (0, false) => {}
+            (_, false) => line("")?,
+        }
+        if let Err(e) = report(one, args.versions, args.notation) {
+            if is_reader_gone(&e) {
+                return Err(e);
+            }
+            report_error(None, &e);
+            worst = worst.max(of_error(&e));
+            if args.json {
+                let file = text::safe(&super::url::shown(&one.file));
+                line(&json!({"file": file, "error": text::safe(&chain(&e))}).to_string())?;
+            }
+        }
+    }
+    if args.json {
+        line("]")?;
+    }
+    Ok(worst)
+}
+
+/// Reports on one file.
+fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
     if !args.open.fragments.as_stored && reports_aggregation(args)? {
         return Ok(Exit::Done);
     }

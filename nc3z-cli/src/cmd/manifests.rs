@@ -102,7 +102,7 @@ fn write_bag(root: &Path, threads: usize) -> Result<()> {
     bag::write(root, entries.collect(), bytes)
 }
 
-fn hash_all(files: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, [u8; 32])>> {
+pub(crate) fn hash_all(files: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, [u8; 32])>> {
     let progress = Progress::new(0, "manifest".to_owned());
     let mut out = Vec::with_capacity(files.len());
     many::in_order(

@@ -1,7 +1,8 @@
 //! Files as the command line names them: a path, and behind an `@` the version of an archive, by number or tag.
 
 use crate::args::OpenArgs;
-use crate::cmd::{Input, url};
+use crate::cmd::{Input, stdin, url};
+use crate::output::words;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
 use nc3z_reader::source::{self, SharedSource};
@@ -50,6 +51,9 @@ impl Named {
 
     /// The bytes of the file.
     pub(crate) fn source(&self, args: &OpenArgs) -> Result<SharedSource> {
+        if stdin::is(&self.file) {
+            return stdin::source();
+        }
         if let Some(member) = super::member::source(&self.file, args)? {
             return Ok(member);
         }
@@ -59,9 +63,9 @@ impl Named {
         Ok(source::open(&self.file, args.mmap)?)
     }
 
-    /// What the system says of the file, of a member's bundle; nothing of a URL.
+    /// What the system says of the file, of a member's bundle; nothing of a URL and of standard input.
     pub(crate) fn metadata(&self) -> Result<Option<Metadata>> {
-        if url::of(&self.file).is_some() {
+        if url::of(&self.file).is_some() || stdin::is(&self.file) {
             return Ok(None);
         }
         let file = super::member::on_disk(&self.file);
@@ -119,7 +123,7 @@ impl Named {
 
 /// Of a file that is no archive: exit code 3 says that an archive is corrupt.
 fn no_archive(e: &nc3z_reader::Error) -> anyhow::Error {
-    anyhow!("{}", e.with_causes())
+    anyhow!("{}", words::of_reader(e))
 }
 
 #[cfg(test)]

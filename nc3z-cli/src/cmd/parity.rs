@@ -1,33 +1,35 @@
 //! `nc3z parity`. Damage is found by `verify` and mended by `repair`.
 
-use crate::args::{ParityAddArgs, ParityCommand, ParityInfoArgs, ParityRemoveArgs};
+use super::targets::{self, Job, Naming};
+use super::tree;
+use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
 use crate::exit::{Exit, of_error};
-use crate::output::progress::Progress;
+use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow};
 use nc3z_format::parity::ParityLayout;
 use nc3z_reader::parity::locate;
 use nc3z_reader::source;
 use nc3z_writer::Share;
 use serde_json::json;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Does one of the things that can be done with parity.
 pub(crate) fn run(command: &ParityCommand) -> Result<Exit> {
     match command {
-        ParityCommand::Add(args) => super::with_threads(args.threads, || add(args)),
-        ParityCommand::Remove(args) => Ok(remove(args)),
+        ParityCommand::Add(args) => super::with_threads(args.threads, || add(args))?,
+        ParityCommand::Remove(args) => remove(args),
         ParityCommand::Info(args) => info(args),
     }
 }
 
-fn add(args: &ParityAddArgs) -> Exit {
-    each(&args.archives, |path, out| {
+fn add(args: &ParityAddArgs) -> Result<Exit> {
+    each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
         // It is read once for the checksums, once for the parity.
-        let progress = Progress::new(len.saturating_mul(2), text::safe(&path.to_string_lossy()));
+        let progress = Progress::with_passes(len, 2, text::safe(&path.to_string_lossy()));
         let (before, after) = nc3z_writer::parity::add(path, args.share, args.memory, &progress)?;
         drop(progress);
         let grown = text::size(after - before);
@@ -36,8 +38,8 @@ fn add(args: &ParityAddArgs) -> Exit {
     })
 }
 
-fn remove(args: &ParityRemoveArgs) -> Exit {
-    each(&args.archives, |path, out| {
+fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
+    each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
         let progress = Progress::new(len, text::safe(&path.to_string_lossy()));
         let done = nc3z_writer::parity::remove(path, &progress)?;
@@ -57,22 +59,41 @@ fn remove(args: &ParityRemoveArgs) -> Exit {
 }
 
 /// Does it to all; a failure in one does not stop the others.
-fn each(paths: &[PathBuf], mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Exit {
+fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Result<()>) -> Result<Exit> {
+    let keep = |p: &Path| Ok(p.to_owned());
+    let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
+    let naming = Naming { rename: &keep, wanted: &wanted };
+    let found = targets::pair(&which.archives, None, which.recursive, &naming)?;
     let mut out = Stdout::verdicts();
-    let mut worst = Exit::Done;
-    for path in paths {
+    let mut worst = tree::judge(&found.others, which.others);
+    let mut failed = 0;
+    for (path, e) in &found.failures {
+        report_error(Some(path), e);
+        worst = worst.max(of_error(e));
+        failed += 1;
+    }
+    for Job { input: path, .. } in &found.jobs {
+        if interrupted() {
+            worst = Exit::Interrupted;
+            break;
+        }
         if let Err(e) = work(path, &mut out) {
             report_error(Some(path), &e);
             let corrupt = e.downcast_ref::<nc3z_writer::Error>().is_some_and(nc3z_writer::Error::is_corrupt);
             worst = worst.max(if corrupt { Exit::Corrupt } else { of_error(&e) });
+            failed += 1;
         }
     }
-    worst
+    if found.is_tree {
+        let others = tree::words(&found.others).map_or_else(String::new, |words| format!(", {words}"));
+        note!("nc3z: {} archives, {failed} failed{others}", found.jobs.len());
+    }
+    Ok(worst)
 }
 
 fn info(args: &ParityInfoArgs) -> Result<Exit> {
     let mut reports = Vec::new();
-    let exit = each(&args.archives, |path, out| {
+    let exit = each(&args.which, |path, out| {
         let name = text::safe(&path.to_string_lossy());
         let described = describe(path);
         if args.json {
@@ -85,7 +106,7 @@ fn info(args: &ParityInfoArgs) -> Result<Exit> {
             write_text(out, &name, &json)?;
         }
         Ok(())
-    });
+    })?;
     if args.json {
         writeln!(Stdout::verdicts(), "{}", serde_json::to_string_pretty(&reports)?)?;
     }
@@ -100,7 +121,12 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
             || source.read_into(0, &mut magic).is_err()
             || magic != nc3z_format::archive::constants::MAGIC
         {
-            bail!("no nc3z archive, and no parity of one in it");
+            return Err(nc3z_reader::Archive::from_source(source, &crate::plugins::open_options())
+                .err()
+                .map_or_else(
+                    || anyhow!("it is no nc3z archive, and no parity of one is in it"),
+                    Into::into,
+                ));
         }
         return Ok(json!({"parity": false}));
     };

@@ -16,6 +16,7 @@ use crate::output::progress::{interrupted, while_blocked};
 use crate::output::streams::Stdout;
 use crate::selection::Selection;
 use anyhow::{Context, Result, anyhow, bail};
+use csv::Style;
 use nc3z_reader::cache::budget_from_env;
 use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::{AtomicFile, is_same_file};
@@ -36,9 +37,12 @@ trait Sink {
 
 /// Reads what is asked for and writes it.
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
+    if args.coordinates && !matches!(args.format, FormatArg::Text | FormatArg::Csv) {
+        bail!("--coordinates is for text; CSV has them always, and other formats hold values alone");
+    }
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
-    super::with_threads(args.threads, || {
+    let done = super::with_threads(args.threads, || {
         if let Some(output) = output {
             return to_file(output, args, &dataset, &variable, &selection);
         }
@@ -48,7 +52,8 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
         }
         // Nothing is half-written on disk: a signal may end this at once.
         while_blocked(|| write(stdout, args, &dataset, &variable, &selection))
-    })??;
+    })?;
+    super::in_file(&args.file, done)?;
     Ok(Exit::Done)
 }
 
@@ -80,8 +85,11 @@ fn write(
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(OUT_BUFFER, out);
     let mut sink: Box<dyn Sink + '_> = match args.format {
+        FormatArg::Text if args.coordinates => {
+            Box::new(csv::Csv::new(&mut out, dataset, variable, selection, Style::Named)?)
+        }
         FormatArg::Text => Box::new(lines::Lines::new(&mut out, variable, selection)?),
-        FormatArg::Csv => Box::new(csv::Csv::new(&mut out, dataset, variable, selection)?),
+        FormatArg::Csv => Box::new(csv::Csv::new(&mut out, dataset, variable, selection, Style::Csv)?),
         FormatArg::Json => Box::new(json::Json::new(&mut out, variable, selection)?),
         FormatArg::Npy => Box::new(npy::Binary::npy(&mut out, variable.ty(), &selection.counts())?),
         FormatArg::Raw => Box::new(npy::Binary::raw(&mut out)),

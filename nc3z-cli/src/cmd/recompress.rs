@@ -6,7 +6,7 @@ use super::{archive, many};
 use crate::args::{OpenArgs, RecompressArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
-use crate::output::{report_error, text};
+use crate::output::{report_error, set_level, text};
 use anyhow::{Result, bail};
 use nc3z_reader::Digest;
 use nc3z_writer::{ErrorKind, Recompressed, ReplacePolicy, WriterOptions, recompress_file};
@@ -16,6 +16,10 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     if args.archives.iter().any(|a| a.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         bail!("recompress needs files on both sides; `nc3z restore` and `nc3z archive` take pipes");
+    }
+    set_level(&args.tell);
+    if !args.dry_run {
+        super::places::check(args.output.as_deref(), args.parents)?;
     }
     let keep = |p: &Path| Ok(p.to_owned());
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
@@ -33,9 +37,10 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     let options = archive::encode_options(&args.encode)
         .with_memory(args.encode.memory / workers as u64)
         .with_force(args.force);
-    let progress = Progress::new(0, "recompress".to_owned());
+    let progress = Progress::with_passes(0, 2, "recompress".to_owned()).of_files(found.jobs.len() as u64);
     let work = |job: &Job| run_one(job, args, &options, &progress);
     many::in_order(&found.jobs, args.threads, work, |job, done| {
+        progress.file_done();
         match done {
             Ok(done) => {
                 if done.written {
@@ -87,7 +92,7 @@ fn run_one(
         super::places::prepare(&job.output)?;
     }
     // Written once, proven once.
-    progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len().saturating_mul(2));
+    progress.extend(super::open_archive(&job.input, &OpenArgs::default())?.original_len());
     let drop_history = args.drop_history || args.output.is_some();
     let terms = ReplacePolicy {
         if_smaller: args.if_smaller,
@@ -117,7 +122,7 @@ fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
     let parity = super::parity::carried(done.parity_before, done.parity);
     let parity = parity.map_or_else(String::new, |words| format!(", {words}"));
     let to = if args.output.is_some() { format!(" -> {}", name(&job.output)) } else { String::new() };
-    note!(
+    tell!(
         "{}{to}  {} -> {} of {} ({}x), {digest}{parity}{what}",
         name(&job.input),
         text::size(done.old_len),

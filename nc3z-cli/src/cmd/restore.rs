@@ -4,12 +4,12 @@ use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
-use super::url;
+use super::{stdin, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
-use crate::output::{report_error, text};
+use crate::output::{report_error, set_level, text};
 use anyhow::{Result, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
@@ -23,11 +23,14 @@ const LISTED: usize = 100;
 
 /// Restores all archives, one after another, each in parallel.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
+    set_level(&args.tell);
+    super::places::check(args.output.as_deref(), args.parents)?;
     if args.output.as_deref() == Some(Path::new("-")) {
         return super::with_threads(args.threads, || to_stdout(args))?;
     }
     let rename = |p: &Path| match args.version {
         Some(_) => bail!("name the output of an older version with -o"),
+        None if stdin::is(p) => bail!("what comes from standard input has no name; name the output with -o"),
         None => match url::of(p) {
             // Into the directory one is in.
             Some(url) => targets::restored_name(Path::new(last_name(url))),
@@ -97,7 +100,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
         false if !archive.filled().is_empty() => "NOT the original: fill values stand for what is lost",
         false => "no digest recorded",
     };
-    note!(
+    tell!(
         "{} -> {}  {} ({digest})",
         text::safe(&url::shown(&job.input)),
         text::safe(&job.output.to_string_lossy()),
@@ -144,6 +147,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
         bail!("--fill-lost gives the newest version only");
     }
     let source = match url::of(&named.file) {
+        None if stdin::is(&named.file) => stdin::source()?,
         Some(url) => url::open_forward(url, &args.open.remote)?,
         // By position: a map of a failing disk would kill the process where it fails.
         None => source::open(&named.file, false)?,
@@ -195,6 +199,11 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     let mut worst = Exit::Done;
     // What had to be filled is known at the end: with --fill-lost all is decoded, whoever reads.
     let mut out = if args.fill_lost { Stdout::verdicts() } else { Stdout::results() };
+    if out.is_terminal() && !args.force {
+        bail!(
+            "a netCDF file is not for a terminal; name a file with -o, send it through a pipe, or --force it"
+        );
+    }
     let mut is_read = true;
     for path in &args.archives {
         let archive = open(&named(path, args)?, args)?;

@@ -17,6 +17,8 @@ use walkdir::WalkDir;
 
 /// The ending of archives.
 pub(crate) const SUFFIX: &str = ".nc3z";
+/// Endings of names that are those of files, not of directories that are to be made.
+const ENDINGS: [&str; 5] = ["nc3z", "nc", "cdf", "nc4", "netcdf"];
 
 /// One input and where its output goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,12 +56,13 @@ pub(crate) fn pair(
 ) -> Result<Found> {
     let several = inputs.len() > 1 || inputs.iter().any(|i| i.is_dir());
     if let Some(file) = output.filter(|o| several && !is_directory_name(o)) {
-        if file.exists() {
+        // Another run may have made the directory meanwhile.
+        if file.exists() && !file.is_dir() {
             bail!("several inputs need a directory as output; `{}` is a file", file.display());
         }
-        if file.as_os_str().as_bytes().ends_with(SUFFIX.as_bytes()) {
+        if file.extension().is_some_and(|e| ENDINGS.iter().any(|known| e == *known)) {
             bail!(
-                "several inputs need a directory as output; `{0}` is the name of one archive (`{0}/` is a directory)",
+                "several inputs need a directory as output; `{0}` is the name of one file (`{0}/` is a directory)",
                 file.display()
             );
         }

@@ -3,7 +3,7 @@
 use super::targets::first_bytes;
 use crate::args::OthersArg;
 use crate::exit::Exit;
-use crate::output::text;
+use crate::output::{tells_more, text};
 use nc3z_format::archive::constants::MAGIC;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -76,11 +76,13 @@ pub(crate) struct Other {
 
 /// Names the files that were passed over, where that was asked for; failures where they count as such.
 pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
-    let Some(arg) = arg else { return Exit::Done };
+    if arg.is_none() && !tells_more() {
+        return Exit::Done;
+    }
     for other in others {
         note!("{}: passed over, {}", text::safe(&other.path.to_string_lossy()), other.kind);
     }
-    if arg == OthersArg::Fail && !others.is_empty() { Exit::Failed } else { Exit::Done }
+    if arg == Some(OthersArg::Fail) && !others.is_empty() { Exit::Failed } else { Exit::Done }
 }
 
 fn count(others: &[Other]) -> BTreeMap<Kind, u64> {
@@ -146,7 +148,7 @@ impl Summary {
 
     /// Says it all in one line.
     pub(crate) fn tell(&self) {
-        note!("nc3z: {self}");
+        tell!("nc3z: {self}");
     }
 }
 

@@ -2,12 +2,12 @@
 
 use super::named::Named;
 use super::targets::{self, Found, Job, Naming};
-use super::{place, tree, url};
+use super::{place, stdin, tree, url};
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, report_error, set_level, tells, text};
 use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
@@ -30,6 +30,7 @@ const PLACES: usize = 8;
 
 /// Checks all archives; goes on after a bad one.
 pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
+    set_level(&args.tell);
     if let Some(manifest) = &args.manifest {
         return super::fixity::run(args, manifest);
     }
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
                 worst = worst.max(outcome.exit);
                 if args.json {
                     reports.push(outcome.json);
-                } else {
+                } else if tells() || outcome.exit != Exit::Done {
                     outcome.lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
                     outcome.error.iter().for_each(|e| report_error(Some(&outcome.path), e));
                 }
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         drop(progress);
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
-        } else if checked > 1 {
+        } else if checked > 1 && (tells() || bad > 0) {
             let others = tree::words(&others).map_or_else(String::new, |words| format!("; {words}"));
             writeln!(out, "{checked} archives checked, {bad} of them not sound{others}")?;
         }
@@ -85,6 +86,9 @@ fn find(args: &VerifyArgs) -> Result<Found> {
     let wanted = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
     let naming = Naming { rename: &same, wanted: &wanted };
     if !args.recursive {
+        if let Some(directory) = args.archives.iter().find(|a| a.is_dir()) {
+            bail!("`{}` is a directory; --recursive goes into it", directory.display());
+        }
         let job = |path: &PathBuf| Job { input: path.clone(), output: PathBuf::new(), name: path.clone() };
         return Ok(Found { jobs: args.archives.iter().map(job).collect(), ..Found::default() });
     }
@@ -133,6 +137,7 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
 /// The bytes of an archive, which all will be read.
 fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
     match url::of(path) {
+        None if stdin::is(path) => stdin::source(),
         Some(url) => url::open_forward(url, &args.remote),
         // By position: a map of a failing disk would kill the process where it fails.
         None => Ok(source::open(path, false)?),

@@ -33,7 +33,7 @@ impl Entry {
 }
 
 /// Writes a file whole or not at all, replacing what is there.
-fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = AtomicFile::create_with_mode(path, true, 0o666)?;
     file.file().write_all(bytes).with_context(|| format!("write `{}`", path.display()))?;
     Ok(file.commit(None)?)
@@ -41,11 +41,21 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Reads a manifest or a tag file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>> {
-    let meta = std::fs::metadata(path).with_context(|| format!("open `{}`", path.display()))?;
-    if !meta.is_file() || meta.len() > MAX_LEN {
-        bail!("`{}` is no manifest: not a file of at most {MAX_LEN} bytes", path.display());
+    let name = path.display();
+    if path.parent().is_some_and(Path::is_dir) && !path.exists() && path.ends_with(sums::NAME) {
+        bail!(
+            "there is no manifest `{name}`; `nc3z manifest` and `nc3z archive -r --manifest sha256` write one"
+        );
     }
-    std::fs::read(path).with_context(|| format!("read `{}`", path.display()))
+    let meta = std::fs::metadata(path).with_context(|| format!("open `{name}`"))?;
+    if !meta.is_file() || meta.len() > MAX_LEN {
+        bail!("`{name}` is no manifest: not a file of at most {MAX_LEN} bytes");
+    }
+    let bytes = std::fs::read(path).with_context(|| format!("read `{name}`"))?;
+    if bytes.starts_with(&nc3z_format::archive::constants::MAGIC) {
+        bail!("`{name}` is an nc3z archive, not a manifest; `nc3z verify {name}` checks an archive");
+    }
+    Ok(bytes)
 }
 
 /// The file that a manifest names, in the directory and nowhere else: a manifest is somebody's word, and may name any path.

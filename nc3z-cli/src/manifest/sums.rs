@@ -49,11 +49,15 @@ pub(crate) fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
 
 /// What is listed already, where there is a manifest.
 pub(crate) fn existing(root: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
-    let path = root.join(NAME);
-    if std::fs::symlink_metadata(&path).is_err() {
+    of_file(&root.join(NAME))
+}
+
+/// What a manifest lists; nothing where there is none.
+pub(crate) fn of_file(path: &Path) -> Result<BTreeMap<PathBuf, [u8; 32]>> {
+    if std::fs::symlink_metadata(path).is_err() {
         return Ok(BTreeMap::new());
     }
-    Ok(decode(&super::read(&path)?, &path)?.into_iter().map(|e| (e.path, e.sha256)).collect())
+    Ok(decode(&super::read(path)?, path)?.into_iter().map(|e| (e.path, e.sha256)).collect())
 }
 
 /// Adds files to the directory's manifest, or makes it; other lines stay as they are.

@@ -5,7 +5,7 @@ use nc3z_reader::Monitor;
 use std::io::IsTerminal;
 use std::sync::Arc;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Set by SIGINT, SIGTERM and SIGHUP; everything long looks at it.
@@ -53,29 +53,69 @@ pub(crate) fn interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|f| f.load(Ordering::Relaxed))
 }
 
-/// Progress of one job in bytes: nothing unless standard error is a terminal and a second has gone by.
+/// Progress in bytes of the files: nothing unless standard error is a terminal and a second has gone by, so that no bar is drawn for what
+/// takes less.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
     hidden: AtomicBool,
+    /// How often each byte of the files is gone through: the bar shows each once.
+    passes: u64,
+    /// Bytes gone through, in all passes.
+    done: AtomicU64,
+    /// Files done, of so many.
+    files: (AtomicU64, u64),
+    message: String,
 }
 
 impl Progress {
     /// A bar that ends at `total` bytes.
     pub(crate) fn new(total: u64, message: String) -> Self {
+        Self::with_passes(total, 1, message)
+    }
+
+    /// A bar of work that goes through each of `total` bytes several times.
+    pub(crate) fn with_passes(total: u64, passes: u64, message: String) -> Self {
         let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-        if std::io::stderr().is_terminal() {
+        let is_terminal = std::io::stderr().is_terminal();
+        if is_terminal {
             let style = "{msg} {wide_bar} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {eta}";
             if let Ok(style) = ProgressStyle::with_template(style) {
                 bar.set_style(style);
             }
-            bar.set_message(message);
+            bar.set_message(message.clone());
         }
-        Progress { bar, started: Instant::now(), hidden: AtomicBool::new(std::io::stderr().is_terminal()) }
+        Progress {
+            bar,
+            started: Instant::now(),
+            hidden: AtomicBool::new(is_terminal),
+            passes: passes.max(1),
+            done: AtomicU64::new(0),
+            files: (AtomicU64::new(0), 0),
+            message,
+        }
     }
-}
 
-impl Progress {
+    /// The same of many files: how many of them are done stands in front.
+    #[must_use]
+    pub(crate) fn of_files(mut self, files: u64) -> Self {
+        self.files.1 = files;
+        self.show_files(0);
+        self
+    }
+
+    /// One more file is done.
+    pub(crate) fn file_done(&self) {
+        let done = self.files.0.fetch_add(1, Ordering::Relaxed) + 1;
+        self.show_files(done);
+    }
+
+    fn show_files(&self, done: u64) {
+        if self.files.1 > 1 {
+            self.bar.set_message(format!("{} {done}/{} files", self.message, self.files.1));
+        }
+    }
+
     /// The bar ends so many bytes later: another file has begun.
     pub(crate) fn extend(&self, bytes: u64) {
         self.bar.inc_length(bytes);
@@ -90,7 +130,8 @@ impl Drop for Progress {
 
 impl Monitor for Progress {
     fn advance(&self, bytes: u64) {
-        self.bar.inc(bytes);
+        let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.bar.set_position(done / self.passes);
         if self.hidden.load(Ordering::Relaxed) && self.started.elapsed() > Duration::from_secs(1) {
             self.hidden.store(false, Ordering::Relaxed);
             self.bar.set_draw_target(ProgressDrawTarget::stderr());

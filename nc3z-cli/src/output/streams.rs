@@ -9,6 +9,11 @@ macro_rules! note {
     ($($arg:tt)*) => { $crate::output::streams::write_note(format_args!($($arg)*)) };
 }
 
+/// The same for what became of a file: nothing where the user asked for quiet.
+macro_rules! tell {
+    ($($arg:tt)*) => { if $crate::output::tells() { $crate::output::streams::write_note(format_args!($($arg)*)) } };
+}
+
 /// Writes one line to standard error, in one write, so that lines of several threads do not mix. A line that cannot be written is dropped:
 /// there is nobody to tell, and the exit code still says how the run ended.
 pub(crate) fn write_note(line: fmt::Arguments<'_>) {

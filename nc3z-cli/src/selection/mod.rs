@@ -11,6 +11,7 @@ use crate::args::SelectionArgs;
 use crate::output::text;
 use anyhow::{Result, bail};
 use nc3z_format::Hyperslab;
+use nc3z_format::near::nearest;
 use nc3z_reader::{Dataset, Variable};
 
 /// Dimensions that may wrap around: each doubles the number of hyperslabs.
@@ -67,8 +68,11 @@ impl Selection {
             let known = variable.dimensions().any(|d| d.name == arg.name.as_bytes());
             if !known {
                 let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let known: Vec<_> = names.iter().map(|n| n.as_str().into()).collect();
+                let meant = nearest(&arg.name, &known);
+                let meant = meant.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
                 bail!(
-                    "variable `{}` has no dimension `{}`; it has {there}",
+                    "variable `{}` has no dimension `{}`{meant}; it has {there}",
                     text::safe(&variable.name()),
                     text::safe(&arg.name)
                 );

@@ -21,15 +21,15 @@ fn output_is_a_file_or_a_directory() {
 }
 
 #[test]
-fn refused_input_exits_with_1_names_the_offset_and_leaves_nothing() {
+fn refused_input_exits_with_1_says_what_it_is_and_leaves_nothing() {
     let whole = sample::small();
     let mut bad_tag = whole.clone();
     bad_tag[11] = 0xEE;
     let cases: [(&str, &[u8], &str); 5] = [
-        ("empty", b"", "byte 0"),
-        ("text", b"hello, I am no netCDF file", "byte 0"),
+        ("empty", b"", "the file is empty"),
+        ("text", b"hello, I am no netCDF file", "this is text"),
         ("hdf5", b"\x89HDF\r\n\x1a\n________________", "HDF5"),
-        ("short", &whole[..50], "byte"),
+        ("short", &whole[..50], "cut short"),
         ("tag", &bad_tag, "byte 8"),
     ];
     let mut messages = String::new();

@@ -28,7 +28,9 @@ fn lists_are_taken_back() {
     assert!(checked.lines().all(|l| l.ends_with(": OK")), "{checked}");
     dir.write("b.nc", &sample::noisy(3_000_004));
     dir.nc3z(&["hash", "--check", "--quiet", "list"]).exits(1).says("did NOT match");
-    dir.nc3z(&["hash", "--check", "a.nc"]).exits(1).says("no digest was checked");
+    dir.nc3z(&["hash", "--check", "a.nc"]).exits(1).says("not a list of digests");
+    dir.write("notes", b"nothing to check\n");
+    dir.nc3z(&["hash", "--check", "notes"]).exits(1).says("no digest was checked");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn usage_errors_exit_with_2() {
         &["archive", "--block-size", "1MB", "a.nc"],
         &["archive", "--no-verify", "--remove-source", "a.nc"],
         &["info"],
-        &["info", "a.nc", "b.nc"],
+        &["layout", "a.nc", "b.nc"],
     ];
     for args in wrong {
         let ran = dir.nc3z(args).exits(2);

@@ -28,7 +28,7 @@ fn parity_is_added_described_and_removed() {
     dir.nc3z(&["parity", "remove", "b.nc3z"]).exits(0);
     assert!(dir.read("b.nc3z") == without);
     dir.nc3z(&["parity", "remove", "b.nc3z"]).exits(1).says("no parity");
-    dir.nc3z(&["parity", "info", "a.nc"]).exits(1).says("no nc3z archive");
+    dir.nc3z(&["parity", "info", "a.nc"]).exits(1).says("not an nc3z archive");
 }
 
 #[test]

@@ -105,7 +105,8 @@ fn links_out_of_the_tree_are_told_of_and_left_alone() {
 #[test]
 fn link_in_the_tree_to_a_file_without_the_ending_is_taken() {
     let dir = tree();
-    dir.nc3z(&["archive", "data/a.nc", "-o", "store/blob"]).exits(0);
+    dir.nc3z(&["archive", "data/a.nc", "-o", "store/blob"]).exits(1).says("--parents");
+    dir.nc3z(&["archive", "--parents", "data/a.nc", "-o", "store/blob"]).exits(0);
     std::os::unix::fs::symlink("blob", dir.path("store/a.nc.nc3z")).unwrap();
     dir.nc3z(&["restore", "-r", "store", "-o", "back"]).exits(0);
     assert_eq!(dir.read("back/a.nc"), sample::small());

@@ -34,6 +34,11 @@ const MAGICS: &[(&[u8], &str, &str)] = &[
     (b"version https://git-lfs", "a Git LFS pointer", "fetch the file with `git lfs pull`"),
     (b"netcdf ", "CDL text", "make a file of it with `ncgen`"),
     (b"cdf", "text, or a damaged magic (the magic is upper case)", NOT_NETCDF),
+    (b"\x7fELF", "a program or library (ELF file)", NOT_NETCDF),
+    (b"\x89PNG", "a PNG image", NOT_NETCDF),
+    (b"\xff\xd8\xff", "a JPEG image", NOT_NETCDF),
+    (b"\x93NUMPY", "a NumPy array", NOT_NETCDF),
+    (b"SQLite format 3", "an SQLite database", NOT_NETCDF),
     (b"%PDF", "a PDF document", NOT_NETCDF),
     (b"II*\0", "a TIFF image", NOT_NETCDF),
     (b"MM\0*", "a TIFF image", NOT_NETCDF),
@@ -124,6 +129,7 @@ mod tests {
             (b"CDF\x03", "CDF-3"),
             (b"CDF\x06", "unknown version"),
             (b"404 not found\n", "text"),
+            (b"\x7fELF\x02\x01\x01\0", "program"),
             (b"\x01FDC", "swapped"),
         ] {
             assert!(sniff(head).is_some_and(|f| f.name.contains(word)), "{word}");

@@ -85,6 +85,21 @@ impl<'a, W: Word> Values<'a, W> {
         })
     }
 
+    /// The values of the sample but for the quarter that is largest, where that is much larger: numbers there stand too far apart to
+    /// show the step of the others, and lie on it all the same.
+    fn quiet(&self) -> Option<Ordered> {
+        let mut list: Vec<f64> = self.sample.iter().map(|p| p.float_value()).collect();
+        list.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
+        let most = list.get(list.len() / 4 * 3)?.abs();
+        if most * LOUD > list.last()?.abs() {
+            return None;
+        }
+        list.truncate(list.partition_point(|x| x.abs() <= most));
+        list.sort_unstable_by(f64::total_cmp);
+        list.dedup();
+        (list.len() >= 4).then(|| Ordered { list, ulp: ulp::<W>(most) })
+    }
+
     /// How many values the sample has.
     pub(crate) fn len(&self) -> usize {
         self.sample.len()
@@ -102,7 +117,8 @@ impl<'a, W: Word> Values<'a, W> {
 
     /// What may have quantised them. `fractions`: also steps of small divisors.
     pub(crate) fn detect(&self, fractions: bool) -> Detected<'_, W> {
-        let mut found = Detected { values: self, round: Vec::new(), gaps: None, fitted: OnceCell::new() };
+        let (fitted, quiet) = (OnceCell::new(), OnceCell::new());
+        let mut found = Detected { values: self, round: Vec::new(), gaps: None, fitted, quiet };
         if self.len() < 4 {
             return found;
         }
@@ -160,6 +176,8 @@ pub(crate) struct Detected<'a, W> {
     gaps: Option<Gaps>,
     /// Dear, so it is made when first needed, and once.
     fitted: OnceCell<Option<Met>>,
+    /// What the values but for the largest show, sought where all of them show nothing.
+    quiet: OnceCell<Vec<Met>>,
 }
 
 impl<W: Word> Detected<'_, W> {
@@ -175,9 +193,24 @@ impl<W: Word> Detected<'_, W> {
             let fit = || fitted(&values.sample, list, gaps, *ulp).map(|l| Met::of(values, l));
             self.fitted.get_or_init(fit).as_ref()
         });
-        found.into_iter().chain(fitted.filter(holding)).reduce(Met::cheaper).map(|m| m.l)
+        let found = found.into_iter().chain(fitted.filter(holding)).reduce(Met::cheaper);
+        let quiet = || self.quiet().iter().filter(holding).reduce(Met::cheaper);
+        found.or_else(quiet).map(|m| m.l)
+    }
+
+    fn quiet(&self) -> &[Met] {
+        self.quiet.get_or_init(|| {
+            let values = self.values;
+            let Some(Ordered { list, ulp }) = values.quiet() else { return Vec::new() };
+            let gaps = Gaps::of(&list, ulp);
+            let fitted = gaps.and_then(|gaps| fitted(&values.sample, &list, &gaps, ulp));
+            decimal(&values.sample, ulp).into_iter().chain(fitted).map(|l| Met::of(values, l)).collect()
+        })
     }
 }
+
+/// So many times as large as the others are values whose neighbours stand too far apart.
+const LOUD: f64 = 4.0;
 
 /// Gaps this many times as wide as the step show that there may be a coarser one.
 const WIDE: f64 = 2.5;
@@ -434,4 +467,26 @@ fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<Sc
         }
     }
     best.map(|b| b.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A detector's counts by a step, near 0 but for a peak whose numbers stand further apart than the step.
+    #[test]
+    fn the_step_of_a_quiet_signal_is_found_beneath_its_peaks() {
+        let step = 7.389_96e-6_f64;
+        let count = |i: u32| if i % 16 < 14 { i.wrapping_mul(2_654_435_761) >> 19 } else { 16_000_000 + i };
+        #[expect(clippy::cast_possible_truncation, reason = "as the instrument stores it")]
+        let bits: Vec<u32> =
+            (0..4096).map(|i| ((f64::from(count(i)) * step - 0.03) as f32).to_bits()).collect();
+        let values = Values::of(&bits, Wanted::All);
+        let found = values.detect(false).best(43).expect("it lies on a step");
+        assert!((found.step / step - 1.0).abs() < 1e-3, "{found:?}");
+        // Nothing is made up where there is no step.
+        let noise: Vec<u32> = bits.iter().map(|b| b ^ (b.wrapping_mul(0x9E37_79B1) >> 28)).collect();
+        let values = Values::of(&noise, Wanted::All);
+        assert!(values.detect(false).best(43).is_none());
+    }
 }

@@ -41,16 +41,16 @@ pub(super) fn check_type(version: Version, what: &str, ty: NcType) -> Result<()>
 /// A variable's place in the header.
 pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
     header.variable(name.as_bytes()).map(|(id, _)| id.index()).ok_or_else(|| {
-        let known: Vec<_> = header.variables.iter().take(20).map(|v| v.name_lossy()).collect();
-        Error::invalid(format!("no variable `{name}`; there are {}", known.join(", ")))
+        let known = nc3z_format::near::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
+        Error::invalid(format!("no variable `{name}`{known}"))
     })
 }
 
 /// A dimension's place in the header.
 pub(super) fn find_dimension(header: &Header, name: &str) -> Result<DimId> {
     header.dimension(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
-        let known: Vec<_> = header.dimensions.iter().take(20).map(Dimension::name_lossy).collect();
-        Error::invalid(format!("no dimension `{name}`; there are {}", known.join(", ")))
+        let known = nc3z_format::near::suggest(name, header.dimensions.iter().map(Dimension::name_lossy));
+        Error::invalid(format!("no dimension `{name}`{known}"))
     })
 }
 

@@ -132,7 +132,7 @@ pub(super) fn encode_own(
     scratch: &mut Scratch,
 ) -> Result<(u16, Vec<u8>)> {
     let policy = Policy::of(preset);
-    let level = policy.container_level;
+    let level = policy.zstd_level;
     let wanted;
     let (chain, by) = if let Some(n) = container_chain {
         (Some(n), &chains[usize::from(n)])

@@ -22,11 +22,6 @@ pub const RULES: &[Rule] = &[
         without: "plans of the quicker preset are not tried on the samples",
         change: |p| p.quicker = &[],
     },
-    Rule {
-        name: "quick-below",
-        without: "no array is encoded whole by the quickest plan",
-        change: |p| p.quick_below = 0,
-    },
     Rule { name: "text-columns", without: "text is stored by rows only", change: |p| p.text_columns = false },
     Rule {
         name: "short",
@@ -42,11 +37,6 @@ pub const RULES: &[Rule] = &[
             }
         },
     },
-    Rule {
-        name: "recurring",
-        without: "values that recur at a distance are not looked for",
-        change: |p| p.recurring = None,
-    },
     Rule { name: "references", without: "no array refers to another", change: |p| p.references = false },
     Rule { name: "shared", without: "no shared containers of LZMA", change: |p| p.shared = None },
     Rule {
@@ -59,18 +49,9 @@ pub const RULES: &[Rule] = &[
         },
     },
     Rule {
-        name: "drop-members",
-        without: "members of shared containers that gain little stay in them",
-        change: |p| {
-            if let Some(shared) = &mut p.shared {
-                shared.keep_below_percent = [u64::MAX >> 40; 2];
-            }
-        },
-    },
-    Rule {
         name: "fallback",
         without: "tiles larger than promised are stored so",
-        change: |p| p.promised_percent = 1 << 40,
+        change: |p| p.promised_percent = None,
     },
     Rule {
         name: "dictionary-scan",
@@ -87,13 +68,7 @@ pub const RULES: &[Rule] = &[
         without: "samples need not hold two planes",
         change: |p| p.samples.planes = 0,
     },
-    Rule { name: "container-level", without: "containers at level 3", change: |p| p.container_level = 3 },
     Rule { name: "zstd-level", without: "bytes at level 3", change: |p| p.zstd_level = 3 },
-    Rule {
-        name: "byte-tiles",
-        without: "tiles of bytes as long as others",
-        change: |p| p.byte_tile_len = p.tile_len,
-    },
     Rule { name: "alternatives", without: "each tile by one plan", change: |p| p.alternatives.count = 0 },
 ];
 

@@ -52,7 +52,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     let Found { mut plans, quick } = numeric_plans(subject, policy)?;
     // Flags and packed bytes are as often text-like as numbers.
     let may_be_text = info.ty.size() == 1;
-    if plans.len() == 1 && !may_be_text && policy.recurring.is_none() {
+    if plans.len() == 1 && !may_be_text && policy.promised_percent.is_none() {
         let tiles = vec![TileChain::numeric(plans.remove(0).0, registry)];
         return Ok(ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() });
     }
@@ -74,21 +74,16 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
             ways.push(TileChain::numeric(plan, registry));
         }
     }
-    // Pieces mislead: a quicker preset must not be smaller for it.
+    // Estimates mislead: a quicker preset must not be smaller for it.
     let is_known = |way: &TileChain| way.num.as_ref().is_some_and(|p| p.is_same_way(&quick));
     if !tiles.iter().any(is_known) && (table || quick.dictionary().is_none()) {
-        let below = info.total_bytes() < policy.quick_below;
-        let list = if below { &mut tiles } else { &mut ways };
-        list.insert(list.len().min(1), TileChain::numeric(quick, registry));
+        ways.insert(0, TileChain::numeric(quick, registry));
     }
     ways.truncate(1);
     ways.push(bytes);
-    let fallback = Some(Fallback {
-        ways,
-        promised: least,
-        sampled: subject.sampled_len(),
-        percent: policy.promised_percent,
-    });
+    let sampled = subject.sampled_len();
+    let fallback =
+        policy.promised_percent.map(|percent| Fallback { ways, promised: least, sampled, percent });
     Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, ..ArrayPlan::default() })
 }
 

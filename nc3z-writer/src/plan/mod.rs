@@ -15,7 +15,6 @@ mod chains;
 mod cost;
 mod numeric;
 mod policy;
-mod recurring;
 mod reference;
 mod repeats;
 mod shape;
@@ -319,10 +318,6 @@ impl Planner<'_> {
     /// Plans short arrays anew, in the light of each other.
     fn compare(&mut self, plans: &mut BTreeMap<ArrayId, ArrayPlan>) -> Result<()> {
         let Some(policy) = &self.policy.short else { return Ok(()) };
-        // Before anything is encoded by the plans.
-        if let Some(policy) = &self.policy.recurring {
-            recurring::plan_recurring(self, policy, plans)?;
-        }
         let mut short = short::as_numbers(self, policy, plans)?;
         if self.policy.references {
             let referring = reference::plan_references(self, plans)?;

@@ -13,41 +13,27 @@ pub(crate) struct Policy {
     pub(crate) numeric_plans: usize,
     /// Efforts below it, whose plans are tried on the samples besides.
     pub(crate) quicker: &'static [Effort],
-    /// Tiles of arrays of fewer bytes, of which only pieces were looked at, are encoded by the quickest effort's plan too.
-    pub(crate) quick_below: u64,
-    /// zstd level of chains of bytes.
+    /// zstd level of chains of bytes, of containers and of lists of constants.
     pub(crate) zstd_level: i32,
     /// Whether text is tried by columns.
     pub(crate) text_columns: bool,
-    /// Bytes of a tile of numbers, before compression.
+    /// Bytes of a tile, before compression.
     pub(crate) tile_len: u64,
-    /// Bytes of a tile of single bytes: text, flags, gaps.
-    pub(crate) byte_tile_len: u64,
     /// What of an array is looked at.
     pub(crate) samples: SamplePolicy,
     /// How many plans each tile of an array is tried with, besides the one that samples liked best.
     pub(crate) alternatives: AlternativePolicy,
-    /// zstd level of containers, and of lists of constants.
-    pub(crate) container_level: i32,
     /// Short arrays that share containers of zstd; `None`: all as planes of bytes.
     pub(crate) short: Option<ShortPolicy>,
-    /// Arrays whose values recur at a distance; `None`: not looked for one by one.
-    pub(crate) recurring: Option<RecurringPolicy>,
     /// Arrays that share containers of LZMA by what each adds to them; `None`: none.
     pub(crate) shared: Option<SharedPolicy>,
     /// Whether containers of LZMA are tried with other contexts too.
     pub(crate) lzma_rivals: bool,
     /// Whether arrays are coded against others that are nearly the same.
     pub(crate) references: bool,
-    /// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks.
-    pub(crate) promised_percent: u64,
-}
-
-/// Arrays whose values recur at a distance.
-#[derive(Debug, Clone)]
-pub(crate) struct RecurringPolicy {
-    /// Values recur where [`QUICK_LEVEL`] takes less than so many hundredths of what the samples promised.
-    pub(crate) percent: u64,
+    /// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks; `None`: samples
+    /// promise nothing, and each tile is encoded once.
+    pub(crate) promised_percent: Option<u64>,
 }
 
 /// Short arrays that share containers of zstd. Lengths are bytes before compression.
@@ -126,9 +112,6 @@ pub(crate) struct SharedPolicy {
     pub(crate) one_saved_of: Option<u64>,
     /// zstd's level for what is compared with LZMA.
     pub(crate) level: i32,
-    /// Members whose marginal bytes in the container exceed so many hundredths of their bytes alone are dropped, in rounds.
-    /// Noise, which gains a header at most, stays alone.
-    pub(crate) keep_below_percent: [u64; 2],
 }
 
 const SAMPLES: SamplePolicy = SamplePolicy {
@@ -154,7 +137,6 @@ const SHARED: SharedPolicy = SharedPolicy {
     least_pool: 4 << 10,
     one_saved_of: None,
     level: 19,
-    keep_below_percent: [150, 97],
 };
 
 const NO_ALTERNATIVES: AlternativePolicy = AlternativePolicy { count: 0, percent: 100, slack: 0 };
@@ -171,31 +153,25 @@ const FAST: Policy = Policy {
     effort: Effort::Fast,
     numeric_plans: 1,
     quicker: &[],
-    quick_below: 0,
     zstd_level: 1,
     text_columns: false,
     tile_len: 1 << 20,
-    byte_tile_len: 4 << 20,
     samples: SamplePolicy { pieces_below: 128 << 10, piece: 1024, ..SAMPLES },
     alternatives: NO_ALTERNATIVES,
-    container_level: 3,
     short: None,
-    recurring: None,
     shared: None,
     lzma_rivals: false,
     references: true,
-    promised_percent: 115,
+    promised_percent: None,
 };
 
 const DEFAULT: Policy = Policy {
     effort: Effort::Default,
-    quick_below: FAST.samples.pieces_below,
     zstd_level: 9,
     text_columns: true,
-    samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..FAST.samples },
-    container_level: 9,
+    samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..SAMPLES },
     short: Some(SHORT),
-    recurring: Some(RecurringPolicy { percent: 90 }),
+    promised_percent: Some(115),
     shared: Some(SharedPolicy {
         trial_len: 1 << 20,
         container_len: 512 << 10,
@@ -215,7 +191,7 @@ const MAX: Policy = Policy {
     tile_len: 4 << 20,
     samples: SAMPLES,
     alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
-    container_level: 19,
+    promised_percent: Some(115),
     short: Some(ShortPolicy { source_len: 4 << 20, estimate_level: 19, container_level: 19, ..SHORT }),
     shared: Some(SHARED),
     lzma_rivals: true,
@@ -255,11 +231,6 @@ impl Policy {
             None => SHARED.container_len,
         }
     }
-
-    /// Bytes of a tile of elements of this size.
-    pub(crate) const fn tile_len(&self, element_size: usize) -> u64 {
-        if element_size == 1 { self.byte_tile_len } else { self.tile_len }
-    }
 }
 
 #[cfg(test)]
@@ -272,10 +243,7 @@ mod tests {
         for (less, more) in [(fast, default), (default, max)] {
             assert!(less.zstd_level <= more.zstd_level && less.tile_len <= more.tile_len);
             assert!(less.alternatives.count <= more.alternatives.count);
-            assert!(
-                less.samples.trial_len_large <= less.samples.trial_len
-                    && less.container_level <= more.container_level
-            );
+            assert!(less.samples.trial_len_large <= less.samples.trial_len);
         }
         assert!(max.shared.as_ref().is_some_and(|s| s.array_len <= s.container_len as u64));
     }

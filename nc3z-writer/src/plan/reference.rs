@@ -197,7 +197,7 @@ impl Planner<'_> {
                 Form::Constant { .. } => Stored(0),
                 Form::Member { bytes, .. } if by_numbers => Stored::of(bytes),
                 Form::Member { bytes, .. } => {
-                    packed_len(bytes, self.policy.container_level, self.scratch)?.percent(lzma)
+                    packed_len(bytes, self.policy.zstd_level, self.scratch)?.percent(lzma)
                 }
                 Form::Block { payload, .. } => {
                     Stored((payload.len() as u64 + BLOCK_HEADER_LEN as u64).next_multiple_of(8))

@@ -135,9 +135,9 @@ fn groups(
     let gap = |m: &Member<'_>| m.info.id.role() == Role::Gap && m.bytes.len() as u64 >= policy.least_pool;
     let mut whole = None;
     if pools.len() > 1 && pools.iter().flatten().any(gap) {
-        whole = Some(group(pools.concat(), policy, dict)?);
+        whole = Some(group(&pools.concat(), dict)?);
     }
-    let parts = pools.into_iter().map(|pool| group(pool, policy, dict)).collect::<Result<Vec<_>>>()?;
+    let parts = pools.into_iter().map(|pool| group(&pool, dict)).collect::<Result<Vec<_>>>()?;
     let saved: Stored = parts.iter().map(|g| g.saved).sum();
     let groups = match whole {
         Some(whole) if whole.saved > saved => vec![whole],
@@ -147,10 +147,10 @@ fn groups(
 }
 
 /// The best of one pool.
-fn group(pool: Vec<Member<'_>>, policy: &SharedPolicy, dict: u32) -> Result<Group> {
+fn group(pool: &[Member<'_>], dict: u32) -> Result<Group> {
     let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
     let lzma = Lzma::for_elements(size, dict);
-    let (ids, saved) = best_subset(pool, policy, lzma)?;
+    let (ids, saved) = worthwhile(pool, lzma)?;
     Ok(Group { ids, lzma, saved })
 }
 
@@ -176,31 +176,16 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
     large
 }
 
-/// Those members that are smallest in one container, and what that saves; nothing where they do not save a container's worth.
-fn best_subset(
-    mut pool: Vec<Member<'_>>,
-    policy: &SharedPolicy,
-    lzma: Lzma,
-) -> Result<(Vec<ArrayId>, Stored)> {
+/// The members of a pool, and what they save in one container; none where that is not a container's worth.
+fn worthwhile(pool: &[Member<'_>], lzma: Lzma) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
-    let (mut best, mut best_saved) = (Vec::new(), LEAST);
-    // A member that is dropped takes with it what others referred to, so each round is measured, and the best of them serves.
-    for percent in policy.keep_below_percent.into_iter().map(Some).chain([None]) {
-        let shares = lzma_shares(lzma, pool.iter().map(|m| &m.bytes[..]))?;
-        let own: Vec<Stored> =
-            shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).collect();
-        let alone: Stored = pool.iter().map(|m| m.alone).sum();
-        let saved = own.iter().copied().sum::<Stored>().saved_against(alone);
-        if saved > best_saved {
-            (best, best_saved) = (pool.iter().map(|m| m.info.id).collect(), saved);
-        }
-        let Some(percent) = percent else { break };
-        let before = pool.len();
-        let mut shares = own.iter();
-        pool.retain(|m| shares.next().expect("one for each member").0 * 100 < m.alone.0 * percent);
-        if pool.is_empty() || (pool.len() == before && percent < 100) {
-            break;
-        }
-    }
-    Ok(if best.is_empty() { (best, Stored(0)) } else { (best, best_saved) })
+    let shares = lzma_shares(lzma, pool.iter().map(|m| &m.bytes[..]))?;
+    let own: Stored = shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum();
+    let alone: Stored = pool.iter().map(|m| m.alone).sum();
+    let saved = own.saved_against(alone);
+    Ok(if saved > LEAST {
+        (pool.iter().map(|m| m.info.id).collect(), saved)
+    } else {
+        (Vec::new(), Stored(0))
+    })
 }

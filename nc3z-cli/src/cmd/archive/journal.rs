@@ -4,10 +4,11 @@ use crate::cmd::targets::Job;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -41,6 +42,9 @@ impl Journal {
         if needs_hex(&job.input) {
             line["file_hex"] = text::hex(job.input.as_os_str().as_bytes()).into();
         }
+        if needs_hex(&job.output) {
+            line["archive_hex"] = text::hex(job.output.as_os_str().as_bytes()).into();
+        }
         if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
             line.extend(more);
         }
@@ -65,26 +69,38 @@ fn needs_hex(path: &Path) -> bool {
     path.to_str().is_none_or(|name| text::safe(name) != name)
 }
 
-/// The files that a log lists as done, by their names' bytes. A line that is not whole (a run was killed) is passed over; a file in which no
-/// line makes sense is no log.
-pub(super) fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
+/// The last that a log says of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Logged {
+    /// Its archive's name.
+    pub(crate) archive: PathBuf,
+    /// Whether that is there.
+    pub(crate) is_done: bool,
+}
+
+/// The files of a log, by their names' bytes, and what became of each. A line that is not whole (a run was killed) is passed over; a file in
+/// which no line makes sense is no log.
+pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
     let bytes = std::fs::read(path).with_context(|| format!("read the log `{}`", path.display()))?;
-    let mut done = HashSet::new();
+    let mut files = BTreeMap::new();
     let (mut lines, mut known) = (0, 0);
     for line in bytes.split(|&b| b == b'\n').filter(|line| !line.is_empty()) {
         lines += 1;
         let Ok(value) = serde_json::from_slice::<Value>(line) else { continue };
-        let (Some(file), Some(state)) = (value["file"].as_str(), value["state"].as_str()) else { continue };
-        known += 1;
-        let name = match value["file_hex"].as_str() {
-            Some(hex) => unhex(hex).with_context(|| format!("`{}`: `{hex}` is no name", path.display()))?,
-            None => file.as_bytes().to_vec(),
+        let name = |key: &str| -> Result<Option<Vec<u8>>> {
+            match (value[format!("{key}_hex")].as_str(), value[key].as_str()) {
+                (Some(hex), _) => {
+                    let name =
+                        unhex(hex).with_context(|| format!("`{}`: `{hex}` is no name", path.display()))?;
+                    Ok(Some(name))
+                }
+                (None, text) => Ok(text.map(|text| text.as_bytes().to_vec())),
+            }
         };
-        if DONE.contains(&state) {
-            done.insert(name);
-        } else {
-            done.remove(&name);
-        }
+        let (Some(file), Some(state)) = (name("file")?, value["state"].as_str()) else { continue };
+        known += 1;
+        let archive = PathBuf::from(OsString::from_vec(name("archive")?.unwrap_or_default()));
+        files.insert(file, Logged { archive, is_done: DONE.contains(&state) });
     }
     if lines > 0 && known == 0 {
         bail!(
@@ -92,7 +108,12 @@ pub(super) fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
             path.display()
         );
     }
-    Ok(done)
+    Ok(files)
+}
+
+/// The files that a log lists as done, by their names' bytes.
+pub(super) fn done_in(path: &Path) -> Result<HashSet<Vec<u8>>> {
+    Ok(read(path)?.into_iter().filter(|(_, logged)| logged.is_done).map(|(file, _)| file).collect())
 }
 
 fn unhex(hex: &str) -> Option<Vec<u8>> {
@@ -115,7 +136,7 @@ mod tests {
         let names: [&[u8]; 4] = [b"a b.nc", b"\xff\n", b"\x1b[31m", "ä".as_bytes()];
         let job = |name: &[u8]| Job {
             input: OsStr::from_bytes(name).into(),
-            output: PathBuf::new(),
+            output: crate::cmd::targets::archive_name(Path::new(OsStr::from_bytes(name))),
             name: PathBuf::new(),
         };
         let journal = Journal::open(&path).unwrap();
@@ -125,6 +146,9 @@ mod tests {
         Journal::open(&path).unwrap().add(&job(names[0]), "failed", json!({})).unwrap();
         let expected: HashSet<Vec<u8>> = names[1..].iter().map(|n| n.to_vec()).collect();
         assert_eq!(done_in(&path).unwrap(), expected);
+        let logged = read(&path).unwrap();
+        assert_eq!((logged.len(), logged[&b"bad"[..]].is_done), (5, false));
+        assert_eq!(logged[names[1]].archive.as_os_str().as_bytes(), [names[1], b".nc3z"].concat());
         std::fs::write(&path, "what is this?\n").unwrap();
         assert!(done_in(&path).is_err());
     }

@@ -1,23 +1,24 @@
 //! `nc3z archive`.
 
-mod journal;
+pub(crate) mod journal;
 mod piped;
 mod present;
 mod waiting;
 
-use super::manifests;
 use super::targets::{self, Found, Job, Naming};
 use super::tree::{self, Other, Summary};
+use super::{manifests, places, url};
 use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
-use crate::output::{chain, report_error, text};
+use crate::output::{chain, report_error, set_level, tells_more, text};
 use anyhow::{Context, Result, bail};
 use journal::Journal;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
 use nc3z_writer::{
-    Archived, AtomicFile, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file, publish,
+    Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file,
+    publish,
 };
 use serde_json::json;
 use std::collections::HashSet;
@@ -30,11 +31,23 @@ use waiting::{Held, Waiting};
 
 /// Archives all inputs; a failure in one does not stop the others.
 pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
+    set_level(&args.tell);
     let options = options(args);
+    if let Some(url) = args.inputs.iter().find(|i| url::of(i).is_some()) {
+        let url = text::safe(&url::shown(url));
+        bail!(
+            "`{url}` is a URL, and `nc3z archive` reads files: `curl -s {url} | nc3z archive - -o NAME.nc3z` takes one from a server"
+        );
+    }
+    places::check(args.output.as_deref(), args.parents)?;
     if args.inputs.iter().any(|i| i.as_os_str() == "-") || args.output.as_deref() == Some(Path::new("-")) {
         return super::with_threads(args.threads, || piped::run(args, &options))?;
     }
     let manifests = manifests::prepare(args)?;
+    if args.clean_temps && !args.run.dry_run {
+        let roots = args.output.as_ref().map_or(&args.inputs[..], std::slice::from_ref);
+        roots.iter().filter(|root| root.is_dir()).for_each(|root| places::clean(root));
+    }
     let mut found = find(args)?;
     found.failures.extend(manifests::refuse_unnameable(args, &mut found.jobs));
     let is_told = found.is_tree || args.run.files_from.is_some();
@@ -133,8 +146,16 @@ impl<'a> Work<'a> {
 
     /// One file shares the threads among its tiles; many files share them among themselves, and the memory too.
     fn run_jobs(&self, jobs: &[Job]) -> Result<Vec<(PathBuf, Outcome)>> {
+        let total = jobs.iter().map(|job| std::fs::metadata(&job.input).map_or(0, |m| m.len())).sum();
+        // Each byte is read, and proven.
+        let passes = if self.args.no_verify { 1 } else { 2 };
+        let message = match jobs {
+            [job] => text::safe(&job.input.to_string_lossy()),
+            _ => "archive".to_owned(),
+        };
+        let progress = &Progress::with_passes(total, passes, message).of_files(jobs.len() as u64);
         if let [job] = jobs {
-            let one = || match self.begin(job, &self.options) {
+            let one = || match self.begin(job, &self.options, progress) {
                 Step::Done(outcome) => vec![(job.input.clone(), outcome)],
                 Step::Held(held) => self.publish(vec![*held]),
             };
@@ -149,7 +170,9 @@ impl<'a> Work<'a> {
             super::with_threads(1, || {
                 let mut outcomes = Vec::new();
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match self.begin(job, &options) {
+                    let step = self.begin(job, &options, progress);
+                    progress.file_done();
+                    match step {
                         Step::Done(outcome) => outcomes.push((job.input.clone(), outcome)),
                         // Whoever completes a batch waits for the disk; the others go on.
                         Step::Held(held) => outcomes.extend(self.publish(waiting.add(*held))),
@@ -171,13 +194,13 @@ impl<'a> Work<'a> {
     }
 
     /// Archives one file unless that is done; its archive has no name yet.
-    fn begin<'j>(&self, job: &'j Job, options: &WriterOptions) -> Step<'j> {
+    fn begin<'j>(&self, job: &'j Job, options: &WriterOptions, progress: &Progress) -> Step<'j> {
         let enough = self.args.run.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
         if interrupted() || enough {
             return Step::Done(Outcome::NotTried);
         }
         let begin = Instant::now();
-        match self.try_one(job, options) {
+        match self.try_one(job, options, progress) {
             Ok(Some((prepared, before))) => Step::Held(Box::new(Held { job, prepared, before, begin })),
             Ok(None) => Step::Done(self.conclude(job, begin, Ok(None))),
             Err(e) => Step::Done(self.conclude(job, begin, Err(e))),
@@ -207,6 +230,10 @@ impl<'a> Work<'a> {
 
     /// Says and logs what became of a file; nothing was done where its archive is there already.
     fn conclude(&self, job: &Job, begin: Instant, done: Result<Option<Archived>>) -> Outcome {
+        let done = match done {
+            Err(e) if self.came_meanwhile(job, &e) => Ok(None),
+            done => done,
+        };
         let (outcome, state, mut more) = match done {
             Ok(Some(done)) => {
                 let sizes = json!({"original_bytes": done.original_len, "stored_bytes": done.stored_len,
@@ -214,7 +241,12 @@ impl<'a> Work<'a> {
                 let outcome = Outcome::Archived { before: done.original_len, after: done.stored_len };
                 (outcome, "archived", sizes)
             }
-            Ok(None) => (Outcome::Present, "present", json!({})),
+            Ok(None) => {
+                if tells_more() {
+                    note!("{}: its archive is there already", text::safe(&job.input.to_string_lossy()));
+                }
+                (Outcome::Present, "present", json!({}))
+            }
             Err(e) => {
                 let exit = self.fail(&job.input, &e);
                 let state = if exit == Exit::Interrupted { "interrupted" } else { "failed" };
@@ -230,17 +262,20 @@ impl<'a> Work<'a> {
     }
 
     /// Nothing where the archive is there already; else also what the source was before.
-    fn try_one(&self, job: &Job, options: &WriterOptions) -> Result<Option<(Prepared, Option<Metadata>)>> {
+    fn try_one(
+        &self,
+        job: &Job,
+        options: &WriterOptions,
+        progress: &Progress,
+    ) -> Result<Option<(Prepared, Option<Metadata>)>> {
         if self.is_done(job)? {
             return Ok(None);
         }
-        let args = self.args;
-        super::places::prepare(&job.output)?;
         let before = std::fs::metadata(&job.input).ok();
-        let len = before.as_ref().map_or(0, Metadata::len);
-        let passes = if args.no_verify { 1 } else { 2 };
-        let progress = Progress::new(len.saturating_mul(passes), text::safe(&job.input.to_string_lossy()));
-        Ok(Some((prepare_file(&job.input, &job.output, options, &progress)?, before)))
+        if before.is_some() {
+            places::prepare(&job.output)?;
+        }
+        Ok(Some((prepare_file(&job.input, &job.output, options, progress)?, before)))
     }
 
     /// Whether an earlier run has archived this file, as far as the user wants that looked at.
@@ -254,6 +289,14 @@ impl<'a> Work<'a> {
             Err(_) if self.args.force => Ok(false),
             found => found,
         }
+    }
+
+    /// Whether another run with the same work has written the archive since this one looked for it.
+    fn came_meanwhile(&self, job: &Job, e: &anyhow::Error) -> bool {
+        let exists = |e: &nc3z_writer::Error| matches!(e.kind(), ErrorKind::Exists(_));
+        let Some(how) = self.args.run.skip_existing else { return false };
+        e.downcast_ref().is_some_and(exists)
+            && present::is_present(&job.input, &job.output, how).is_ok_and(|is| is)
     }
 
     /// Tells what would be done.
@@ -344,7 +387,7 @@ fn copy_file(from: &Path, to: &Path, args: &ArchiveArgs) -> Result<bool> {
     if args.run.skip_existing.is_some() && std::fs::symlink_metadata(to).is_ok_and(looks_same) {
         return Ok(false);
     }
-    super::places::prepare(to)?;
+    places::prepare(to)?;
     let target = AtomicFile::create(to, args.force)?;
     std::io::copy(&mut source, &mut target.file()).with_context(|| format!("copy to `{}`", to.display()))?;
     target.commit(Some(&meta))?;
@@ -429,7 +472,7 @@ fn report(input: &Path, output: &Path, done: &Archived) {
         (false, None) => ", not proven",
         (false, Some(_)) => ", LOSSY, not proven",
     };
-    note!(
+    tell!(
         "{} -> {}  {} -> {} ({}x){proven}",
         text::safe(&input.to_string_lossy()),
         text::safe(&output.to_string_lossy()),

@@ -8,8 +8,8 @@ use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
-use anyhow::{Context, Result};
-use nc3z_format::classic::Header;
+use anyhow::{Context, Result, bail};
+use nc3z_format::classic::{Header, sniff};
 use nc3z_reader::{Digests, Wanted};
 use serde_json::json;
 use std::collections::HashMap;
@@ -127,6 +127,12 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
         bytes =
             while_blocked(|| std::fs::read(list)).with_context(|| format!("read `{}`", list.display()))?;
     }
+    if let Some(what) = what_is_no_list(&bytes) {
+        let name = text::safe(&list.to_string_lossy());
+        bail!(
+            "`{name}` is {what}, not a list of digests; `nc3z hash {name}` computes its digests, and --check takes a list of them"
+        );
+    }
     let mut by_file: HashMap<PathBuf, usize> = HashMap::new();
     for (number, line) in (1..).zip(bytes.split(|&b| b == b'\n')) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -147,6 +153,19 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
         jobs[at].lines.push(line);
     }
     Ok(())
+}
+
+/// What a file is that no list of digests can be: one whose first bytes are of another kind, or zero bytes among text.
+fn what_is_no_list(bytes: &[u8]) -> Option<&'static str> {
+    if bytes.starts_with(b"CDF") {
+        return Some("a classic netCDF file");
+    }
+    let head = &bytes[..bytes.len().min(4096)];
+    let is_text = std::str::from_utf8(head).is_ok() || !head.contains(&0);
+    match sniff(head) {
+        Some(foreign) if !is_text => Some(foreign.name),
+        _ => None,
+    }
 }
 
 fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {

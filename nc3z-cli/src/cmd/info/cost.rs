@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Debug, Default)]
 pub(crate) struct Cost {
     /// Payload bytes, shares of packed containers included.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Tiles in blocks of their own, in shared blocks, of equal elements, without content.
     pub(super) stored: u64,
     pub(super) packed: u64,

@@ -4,6 +4,7 @@ use super::cost::Costs;
 use crate::args::NotationArg;
 use crate::output::table::{Side, Table};
 use crate::output::text;
+use crate::output::words::plain;
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{ChainSpec, Hdf5Filter};
 use nc3z_reader::Archive;
@@ -22,7 +23,7 @@ fn words(notation: NotationArg, chain: &ChainSpec) -> String {
         NotationArg::Hdf5 => chain.to_hdf5().map(|filters| hdf5_text(&filters)),
         NotationArg::Json => chain.to_zarr_v2().map(|split| split.to_string()),
     };
-    said.unwrap_or_else(|e| e.to_string())
+    said.unwrap_or_else(|e| plain(&e))
 }
 
 /// The same for programs: keys beside the chain as stored. A chain that cannot be said is null, and why stands beside it.
@@ -32,7 +33,7 @@ pub(super) fn json(notation: NotationArg, chain: &ChainSpec) -> Map<String, Valu
         Ok(value) => drop(keys.insert(key.to_owned(), value)),
         Err(e) => {
             keys.insert(key.to_owned(), Value::Null);
-            keys.insert("why".to_owned(), text::safe(&e.to_string()).into());
+            keys.insert("why".to_owned(), text::safe(&plain(&e)).into());
         }
     };
     match notation {

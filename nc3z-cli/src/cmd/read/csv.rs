@@ -1,4 +1,5 @@
-//! `csv`: a line for each value, before it a column for each dimension: its coordinate, or its index where it has none.
+//! A line for each value, before it each dimension's coordinate. `csv`: a column for each dimension, its index where it has no coordinate.
+//! `text` with coordinates: `lat[3]=-89.0 lon[4]=21.0 tas=1.5`, as ncks prints.
 
 use super::Sink;
 use super::items::{Items, show};
@@ -7,10 +8,22 @@ use crate::selection::{Selection, coordinate_variable};
 use anyhow::{Context, Result};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Variable};
+use std::fmt::Write as _;
 use std::io::Write;
+
+/// How lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// A line of heads; cells with commas between them.
+    Csv,
+    /// Each value with its name, blanks between them.
+    Named,
+}
 
 /// The cells of one dimension.
 struct Column {
+    /// In front of the value, where values are named.
+    name: Option<String>,
     /// Coordinates of the selected indices as elements, big-endian; without a coordinate variable, none.
     coordinates: Option<(NcType, Vec<u8>)>,
     /// Which of the selected indices is current, and how it reads.
@@ -25,6 +38,9 @@ pub(super) struct Csv<'o> {
     counts: Vec<u64>,
     selection: Selection,
     columns: Vec<Column>,
+    /// What stands between cells, and in front of the value.
+    between: char,
+    value_name: Option<String>,
     line: String,
 }
 
@@ -34,6 +50,7 @@ impl<'o> Csv<'o> {
         dataset: &Dataset,
         variable: &Variable,
         selection: &Selection,
+        style: Style,
     ) -> Result<Self> {
         let (items, counts) = Items::of(variable, selection)?;
         let mut columns = Vec::new();
@@ -49,11 +66,20 @@ impl<'o> Csv<'o> {
                 }
                 None => None,
             };
-            columns.push(Column { coordinates, at: 0, cell: String::new() });
+            let name = (style == Style::Named).then(|| text::name(&dim.name));
+            columns.push(Column { name, coordinates, at: 0, cell: String::new() });
         }
         heads.push(quoted(&text::safe(&variable.name())));
-        writeln!(out, "{}", heads.join(","))?;
-        let mut csv = Csv { out, items, counts, selection: selection.clone(), columns, line: String::new() };
+        if style == Style::Csv {
+            writeln!(out, "{}", heads.join(","))?;
+        }
+        let (between, value_name) = match style {
+            Style::Csv => (',', None),
+            Style::Named => (' ', Some(text::safe(&variable.name()))),
+        };
+        let selection = selection.clone();
+        let mut csv =
+            Csv { out, items, counts, selection, columns, between, value_name, line: String::new() };
         if csv.counts.iter().all(|n| *n > 0) {
             (0..csv.columns.len()).for_each(|d| set(&mut csv.columns[d], &csv.selection, d, 0));
         }
@@ -63,13 +89,17 @@ impl<'o> Csv<'o> {
 
 impl Sink for Csv<'_> {
     fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
-        let Csv { out, items, counts, selection, columns, line } = self;
+        let Csv { out, items, counts, selection, columns, between, value_name, line } = self;
         let ty = items.ty();
         items.cut(&bytes, &mut |item| {
             line.clear();
             for column in columns.iter() {
                 line.push_str(&column.cell);
-                line.push(',');
+                line.push(*between);
+            }
+            if let Some(name) = value_name {
+                line.push_str(name);
+                line.push('=');
             }
             let begin = line.len();
             show(line, ty, item);
@@ -100,6 +130,13 @@ impl Sink for Csv<'_> {
 fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
     column.at = n;
     column.cell.clear();
+    if let Some(name) = &column.name {
+        let _ = write!(column.cell, "{name}[{}]", selection.index(dim, n));
+        if column.coordinates.is_none() {
+            return;
+        }
+        column.cell.push('=');
+    }
     match &column.coordinates {
         Some((ty, values)) => {
             let at = usize::try_from(n).expect("the coordinates are in memory") * ty.size();

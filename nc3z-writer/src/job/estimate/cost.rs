@@ -187,7 +187,7 @@ fn packed_ratio(members: &[u8], preset: Preset) -> f64 {
     if members.is_empty() {
         return 1.0;
     }
-    let level = Policy::of(preset).container_level;
+    let level = Policy::of(preset).zstd_level;
     let stored: usize = members
         .chunks(CONTAINER_LEN)
         .map(|c| encode_zstd_frame(c, level).map_or(c.len(), |frame| frame.len()))

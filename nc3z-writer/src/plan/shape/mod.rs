@@ -42,7 +42,7 @@ impl Partition {
         let mut variables = Vec::with_capacity(wishes.len());
         for ((wish, v), named) in wishes.into_iter().zip(&layout.variables).zip(&header.variables) {
             let cap = if v.is_record { record_cap } else { RECORD_TILES_LEN };
-            let target = options.tile_len_for(v.ty.size());
+            let target = options.wanted_tile_len();
             let bounds = Bounds { target, least: target.div_ceil(4), layer: cap };
             // A linear tile of a record variable is open while other variables' records go by.
             let linear_target = if v.is_record { target.min(record_cap) } else { target };
@@ -71,11 +71,11 @@ impl Partition {
                 }
             });
         }
-        let pad = options.tile_len_for(1).min(record_cap);
+        let pad = options.wanted_tile_len().min(record_cap);
         Ok(Partition {
             variables,
             paddings: padded.iter().map(|&present| present.clamp(1, pad)).collect(),
-            gap: options.tile_len_for(1),
+            gap: options.wanted_tile_len(),
             warnings,
         })
     }

@@ -1,0 +1,21 @@
+//! Arguments of `report`.
+
+use super::parse_threads;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub(crate) struct CollectionReportArgs {
+    /// The directory to report on, with all that is below it.
+    pub(crate) directory: PathBuf,
+    /// The page to write, HTML.
+    #[arg(short, long)]
+    pub(crate) output: PathBuf,
+    /// Overwrite an existing output.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+}

@@ -1,0 +1,196 @@
+//! `nc3z find`: variables, dimensions and attributes across archives and classic files. Headers alone are read.
+
+mod pattern;
+
+use super::named::Named;
+use super::read::values::number;
+use super::{many, targets};
+use crate::args::FindArgs;
+use crate::exit::{Exit, of_error};
+use crate::output::streams::Stdout;
+use crate::output::table::{Side, Table};
+use crate::output::{chain, report_error, text};
+use anyhow::{Result, bail};
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, Header};
+use pattern::Pattern;
+use serde_json::{Value, json};
+use std::io::Write;
+use std::path::Path;
+
+/// Characters of an attribute's value that are shown.
+const SHOWN: usize = 60;
+/// Elements of an attribute's value that are looked at.
+const ELEMENTS: usize = 64;
+
+/// Something that fits.
+struct Hit {
+    /// Nothing for what is the file's own.
+    variable: Option<usize>,
+    what: What,
+}
+
+/// What fits.
+enum What {
+    /// The variable's name.
+    Name,
+    /// A dimension of the file, with its length.
+    Dimension(String, u64),
+    /// An attribute.
+    Attribute(String, String),
+}
+
+/// Looks through all files.
+pub(crate) fn run(args: &FindArgs) -> Result<Exit> {
+    let Some(pattern) = Pattern::new(&args.pattern) else {
+        bail!("`{}` names nothing to look for", text::safe(&args.pattern));
+    };
+    let is_netcdf = |p: &Path| {
+        targets::looks_classic(p)
+            || targets::first_bytes(p).is_ok_and(|b| b == nc3z_format::archive::constants::MAGIC)
+    };
+    let found = targets::list(&args.inputs, true, &is_netcdf)?;
+    let mut worst = Exit::Done;
+    for (path, e) in &found.failures {
+        report_error(Some(path), e);
+        worst = worst.max(of_error(e));
+    }
+    let mut out = Stdout::results();
+    let (mut rows, mut all) = (Vec::new(), 0);
+    let mut table = Table::new(&[("", Side::Left); 5]);
+    many::in_order(
+        &found.files,
+        args.threads,
+        |path| look(path, &pattern, args),
+        |path, looked| {
+            let name = text::safe(&super::url::shown(path));
+            match looked {
+                Err(e) => {
+                    worst = worst.max(of_error(&e));
+                    report_error(Some(path), &e);
+                    rows.push(json!({"file": name, "error": text::safe(&chain(&e))}));
+                }
+                Ok((_, hits)) if hits.is_empty() => {}
+                Ok((header, hits)) => {
+                    all += hits.len();
+                    if args.json {
+                        rows.push(to_json(&name, &header, &hits));
+                    } else if args.files_with_matches {
+                        writeln!(out, "{name}")?;
+                    } else {
+                        hits.iter().for_each(|hit| table.push(row(&name, &header, hit)));
+                    }
+                }
+            }
+            Ok(())
+        },
+    )?;
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string_pretty(&rows)?)?;
+    }
+    table.print(&mut out, "")?;
+    out.flush()?;
+    // As grep does.
+    Ok(if all == 0 { worst.max(Exit::Failed) } else { worst })
+}
+
+/// What of one file fits.
+fn look(path: &Path, pattern: &Pattern, args: &FindArgs) -> Result<(Header, Vec<Hit>)> {
+    let dataset = Named::of(path)?.open_dataset(&args.open)?;
+    let header = dataset.header().clone();
+    let mut hits = Vec::new();
+    for d in &header.dimensions {
+        let name = text::name(&d.name);
+        if pattern.fits_name(&name) {
+            let len = if d.is_record() { dataset.records() } else { d.len };
+            hits.push(Hit { variable: None, what: What::Dimension(name, len) });
+        }
+    }
+    attributes(&header.attributes, None, pattern, &mut hits);
+    for (id, v) in header.variables.iter().enumerate() {
+        if pattern.fits_name(&text::name(&v.name)) {
+            hits.push(Hit { variable: Some(id), what: What::Name });
+        }
+        attributes(&v.attributes, Some(id), pattern, &mut hits);
+    }
+    Ok((header, hits))
+}
+
+fn attributes(all: &[Attribute], variable: Option<usize>, pattern: &Pattern, hits: &mut Vec<Hit>) {
+    for a in all {
+        let (name, value) = (text::name(&a.name), value(a));
+        if pattern.fits_attribute(&name, &value) {
+            hits.push(Hit { variable, what: What::Attribute(name, value) });
+        }
+    }
+}
+
+/// An attribute's value as text.
+fn value(a: &Attribute) -> String {
+    if a.ty == NcType::Char {
+        return text::safe(String::from_utf8_lossy(&a.values).trim_end_matches(['\0', ' ', '\n']));
+    }
+    let element = |bytes: &[u8]| {
+        let mut out = String::new();
+        number(&mut out, a.ty, bytes);
+        out
+    };
+    a.values.chunks_exact(a.ty.size()).take(ELEMENTS).map(element).collect::<Vec<_>>().join(", ")
+}
+
+/// `tas(time, lat, lon)`.
+fn signature(header: &Header, variable: usize) -> String {
+    let v = &header.variables[variable];
+    let dims = v.dimensions.iter().map(|d| text::name(&header.dimensions[d.index()].name));
+    format!("{}({})", text::name(&v.name), dims.collect::<Vec<_>>().join(", "))
+}
+
+/// The value of an attribute by which people know a variable.
+fn known_by(header: &Header, variable: usize, name: &[u8]) -> Option<String> {
+    header.variables[variable].attribute(name).map(value)
+}
+
+fn row(file: &str, header: &Header, hit: &Hit) -> Vec<String> {
+    let variable = hit.variable.map_or_else(|| "-".to_owned(), |id| signature(header, id));
+    let units = hit.variable.and_then(|id| known_by(header, id, b"units"));
+    let units = units.map_or_else(|| "-".to_owned(), |units| short(&units));
+    let (key, value) = match &hit.what {
+        What::Name => {
+            let id = hit.variable.unwrap_or_default();
+            let said = known_by(header, id, b"standard_name").or_else(|| known_by(header, id, b"long_name"));
+            ("variable".to_owned(), said.unwrap_or_default())
+        }
+        What::Dimension(name, len) => ("dimension".to_owned(), format!("{name} = {len}")),
+        What::Attribute(name, value) => (name.clone(), value.clone()),
+    };
+    vec![file.to_owned(), variable, units, key, short(&value)]
+}
+
+fn short(value: &str) -> String {
+    match value.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &value[..at]),
+        None => value.to_owned(),
+    }
+}
+
+fn to_json(file: &str, header: &Header, hits: &[Hit]) -> Value {
+    let each = hits.iter().map(|hit| {
+        let mut row = match &hit.what {
+            What::Name => json!({"found": "variable"}),
+            What::Dimension(name, len) => json!({"found": "dimension", "name": name, "length": len}),
+            What::Attribute(name, value) => json!({"found": "attribute", "name": name, "value": value}),
+        };
+        if let Some(id) = hit.variable {
+            let v = &header.variables[id];
+            let dims = v.dimensions.iter().map(|d| text::name(&header.dimensions[d.index()].name));
+            row["variable"] = text::name(&v.name).into();
+            row["type"] = v.ty.to_string().into();
+            row["dimensions"] = dims.collect::<Vec<_>>().into();
+            for key in ["standard_name", "long_name", "units"] {
+                row[key] = known_by(header, id, key.as_bytes()).into();
+            }
+        }
+        row
+    });
+    json!({"file": file, "matches": each.collect::<Vec<_>>()})
+}

@@ -1,0 +1,124 @@
+//! What is looked for.
+
+/// A part of a text, or a pattern for all of it, in lower case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Term {
+    Part(String),
+    Whole(Vec<char>),
+}
+
+impl Term {
+    fn new(text: &str) -> Self {
+        let text = text.to_lowercase();
+        if text.contains(['*', '?']) { Term::Whole(text.chars().collect()) } else { Term::Part(text) }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        let text = text.to_lowercase();
+        match self {
+            Term::Part(part) => text.contains(part),
+            Term::Whole(pattern) => fits(pattern, &text.chars().collect::<Vec<_>>()),
+        }
+    }
+}
+
+/// What fits: anything, or attributes of some names by their value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Pattern {
+    Any(Term),
+    Attribute { name: Vec<char>, value: Vec<char> },
+}
+
+impl Pattern {
+    /// `tas*`, `air_temp`, `units=K`. Nothing where there is nothing to look for.
+    pub(super) fn new(text: &str) -> Option<Self> {
+        let chars = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
+        match text.split_once('=') {
+            Some((name, value)) if !name.is_empty() => {
+                Some(Pattern::Attribute { name: chars(name), value: chars(value) })
+            }
+            _ if text.is_empty() => None,
+            _ => Some(Pattern::Any(Term::new(text))),
+        }
+    }
+
+    /// Whether the name of a variable or a dimension fits.
+    pub(super) fn fits_name(&self, name: &str) -> bool {
+        matches!(self, Pattern::Any(term) if term.fits(name))
+    }
+
+    /// Whether an attribute fits, by its name or its value.
+    pub(super) fn fits_attribute(&self, name: &str, value: &str) -> bool {
+        match self {
+            Pattern::Any(term) => term.fits(name) || term.fits(value),
+            Pattern::Attribute { name: n, value: v } => {
+                let chars = |text: &str| text.to_lowercase().chars().collect::<Vec<_>>();
+                fits(n, &chars(name)) && fits(v, &chars(value))
+            }
+        }
+    }
+}
+
+/// Whether all of a text fits a pattern in which `*` stands for any letters and `?` for one. Steps are at most the product of both lengths.
+fn fits(pattern: &[char], text: &[char]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    // Where to go on when the rest does not fit: behind the last star, one letter later.
+    let mut back = None;
+    while t < text.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                back = Some((p + 1, t));
+                p += 1;
+            }
+            Some('?') => (p, t) = (p + 1, t + 1),
+            Some(c) if *c == text[t] => (p, t) = (p + 1, t + 1),
+            _ => match back {
+                Some((star, from)) => {
+                    (p, t) = (star, from + 1);
+                    back = Some((star, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_as_in_a_shell() {
+        let whole = |pattern: &str, text: &str| {
+            fits(&pattern.chars().collect::<Vec<_>>(), &text.chars().collect::<Vec<_>>())
+        };
+        for (pattern, text, is) in [
+            ("tas*", "tas", true),
+            ("tas*", "tasmax", true),
+            ("t?s", "tas", true),
+            ("t?s", "ts", false),
+            ("*temp*", "air_temperature", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+            ("", "", true),
+            ("", "a", false),
+            ("*", "", true),
+        ] {
+            assert_eq!(whole(pattern, text), is, "{pattern} {text}");
+        }
+        let long = "a".repeat(5000);
+        assert!(!whole(&format!("{}b", "*a".repeat(50)), &long));
+    }
+
+    #[test]
+    fn names_and_values_are_told_apart() {
+        let of = |text: &str| Pattern::new(text).unwrap();
+        assert!(of("TAS").fits_name("tasmax") && !of("tas?").fits_name("tas"));
+        assert!(of("air_temp").fits_attribute("standard_name", "air_temperature"));
+        assert!(of("units=K").fits_attribute("units", "K") && !of("units=K").fits_attribute("units", "kg"));
+        assert!(of("units=k*").fits_attribute("Units", "kg m-2") && !of("units=K").fits_name("units=K"));
+        assert_eq!(Pattern::new(""), None);
+        assert!(of("=x").fits_name("a=x"));
+    }
+}

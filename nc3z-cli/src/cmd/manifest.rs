@@ -1,0 +1,101 @@
+//! `nc3z manifest`: the list of a tree's archives and their SHA-256, from the tree or from the logs of the runs that wrote it.
+
+use super::archive::journal;
+use super::manifests::hash_all;
+use super::targets::{self, SUFFIX};
+use crate::args::ManifestArgs;
+use crate::exit::{Exit, of_error};
+use crate::manifest::sums;
+use crate::output::streams::Stdout;
+use crate::output::{report_error, text};
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Writes the manifest.
+pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
+    let root = &args.directory;
+    if !root.is_dir() {
+        bail!("`{}` is no directory; a manifest is of a directory", root.display());
+    }
+    let (archives, mut exit) = if args.from_log.is_empty() { below(root)? } else { logged(args)? };
+    let place = args.output.clone().unwrap_or_else(|| root.join(sums::NAME));
+    let to_stdout = place.as_os_str() == "-";
+    let mut entries = match () {
+        () if to_stdout || args.force => BTreeMap::new(),
+        () => sums::of_file(&place)?,
+    };
+    let known = entries.len();
+    let mut listed = 0;
+    for (path, sha256) in hash_all(&archives, args.threads)? {
+        entries.insert(path.strip_prefix(root).unwrap_or(&path).to_owned(), sha256);
+        listed += 1;
+    }
+    if to_stdout {
+        Stdout::results().write_all(&sums::encode(&entries))?;
+    } else {
+        crate::manifest::replace(&place, &sums::encode(&entries))?;
+        let before = if known > 0 { format!("; {known} were listed before") } else { String::new() };
+        note!("nc3z: {}: {listed} archives{before}", text::safe(&place.to_string_lossy()));
+    }
+    if entries.is_empty() {
+        note!("nc3z: warning: there are no archives to list");
+        exit = exit.max(Exit::Failed);
+    }
+    Ok(exit)
+}
+
+/// All archives below a directory, by their names.
+fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
+    let is_archive = |p: &Path| p.as_os_str().as_bytes().ends_with(SUFFIX.as_bytes());
+    let found = targets::list(&[root.to_owned()], true, &is_archive)?;
+    let mut exit = Exit::Done;
+    for (path, e) in &found.failures {
+        report_error(Some(path), e);
+        exit = exit.max(of_error(e));
+    }
+    Ok((found.files, exit))
+}
+
+/// The archives that logs list as done. Where several logs know a file, one that has done it counts; a later line of one log replaces those
+/// before it.
+fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
+    let mut files: BTreeMap<Vec<u8>, journal::Logged> = BTreeMap::new();
+    for log in &args.from_log {
+        for (file, logged) in journal::read(log)? {
+            let is_done = files.get(&file).is_some_and(|known| known.is_done);
+            if !is_done {
+                files.insert(file, logged);
+            }
+        }
+    }
+    let root = args.directory.canonicalize().with_context(|| format!("`{}`", args.directory.display()))?;
+    let (mut archives, mut exit) = (Vec::new(), Exit::Done);
+    let mut fail = |name: &Path, why: &str| {
+        note!("nc3z: error: {}: {why}", text::safe(&name.to_string_lossy()));
+        exit = Exit::Failed;
+    };
+    for (file, logged) in files {
+        let file = PathBuf::from(std::ffi::OsStr::from_bytes(&file));
+        if !logged.is_done {
+            fail(&file, "the log lists it as failed; it is not in the manifest");
+            continue;
+        }
+        let Ok(found) = logged.archive.canonicalize() else {
+            fail(
+                &logged.archive,
+                "the log lists it, but it is gone (names in logs are relative to where `nc3z archive` ran)",
+            );
+            continue;
+        };
+        match found.strip_prefix(&root) {
+            Ok(inside) => archives.push(args.directory.join(inside)),
+            Err(_) => fail(&logged.archive, "it lies outside the directory of the manifest"),
+        }
+    }
+    archives.sort();
+    archives.dedup();
+    Ok((archives, exit))
+}

@@ -1,0 +1,239 @@
+//! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
+
+use super::axis;
+use crate::output::text;
+use crate::selection::{Segment, Selection, coordinate_variable};
+use anyhow::{Context, Result, bail};
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, DimId};
+use nc3z_reader::{Dataset, Variable};
+
+/// Values along an axis of a map, and of a series, that are read at most.
+const MAP: u64 = 1500;
+const SERIES: u64 = 20_000;
+
+/// A dimension that becomes an axis.
+pub(super) struct Dim {
+    pub(super) id: DimId,
+    pub(super) name: String,
+    /// Which of its indices.
+    pub(super) segments: Vec<Segment>,
+}
+
+/// What is drawn.
+pub(super) struct Field {
+    /// One or two dimensions, slowest first; none where one value is left.
+    pub(super) dims: Vec<Dim>,
+    pub(super) values: Vec<f64>,
+    /// What is fixed along the other dimensions.
+    pub(super) fixed: Vec<String>,
+    /// What the user should know.
+    pub(super) notes: Vec<String>,
+}
+
+impl Field {
+    /// Reads what is selected of a variable.
+    pub(super) fn read(dataset: &Dataset, variable: &Variable, selection: &Selection) -> Result<Self> {
+        if variable.ty() == NcType::Char {
+            bail!("variable `{}` is text, of which there is no picture", text::safe(&variable.name()));
+        }
+        let counts = selection.counts();
+        if counts.contains(&0) {
+            bail!("variable `{}` has no values there", text::safe(&variable.name()));
+        }
+        let long: Vec<usize> = (0..counts.len()).filter(|&d| counts[d] > 1).collect();
+        // Of more than two dimensions the last two make the map; of the others the first index is taken.
+        let kept = &long[long.len().saturating_sub(2)..];
+        let room = if kept.len() == 2 { MAP } else { SERIES };
+        let (mut fixed, mut notes, mut dims, mut each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let named = variable.dimensions().zip(&variable.header().dimensions).enumerate();
+        for (d, (dim, &id)) in named {
+            let name = text::name(&dim.name);
+            let mut segments = selection.segments(d).to_vec();
+            if kept.contains(&d) {
+                let every = counts[d].div_ceil(room);
+                if every > 1 {
+                    notes.push(format!("of `{name}` one value in {every} is drawn"));
+                    segments = thinned(&segments, every);
+                }
+                dims.push(Dim { id, name, segments: segments.clone() });
+            } else {
+                let at = selection.index(d, 0);
+                let value = coordinate(dataset, id, at)?.unwrap_or_else(|| format!("index {at}"));
+                if counts[d] > 1 {
+                    notes.push(format!(
+                        "only the first of `{name}` is drawn ({value}); -d {name},N takes another"
+                    ));
+                }
+                fixed.push(format!("{name} = {value}"));
+                segments = vec![Segment { start: at, count: 1, stride: 1 }];
+            }
+            each.push(segments);
+        }
+        let selection = Selection::new(each);
+        let values = read(variable, &selection)?;
+        Ok(Field { dims, values, fixed, notes })
+    }
+}
+
+/// One index in so many.
+fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
+    let mut skip = 0;
+    let mut out = Vec::new();
+    for s in segments {
+        let left = s.count.saturating_sub(skip);
+        let count = left.div_ceil(every);
+        if count > 0 {
+            let start = s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(skip));
+            let stride = s.stride.saturating_mul(i64::try_from(every).unwrap_or(i64::MAX));
+            // A stride along one index means nothing, and must lead nowhere.
+            out.push(Segment { start, count, stride: if count == 1 { 1 } else { stride } });
+        }
+        skip = (skip + count * every).saturating_sub(s.count);
+    }
+    out
+}
+
+/// What a coordinate variable says of an index.
+fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
+    let Some(variable) = coordinate_variable(dataset, id) else { return Ok(None) };
+    let value: Vec<f64> = variable.read(&nc3z_format::Hyperslab::new([at], [1], [1])?)?;
+    let Some(&value) = value.first() else { return Ok(None) };
+    let units = super::units(&variable);
+    Ok(Some(match axis::time_of(&variable) {
+        Some(time) => time.show(value),
+        None => {
+            axis::label(&axis::number(value), None) + &units.map_or_else(String::new, |u| format!(" {u}"))
+        }
+    }))
+}
+
+/// The values of a selection, slowest dimension first.
+fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
+    let counts: Vec<usize> = selection
+        .counts()
+        .iter()
+        .map(|&n| usize::try_from(n))
+        .collect::<Result<_, _>>()
+        .context("too many values")?;
+    let mut values = vec![f64::NAN; counts.iter().product()];
+    for (slab, place) in selection.slabs() {
+        let part: Vec<f64> = variable.read(&slab)?;
+        let mut at: Vec<u64> = vec![0; counts.len()];
+        for value in part {
+            let mut flat = 0;
+            for (d, n) in counts.iter().enumerate() {
+                flat = flat * n + usize::try_from(place[d] + at[d]).context("too many values")?;
+            }
+            values[flat] = value;
+            for d in (0..counts.len()).rev() {
+                at[d] += 1;
+                if at[d] < slab.count[d] {
+                    break;
+                }
+                at[d] = 0;
+            }
+        }
+    }
+    let meaning = Meaning::of(variable);
+    values.iter_mut().for_each(|v| *v = meaning.value(*v));
+    Ok(values)
+}
+
+/// What numbers of a variable stand for.
+struct Meaning {
+    missing: Vec<f64>,
+    min: f64,
+    max: f64,
+    scale: f64,
+    offset: f64,
+}
+
+impl Meaning {
+    fn of(variable: &Variable) -> Self {
+        let header = variable.header();
+        let first = |name: &str| variable.attribute(name).and_then(|a| numbers(a).first().copied());
+        let mut missing: Vec<f64> = variable.attribute("missing_value").map(numbers).unwrap_or_default();
+        // Single bytes have no fill value unless they say so.
+        if header.own_fill_value().is_some() || variable.ty().size() > 1 {
+            missing.extend(numbers(&Attribute {
+                name: Vec::new(),
+                ty: variable.ty(),
+                values: header.fill_value().to_vec(),
+            }));
+        }
+        if variable.ty() == NcType::Float {
+            // An attribute of doubles means the floats that the values are.
+            #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
+            missing.iter_mut().for_each(|v| *v = f64::from(*v as f32));
+        }
+        let range = variable.attribute("valid_range").map(numbers).filter(|r| r.len() == 2);
+        let (low, high) = range.map_or((None, None), |r| (Some(r[0]), Some(r[1])));
+        Meaning {
+            missing,
+            min: first("valid_min").or(low).unwrap_or(f64::NEG_INFINITY),
+            max: first("valid_max").or(high).unwrap_or(f64::INFINITY),
+            scale: first("scale_factor").unwrap_or(1.0),
+            offset: first("add_offset").unwrap_or(0.0),
+        }
+    }
+
+    fn value(&self, v: f64) -> f64 {
+        if !v.is_finite() || self.missing.contains(&v) || v < self.min || v > self.max {
+            return f64::NAN;
+        }
+        let v = v * self.scale + self.offset;
+        if v.is_finite() { v } else { f64::NAN }
+    }
+}
+
+/// The numbers of an attribute.
+fn numbers(a: &Attribute) -> Vec<f64> {
+    if a.ty == NcType::Char {
+        return Vec::new();
+    }
+    let number = |bytes: &[u8]| {
+        let mut out = String::new();
+        crate::cmd::read::values::number(&mut out, a.ty, bytes);
+        // The shortest digits of a float are those of a float.
+        match a.ty {
+            NcType::Float => out.parse::<f32>().map_or(f64::NAN, f64::from),
+            _ => out.parse().unwrap_or(f64::NAN),
+        }
+    };
+    a.values.chunks_exact(a.ty.size()).take(16).map(number).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinning_goes_on_across_segments() {
+        let all = |segments: &[Segment]| {
+            let each = segments.iter().flat_map(|s| {
+                let s = *s;
+                (0..s.count).map(move |n| s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(n)))
+            });
+            each.collect::<Vec<u64>>()
+        };
+        let segments =
+            [Segment { start: 350, count: 10, stride: 1 }, Segment { start: 0, count: 7, stride: 1 }];
+        for every in 1..20 {
+            let expected: Vec<u64> =
+                all(&segments).into_iter().step_by(usize::try_from(every).unwrap()).collect();
+            assert_eq!(all(&thinned(&segments, every)), expected, "{every}");
+        }
+        let back = [Segment { start: 9, count: 10, stride: -1 }];
+        assert_eq!(all(&thinned(&back, 4)), [9, 5, 1]);
+    }
+
+    #[test]
+    fn what_is_missing_is_not_a_number() {
+        let m = Meaning { missing: vec![-99.0], min: 0.0, max: 10.0, scale: 2.0, offset: 1.0 };
+        assert_eq!(m.value(3.0).to_bits(), 7.0_f64.to_bits());
+        for v in [-99.0, -1.0, 11.0, f64::NAN, f64::INFINITY] {
+            assert!(m.value(v).is_nan(), "{v}");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `nc3z completions` and `nc3z man`: made from the definitions that the command line is read by, so that they say what it does.
+
+use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::exit::Exit;
+use crate::output::streams::Stdout;
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use std::io::Write;
+use std::path::Path;
+
+/// Prints a shell's completions.
+pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "nc3z", &mut script);
+    Stdout::results().write_all(&script)?;
+    Ok(Exit::Done)
+}
+
+/// Prints or writes man pages.
+pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
+    let Some(directory) = &args.output else {
+        let directory = tempfile::tempdir().context("create a temporary directory")?;
+        write(directory.path())?;
+        let page = std::fs::read(directory.path().join("nc3z.1")).context("read the page")?;
+        Stdout::results().write_all(&page)?;
+        return Ok(Exit::Done);
+    };
+    std::fs::create_dir_all(directory).with_context(|| format!("create `{}`", directory.display()))?;
+    write(directory)?;
+    Ok(Exit::Done)
+}
+
+fn write(directory: &Path) -> Result<()> {
+    clap_mangen::generate_to(Cli::command(), directory)
+        .with_context(|| format!("write the pages into `{}`", directory.display()))
+}

@@ -1,0 +1,269 @@
+//! Errors in the user's words: what happened, where, what to do. The libraries say what is wrong with which field; here that becomes a
+//! sentence, with the field behind it, and the command that helps.
+
+use super::text;
+use crate::cmd::url;
+use nc3z_format::{Error as FormatError, ErrorKind as Format};
+use nc3z_reader::ErrorKind as Read;
+use nc3z_writer::ErrorKind as Write;
+use std::error::Error as StdError;
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// An error and its causes, none said twice, and what to do. `file` is the file that it is said of, where the caller knows.
+pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
+    let mut out = String::new();
+    for cause in error.chain() {
+        let cause = cause_words(cause);
+        if !out.contains(&cause) {
+            out = if out.is_empty() { cause } else { format!("{out}: {cause}") };
+        }
+    }
+    // The libraries' prefix of what a caller did wrong: here that is the user, who sees it.
+    let mut out = out.replace("invalid argument: ", "");
+    if let Some(advice) = advice(error, file) {
+        out = format!("{out}; {advice}");
+    }
+    out
+}
+
+/// A request that makes no sense, without the library's prefix.
+pub(crate) fn plain(e: &FormatError) -> String {
+    match e.kind() {
+        Format::InvalidArgument(what) => what.clone(),
+        _ => format_words(e),
+    }
+}
+
+/// The same of a reader's error, without what to do: for a file that is no archive, whose damage nothing mends.
+pub(crate) fn of_reader(e: &nc3z_reader::Error) -> String {
+    match format_error(e) {
+        Some(e) => format_words(e),
+        None => e.with_causes(),
+    }
+}
+
+/// One cause.
+fn cause_words(cause: &(dyn StdError + 'static)) -> String {
+    if let Some(e) = format_error(cause) {
+        return format_words(e);
+    }
+    if let Some(e) = cause.downcast_ref::<io::Error>() {
+        return system_words(e);
+    }
+    match io_of(cause) {
+        Some((_, Some(path), e)) if e.kind() == io::ErrorKind::NotFound => {
+            format!("`{}`: {}", path.display(), system_words(e))
+        }
+        _ => cause.to_string(),
+    }
+}
+
+/// The format's error that an error of the reader or the writer passes on.
+fn format_error<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e FormatError> {
+    let by_writer = cause.downcast_ref::<nc3z_writer::Error>().and_then(|e| match e.kind() {
+        Write::Read(e) => Some(e),
+        _ => None,
+    });
+    let reader = by_writer.or_else(|| cause.downcast_ref::<nc3z_reader::Error>());
+    match reader.map(nc3z_reader::Error::kind) {
+        Some(Read::Format(e)) => Some(e),
+        _ => cause.downcast_ref::<FormatError>(),
+    }
+}
+
+/// What was done to which file when the system refused.
+fn io_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<(&'static str, Option<&'e Path>, &'e io::Error)> {
+    if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
+        match e.kind() {
+            Write::Io { what, path, source } => return Some((what, Some(path), source)),
+            Write::Read(e) => return io_of(e),
+            _ => return None,
+        }
+    }
+    match cause.downcast_ref::<nc3z_reader::Error>()?.kind() {
+        Read::Io { what, path, source } => Some((what, path.as_deref(), source)),
+        _ => None,
+    }
+}
+
+/// The system's own words, without their number.
+fn system_words(e: &io::Error) -> String {
+    let words = e.to_string();
+    match words.rfind(" (os error ") {
+        Some(at) => words[..at].to_owned(),
+        None => words,
+    }
+}
+
+/// What is wrong with a file.
+fn format_words(e: &FormatError) -> String {
+    let at_the_front = |location: &nc3z_format::Location| {
+        location.offset == Some(0) && matches!(&*location.section, "header" | "superblock")
+    };
+    match e.kind() {
+        Format::InvalidArgument(what) => what.clone(),
+        // What a file is instead needs no place.
+        Format::Unsupported { location, what } if at_the_front(location) => what.clone(),
+        Format::Truncated { location, what: "magic", available: 0, .. } if location.section == "header" => {
+            "the file is empty".to_owned()
+        }
+        Format::Truncated { location, .. } if is_header(&location.section) => {
+            format!("the file is cut short: it ends inside its header ({e})")
+        }
+        Format::Corrupt { location, .. } if location.section != "header" && is_header(&location.section) => {
+            format!("the file's header is damaged ({e})")
+        }
+        Format::Corrupt { location, what: "magic", found, .. } if location.section == "header" => {
+            format!(
+                "this is not a netCDF file: it begins with the bytes {found}, and classic files with `CDF`"
+            )
+        }
+        Format::Corrupt { location, what, .. }
+            if location.section == "trailer" && what.starts_with("marker") =>
+        {
+            format!("the end of the archive is missing or overwritten ({e})")
+        }
+        Format::Truncated { location, .. } if location.section == "archive" => {
+            format!("the end of the archive is missing ({e})")
+        }
+        Format::Corrupt { location, .. } if location.section == "superblock" => {
+            format!("the beginning of the archive is damaged ({e})")
+        }
+        _ => e.to_string(),
+    }
+}
+
+/// Whether a structure is one of a classic file's header.
+fn is_header(section: &str) -> bool {
+    ["header", "dimension list", "variable list", "global attributes"]
+        .iter()
+        .any(|list| section.starts_with(list))
+}
+
+/// What to do, in words of the command line.
+fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
+    let by_writer = error.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>());
+    if let Some(e) = by_writer {
+        let words = match e.kind() {
+            Write::Exists(_) => Some("choose another name with -o or replace it with --force"),
+            Write::TagInUse { .. } => Some("--force moves it"),
+            Write::History { .. } => Some("--drop-history drops that, -o keeps the old archive"),
+            _ => None,
+        };
+        if words.is_some() {
+            return words.map(str::to_owned);
+        }
+    }
+    if let Some((_, Some(path), e)) = error.chain().find_map(io_of)
+        && let Some(words) = about_names(path, e)
+    {
+        return Some(words);
+    }
+    let reader = error.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>());
+    if reader.is_some_and(|e| matches!(e.kind(), Read::OlderState { .. })) {
+        return Some("`nc3z restore --older` does so".to_owned());
+    }
+    let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
+    let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
+    if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
+        let name = file.map(Path::to_owned).or_else(|| named_in(error));
+        let name = name.map_or_else(|| "FILE".to_owned(), |f| shell_name(&f));
+        return Some(format!("`nc3z repair {name} -o NEW` saves what is whole"));
+    }
+    None
+}
+
+/// The file that an error names around all others.
+fn named_in(error: &anyhow::Error) -> Option<PathBuf> {
+    let outer = error.to_string();
+    let name = outer.strip_prefix('`')?.strip_suffix('`')?;
+    (!name.contains('`')).then(|| name.into())
+}
+
+/// A name as it can be typed.
+fn shell_name(path: &Path) -> String {
+    let name = text::safe(&url::shown(path));
+    let plain = |c: char| c.is_alphanumeric() || "/._-+=@:,%~".contains(c);
+    if name.chars().all(plain) { name } else { format!("'{}'", name.replace('\'', "'\\''")) }
+}
+
+/// A file that is not there, or is a directory.
+fn about_names(path: &Path, e: &io::Error) -> Option<String> {
+    if path.as_os_str() == "-" {
+        return Some(
+            "`-` is standard input, which this command does not read: give the name of a file".to_owned(),
+        );
+    }
+    if e.kind() == io::ErrorKind::NotFound && url::of(path).is_some() {
+        return Some(
+            "this command reads no URLs: fetch the file first, for instance with `curl -O`".to_owned(),
+        );
+    }
+    if path.is_dir() {
+        return Some("`nc3z list` tells what is in a directory".to_owned());
+    }
+    if e.kind() != io::ErrorKind::NotFound {
+        return None;
+    }
+    let bytes = path.as_os_str().as_bytes();
+    let other = match bytes.strip_suffix(b".nc3z") {
+        Some(original) => OsStr::from_bytes(original).into(),
+        None => crate::cmd::targets::archive_name(path),
+    };
+    if other.is_file() {
+        return Some(format!("`{}` is there", text::safe(&other.to_string_lossy())));
+    }
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty())?;
+    (!parent.exists()).then(|| format!("there is no directory `{}`", text::safe(&parent.to_string_lossy())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    fn words(e: FormatError) -> String {
+        of(&anyhow::Error::from(nc3z_reader::Error::from(e)), None)
+    }
+
+    #[test]
+    fn damage_is_said_in_a_sentence_with_the_field_behind_it() {
+        let said = words(FormatError::corrupt("trailer", 9, "marker (what may be)", "a", "b"));
+        let expected = "the end of the archive is missing or overwritten (corrupt trailer at byte 9: marker (what may be) is b, \
+             expected a); `nc3z repair FILE -o NEW` saves what is whole";
+        assert_eq!(said, expected);
+        let said = words(FormatError::truncated("header", 0, "magic", 4, 0));
+        assert_eq!(said, "the file is empty");
+        assert_eq!(words(FormatError::unsupported("header", 0, "this is a cat")), "this is a cat");
+        assert_eq!(words(FormatError::invalid("no such thing")), "no such thing");
+    }
+
+    #[test]
+    fn the_file_is_named_in_what_to_do() {
+        let e = nc3z_reader::Error::from(FormatError::corrupt("block", 9, "CRC", "a", "b"));
+        let e = Err::<(), _>(e).context("`a b.nc3z`").unwrap_err();
+        assert!(
+            of(&e, None).ends_with("`nc3z repair 'a b.nc3z' -o NEW` saves what is whole"),
+            "{}",
+            of(&e, None)
+        );
+        assert!(of(&e, Some(Path::new("x"))).ends_with("`nc3z repair x -o NEW` saves what is whole"));
+    }
+
+    #[test]
+    fn names_that_lead_nowhere() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        std::fs::write(path("a.nc.nc3z"), b"").unwrap();
+        let e = io::Error::from_raw_os_error(2);
+        assert!(about_names(&path("a.nc"), &e).unwrap().ends_with("a.nc.nc3z` is there"));
+        assert!(about_names(&path("none/a.nc"), &e).unwrap().starts_with("there is no directory"));
+        assert_eq!(about_names(&path("b.nc"), &e), None);
+        assert!(about_names(Path::new("-"), &e).unwrap().starts_with("`-` is standard input"));
+        assert!(about_names(Path::new("https://host/a.nc"), &e).unwrap().contains("URLs"));
+        assert_eq!(system_words(&e), "No such file or directory");
+    }
+}

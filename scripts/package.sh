@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Packages of a built tool, with its manual pages and completions, which it writes itself:
+#     scripts/package.sh [BINARY [DIRECTORY]]        defaults: target/release/nc3z, target/package
+# makes DIRECTORY/nc3z-VERSION-ARCH.tar.gz and, where dpkg-deb is to be had, DIRECTORY/nc3z_VERSION_ARCH.deb.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+binary=$(realpath "${1:-target/release/nc3z}") out=${2:-target/package}
+version=$("$binary" --version | cut -d' ' -f2)
+machine=$(uname -m)
+root=$out/root doc=$out/root/usr/share/doc/nc3z
+rm -rf "$root"
+mkdir -p "$root/usr/bin" "$root/usr/share/man/man1" "$doc" "$root/usr/share/bash-completion/completions" \
+    "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d"
+install -m 755 "$binary" "$root/usr/bin/nc3z"
+"$binary" man -o "$root/usr/share/man/man1"
+gzip -9n "$root"/usr/share/man/man1/*.1
+"$binary" completions bash > "$root/usr/share/bash-completion/completions/nc3z"
+"$binary" completions zsh > "$root/usr/share/zsh/vendor-completions/_nc3z"
+"$binary" completions fish > "$root/usr/share/fish/vendor_completions.d/nc3z.fish"
+cp README.md LICENSE-MIT LICENSE-APACHE nc3z-cli/assets/DejaVuSans-LICENCE.txt "$doc/"
+cp LICENSE-MIT "$doc/copyright"
+gzip -9nc CHANGELOG.md > "$doc/changelog.gz"
+tar -C "$root" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$out/nc3z-$version-$machine.tar.gz" usr
+echo "$out/nc3z-$version-$machine.tar.gz"
+if command -v dpkg-deb >/dev/null; then
+    arch=$(dpkg --print-architecture)
+    mkdir -p "$root/DEBIAN"
+    size=$(du -sk "$root/usr" | cut -f1)
+    # A static binary needs nothing; of another, the libraries that it is linked with.
+    depends=
+    if ldd "$binary" 2>/dev/null | grep -q libc.so; then depends=$'Depends: libc6, libgcc-s1\n'; fi
+    printf 'Package: nc3z\nVersion: %s\nArchitecture: %s\nMaintainer: The nc3z maintainers <maintainers@invalid>\nSection: science\nPriority: optional\nInstalled-Size: %s\n%sDescription: exact, small, randomly readable archives of classic netCDF files\n A classic netCDF file becomes one archive that gives back the very bytes,\n is small, can be read in part, and carries checksums on everything.\n' \
+        "$version" "$arch" "$size" "$depends" > "$root/DEBIAN/control"
+    dpkg-deb --root-owner-group -Zgzip -z6 --build "$root" "$out/nc3z_${version}_$arch.deb" >/dev/null
+    rm -rf "$root/DEBIAN"
+    echo "$out/nc3z_${version}_$arch.deb"
+fi

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# A binary that runs on any Linux of this machine's kind: linked with musl, statically. Needs the target and musl-gcc:
+#     rustup target add x86_64-unknown-linux-musl; apt-get install musl-tools
+# Checks that it is static, below 10 MB, and that it archives and restores. Ends with 77 where it cannot be built here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target=$(uname -m)-unknown-linux-musl
+command -v musl-gcc >/dev/null || { echo "NOT RUN: no musl-gcc (apt-get install musl-tools)"; exit 77; }
+[ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] || { echo "NOT RUN: no Rust for $target (rustup target add $target)"; exit 77; }
+cargo build --quiet --release -p nc3z-cli --target "$target"
+binary=target/$target/release/nc3z
+if ldd "$binary" 2>&1 | grep -q '=>'; then echo "$binary is linked dynamically"; exit 1; fi
+strip -o "$binary.stripped" "$binary"
+size=$(stat -c %s "$binary.stripped")
+echo "$binary.stripped: $size bytes"
+[ "$size" -lt 10000000 ] || { echo "it is larger than 10 MB"; exit 1; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$binary.stripped" archive -q testdata/classic/coads_climatology.cdf -o "$work/x.nc3z"
+"$binary.stripped" restore -q "$work/x.nc3z" -o "$work/x.nc"
+cmp testdata/classic/coads_climatology.cdf "$work/x.nc"
+echo "the static binary archives and restores"

@@ -1,0 +1,62 @@
+"""What packages hold: the binary, its manual pages and completions. Made from the program under test."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from common import CLASSIC, NC3Z, ROOT, Case, need_program
+
+
+class Packages(Case):
+    def test_debian_package_and_tarball(self):
+        need_program(self, "dpkg-deb")
+        done = subprocess.run([ROOT / "scripts/package.sh", NC3Z, self.dir / "out"], capture_output=True, check=False, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        tarball, deb = done.stdout.split()
+        self.assertRegex(deb, r"nc3z_\d+\.\d+\.\d+_\w+\.deb$")
+        listed = subprocess.run(["dpkg-deb", "--contents", deb], capture_output=True, check=True, text=True).stdout
+        for name in ("usr/bin/nc3z", "usr/share/man/man1/nc3z.1.gz", "usr/share/man/man1/nc3z-archive.1.gz", "usr/share/doc/nc3z/copyright",
+                     "usr/share/bash-completion/completions/nc3z", "usr/share/zsh/vendor-completions/_nc3z",
+                     "usr/share/fish/vendor_completions.d/nc3z.fish"):
+            self.assertRegex(listed, rf"(?m)^-rw.r-.r-. root/root .* \./{re.escape(name)}$")
+        info = subprocess.run(["dpkg-deb", "--field", deb, "Package", "Version", "Architecture", "Description"], capture_output=True, check=True,
+                              text=True).stdout
+        self.assertIn("Package: nc3z\n", info)
+        subprocess.run(["dpkg-deb", "-x", deb, self.dir / "there"], check=True)
+        program = self.dir / "there/usr/bin/nc3z"
+        for args in (("archive", "-q", CLASSIC / "numeric.nc", "-o", "x.nc3z"), ("verify", "-q", "x.nc3z", "--against", CLASSIC / "numeric.nc")):
+            subprocess.run([program, *args], cwd=self.dir, check=True)
+        names = subprocess.run(["tar", "tzf", tarball], capture_output=True, check=True, text=True).stdout.split()
+        self.assertIn("usr/bin/nc3z", names)
+
+    def test_crates_can_be_packed(self):
+        """All of them, as for publishing, but for building them once more."""
+        cargo = need_program(self, "cargo")
+        env = {**os.environ, "CARGO_TARGET_DIR": str(self.dir / "target")}
+        command = [cargo, "package", "--workspace", "--exclude", "nc3z-python", "--no-verify", "--allow-dirty", "--offline", "--quiet"]
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False, text=True, timeout=180)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        crates = [p.name for p in (self.dir / "target/package").glob("*.crate")]
+        members = [p.parent.name for p in ROOT.glob("nc3z-*/Cargo.toml") if p.parent.name != "nc3z-python"]
+        self.assertEqual(sorted(c.rsplit("-", 1)[0] for c in crates), sorted(members))
+        listed = subprocess.run(["tar", "tzf", next((self.dir / "target/package").glob("nc3z-cli-*.crate"))], capture_output=True, check=True,
+                                text=True).stdout
+        self.assertIn("assets/DejaVuSans-LICENCE.txt", listed)
+
+    def test_other_recipes_are_well_formed(self):
+        conda = (ROOT / "packaging/conda/meta.yaml").read_text("utf-8")
+        version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8")).group(1)
+        self.assertIn(f"  version: {version}\n", conda)
+        formula = ROOT / "packaging/homebrew/nc3z.rb"
+        if shutil.which("ruby"):
+            subprocess.run(["ruby", "-c", formula], check=True, stdout=subprocess.DEVNULL)
+        for recipe in (conda, formula.read_text("utf-8")):
+            self.assertIn("nc3z-cli", recipe)
+            self.assertIn("completions", recipe)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
