@@ -7,7 +7,7 @@ if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
     echo "NOT RUN: the package needs Python 3.11 or later, and .venv has none"
     exit 77
 fi
-if ! "$python" -c 'import dask, distributed, fsspec, maturin, mypy, pytest, pytest_asyncio, scipy, xarray, zarr' 2>/dev/null; then
+if ! "$python" -c 'import dask, distributed, fsspec, maturin, mypy, pytest, pytest_asyncio, scipy, xarray, xdist, zarr' 2>/dev/null; then
     echo "NOT RUN: .venv lacks packages of scripts/python.txt; bash scripts/setup.sh installs them"
     exit 77
 fi

@@ -8,6 +8,7 @@
 mod attributes;
 mod chunks;
 mod dataset;
+mod edit;
 mod error;
 mod handle;
 mod index;
@@ -26,6 +27,8 @@ use pyo3::prelude::*;
 mod _nc3z {
     #[pymodule_export]
     use crate::dataset::{Dataset, Dimension, open};
+    #[pymodule_export]
+    use crate::edit::Edit;
     #[pymodule_export]
     use crate::num::{num_decode, num_encode};
     #[pymodule_export]

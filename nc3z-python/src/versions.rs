@@ -6,7 +6,7 @@ use crate::work::{self, Cancel};
 use nc3z_format::archive::DigestState;
 use nc3z_format::bytes::hex;
 use nc3z_reader::{Archive, Version};
-use nc3z_writer::{CommitNote, TagChange, WriterOptions, commit_file, tag_version};
+use nc3z_writer::{CommitNote, Committed, TagChange, WriterOptions, commit_file, tag_version};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -36,10 +36,33 @@ pub(crate) fn log<'py>(py: Python<'py>, archive: &Archive, most: u64) -> PyResul
 /// What is said of a version.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-struct Note {
+pub(crate) struct Note {
     message: Option<String>,
     author: Option<String>,
     time: Option<String>,
+}
+
+impl From<Note> for CommitNote {
+    fn from(Note { message, author, time }: Note) -> Self {
+        CommitNote { message, author, time }
+    }
+}
+
+/// What was committed.
+pub(crate) fn committed<'py>(
+    py: Python<'py>,
+    done: &Committed,
+    digest: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("version", done.version)?;
+    dict.set_item("is_new", !done.is_known())?;
+    dict.set_item("sha256", digest.then(|| hex(&done.sha256)))?;
+    dict.set_item("new_tiles", done.new_tiles)?;
+    dict.set_item("kept_tiles", done.kept_tiles)?;
+    dict.set_item("stored_nbytes", done.stored_len.1)?;
+    dict.set_item("added_nbytes", done.stored_len.1.saturating_sub(done.stored_len.0))?;
+    Ok(dict)
 }
 
 /// Adds an edited file to an archive as a version.
@@ -54,23 +77,13 @@ pub(crate) fn commit<'py>(
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let name = archive.to_string_lossy().into_owned();
-    let Note { message, author, time } = note.extract()?;
-    let note = CommitNote { message, author, time };
+    let note = note.extract::<Note>()?.into();
     // Hashed, compared, rebuilt. What cannot be looked at fails in the work itself, with the right words.
     let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
     let done = work::run(py, total, progress, cancel, |watch| {
         Ok(commit_file(&archive, &edited, &note, &WriterOptions::default(), watch)?)
     });
-    let done = done.map_err(|e| e.in_file(Some(&name)))?;
-    let dict = PyDict::new(py);
-    dict.set_item("version", done.version)?;
-    dict.set_item("is_new", !done.is_known())?;
-    dict.set_item("sha256", hex(&done.sha256))?;
-    dict.set_item("new_tiles", done.new_tiles)?;
-    dict.set_item("kept_tiles", done.kept_tiles)?;
-    dict.set_item("stored_nbytes", done.stored_len.1)?;
-    dict.set_item("added_nbytes", done.stored_len.1.saturating_sub(done.stored_len.0))?;
-    Ok(dict)
+    committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)
 }
 
 /// Sets a tag to a version, by number or another tag (the newest by default), or takes the tag away; gives the version's number.

@@ -277,7 +277,7 @@ def test_what_is_no_such_file_is_refused_with_the_right_exception(tmp_path):
     with pytest.raises(nc3z.Error):
         nc3z.open(b"")
     with pytest.raises(ValueError, match="one version"):
-        nc3z.open(CLASSIC / "smooth.nc", 1)
+        nc3z.open(CLASSIC / "smooth.nc", version=1)
 
 
 def test_damage_is_an_error_and_never_wrong_data(archives):

@@ -38,17 +38,17 @@ def test_each_version_is_what_was_committed(edited):
     archive, versions = edited
     assert nc3z.tag(archive, "first", 1) == 1 and nc3z.tag(archive, "good") == 3
     for name, expected in ((1, 0), (2, 1), (3, 2), (None, 2), ("first", 0), ("good", 2), ("2", 1), (np.int64(2), 1)):
-        with nc3z.open(archive, name) as ds:
+        with nc3z.open(archive, version=name) as ds:
             assert whole(ds) == versions[expected], name
             assert whole(pickle.loads(pickle.dumps(ds))) == versions[expected]
     # What was named later, an older version does not know.
-    assert nc3z.open(archive).tags == {"first": 1, "good": 3} and nc3z.open(archive, 2).tags == {}
+    assert nc3z.open(archive).tags == {"first": 1, "good": 3} and nc3z.open(archive, version=2).tags == {}
     for wrong in (4, "bad"):
         with pytest.raises(ValueError, match=f"no (version|tag) `?{wrong}"):
-            nc3z.open(archive, wrong)
+            nc3z.open(archive, version=wrong)
     for wrong in (0, -1, 1.5, True, b"first"):
         with pytest.raises((TypeError, ValueError)):
-            nc3z.open(archive, wrong)
+            nc3z.open(archive, version=wrong)
     with pytest.raises(ValueError, match="tag `good`|good"):
         nc3z.tag(archive, "good", 1)
     assert nc3z.tag(archive, "good", "first", overwrite=True) == 1

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         set_cache,
         set_threads,
     )
+    from nc3z._edit import Edit, EditedVariable
     from nc3z._errors import (
         Cancelled,
         CorruptError,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _CORE = (
     "Cancel Dataset Dimension Variable __version__ cache_stats get_threads open set_cache set_threads"
 )
+_EDIT = "Edit EditedVariable"
 _ERRORS = "Cancelled CorruptError Error LimitError RangeError ReplacedError UnsupportedError"
 _OPERATIONS = (
     "Archived Estimate Finding Info Report Restored VariableInfo "
@@ -68,6 +70,7 @@ _PLACES = {
     name: module
     for module, names in (
         ("nc3z._core", _CORE),
+        ("nc3z._edit", _EDIT),
         ("nc3z._errors", _ERRORS),
         ("nc3z._operations", _OPERATIONS),
         ("nc3z._versions", _VERSIONS),
@@ -83,6 +86,8 @@ __all__ = [
     "CorruptError",
     "Dataset",
     "Dimension",
+    "Edit",
+    "EditedVariable",
     "Error",
     "Estimate",
     "Finding",

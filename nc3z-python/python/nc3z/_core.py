@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
 
 from nc3z import _nc3z
 from nc3z._nc3z import (
@@ -16,6 +16,9 @@ from nc3z._nc3z import (
     set_cache,
     set_threads,
 )
+
+if TYPE_CHECKING:
+    from nc3z._edit import Edit
 
 __all__ = [
     "Cancel",
@@ -37,13 +40,25 @@ Mapping.register(Dataset)
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
+@overload
 def open(
     source: Source | Any,
-    version: int | str | None = None,
+    mode: Literal["r"] = "r",
     *,
+    version: int | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     fill_lost: bool = False,
-) -> Dataset:
+) -> Dataset: ...
+@overload
+def open(source: str | os.PathLike[str], mode: Literal["r+"]) -> "Edit": ...
+def open(
+    source: Source | Any,
+    mode: str = "r",
+    *,
+    version: int | str | None = None,
+    storage_options: Mapping[str, Any] | None = None,
+    fill_lost: bool = False,
+) -> "Dataset | Edit":
     """Opens an archive or a classic netCDF file, whichever it is by its first bytes.
 
     Parameters
@@ -52,6 +67,9 @@ def open(
         A path; a URL (``https``, ``s3``, ``gs``, ``az``), of which only what is needed is fetched; the file's bytes; or a
         binary file object with ``read`` and ``seek``, which is then read by whichever thread needs it, one at a time.
         Local files are mapped.
+    mode
+        ``"r"`` reads. ``"r+"`` edits the newest version of an archive on disk, see :class:`nc3z.Edit`; the file itself is
+        never written over.
     version
         The version of an archive that was committed to, by number or tag; the last by default.
     storage_options
@@ -62,7 +80,7 @@ def open(
 
     Returns
     -------
-    Dataset
+    Dataset or Edit
         A mapping of variables by name. ``variables``, ``dimensions`` and ``ncattrs()`` are those of netCDF4-python,
         but values are neither masked nor scaled.
 
@@ -85,5 +103,15 @@ def open(
     >>> ds.dimensions["TIME"].isunlimited(), ds["SST"].dimensions
     (True, ('TIME', 'COADSY', 'COADSX'))
     """
+    if mode not in ("r", "r+"):
+        raise ValueError(f"mode {mode!r} is neither 'r' nor 'r+'; a version is asked for by version={mode!r}")
+    if mode == "r+":
+        from nc3z._edit import Edit
+
+        if version is not None or storage_options is not None or fill_lost:
+            raise ValueError("mode 'r+' edits the newest version of an archive on disk: no version, storage_options, fill_lost")
+        if not isinstance(source, str | os.PathLike):
+            raise TypeError("mode 'r+' takes the path of an archive")
+        return Edit(source)
     options = None if storage_options is None else dict(storage_options)
     return _nc3z.open(source, version, storage_options=options, fill_lost=fill_lost)

@@ -37,7 +37,8 @@ class Committed:
     version: int
     is_new: bool
     """Whether there is a new version; False where the newest one is the same file."""
-    sha256: str
+    sha256: str | None
+    """Of the file; None where it was not asked for."""
     new_tiles: int
     kept_tiles: int
     """Tiles that were there already."""
@@ -80,7 +81,7 @@ def log(
     >>> [(v.number, v.message) for v in nc3z.log("coads_climatology.nc3z")]
     [(1, None)]
     """
-    with open_dataset(archive, version, storage_options=storage_options) as ds:
+    with open_dataset(archive, version=version, storage_options=storage_options) as ds:
         most = 2**64 - 1 if limit is None else limit
         return tuple(Version(**{**entry, "tags": tuple(entry["tags"])}) for entry in ds._log(most))
 
@@ -91,7 +92,7 @@ def tag(archive: Path, name: str, version: int | str | None = None, *, overwrite
     >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
     >>> nc3z.tag("relief.nc3z", "release")
     1
-    >>> nc3z.open("relief.nc3z", "release").tags
+    >>> nc3z.open("relief.nc3z", version="release").tags
     {'release': 1}
     """
     return _nc3z.tag(os.fspath(archive), name, version, overwrite=overwrite)

@@ -203,7 +203,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         if isinstance(filename_or_obj, (str, os.PathLike)):
             path = os.fspath(filename_or_obj)
             filename_or_obj = path if "://" in path else os.path.abspath(os.path.expanduser(path))
-        store = Nc3zStore(nc3z.open(filename_or_obj, version, storage_options=storage_options, fill_lost=fill_lost))
+        store = Nc3zStore(nc3z.open(filename_or_obj, version=version, storage_options=storage_options, fill_lost=fill_lost))
         try:
             return StoreBackendEntrypoint().open_dataset(
                 store,

@@ -80,7 +80,7 @@ class Nc3zStore(Store):
         if isinstance(source, Dataset):
             self._dataset = source
         else:
-            self._dataset = open_dataset(source, version, storage_options=storage_options)
+            self._dataset = open_dataset(source, version=version, storage_options=storage_options)
         self._chunk_nbytes = chunk_nbytes
         arrays = {name: self._array(variable) for name, variable in self._dataset.items()}
         self._grids = {name: array["chunk_grid"]["configuration"]["chunk_shape"] for name, array in arrays.items()}

@@ -1,0 +1,225 @@
+//! Edits of an archive, as `nc3z/_edit.py` wraps them: values and attributes as big-endian bytes.
+
+use crate::attributes;
+use crate::error::Failure;
+use crate::versions::{Note, committed};
+use crate::work::{self, Cancel};
+use nc3z_format::classic::{Header, Version};
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_writer::WriterOptions;
+use nc3z_writer::edit::Edit as Staged;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+/// An archive that is being edited: one call at a time.
+#[pyclass(frozen, module = "nc3z._nc3z", name = "Edit")]
+pub(crate) struct Edit {
+    path: String,
+    /// `None` once it is closed.
+    staged: Mutex<Option<Staged>>,
+}
+
+/// A hyperslab: start, count and stride of each dimension.
+type Box3 = (Vec<u64>, Vec<u64>, Vec<i64>);
+
+impl Edit {
+    /// Works on what is staged, with the GIL released.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Staged) -> Result<T, Failure> + Send,
+    ) -> PyResult<T> {
+        let done = py.detach(|| {
+            let mut staged = self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            work(staged.as_mut().ok_or_else(closed)?)
+        });
+        done.map_err(|e| e.in_file(Some(&self.path)))
+    }
+
+    fn header(&self, py: Python<'_>) -> PyResult<(Header, u64)> {
+        self.with(py, |staged| Ok((staged.header().clone(), staged.records())))
+    }
+}
+
+fn closed() -> Failure {
+    Failure::Python(PyValueError::new_err("the edit is closed: open it again"))
+}
+
+fn slab((start, count, stride): Box3) -> Result<Hyperslab, Failure> {
+    Ok(Hyperslab::new(start, count, stride)?)
+}
+
+fn type_of(name: &str) -> Result<NcType, Failure> {
+    NcType::ALL
+        .into_iter()
+        .find(|ty| ty.to_string() == name)
+        .ok_or_else(|| Failure::Python(PyValueError::new_err(format!("`{name}` is no type of classic netCDF"))))
+}
+
+#[pymethods]
+impl Edit {
+    #[new]
+    fn new(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let name = path.to_string_lossy().into_owned();
+        let staged = py
+            .detach(|| Staged::open(&path, &WriterOptions::default()))
+            .map_err(|e| Failure::from(e).in_file(Some(&name)))?;
+        Ok(Edit { path: name, staged: Mutex::new(Some(staged)) })
+    }
+
+    /// The archive's path, as it was given.
+    #[getter]
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The version that is edited.
+    #[getter]
+    fn version(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |staged| Ok(staged.archive().version()?.number))
+    }
+
+    /// Whether anything was edited since the last commit.
+    #[getter]
+    fn touched(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |staged| Ok(staged.is_touched()))
+    }
+
+    #[getter]
+    fn closed(&self) -> bool {
+        self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_none()
+    }
+
+    /// Name, length and whether it is the record dimension, for each dimension.
+    fn dimensions(&self, py: Python<'_>) -> PyResult<Vec<(String, u64, bool)>> {
+        let (header, records) = self.header(py)?;
+        let of = |d: &nc3z_format::classic::Dimension| {
+            (d.name_lossy().into_owned(), if d.is_record() { records } else { d.len }, d.is_record())
+        };
+        Ok(header.dimensions.iter().map(of).collect())
+    }
+
+    /// Name, type and names of the dimensions, for each variable.
+    fn variables(&self, py: Python<'_>) -> PyResult<Vec<(String, String, Vec<String>)>> {
+        let (header, _) = self.header(py)?;
+        let of = |v: &nc3z_format::classic::Variable| {
+            let dims = v.dimensions.iter().map(|d| header.dimensions[d.index()].name_lossy().into_owned());
+            (v.name_lossy().into_owned(), v.ty.to_string(), dims.collect())
+        };
+        Ok(header.variables.iter().map(of).collect())
+    }
+
+    /// Attributes of a variable, or of the file.
+    fn attributes<'py>(&self, py: Python<'py>, owner: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+        let (header, _) = self.header(py)?;
+        match owner {
+            None => attributes::dict(py, &header.attributes),
+            Some(name) => {
+                let (_, variable) = header
+                    .variable(name.as_bytes())
+                    .ok_or_else(|| PyKeyError::new_err(format!("no variable `{name}`")))?;
+                attributes::dict(py, &variable.attributes)
+            }
+        }
+    }
+
+    /// Sets an attribute; the values are big-endian.
+    fn set_attribute(
+        &self,
+        py: Python<'_>,
+        owner: Option<&str>,
+        name: &str,
+        ty: &str,
+        values: &[u8],
+    ) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.set_attribute(owner, name, type_of(ty)?, values)?))
+    }
+
+    /// Deletes an attribute.
+    fn delete_attribute(&self, py: Python<'_>, owner: Option<&str>, name: &str) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.delete_attribute(owner, name)?))
+    }
+
+    /// Renames a dimension.
+    fn rename_dimension(&self, py: Python<'_>, name: &str, new: &str) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.rename_dimension(name, new)?))
+    }
+
+    /// Renames a variable.
+    fn rename_variable(&self, py: Python<'_>, name: &str, new: &str) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.rename_variable(name, new)?))
+    }
+
+    /// Adds a dimension; of length 0 it is the record dimension.
+    fn add_dimension(&self, py: Python<'_>, name: &str, len: u64) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.add_dimension(name, len)?))
+    }
+
+    /// Adds a variable.
+    fn add_variable(&self, py: Python<'_>, name: &str, ty: &str, dimensions: Vec<String>) -> PyResult<()> {
+        let names: Vec<&str> = dimensions.iter().map(String::as_str).collect();
+        self.with(py, |staged| Ok(staged.add_variable(name, type_of(ty)?, &names)?))
+    }
+
+    /// Deletes a variable.
+    fn delete_variable(&self, py: Python<'_>, name: &str) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.delete_variable(name)?))
+    }
+
+    /// Makes a dimension longer or shorter.
+    fn resize(&self, py: Python<'_>, dimension: &str, len: u64) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.resize_dimension(dimension, len)?))
+    }
+
+    /// Makes the file one of another kind: 1, 2 or 5.
+    fn set_kind(&self, py: Python<'_>, kind: u8) -> PyResult<()> {
+        let kind = match kind {
+            1 => Version::Cdf1,
+            2 => Version::Cdf2,
+            5 => Version::Cdf5,
+            _ => return Err(PyValueError::new_err("a classic file is of kind 1, 2 or 5")),
+        };
+        self.with(py, |staged| Ok(staged.set_kind(kind)?))
+    }
+
+    /// Elements of a hyperslab, big-endian.
+    fn get<'py>(&self, py: Python<'py>, variable: &str, place: Box3) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.with(py, |staged| Ok(staged.get(variable, &slab(place)?)?))?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Writes elements into a hyperslab, big-endian; one serves for all.
+    fn set(&self, py: Python<'_>, variable: &str, place: Box3, values: &[u8]) -> PyResult<()> {
+        self.with(py, |staged| Ok(staged.set(variable, &slab(place)?, values)?))
+    }
+
+    /// Commits what is staged as a new version.
+    #[pyo3(signature = (note, digest, progress=None, cancel=None))]
+    fn commit<'py>(
+        &self,
+        py: Python<'py>,
+        note: &Bound<'py, PyAny>,
+        digest: bool,
+        progress: Option<&Bound<'py, PyAny>>,
+        cancel: Option<&Cancel>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let note = note.extract::<Note>()?.into();
+        let total = self.with(py, |staged| Ok(staged.archive().trailer().original_len))?;
+        let done = work::run(py, total.saturating_mul(3), progress, cancel, |watch| {
+            let mut staged = self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let edit = staged.take().ok_or_else(closed)?;
+            Ok(staged.insert(edit.with_digest(digest)).commit(&note, watch)?)
+        });
+        committed(py, &done.map_err(|e| e.in_file(Some(&self.path)))?, digest)
+    }
+
+    /// Lets go of the lock and of what is staged.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| {
+            *self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
+        });
+    }
+}

@@ -1,0 +1,184 @@
+"""Edits by Python: the same done to the classic file by netCDF4-python, and to an archive, give equal files."""
+
+import shutil
+import threading
+
+import netCDF4
+import nc3z
+import numpy as np
+import pytest
+from conftest import CLASSIC
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """An archive, and a copy of the file that it holds."""
+    source, archive = tmp_path / "a.nc", tmp_path / "a.nc3z"
+    shutil.copy(CLASSIC / "coads_climatology.cdf", source)
+    nc3z.archive(source, archive)
+    return source, archive
+
+
+def same(archive, source, tmp_path):
+    """The newest version is the file, by every value and attribute that netCDF4 reads."""
+    restored = tmp_path / "restored.nc"
+    nc3z.restore(archive, restored, overwrite=True)
+    with netCDF4.Dataset(source) as a, netCDF4.Dataset(restored) as b:
+        a.set_auto_maskandscale(False)
+        b.set_auto_maskandscale(False)
+        assert a.ncattrs() == b.ncattrs() and list(a.variables) == list(b.variables)
+        assert {n: len(d) for n, d in a.dimensions.items()} == {n: len(d) for n, d in b.dimensions.items()}
+        for name, one in a.variables.items():
+            other = b.variables[name]
+            assert one.dtype == other.dtype and one.dimensions == other.dimensions and one.ncattrs() == other.ncattrs()
+            for key in one.ncattrs():
+                np.testing.assert_array_equal(one.getncattr(key), other.getncattr(key))
+            assert one[...].tobytes() == other[...].tobytes(), name
+
+
+KEYS = [
+    (0, 45, 60),
+    (slice(None), 3, slice(None, None, 7)),
+    (-1, slice(10, 2, -2)),
+    (Ellipsis, 5),
+    (slice(2, 4), slice(80, None), slice(179, 170, -1)),
+    (slice(4, 4),),
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_values_by_basic_indices(pair, tmp_path, key):
+    source, archive = pair
+    with netCDF4.Dataset(source, "r+") as ds, nc3z.open(archive, "r+") as edit:
+        ds.set_auto_maskandscale(False)
+        before = edit["SST"][key]
+        np.testing.assert_array_equal(before, nc3z.open(archive)["SST"][key])
+        values = np.random.default_rng(1).normal(20, 5, np.shape(before)).astype("f4")
+        whole = ds["SST"][...]
+        whole[key] = values
+        ds["SST"][...] = whole
+        edit["SST"][key] = values
+        np.testing.assert_array_equal(edit["SST"][key], values)
+        np.testing.assert_array_equal(edit["SST"][...], whole)
+        done = edit.commit("by key", author="me", time="2026-11-22T00:00:00Z")
+        assert done.is_new or not values.size
+    same(archive, source, tmp_path)
+    assert nc3z.verify(archive, deep=True)
+
+
+def test_lists_masks_and_scalars(pair, tmp_path):
+    source, archive = pair
+    with netCDF4.Dataset(source, "r+") as ds, nc3z.open(archive, "r+") as edit:
+        ds.set_auto_maskandscale(False)
+        whole = ds["AIRT"][...]
+        missing = whole < -1e33
+        for key, value in (([0, 5], -7), ((slice(None), [1, 1, 80]), 3.5), (missing, 99), ((11,), np.arange(180.0))):
+            whole[key] = value
+            edit["AIRT"][key] = value
+        ds["AIRT"][...] = whole
+        np.testing.assert_array_equal(edit["AIRT"], whole)
+        assert edit.touched and edit.commit().version == 2 and not edit.touched
+    same(archive, source, tmp_path)
+
+
+def test_attributes_names_dimensions_and_new_variables(pair, tmp_path):
+    source, archive = pair
+    with netCDF4.Dataset(source, "r+") as ds, nc3z.open(archive, "r+") as edit:
+        ds.set_auto_maskandscale(False)
+        ds.setncattr("title", "mended")
+        ds["SST"].setncattr("units", "degC")
+        ds["SST"].setncattr("valid_range", np.array([-2, 40], "f4"))
+        ds["SST"].setncattr("levels", np.array([1, 2], "i4"))
+        ds["AIRT"].delncattr("units")
+        ds.renameVariable("UWND", "eastward")
+        ds.renameDimension("COADSX", "lon")
+        ds.createDimension("two", 2)
+        new = ds.createVariable("bounds", "f8", ("COADSY", "two"), fill_value=-1.0)
+        new[...] = np.arange(180.0).reshape(90, 2)
+        flag = ds.createVariable("flag", "S1", ("two",))
+        flag[:] = np.array([b"a", b"b"])
+        edit.attrs["title"] = "mended"
+        edit["SST"].attrs["units"] = "degC"
+        edit["SST"].attrs["valid_range"] = [-2, 40]
+        edit["SST"].attrs["levels"] = [1, 2]
+        del edit["AIRT"].attrs["units"]
+        edit.rename_variable("UWND", "eastward")
+        edit.rename_dimension("COADSX", "lon")
+        edit.create_dimension("two", 2)
+        edit.create_variable("bounds", "f8", ("COADSY", "two"), fill_value=-1)[...] = np.arange(180).reshape(90, 2)
+        edit.create_variable("flag", "S1", ["two"])[:] = "ab"
+        assert edit.attrs["title"] == "mended" and "units" not in edit["AIRT"].attrs
+        edit.commit("words")
+    same(archive, source, tmp_path)
+    with nc3z.open(archive, "r+") as edit:
+        del edit["flag"]
+        edit.commit("one less")
+    assert "flag" not in nc3z.open(archive) and "flag" in nc3z.open(archive, version=2)
+    assert [v.message for v in nc3z.log(archive)][:2] == ["one less", "words"]
+
+
+def test_records_grow(pair, tmp_path):
+    source, archive = pair
+    with netCDF4.Dataset(source, "r+") as ds, nc3z.open(archive, "r+") as edit:
+        ds.set_auto_maskandscale(False)
+        n = len(ds.dimensions["TIME"])
+        ds["SST"][n] = 4.0
+        ds["TIME"][n] = 9999.0
+        edit["SST"][n] = 4.0
+        edit["TIME"][n : n + 1] = 9999.0
+        assert edit.dimensions["TIME"] == n + 1 and edit["AIRT"].shape == (n + 1, 90, 180)
+        assert edit.commit(digest=False).sha256 is None
+    same(archive, source, tmp_path)
+
+
+def test_what_is_refused_changes_nothing(pair, tmp_path):
+    source, archive = pair
+    before = archive.read_bytes()
+    with nc3z.open(archive, "r+") as edit:
+        with pytest.raises(nc3z.Error, match="another process|locked|in use"):
+            nc3z.open(archive, "r+")
+        with pytest.raises(KeyError):
+            edit["nothing"]
+        with pytest.raises(IndexError, match="COADSY of length 90"):
+            edit["SST"][0, 90]
+        with pytest.raises(ValueError, match="none of type"):
+            edit["SST"].attrs["valid_range"] = 1
+            edit.create_variable("short", "i2", ("COADSY",))[:] = 70000
+        with pytest.raises(ValueError):
+            edit["SST"][0] = np.zeros((3, 3))
+        with pytest.raises(TypeError, match="no type of classic netCDF"):
+            edit.create_variable("odd", "c16")
+        with pytest.raises(TypeError):
+            edit["SST"][0] = "text"
+        assert "another" not in edit and len(edit) == len(nc3z.open(archive)) + 1
+        # Others read meanwhile.
+        assert nc3z.open(archive)["SST"].shape == (12, 90, 180)
+    with pytest.raises(ValueError, match="closed"):
+        edit["SST"]
+    assert edit.closed and archive.read_bytes() == before, "nothing was committed"
+    for wrong in (2, "w", "a"):
+        with pytest.raises(ValueError, match="mode"):
+            nc3z.open(archive, wrong)
+    with pytest.raises(ValueError, match="newest version"):
+        nc3z.open(archive, "r+", version=1)
+    with pytest.raises(TypeError, match="path"):
+        nc3z.open(before, "r+")
+    with pytest.raises(nc3z.Error):
+        nc3z.open(source, "r+")
+
+
+def test_threads_take_turns(pair):
+    _, archive = pair
+    with nc3z.open(archive, "r+") as edit:
+        def write(month):
+            for row in range(90):
+                edit["SST"][month, row] = month * 100 + row
+
+        threads = [threading.Thread(target=write, args=(month,)) for month in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        edit.commit("by twelve")
+    expected = np.arange(12)[:, None, None] * 100 + np.arange(90)[:, None] + np.zeros(180)
+    np.testing.assert_array_equal(nc3z.open(archive)["SST"][...], expected)
