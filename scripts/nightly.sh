@@ -31,6 +31,14 @@ step "decoders on this machine's 32-bit side" scripts/targets.sh --test
 # And an S3 server that checks signatures.
 s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
 step "packages of the night" s3
+# The same programs by StagedChangesArray and by ours: equal arrays, and no chunk read that it does not read.
+staged_programs() {
+    local trace; trace=$(mktemp) || return 1
+    "$python" tests/staged_oracle.py --programs 10000 --seed "${NC3Z_SEED:-5000}" --trace "$trace" &&
+        NC3Z_STAGED_TRACE=$trace cargo test --release --quiet -p nc3z-staged --test staged programs_of_versioned_hdf5
+    local done=$?; rm -f "$trace"; return $done
+}
+step "10,000 programs of versioned-hdf5" staged_programs
 step "aggregations, read and written by cfdm and cf-python" env CI=true NC3Z="$PWD/target/release/nc3z" "$python" tests/aggregate_oracles.py
 step "a collection of 2,000 files" env NC3Z_FILES=2000 NC3Z_KILLS=20 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_collection.py
 step "recipes, Snakemake's too" env NC3Z="$PWD/target/release/nc3z" "$python" tests/test_recipes.py

@@ -15,4 +15,4 @@ wheels=target/wheels/dev
 rm -rf "$wheels"
 "$python" -m maturin build --quiet --profile dev --interpreter "$python" --manifest-path nc3z-python/Cargo.toml --out "$wheels"
 "$python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/*.whl
-exec "$python" -m pytest -c tests/python/pytest.ini --quiet tests/python "$@"
+exec "$python" -m pytest -c tests/python/pytest.ini --quiet tests/python -n 2 "$@"

@@ -126,6 +126,24 @@ class Versions(Case):
             self.assertEqual(sha256(self.dir / "r.nc"), sha256(file))
             self.assertEqual(self.log(named)[0]["version"], number)
 
+    def test_digests_of_every_version(self):
+        lines = self.ok(nc3z("hash", "--all-versions", self.archive)).stdout.decode().splitlines()
+        expected = []
+        for number, file in enumerate(FILES, 1):
+            for line in self.ok(nc3z("hash", file)).stdout.decode().splitlines():
+                line = line.replace(str(file), f"{self.archive}@{number}")
+                expected.append(line.replace("SHA256 (", "SHA256-ORIGINAL ("))
+        self.assertEqual(lines, expected)
+        contents = [line.split(" = ")[1] for line in lines if line.startswith("NC3Z1-CONTENT")]
+        # The last one is the first again.
+        self.assertEqual((len(contents), contents[-1], len(set(contents))), (len(FILES), contents[0], len(FILES) - 1))
+        listed = self.dir / "digests"
+        listed.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        self.ok(nc3z("hash", "--check", listed))
+        recorded = self.ok(nc3z("hash", "--recorded", "--all-versions", self.archive)).stdout.decode()
+        self.assertEqual(recorded.count("SHA256-ORIGINAL"), len(FILES))
+        self.assertEqual(len(json.loads(self.ok(nc3z("hash", "--json", "--all-versions", self.archive)).stdout)), len(FILES))
+
     def test_names_of_versions(self):
         self.fails(nc3z("restore", self.archive, "--version", 99, "-o", self.dir / "r.nc"), 1, "no version 99; the archive has 1 to 11")
         self.fails(nc3z("restore", f"{self.archive}@none", "-o", self.dir / "r.nc"), 1, "no tag `none`")

@@ -8,7 +8,8 @@ use crate::tile::{Fill, TileStore};
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::{
-    ArrayId, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer, VariableTable,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, Head, IndexEntry, Metadata, SectionTable, Superblock, Trailer,
+    VariableTable,
 };
 use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
@@ -248,31 +249,68 @@ impl Archive {
         Ok(out)
     }
 
-    /// What a later tile in the place of this one may be coded against: the index entry of a block that is coded against no other tile, and what it decodes to. It is
-    /// this tile, or the one that this tile is coded against. Nothing, where there is no such block.
+    /// What a later tile in the place of this one may be coded against: a tile that is coded against no other. It is
+    /// this tile, or the one that this tile is coded against. Nothing, where there is no such tile.
     ///
     /// # Errors
     /// No such tile; damage.
-    pub fn base_tile(&self, array: ArrayId, tile: u64) -> Result<Option<(IndexEntry, Vec<u8>)>> {
+    pub fn base_tile(&self, array: ArrayId, tile: u64) -> Result<Option<BaseTile>> {
         let (store, near) = (&self.inner.store, Near::default());
         let entry = self.entry(array, tile)?;
-        if !matches!(entry, IndexEntry::Stored { .. }) {
+        if !matches!(entry, IndexEntry::Stored { .. } | IndexEntry::Packed { .. }) {
             return Ok(None);
         }
         let found = store.locate(TileKey::new(array, tile), &near)?;
         if found.chain.needs().base {
-            return store.base(&found, &near).map(Some);
+            let (older, bytes) = store.base(&found, &near)?;
+            let (array, tile) = older.named.map_or((array, tile), |named| (named.array, named.tile));
+            return Ok(Some(BaseTile { array, tile, entry: older.entry, bytes }));
         }
-        if found.reference.is_some() {
-            return Ok(None);
+        if let Some(key) = found.reference {
+            let other = store.info(key.array)?;
+            let alike = other.ty == found.info.ty
+                && other.tiling.inner_geometry(key.tile)? == found.info.tiling.inner_geometry(tile)?;
+            // A reference is itself coded against none: this ends here.
+            return if alike { self.base_tile(key.array, key.tile) } else { Ok(None) };
         }
-        Ok(Some((entry, self.read_tile(array, tile)?)))
+        Ok(Some(BaseTile { array, tile, entry, bytes: self.read_tile(array, tile)? }))
+    }
+
+    /// CRC-32 of a decoded tile, as it was noted; nothing of one that has no bytes of its own.
+    ///
+    /// # Errors
+    /// No such tile; a damaged block header.
+    pub fn noted_crc(&self, array: ArrayId, tile: u64) -> Result<Option<u32>> {
+        let store = &self.inner.store;
+        match self.entry(array, tile)? {
+            IndexEntry::Packed { check, .. } => Ok(Some(check)),
+            IndexEntry::Stored { offset, .. } => {
+                let mut bytes = [0; BLOCK_HEADER_LEN];
+                store.source.read_into(offset, &mut bytes)?;
+                Ok(Some(BlockHeader::decode(&bytes, &store.salt, offset)?.0.decoded_crc))
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The tiles in whose place reads so far gave fill values; see [`crate::OpenOptions::with_fill_lost`].
     pub fn filled(&self) -> BTreeMap<(ArrayId, u64), Fill> {
         self.inner.store.fills.as_ref().map(crate::tile::Fills::all).unwrap_or_default()
     }
+}
+
+/// A tile that later ones may be coded against.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct BaseTile {
+    /// Whose tile.
+    pub array: ArrayId,
+    /// Its number.
+    pub tile: u64,
+    /// Where its bytes are: a block, or a member of a container.
+    pub entry: IndexEntry,
+    /// What it decodes to.
+    pub bytes: Vec<u8>,
 }
 
 /// Finds a variable by name.

@@ -82,7 +82,7 @@ pub mod source;
 mod tile;
 mod versions;
 
-pub use archive::{Archive, Digest};
+pub use archive::{Archive, BaseTile, Digest};
 pub use check::{parity, recover, verify};
 pub use classic::{ClassicFile, FlatArrays};
 pub use dataset::convert::{self, Element};

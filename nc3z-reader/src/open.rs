@@ -13,8 +13,8 @@ use crate::versions::{VersionName, find_version};
 use bytes::Bytes;
 use nc3z_format::archive::constants::REQUIRED_LATER_HEAD;
 use nc3z_format::archive::{
-    ArrayId, Head, HeadParts, LaterHead, LaterHeadParts, LaterHeadPlace, Layouts, Metadata, SUPERBLOCK_LEN,
-    Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
+    Head, HeadParts, LaterHead, LaterHeadParts, LaterHeadPlace, Layouts, Metadata, SUPERBLOCK_LEN, Salt,
+    SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
 };
 use nc3z_format::arrays::{Arrays, padded_variables};
 use nc3z_format::classic::{Header, Layout, Parsed};
@@ -163,7 +163,7 @@ impl Parts {
             let entry = sections.find(kind)?;
             let held = usize::try_from(entry.len).ok().and_then(|len| near.get(entry.offset, len));
             match held {
-                Some(stored) => Ok(entry.decode(&stored, limit)?),
+                Some(stored) => decode_section(source, entry, &stored, limit),
                 None => read_section(source, &sections, kind, limit),
             }
         };
@@ -178,7 +178,7 @@ impl Parts {
     /// Checks the structures against each other.
     pub(crate) fn bind(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
         let inner = self.bind_to_header(source, options)?;
-        check_table(&inner.store.index.table, &inner.store.arrays)?;
+        check_table(&inner.store.index.table, &inner.store.arrays, inner.next_number)?;
         Ok(inner)
     }
 
@@ -294,7 +294,7 @@ impl BoundHead {
 }
 
 /// Each array must have as many tiles as its layout asks for, and no unknown array may have any.
-pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays) -> Result<()> {
+pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u32) -> Result<()> {
     use nc3z_format::archive::Role;
     for info in arrays.iter() {
         let found = table.find(info.id).map_or(0, |(row, _)| row.tile_count);
@@ -305,7 +305,8 @@ pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays) -> Result<()> 
     }
     for row in table.rows() {
         let known = match row.array.role() {
-            Role::Definitions(v) => arrays.get(ArrayId::variable(v)).is_some(),
+            // Of an array of an older generation too: tiles may be coded against one of its.
+            Role::Definitions(v) => v < next_number,
             // Whether there may be one has been compared with the trailer.
             Role::Heads => true,
             _ => arrays.get(row.array).is_some(),
@@ -504,7 +505,37 @@ pub(crate) fn read_section(
 ) -> Result<Vec<u8>> {
     let entry = sections.find(kind)?;
     let stored = read_part(source, entry.offset, entry.len, kind.name())?;
-    Ok(entry.decode(&stored, limit)?)
+    decode_section(source, entry, &stored, limit)
+}
+
+/// A section by its stored bytes, and by the older one that it continues, if it does so.
+fn decode_section(
+    source: &dyn ByteSource,
+    entry: &SectionEntry,
+    stored: &[u8],
+    limit: u64,
+) -> Result<Vec<u8>> {
+    entry.decode_with(stored, limit, |older| read_part(source, older.offset, older.len, older.kind.name()))
+}
+
+impl Archive {
+    /// The section of this generation, or the older one that it continues: one that a later section may continue, and what it holds.
+    ///
+    /// # Errors
+    /// Damage; more than `limit` bytes.
+    pub fn whole_section(&self, kind: SectionKind, limit: u64) -> Result<(SectionEntry, Vec<u8>)> {
+        let source = &*self.inner.store.source;
+        let read = |entry: &SectionEntry| read_part(source, entry.offset, entry.len, kind.name());
+        let entry = self.inner.sections.find(kind)?;
+        let stored = read(entry)?;
+        match entry.older(&stored)? {
+            Some(older) => {
+                let decoded = older.decode(&read(&older)?, limit)?;
+                Ok((older, decoded))
+            }
+            None => Ok((entry.clone(), entry.decode(&stored, limit)?)),
+        }
+    }
 }
 
 fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {

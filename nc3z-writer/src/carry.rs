@@ -7,7 +7,7 @@ use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
 use crate::options::Preset;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
-use nc3z_format::codec::{Chain, Scratch, StageSpec};
+use nc3z_format::codec::{Chain, ChainSpec, Scratch, StageSpec};
 use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
@@ -15,6 +15,9 @@ use std::io::{BufWriter, Write};
 
 /// Tiles carried over in one round of parallel work.
 const BATCH_TILES: usize = 256;
+
+/// Of a chain that is added; decoders do not look at it.
+const ZSTD_LEVEL: i32 = 9;
 
 /// What is carried over in one piece.
 enum Piece {
@@ -39,7 +42,11 @@ pub(crate) fn carry_over(
     monitor: &dyn Monitor,
 ) -> Result<(Unsealed, u64)> {
     // All chains stand in the head copy now; their numbers stay.
-    let chains = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
+    let mut chains: Vec<ChainSpec> = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
+    // What the directory of a short form compressed is compressed by itself now.
+    if archive.is_short() && !chains.iter().any(ChainSpec::is_zstd) {
+        chains.push(ChainSpec(vec![StageSpec::zstd(ZSTD_LEVEL)]));
+    }
     let head = Head { chains, ..archive.head().clone() };
     let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
     // Of a later state: the archive's salt is bound to the first one's header.
@@ -122,7 +129,9 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
     let mut all: Vec<_> = container.members.iter().map(|m| (m.array, m.tile)).collect();
     all.sort_unstable();
     let renumbered = members.iter().any(|&(array, _)| fresh_id(archive, array) != array);
-    if all != counted || renumbered {
+    let codes_older = container.members.iter().any(|m| is_coded_against_older(archive, m.chain));
+    let inside = archive.is_short() && container.chain == 0;
+    if all != counted || renumbered || codes_older || inside {
         let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
         // Zstd needs no number, and what is not compressed may be.
         let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
@@ -153,20 +162,28 @@ fn stored_tile(
 ) -> nc3z_reader::Result<EncodedTile> {
     let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
         StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
+        // The older tile does not come along.
+        StoredTile::Packed { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
+            let bytes = archive.read_tile(array, tile)?;
+            (0, decoded_crc, Form::Member { chain: 0, bytes, container_chain: None })
+        }
         StoredTile::Packed { chain, bytes, decoded_crc } => {
             (0, decoded_crc, Form::Member { chain, bytes, container_chain })
         }
         StoredTile::Block { chain, payload, decoded_len, decoded_crc } => {
-            let is_base = |chain: &Chain| chain.needs().base;
-            let form = match archive.chains().get(usize::from(chain)).filter(|chain| is_base(chain)) {
-                // The older tile does not come along.
-                Some(_) => by_itself(archive, array, tile)?,
-                None => Form::Block { chain, payload: payload.to_vec() },
+            let form = if is_coded_against_older(archive, chain) {
+                by_itself(archive, array, tile)?
+            } else {
+                Form::Block { chain, payload: payload.to_vec() }
             };
             (decoded_len, decoded_crc, form)
         }
     };
     Ok(EncodedTile { array: fresh_id(archive, array), tile, decoded_len, decoded_crc, form })
+}
+
+fn is_coded_against_older(archive: &Archive, chain: u16) -> bool {
+    archive.chains().get(usize::from(chain)).is_some_and(|chain| chain.needs().base)
 }
 
 /// A tile that is coded against an older one, coded by one of the archive's chains of filters and zstd, or stored as it is.

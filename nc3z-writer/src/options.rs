@@ -6,6 +6,7 @@ use nc3z_format::codec::{Registry, WantedChain};
 pub use nc3z_format::parity::Share;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
+use nc3z_reader::OpenOptions;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -199,6 +200,11 @@ impl WriterOptions {
     pub fn with_chains(mut self, chains: Wanted<WantedChain>) -> Self {
         self.chains = chains;
         self
+    }
+
+    /// How archives are opened that are read to be written: with the same registry.
+    pub(crate) fn open_options(&self) -> OpenOptions {
+        OpenOptions::default().with_registry(self.registry.clone())
     }
 
     /// The filters and codecs that chains may name, instead of this build's. Whoever opens the archive needs the same.

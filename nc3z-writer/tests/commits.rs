@@ -3,14 +3,14 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use nc3z_format::NcType;
-use nc3z_format::archive::{ArrayId, IndexEntry, SectionKind};
+use nc3z_format::archive::{ArrayId, IndexEntry, SectionEncoding, SectionKind};
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version, encode};
 use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::{
-    CommitNote, Committed, RepairOptions, TagChange, WriterOptions, archive_file, commit_file, repair_file,
-    tag_version,
+    CommitNote, Committed, RepairOptions, TagChange, WriterOptions, archive_file, collect_file, commit_file,
+    repair_file, tag_version,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -376,6 +376,33 @@ fn the_archive_of_three_versions_that_an_older_build_wrote_holds_them() {
     assert_eq!(newest.tags().unwrap(), [("good".to_owned(), 2)].into());
 }
 
+#[test]
+fn the_archive_of_copies_that_an_older_build_wrote_holds_all_versions() {
+    let file = "../testdata/archives/v0_1_0/numeric.later.nc3z";
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
+    let digests = [
+        "4451b542acf62590beb0aaab4c43f285529124bbf8c4230a557700c90a821bf1",
+        "12c9fc94a1c06513c92d43f008959a18d737f67e843adc69bf12f794fb87ee26",
+        "11b3c76b7d0947337918b4401fc5af4ac6ccf2d90ad85f95ec3387c48060371d",
+    ];
+    for (number, expected) in (1..).zip(digests) {
+        let source = nc3z_reader::source::open(&path, false).unwrap();
+        let options = OpenOptions::default().with_version(VersionName::Number(number));
+        let archive = Archive::from_source(source, &options).unwrap();
+        let restored = archive.restore_to_stream(&mut std::io::sink(), &()).unwrap();
+        assert_eq!(nc3z_format::bytes::hex(&restored.sha256), expected, "{number}");
+    }
+    let newest = Archive::open(&path).unwrap();
+    let sections = newest.sections();
+    for kind in [SectionKind::VariableTable, SectionKind::Metadata] {
+        assert_eq!(sections.find(kind).unwrap().encoding, SectionEncoding::After);
+    }
+    // Of another array, with a table of values and without; of its own; all of them members of a container.
+    for (name, others) in [("few_again", 1), ("noise_again", 1), ("ushorts_again", 1), ("shorts", 0)] {
+        assert_eq!(differences(&newest, name).2, others, "{name}");
+    }
+}
+
 /// Whether opening says that a later state was committed; what opens is generation 1.
 fn is_told(bytes: &[u8]) -> bool {
     let source = || Arc::new(MemorySource::new(bytes.to_vec()));
@@ -618,4 +645,178 @@ fn a_changed_value_costs_its_difference_and_a_repair_keeps_it() {
             .variable_id("small")
             .is_ok_and(|v| archive.read_tile(archive.arrays().variable(v).id, 0).is_ok())
     );
+}
+
+/// The tiles of a variable whose chain codes them against older ones, how many are members of containers, and how many name another array's tile.
+fn differences(archive: &Archive, name: &str) -> (usize, usize, usize) {
+    let id = archive.arrays().variable(archive.variable_id(name).unwrap()).id;
+    let (mut all, mut packed, mut others) = (0, 0, 0);
+    for tile in 0..archive.arrays().get(id).unwrap().tiling.tile_count() {
+        let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) =
+            archive.entry(id, tile).unwrap()
+        else {
+            continue;
+        };
+        if archive.chains()[usize::from(chain)].needs().base {
+            all += 1;
+            packed += usize::from(matches!(archive.entry(id, tile).unwrap(), IndexEntry::Packed { .. }));
+            others += usize::from(archive.base_tile(id, tile).unwrap().unwrap().array != id);
+        }
+    }
+    (all, packed, others)
+}
+
+/// Forty numbers that recur without order: stored by a table of values.
+fn recurring(i: u64) -> u32 {
+    noise(u64::from(noise(i) % 40))
+}
+
+fn recurring_but_one(i: u64) -> u32 {
+    if i == 500 { recurring(501) } else { recurring(i) }
+}
+
+#[test]
+fn what_another_array_holds_is_not_stored_again_even_if_that_one_goes() {
+    let large = || options().with_tile_len(64 << 10);
+    let table = Var { name: "table", record: false, len: 30_000, value: recurring };
+    let source = File { title: "first", records: 6, vars: vec![LARGE, table.clone(), SERIES] };
+    let made = Made::new(&source, &large());
+    let one = made.open(1);
+    assert!(one.chains().iter().any(|chain| chain.needs().dictionary.is_some()), "a table of values");
+    let copies = [Var { name: "copy", ..LARGE }, Var { name: "again", ..table.clone() }];
+    let with_copies = File { vars: [&source.vars[..], &copies].concat(), ..first() };
+    let before = made.bytes().len();
+    made.commit(&with_copies);
+    let added = made.bytes().len() - before;
+    assert!(added < 3000, "{added} bytes for copies of {} bytes", (100_000 + 30_000) * 4);
+    let two = made.open(2);
+    let tiles = one.arrays().variable(one.variable_id("large").unwrap()).tiling.tile_count();
+    let tiles = usize::try_from(tiles).unwrap();
+    assert_eq!(differences(&two, "copy"), (tiles, tiles, tiles));
+    // The sources go, the copies are edited: they are what was stored first, still, and its table of values is there.
+    let edited = [
+        Var { name: "copy", value: mended, ..LARGE },
+        Var { name: "again", value: recurring_but_one, ..table },
+        SERIES,
+    ];
+    let alone = File { title: "alone", records: 6, vars: edited.to_vec() };
+    let before = made.bytes().len();
+    made.commit(&alone);
+    let added = made.bytes().len() - before;
+    assert!(added < 3000, "{added} bytes");
+    for (generation, file) in [(1, &source), (2, &with_copies), (3, &alone)] {
+        made.holds(generation, file);
+    }
+    assert_eq!(differences(&made.open(3), "copy"), (tiles, tiles, tiles));
+    made.is_sound();
+    let saved = made.directory.path().join("saved.nc3z");
+    let done = repair_file(&made.path, &saved, &RepairOptions::default(), &()).unwrap();
+    assert!(done.is_complete(), "{:?}", done.notes);
+    for keep in [vec![], vec![VersionName::Number(2)], vec![VersionName::Number(1)]] {
+        let kept = made.directory.path().join(format!("kept{}.nc3z", keep.len()));
+        let options = WriterOptions::default().with_force(true);
+        collect_file(&made.path, Some(&kept), &keep, &options, &()).unwrap();
+        let source: nc3z_reader::source::SharedSource = nc3z_reader::source::open(&kept, false).unwrap();
+        assert!(deep(&source, &OpenOptions::default(), &()).unwrap().is_sound());
+        let archive = Archive::from_source(source, &OpenOptions::default()).unwrap();
+        let mut restored = Vec::new();
+        assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record);
+        assert!(restored == alone.bytes());
+    }
+}
+
+#[test]
+fn short_tiles_are_coded_against_what_they_replace_too() {
+    // Tiles of 2 KiB, in containers.
+    let one_value: fn(u64) -> u32 = |i| if i == 700 { 3 } else { noise(i) };
+    let some_values: fn(u64) -> u32 = |i| if i % 5000 == 700 { 5 } else { noise(i) };
+    let file = |value| File { vars: vec![Var { len: 15_000, value, ..LARGE }, SMALL], ..first() };
+    let made = Made::new(&file(noise), &options());
+    let mut before = made.bytes().len();
+    for (generation, value, most) in
+        [(2, one_value, 700), (3, some_values, 1000), (4, noise as fn(u64) -> u32, 1000)]
+    {
+        made.commit(&file(value));
+        let added = made.bytes().len() - before;
+        assert!(added < most, "{added} bytes in generation {generation}");
+        before = made.bytes().len();
+        made.holds(generation, &file(value));
+    }
+    // One has a block of its own, several share a container.
+    assert_eq!(differences(&made.open(2), "large"), (1, 0, 0));
+    let (all, packed, _) = differences(&made.open(3), "large");
+    assert_eq!((all, packed), (3, 3));
+    made.holds(1, &file(noise));
+    made.is_sound();
+    let saved = made.directory.path().join("saved.nc3z");
+    let done = repair_file(&made.path, &saved, &RepairOptions::default(), &()).unwrap();
+    assert!(done.is_complete(), "{:?}", done.notes);
+    let source: nc3z_reader::source::SharedSource = nc3z_reader::source::open(&saved, false).unwrap();
+    assert!(deep(&source, &OpenOptions::default(), &()).unwrap().is_sound());
+}
+
+#[test]
+fn a_rewritten_tile_stands_alone_so_that_later_ones_can_be_coded_against_it() {
+    let made = Made::new(&first(), &options().with_tile_len(64 << 10));
+    let changed = |value| File { vars: vec![Var { value, ..LARGE }, SMALL, GONE, SERIES], ..first() };
+    let rewritten: fn(u64) -> u32 = |i| if i < 17_000 { unlike(i) } else { noise(i) };
+    let mended: fn(u64) -> u32 = |i| match i {
+        16_000 => 7,
+        0..17_000 => unlike(i),
+        _ => noise(i),
+    };
+    made.commit(&changed(rewritten));
+    let before = made.bytes().len();
+    made.commit(&changed(mended));
+    let added = made.bytes().len() - before;
+    assert!(added < 2000, "{added} bytes for one value");
+    made.holds(2, &changed(rewritten));
+    made.holds(3, &changed(mended));
+    made.is_sound();
+}
+
+#[test]
+fn sections_continue_those_of_the_generation_before_as_long_as_that_pays() {
+    let made = Made::new(&numbered(0), &options());
+    let mut encodings = Vec::new();
+    for n in 1..12 {
+        made.commit(&numbered(n));
+        let archive = made.open(u64::from(n) + 1);
+        let section = archive.sections().find(SectionKind::Metadata).unwrap();
+        encodings.push(section.encoding);
+    }
+    assert!(encodings.contains(&SectionEncoding::After), "{encodings:?}");
+    for n in 0..12 {
+        made.holds(u64::from(n) + 1, &numbered(n));
+    }
+    made.is_sound();
+    // Any damage of the section that others continue is found, and nothing is read that is wrong.
+    let newest = made.open(12);
+    let (older, _) = newest.whole_section(SectionKind::Metadata, 1 << 20).unwrap();
+    assert!(newest.sections().find(SectionKind::Metadata).unwrap().offset > older.offset);
+    for at in older.offset..older.offset + older.len {
+        let mut bad = made.bytes();
+        bad[usize::try_from(at).unwrap()] ^= 1;
+        let source: nc3z_reader::source::SharedSource = Arc::new(MemorySource::new(bad));
+        assert!(Archive::from_source(Arc::clone(&source), &OpenOptions::default()).is_err());
+        assert!(!quick(&source, &OpenOptions::default(), &()).unwrap().findings.is_empty());
+    }
+}
+
+#[test]
+fn a_short_archive_does_not_swell_when_it_gets_a_second_version() {
+    // Containers are not compressed in the short form: its directory is.
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    let vars: Vec<Var> =
+        names.iter().map(|&name| Var { name, record: false, len: 1500, value: recurring }).collect();
+    let file = |title| File { title, records: 0, vars: vars.clone() };
+    let made = Made::new(&file("first"), &WriterOptions::default());
+    let short = made.bytes().len();
+    assert!(Archive::open(&made.path).unwrap().is_short(), "{short} bytes");
+    made.commit(&file("second"));
+    let long = made.bytes().len();
+    assert!(long < short + short / 4 + 4000, "{short} bytes, then {long}");
+    made.holds(1, &file("first"));
+    made.holds(2, &file("second"));
+    made.is_sound();
 }

@@ -628,13 +628,15 @@ def decode_tile(archive, data, step, length, variable, tile):
     """The big-endian bytes of a tile. `step` is the object of the chain, `length` that of the bytes."""
     if not set(step) <= {"id", "dict", "ref"}:
         raise Unsupported("nc3z.num with unknown keys in its chain")
-    need(variable in archive.tiles, "nc3z.num: what is not a tile")
+    # an older tile has type and shape of the tile that is coded against it, whosever it is
+    own, tile_of_own = archive.older or (variable, tile)
+    need(own in archive.tiles, "nc3z.num: what is not a tile")
     # a variable has its own type; padding and gap are bytes
-    place = archive.variable.get(variable)
+    place = archive.variable.get(own)
     number = archive.header.vars[place].type if place is not None else BYTE
     need(length % SIZES[number] == 0, "nc3z.num: part of an element")
-    tiles = archive.tiles[variable]
-    shape = tiles.array.shape if tiles.layout.kind == 0 else tiles.shape(tile)
+    tiles = archive.tiles[own]
+    shape = tiles.array.shape if tiles.layout.kind == 0 else tiles.shape(tile_of_own)
     if archive.older and tiles.layout.kind != 2:
         # How long the first dimension was does not matter: what is so far away is in no tile.
         shape = [1 << 64, *shape[1:]] if len(shape) else shape
@@ -643,6 +645,7 @@ def decode_tile(archive, data, step, length, variable, tile):
         name = step["dict"]
         if type(name) is not int or not 0 <= name < 1 << 64:
             raise Unsupported(f"nc3z.num with the dictionary {name!r}")
+        need(variable < 1 << 30, "nc3z.num: a dictionary of what is no variable")
         if (variable, name) not in archive.dictionaries:
             definition = archive.definition(variable, name)
             archive.dictionaries[variable, name] = decode_dictionary(definition, number)

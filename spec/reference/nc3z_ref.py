@@ -601,7 +601,7 @@ class Archive:
         self._check_table()
         self._metadata()
         self._containers = {}
-        self.older = False      # a tile is decoded that another is coded against
+        self.older = None       # while a tile is decoded that another is coded against: that other one
         self.dictionaries = {}  # of nc3z.num, by variable and definition
 
     def slice(self, offset, length, what):
@@ -699,7 +699,8 @@ class Archive:
         self.section = {}
         at = HEAD_AT
         for s in sorted(self.sections, key=lambda s: (s.offset, s.length)):
-            need(s.encoding <= 2, f"section {s.kind}: encoding {s.encoding}")
+            need(s.encoding <= 3, f"section {s.kind}: encoding {s.encoding}")
+            need(s.encoding != 3 or s.kind in (S_TABLE, S_METADATA), f"section {s.kind}: encoding 3")
             need(s.encoding != 2 or s.crc == 0, f"section {s.kind}: encoding 2 with a checksum")
             need(s.offset >= at and s.offset + s.length <= t.table_offset, f"section {s.kind}: its place")
             need(s.kind > S_PAGES or (s.kind == S_PAGES) == (s.encoding == 2), f"section {s.kind}: encoding {s.encoding}")
@@ -715,15 +716,25 @@ class Archive:
 
     def section_bytes(self, kind):
         need(kind in self.section, f"section {kind}: missing")
-        s = self.section[kind]
-        raw = self.aligned(s.offset, s.length, f"section {kind}")
-        need(s.encoding < 2, f"section {kind}: encoding {s.encoding}")
-        need(crc32(raw) == s.crc, f"section {kind}: checksum")
+        return self.decode_section(self.section[kind], True)
+
+    def decode_section(self, s, may_continue):
+        what = f"section {s.kind}"
+        raw = self.aligned(s.offset, s.length, what)
+        need(s.encoding in ((0, 1, 3) if may_continue else (0, 1)), f"{what}: encoding {s.encoding}")
+        need(crc32(raw) == s.crc, f"{what}: checksum")
         if s.encoding == 0:
             return raw
-        size = frame_size(raw, f"section {kind}")
-        need(size != zstandard.CONTENTSIZE_UNKNOWN, f"section {kind}: frame without its content size")
-        return unzstd(raw, size, f"section {kind}", dictionary=True)
+        before = None
+        if s.encoding == 3:         # the entry of an older section, and a frame that continues it
+            need(len(raw) >= 24, f"{what}: ends early")
+            older, raw = Section(*struct.unpack_from("<HHIQQ", raw)), raw[24:]
+            need(older.kind == s.kind and HEAD_AT <= older.offset and older.offset + older.length <= s.offset, f"{what}: what it continues")
+            older = self.decode_section(older, False)
+            before = zstandard.ZstdCompressionDict(older, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        size = frame_size(raw, what)
+        need(size != zstandard.CONTENTSIZE_UNKNOWN, f"{what}: frame without its content size")
+        return unzstd(raw, size, what, dictionary=before is None, before=before)
 
     def head_copy(self):
         stored, decoded = self.head_lengths
@@ -742,6 +753,7 @@ class Archive:
         need(digest[:4] == self.salt[:4], "superblock: salt does not belong to this header and length")
         need(len(header_bytes) <= self.length, "head: the header is longer than the file")
         numbers = list(range(len(self.header.vars)))
+        self.following = len(numbers)       # no array has had this number or a higher one
         if self.later:
             head, header_bytes, numbers = self._later_head(decoded)
         self.header_bytes = header_bytes
@@ -788,10 +800,10 @@ class Archive:
         except Refused as error:
             raise Corrupt(f"{what}: {error}") from error
         need(self.header.length == len(header_bytes) <= self.length, f"{what}: length of the header")
-        following = head.varint()
-        need(following <= 1 << 30, f"{what}: next number")
+        self.following = head.varint()
+        need(self.following <= 1 << 30, f"{what}: next number")
         numbers = [head.varint() for _ in self.header.vars]
-        need(len(set(numbers)) == len(numbers) and all(n < following for n in numbers), f"{what}: numbers of arrays")
+        need(len(set(numbers)) == len(numbers) and all(n < self.following for n in numbers), f"{what}: numbers of arrays")
         return head, header_bytes, numbers
 
     def _table(self):
@@ -821,7 +833,7 @@ class Archive:
             have = self.rows[id].count if id in self.rows else 0
             need(have == tiles.count, f"array {id:#x}: {have} tiles in the index, {tiles.count} by its layout")
         for id in self.rows:
-            known = id in self.tiles or id == HEADS or (DEFINITIONS <= id < PADDING and id - DEFINITIONS in self.variable)
+            known = id in self.tiles or id == HEADS or DEFINITIONS <= id < DEFINITIONS + self.following
             need(known, f"variable table: unknown array {id:#x}")
 
     def _metadata(self):
@@ -894,7 +906,7 @@ class Archive:
         return raw
 
     def decode_block(self, block):
-        out = self.decode(self.payload(block), block.chain, block.decoded_length, block.variable, block.tile)
+        out = self.decode(self.payload(block), block.chain, block.decoded_length, block.variable, block.tile, (block.offset, False))
         need(block.decoded_crc == crc32(out), f"block at {block.offset}: decoded checksum")
         return out
 
@@ -911,17 +923,17 @@ class Archive:
 
     # ------------------------------------------------------------ section 4: chains
 
-    def decode(self, data, chain, length, variable, tile):
-        """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step."""
+    def decode(self, data, chain, length, variable, tile, own=None):
+        """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step. `own` is where block or container stand."""
         what = f"array {variable:#x} tile {tile}"
         need(chain < len(self.chains), f"{what}: chain {chain} of {len(self.chains)}")
         steps, older = self.chains[chain], None
         if steps and steps[0]["id"] == "nc3z.base":
-            if set(steps[0]) != {"id"}:
+            if steps[0] not in ({"id": "nc3z.base"}, {"id": "nc3z.base", "of": "any"}):
                 raise Refused(f"{what}: unknown codec {json.dumps(steps[0])}")
             if any(step["id"] == "nc3z.num" and len(step) > 1 for step in steps):
                 raise Refused(f"{what}: unknown codec {json.dumps(steps)}")
-            older, data, steps = self.base(data[:24], variable, tile), data[24:], steps[1:]
+            (older, data), steps = self.base(data, variable, tile, "of" in steps[0], own), steps[1:]
         tile_length, lengths = length, self.lengths(steps, length, len(data), what)
         for step, (length, most) in reversed(list(zip(steps, lengths))):
             name = step["id"]
@@ -1015,24 +1027,46 @@ class Archive:
         except (zlib.error, zstandard.ZstdError) as error:
             raise Corrupt(f"{what}: {error}") from error
 
-    def base(self, entry, id, tile):
-        """The older tile in the same place that a tile is coded against, by its index entry."""
-        what = f"array {id:#x} tile {tile}, the older one"
-        need(len(entry) == 24, f"{what}: no index entry")
-        entry = parse_entry(entry)
-        need(entry.kind == STORED, f"{what}: no block")
+    def member(self, entry, length, id, tile):
+        """The decoded bytes of a tile that is a member of a container."""
+        what = f"array {id:#x} tile {tile}"
+        data, members = self.container(entry.offset)
+        need(members.get(entry.start) == (id, tile, entry.chain, entry.length), f"{what}: not where the index says")
+        out = self.decode(data[entry.start:entry.start + entry.length], entry.chain, length, id, tile, (entry.offset, True))
+        need(crc32(out) == entry.check, f"{what}: checksum")
+        return out
+
+    def base(self, payload, id, tile, named, own):
+        """The older tile that a tile is coded against, which its payload names first, and the rest of that."""
+        what, coded = f"array {id:#x} tile {tile}, the older one", (id, tile)
+        head = Bytes(payload, what)
+        entry = parse_entry(head.take(24))
+        need(entry.kind == STORED or named and entry.kind == PACKED, f"{what}: no block")
+        length = None
+        if named:
+            id, tile, length = head.varint(), head.varint(), head.varint()
+            need(id <= GAP and not DEFINITIONS <= id < PADDING, f"{what}: array {id:#x}")
+            need(length <= MAX_DECODED, f"{what}: {length} bytes")
+        need(named or not own[1], f"{what}: a tile in a container must name it")
+        need(entry.offset < own[0], f"{what}: it does not stand before")
         need(entry.chain < len(self.chains), f"{what}: chain {entry.chain} of {len(self.chains)}")
         need(not any(step["id"] == "nc3z.base" or "ref" in step for step in self.chains[entry.chain]), f"{what}: coded against another")
-        block = self.block_at(entry.offset)
-        need(block, f"{what}: no block at {entry.offset}")
-        need(block.header_crc == entry.check, f"{what}: the block is not the one that is meant")
-        need((block.kind, block.variable, block.tile, block.chain, block.stored_length)
-             == (0, id, tile, entry.chain, entry.length), f"{what}: block and entry disagree")
-        need(block.decoded_length % self.tiles[id].array.element == 0, f"{what}: part of an element")
-        self.older = True
-        out = self.decode_block(block)
-        self.older = False
-        return out
+        element = self.tiles[coded[0]].array.element
+        self.older = coded
+        if entry.kind == PACKED:
+            need(length % element == 0, f"{what}: part of an element")
+            out = self.member(entry, length, id, tile)
+        else:
+            block = self.block_at(entry.offset)
+            need(block, f"{what}: no block at {entry.offset}")
+            need(block.header_crc == entry.check, f"{what}: the block is not the one that is meant")
+            need((block.kind, block.variable, block.tile, block.chain, block.stored_length)
+                 == (0, id, tile, entry.chain, entry.length), f"{what}: block and entry disagree")
+            need(block.decoded_length % element == 0, f"{what}: part of an element")
+            need(length in (None, block.decoded_length), f"{what}: {block.decoded_length} bytes, expected {length}")
+            out = self.decode_block(block)
+        self.older = None
+        return out, payload[head.pos:]
 
     @staticmethod
     def known(step, key, low, high, what):
@@ -1092,11 +1126,7 @@ class Archive:
             need(not any(value[size:]), f"{what}: bytes after the constant value")
             return value[:size] * (length // size)
         if entry.kind == PACKED:
-            data, members = self.container(entry.offset)
-            need(members.get(entry.start) == (id, tile, entry.chain, entry.length), f"{what}: not where the index says")
-            out = self.decode(data[entry.start:entry.start + entry.length], entry.chain, length, id, tile)
-            need(crc32(out) == entry.check, f"{what}: checksum")
-            return out
+            return self.member(entry, length, id, tile)
         block = self.block_at(entry.offset)
         need(block, f"{what}: no block at {entry.offset}")
         need(block.header_crc == entry.check, f"{what}: the block is not the one the index means")

@@ -46,6 +46,9 @@ pub(crate) struct HashArgs {
     /// Fail on lines that are no digests.
     #[arg(long, requires = "check")]
     pub(crate) strict: bool,
+    /// Print the digests of every version of an archive, oldest first, as those of NAME@VERSION.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) all_versions: bool,
     /// Go into directories, taking every archive and classic file in them.
     #[arg(short, long, conflicts_with = "check")]
     pub(crate) recursive: bool,

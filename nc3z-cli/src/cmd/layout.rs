@@ -103,6 +103,7 @@ fn encoding(encoding: SectionEncoding) -> &'static str {
         SectionEncoding::Raw => "raw",
         SectionEncoding::Zstd => "zstd",
         SectionEncoding::SelfChecked => "self-checked",
+        SectionEncoding::After => "after an older one",
     }
 }
 

@@ -78,7 +78,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
     if args.uncommitted {
         return Ok(None);
     }
-    let options = WriterOptions::default().with_force(args.force);
+    let options = WriterOptions::default().with_registry(crate::plugins::registry()).with_force(args.force);
     let name = text::safe(&args.archive.to_string_lossy());
     let saved = super::with_threads(args.threads, || {
         let progress = Progress::new(0, name.clone());

@@ -18,7 +18,8 @@ use std::path::Path;
 /// Adds a version.
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     let note = note_of(&args.note);
-    let options = WriterOptions::default().with_memory(args.effort.memory);
+    let options =
+        WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
     let done = super::with_threads(args.effort.threads, || {
         // Hashed, compared, rebuilt.
@@ -38,7 +39,8 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let version = archive.version()?.number;
     let mut note = note_of(&args.note);
     note.message.get_or_insert_with(|| format!("version {version} again"));
-    let options = WriterOptions::default().with_memory(args.effort.memory);
+    let options =
+        WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
     super::places::prepare(&args.archive)?;
     // A temporary file beside the archive, which goes with its handle.
     let mut name = args.archive.as_os_str().to_owned();

@@ -4,6 +4,7 @@ use super::constants::{ALIGN, HEAD_OFFSET, PAGE_LEN, SECTION_ENTRY_LEN};
 use super::salt::Salt;
 use super::trailer::Trailer;
 use crate::bytes::{Cursor, reserve};
+use crate::codec::{decode_zstd_frame_after_within, encode_zstd_frame_after};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
@@ -83,6 +84,8 @@ pub enum SectionEncoding {
     Zstd = 1,
     /// As it is, with checksums of its own inside. Just for index pages, and for kinds with parity or checksums of their own.
     SelfChecked = 2,
+    /// The entry of an older section of the same kind, then one zstd frame that continues what that one holds. Just for variable table and metadata.
+    After = 3,
 }
 
 /// Where a section is.
@@ -101,11 +104,94 @@ pub struct SectionEntry {
 }
 
 impl SectionEntry {
+    /// Checks the stored bytes and decodes them. `read` gives the stored bytes of an older section, where this one continues it.
+    ///
+    /// # Errors
+    /// Damage; more than `limit` bytes; what `read` says.
+    pub fn decode_with<B: AsRef<[u8]>, E: From<Error>>(
+        &self,
+        stored: &[u8],
+        limit: u64,
+        read: impl FnOnce(&SectionEntry) -> Result<B, E>,
+    ) -> Result<Vec<u8>, E> {
+        let Some(older) = self.older(stored)? else { return Ok(self.decode(stored, limit)?) };
+        let before = older.decode(read(&older)?.as_ref(), limit)?;
+        let frame = &stored[SECTION_ENTRY_LEN..];
+        let decoded = decode_zstd_frame_after_within(&before, frame, limit);
+        Ok(decoded.map_err(|e| e.within(self.kind.name(), self.offset))?)
+    }
+
+    /// The section that this one continues, if it does so.
+    ///
+    /// # Errors
+    /// Damage; a section of another kind, one that does not stand before this one, or one that continues another.
+    pub fn older(&self, stored: &[u8]) -> Result<Option<SectionEntry>> {
+        if self.encoding != SectionEncoding::After {
+            return Ok(None);
+        }
+        self.check_stored(stored)?;
+        let name = self.kind.name();
+        let wrong = |what, expected: &str, found: String| {
+            Err(Error::corrupt(name, self.offset, what, expected, found))
+        };
+        let Some((row, _)) = stored.split_first_chunk() else {
+            return wrong("length", "an entry and a frame", stored.len().to_string());
+        };
+        let older = decode_entry(row, self.offset)?;
+        if older.kind != self.kind {
+            return wrong("section that it continues", name, older.kind.name().to_owned());
+        }
+        if !matches!(older.encoding, SectionEncoding::Raw | SectionEncoding::Zstd) {
+            return wrong(
+                "encoding of the section that it continues",
+                "0 or 1",
+                (older.encoding as u16).to_string(),
+            );
+        }
+        if older.offset < HEAD_OFFSET
+            || older.offset.checked_add(older.len).is_none_or(|end| end > self.offset)
+        {
+            let found = format!("{} bytes at {}", older.len, older.offset);
+            return wrong("place of the section that it continues", "before it", found);
+        }
+        Ok(Some(older))
+    }
+
+    /// The stored form of a section that continues this one, which holds `before`.
+    ///
+    /// # Errors
+    /// zstd's refusal, which would be a lack of memory.
+    pub fn encode_after(&self, before: &[u8], decoded: &[u8]) -> Result<Vec<u8>> {
+        Ok([&self.encode()[..], &encode_zstd_frame_after(before, decoded)?].concat())
+    }
+
     /// Checks the stored bytes and decodes them.
     ///
     /// # Errors
-    /// Damage; more than `limit` bytes.
+    /// Damage; more than `limit` bytes; a section that continues another ([`Self::decode_with`] reads those).
     pub fn decode(&self, stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+        self.check_stored(stored)?;
+        let name = self.kind.name();
+        match self.encoding {
+            SectionEncoding::Zstd => {
+                return super::section_codec::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
+            }
+            SectionEncoding::After => {
+                return Err(Error::corrupt(name, self.offset, "encoding", "0, 1 or 2", 3));
+            }
+            SectionEncoding::Raw | SectionEncoding::SelfChecked => {}
+        }
+        if self.len > limit {
+            return Err(Error::limit(name, self.offset, "length", limit, self.len));
+        }
+        let mut out = Vec::new();
+        reserve(&mut out, name, "length", stored.len())?;
+        out.extend_from_slice(stored);
+        Ok(out)
+    }
+
+    /// Checks length and CRC of the stored bytes.
+    fn check_stored(&self, stored: &[u8]) -> Result<()> {
         let name = self.kind.name();
         if stored.len() as u64 != self.len {
             return Err(Error::corrupt(name, self.offset, "stored length", self.len, stored.len()));
@@ -118,25 +204,30 @@ impl SectionEntry {
                 return Err(Error::corrupt(name, self.offset, "CRC", expected, found));
             }
         }
-        if self.encoding == SectionEncoding::Zstd {
-            return super::section_codec::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
-        }
-        if self.len > limit {
-            return Err(Error::limit(name, self.offset, "length", limit, self.len));
-        }
-        let mut out = Vec::new();
-        reserve(&mut out, name, "length", stored.len())?;
-        out.extend_from_slice(stored);
-        Ok(out)
+        Ok(())
+    }
+
+    /// The 24 bytes.
+    fn encode(&self) -> [u8; SECTION_ENTRY_LEN] {
+        let mut out = [0; SECTION_ENTRY_LEN];
+        out[0..2].copy_from_slice(&self.kind.code().to_le_bytes());
+        out[2..4].copy_from_slice(&(self.encoding as u16).to_le_bytes());
+        out[4..8].copy_from_slice(&self.crc.to_le_bytes());
+        out[8..16].copy_from_slice(&self.offset.to_le_bytes());
+        out[16..24].copy_from_slice(&self.len.to_le_bytes());
+        out
     }
 
     /// Index pages have checksums of their own, head, variable table and metadata have none: the encoding must say so.
-    /// Other kinds are free.
+    /// Only variable table and metadata continue older ones. Other kinds are free.
     fn check_encoding(&self, at: u64) -> Result<()> {
         let inside = self.encoding == SectionEncoding::SelfChecked;
         let expected = match self.kind {
             SectionKind::IndexPages if !inside => "2, as for index pages",
-            SectionKind::Head | SectionKind::VariableTable | SectionKind::Metadata if inside => "0 or 1",
+            SectionKind::Head if self.encoding as u16 > 1 => "0 or 1",
+            SectionKind::VariableTable | SectionKind::Metadata if inside => "0, 1 or 3",
+            SectionKind::VariableTable | SectionKind::Metadata => return Ok(()),
+            _ if self.encoding == SectionEncoding::After => "0, 1 or 2",
             _ => return Ok(()),
         };
         let what = format!("{} with encoding {}", self.kind.name(), self.encoding as u16);
@@ -183,15 +274,7 @@ impl SectionTable {
 
     /// The stored bytes.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.0.len() * SECTION_ENTRY_LEN);
-        for e in &self.0 {
-            out.extend(e.kind.code().to_le_bytes());
-            out.extend((e.encoding as u16).to_le_bytes());
-            out.extend(e.crc.to_le_bytes());
-            out.extend(e.offset.to_le_bytes());
-            out.extend(e.len.to_le_bytes());
-        }
-        out
+        self.0.iter().flat_map(SectionEntry::encode).collect()
     }
 
     /// Reads the table that a trailer at `trailer_offset` names.
@@ -239,7 +322,8 @@ fn decode_entry(row: &[u8; SECTION_ENTRY_LEN], at: u64) -> Result<SectionEntry> 
         0 => SectionEncoding::Raw,
         1 => SectionEncoding::Zstd,
         2 => SectionEncoding::SelfChecked,
-        n => return Err(Error::corrupt(SECTION, at + 2, "encoding", "0, 1 or 2", n)),
+        3 => SectionEncoding::After,
+        n => return Err(Error::corrupt(SECTION, at + 2, "encoding", "0 to 3", n)),
     };
     let crc = c.u32("CRC")?;
     let (offset, len) = (c.u64("offset")?, c.u64("length")?);
@@ -283,4 +367,54 @@ fn check_places(entries: &[SectionEntry], at: u64, end: u64) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(kind: SectionKind, encoding: SectionEncoding, offset: u64, stored: &[u8]) -> SectionEntry {
+        SectionEntry { kind, encoding, crc: crc32fast::hash(stored), offset, len: stored.len() as u64 }
+    }
+
+    #[test]
+    fn a_section_continues_an_older_one_and_nothing_else() {
+        let before: Vec<u8> =
+            (0..3000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
+        let mut decoded = before.clone();
+        decoded[700] ^= 1;
+        decoded.extend(b"more");
+        let (encoding, whole) = encode_section(&before).unwrap();
+        let older = entry(SectionKind::VariableTable, encoding, 160, &whole);
+        let stored = older.encode_after(&before, &decoded).unwrap();
+        assert!(stored.len() < 100, "{}", stored.len());
+        let at = 160 + whole.len() as u64;
+        let section = entry(SectionKind::VariableTable, SectionEncoding::After, at, &stored);
+        let decode = |section: &SectionEntry, stored: &[u8], limit| {
+            section.decode_with(stored, limit, |found| {
+                assert_eq!(*found, older);
+                Ok::<_, Error>(&whole[..])
+            })
+        };
+        assert_eq!(section.older(&stored).unwrap(), Some(older.clone()));
+        assert_eq!(decode(&section, &stored, 13_000).unwrap(), decoded);
+        // The limit holds for both.
+        assert!(decode(&section, &stored, 12_003).unwrap_err().is_limit());
+        assert!(decode(&section, &stored, 11_999).unwrap_err().is_limit());
+        assert!(section.decode(&stored, 13_000).unwrap_err().is_corrupt());
+        let early = SectionEntry { offset: at - 1, ..section.clone() };
+        assert!(decode(&early, &stored, 13_000).unwrap_err().is_corrupt());
+        for kind in [SectionKind::Metadata, SectionKind::Head, SectionKind::IndexPages] {
+            assert!(SectionEntry { kind, ..section.clone() }.older(&stored).is_err());
+        }
+        // One step.
+        let third = section.encode_after(&decoded, &before).unwrap();
+        let third = (entry(SectionKind::VariableTable, SectionEncoding::After, at + 4000, &third), third);
+        assert!(third.0.older(&third.1).unwrap_err().is_corrupt());
+        for n in 0..stored.len() {
+            let cut = entry(SectionKind::VariableTable, SectionEncoding::After, at, &stored[..n]);
+            assert!(decode(&cut, &stored[..n], 13_000).is_err(), "{n}");
+            assert!(decode(&section, &stored[..n], 13_000).is_err(), "{n}");
+        }
+    }
 }

@@ -217,10 +217,9 @@ impl Located<'_> {
         place: &dyn Fn() -> String,
     ) -> Result<()> {
         let tiling = &self.info.tiling;
-        let geometry = if self.is_base {
-            tiling.inner_geometry(self.key.tile)?
-        } else {
-            tiling.geometry(self.key.tile)?
+        let geometry = match self.base_of {
+            Some(tile) => tiling.inner_geometry(tile)?,
+            None => tiling.geometry(self.key.tile)?,
         };
         let shape = TileShape { ty: self.info.ty, geometry };
         self.chain.decode_tile(payload, &shape, given, scratch, out).map_err(|e| e.within(&place(), 0))

@@ -2,7 +2,7 @@
 
 use crate::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
 use crate::arrays::ArrayInfo;
-use crate::codec::{Chain, split_base};
+use crate::codec::{Chain, OlderTile};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
@@ -37,6 +37,17 @@ pub enum Place {
     Member(MemberPlace),
     /// In the entry: all elements have these bits, big-endian; the rest of the eight bytes is zero.
     Constant([u8; 8]),
+}
+
+impl Place {
+    /// Of the block, or of the container.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Place::Block(block) => Some(block.offset),
+            Place::Member(member) => Some(member.container),
+            Place::Constant(_) => None,
+        }
+    }
 }
 
 /// A block: header and payload.
@@ -96,8 +107,8 @@ pub struct Located<'a> {
     pub dictionary: Option<TileKey>,
     /// The tile that it is coded against.
     pub reference: Option<TileKey>,
-    /// Whether it is an older tile that another is coded against: it may be longer or shorter than the array's tile is now.
-    pub is_base: bool,
+    /// The number of the array's tile that is coded against it, where it is such an older tile: it has that one's shape, but may be longer or shorter.
+    pub base_of: Option<u64>,
 }
 
 impl Located<'_> {
@@ -159,8 +170,8 @@ pub fn locate<'a>(
             return Err(Error::corrupt(place(), None, "chain", expected, chain));
         }
     };
-    let is_base = false;
-    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference, is_base })
+    let base_of = None;
+    Ok(Located { key, info, place: found, chain_number, chain, dictionary, reference, base_of })
 }
 
 /// Checks that a tile may be coded against another: it has as many elements, and is itself coded against none.
@@ -181,29 +192,40 @@ pub fn check_reference(tile: &Located<'_>, other: &Located<'_>, place: &dyn Fn()
     }
 }
 
-/// Finds the older tile that a tile is coded against, by the beginning of its payload.
+/// Finds the older tile that a tile is coded against, by the beginning of its payload. It is decoded as a tile of this one's type and shape, whosever it is.
 ///
 /// # Errors
-/// Corrupt: no index entry; a block that does not stand before the tile's own; one that is itself coded against another tile.
+/// Corrupt: a payload that names none; a block or container that does not stand before the tile's own; a tile that is itself coded against another.
 pub fn locate_base<'a>(
     tile: &Located<'a>,
     payload: &[u8],
     chains: &'a [Chain],
     place: &dyn Fn() -> String,
-) -> Result<Located<'a>> {
-    let (entry, _) = split_base(payload).map_err(|e| e.within(&place(), 0))?;
-    let base = locate(tile.key, &entry, false, tile.info, chains, place)?;
-    if let (Place::Block(at), Place::Block(own)) = (&base.place, &tile.place)
-        && at.offset >= own.offset
+) -> Result<(Located<'a>, OlderTile)> {
+    let named = tile.chain.older_tile(payload).map_err(|e| e.within(&place(), 0))?;
+    let none = || Error::invalid(format!("{} is coded against no older tile", place()));
+    let older = named.ok_or_else(none)?;
+    if older.named.is_none() && !matches!(tile.place, Place::Block(_)) {
+        let expected = "a block of its own, since it does not name the older tile that it is coded against";
+        return Err(Error::corrupt(place(), None, "tile", expected, "a member of a container"));
+    }
+    let key = older.named.map_or(tile.key, |named| TileKey::new(named.array, named.tile));
+    if !matches!(key.array.role(), Role::Variable(_) | Role::Padding(_) | Role::Gap) {
+        let expected = "one that has tiles";
+        return Err(Error::corrupt(place(), None, "array of the older tile", expected, key.array));
+    }
+    let base = locate(key, &older.entry, false, tile.info, chains, place)?;
+    if let (Some(at), Some(own)) = (base.place.offset(), tile.place.offset())
+        && at >= own
     {
-        let before = format!("below {}", own.offset);
-        return Err(Error::corrupt(place(), own.offset, "block of the older tile", before, at.offset));
+        let before = format!("below {own}");
+        return Err(Error::corrupt(place(), own, "block of the older tile", before, at));
     }
     if base.chain.needs().base || base.reference.is_some() {
         let expected = "one that is coded against none";
         return Err(Error::corrupt(place(), None, "older tile", expected, base.chain));
     }
-    Ok(Located { is_base: true, ..base })
+    Ok((Located { base_of: Some(tile.key.tile), ..base }, older))
 }
 
 /// Finds the block of something that tiles of a variable share.
@@ -224,7 +246,7 @@ pub fn definition(entry: &IndexEntry, place: &dyn Fn() -> String) -> Result<Bloc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codec::Registry;
+    use crate::codec::{NamedTile, Registry};
     use crate::limits::Limits;
     use crate::tile::TileLayout;
     use crate::types::NcType;
@@ -289,7 +311,7 @@ mod tests {
 
     #[test]
     fn an_older_tile_stands_before_the_one_that_is_coded_against_it() {
-        let json = br#"[[],[{"id":"nc3z.base"},{"id":"zstd","level":3}],[{"id":"nc3z.num","ref":2}]]"#;
+        let json = br#"[[],[{"id":"nc3z.base"},{"id":"zstd","level":3}],[{"id":"nc3z.num","ref":2}],[{"id":"nc3z.base","of":"any"},{"id":"zstd","level":3}]]"#;
         let specs = crate::codec::chains_from_json(json, &Limits::default()).unwrap();
         let chains: Vec<_> = specs.into_iter().map(|spec| Registry::default().bind(spec)).collect();
         let info = info(ArrayId::variable(5));
@@ -297,10 +319,36 @@ mod tests {
         let stored = |offset, chain| IndexEntry::Stored { offset, len: 9, chain, check: 7 };
         let key = TileKey::new(info.id, 2);
         let tile = locate(key, &stored(800, 1), false, &info, &chains, &place).unwrap();
-        assert!(tile.chain.needs().base && !tile.is_base);
+        assert!(tile.chain.needs().base && tile.base_of.is_none());
         let base = |entry: IndexEntry| locate_base(&tile, &entry.encode(), &chains, &place);
-        let found = base(stored(160, 0)).unwrap();
-        assert!(found.is_base && found.key == key && found.depends_on().count() == 0);
+        let (found, _) = base(stored(160, 0)).unwrap();
+        assert!(found.base_of == Some(2) && found.key == key && found.depends_on().count() == 0);
+        let packed = |offset| IndexEntry::Packed { offset, start: 3, len: 9, chain: 0, check: 7 };
+        assert!(base(packed(160)).is_err());
+        // Of any array, and in containers.
+        let of_any = |own: IndexEntry, entry: IndexEntry, array| {
+            let tile = locate(key, &own, false, &info, &chains, &place).unwrap();
+            let named = Some(NamedTile { array, tile: 9, decoded_len: 8 });
+            let payload = OlderTile { entry, named }.encode();
+            locate_base(&tile, &payload, &chains, &place).map(|(found, _)| found.key)
+        };
+        let other = ArrayId::variable(70);
+        let member = |chain| IndexEntry::Packed { offset: 800, start: 3, len: 9, chain, check: 7 };
+        for own in [stored(800, 3), member(3)] {
+            for entry in [stored(160, 0), packed(160)] {
+                assert_eq!(of_any(own, entry, other).unwrap(), TileKey::new(other, 9));
+            }
+            for (entry, array) in [
+                (stored(800, 0), other),
+                (packed(808), other),
+                (stored(160, 1), other),
+                (stored(160, 3), other),
+                (stored(160, 0), ArrayId::HEADS),
+                (stored(160, 0), ArrayId::definitions(5)),
+            ] {
+                assert!(of_any(own, entry, array).is_err_and(|e| e.is_corrupt()), "{entry:?} {array}");
+            }
+        }
         // Itself, a later one, one that is coded against another, a chain that is not there, no block.
         for bad in [
             stored(800, 0),
@@ -313,6 +361,10 @@ mod tests {
             assert!(base(bad).is_err_and(|e| e.is_corrupt()), "{bad:?}");
         }
         assert!(locate_base(&tile, &[1; 23], &chains, &place).is_err());
+        let packed_tile = locate(key, &member(1), false, &info, &chains, &place).unwrap();
+        assert!(locate_base(&packed_tile, &stored(160, 0).encode(), &chains, &place).is_err());
+        let plain = locate(key, &stored(800, 0), false, &info, &chains, &place).unwrap();
+        assert!(locate_base(&plain, &stored(160, 0).encode(), &chains, &place).is_err());
     }
 
     #[test]

@@ -1,17 +1,16 @@
 //! Chains bound to what runs them: once when an archive is opened or planned, then shared by all tiles and threads.
 
 use super::notation::missing_plugin;
+use super::older::OlderTile;
 use super::registry::{Registry, left_out};
 use super::scratch::Scratch;
-use super::spec::{BASE_ID, ChainSpec, DICTIONARY, NUM_ID, REFERENCE, StageSpec};
+use super::spec::{ANY, BASE_ID, ChainSpec, DICTIONARY, NUM_ID, OF, REFERENCE, StageSpec};
 use super::stage::{Contexts, Stage};
 #[cfg(feature = "encode")]
 use super::tile::ReferenceTile;
 #[cfg(feature = "encode")]
 use super::tile::encode_numeric;
 use super::tile::{Dependencies, TileShape, decode_numeric};
-use crate::archive::IndexEntry;
-use crate::archive::constants::ENTRY_LEN;
 use crate::bytes::reserve;
 use crate::error::{Error, Result};
 #[cfg(feature = "encode")]
@@ -33,7 +32,11 @@ enum Program {
     /// Filters, then at most one codec, over big-endian bytes.
     Bytes(Vec<Box<dyn Stage>>),
     /// The same, or the numeric codec by itself, over the difference to an older tile, which the payload names first.
-    Base(Difference),
+    Base {
+        difference: Difference,
+        /// Whether the payload says which tile that is.
+        is_named: bool,
+    },
     /// The numeric codec.
     Num(Needs),
     /// Why this build cannot run it. Only the tiles it made are unreadable.
@@ -54,7 +57,7 @@ pub struct Needs {
     pub dictionary: Option<u64>,
     /// How much less the id of the variable is whose tile of the same number the tile is coded against.
     pub reference: Option<NonZeroU32>,
-    /// Whether it is coded against an older tile in its own place, whose index entry its payload begins with.
+    /// Whether it is coded against an older tile, which its payload names first: [`Chain::older_tile`].
     pub base: bool,
 }
 
@@ -89,7 +92,7 @@ impl Chain {
     pub fn needs(&self) -> Needs {
         match &self.0.program {
             Program::Num(needs) => *needs,
-            Program::Base(_) => Needs { base: true, ..Needs::default() },
+            Program::Base { .. } => Needs { base: true, ..Needs::default() },
             _ => Needs::default(),
         }
     }
@@ -110,9 +113,9 @@ impl Chain {
     ) -> Result<()> {
         match &self.0.program {
             Program::Bytes(stages) => decode(stages, payload, scratch, out),
-            Program::Base(difference) => {
+            Program::Base { difference, is_named } => {
                 let base = given.base.ok_or_else(|| Error::invalid("the older tile was not given"))?;
-                let (_, payload) = split_base(payload)?;
+                let (_, payload) = OlderTile::read(payload, *is_named)?;
                 match difference {
                     Difference::Bytes(stages) => decode(stages, payload, scratch, out),
                     Difference::Num => decode_numeric(
@@ -129,6 +132,17 @@ impl Chain {
             }
             Program::Num(needs) => decode_numeric(payload, shape, needs, given, scratch, out),
             Program::Unsupported(why) => Err(unsupported(why)),
+        }
+    }
+
+    /// The older tile that a payload of this chain is coded against; none, where the chain codes against none.
+    ///
+    /// # Errors
+    /// Corrupt: the payload does not begin as such payloads do.
+    pub fn older_tile(&self, payload: &[u8]) -> Result<Option<OlderTile>> {
+        match &self.0.program {
+            Program::Base { is_named, .. } => Ok(Some(OlderTile::read(payload, *is_named)?.0)),
+            _ => Ok(None),
         }
     }
 
@@ -152,29 +166,12 @@ impl Chain {
     fn stages(&self) -> Result<&[Box<dyn Stage>]> {
         match &self.0.program {
             Program::Bytes(stages) => Ok(stages),
-            Program::Num(_) | Program::Base(_) => {
+            Program::Num(_) | Program::Base { .. } => {
                 Err(unsupported(&unknown(&self.0.spec.0[0], "it codes tiles, not bytes")))
             }
             Program::Unsupported(why) => Err(unsupported(why)),
         }
     }
-}
-
-/// The index entry that the payload of a tile begins with that is coded against an older one, and the rest.
-///
-/// # Errors
-/// Corrupt: fewer bytes, or no entry of a block.
-pub fn split_base(payload: &[u8]) -> Result<(IndexEntry, &[u8])> {
-    const WHAT: &str = "payload";
-    let (entry, rest) = payload.split_first_chunk().ok_or_else(|| {
-        let needed = ENTRY_LEN - payload.len();
-        Error::truncated(WHAT, 0, "index entry of the older tile", needed as u64, payload.len() as u64)
-    })?;
-    let entry = IndexEntry::decode(entry, 0)?;
-    if !matches!(entry, IndexEntry::Stored { .. }) {
-        return Err(Error::corrupt(WHAT, 0, "index entry of the older tile", "a block", "another"));
-    }
-    Ok((entry, rest))
 }
 
 /// How a tile is encoded.
@@ -235,27 +232,37 @@ fn program(spec: &ChainSpec, registry: &Registry) -> Result<Program, String> {
     {
         return numeric(stage);
     }
-    let (is_base, rest) = match &spec.0[..] {
-        // Of the numeric codec, what needs nothing more.
-        [first, stage] if first.id() == BASE_ID && stage.id() == NUM_ID => {
-            let alone = [first, stage].iter().all(|stage| stage.parameters().next().is_none());
-            return if alone {
-                Ok(Program::Base(Difference::Num))
-            } else {
-                Err(unknown(stage, "a newer nc3z may read it"))
-            };
-        }
-        [first, rest @ ..] if first.id() == BASE_ID => {
-            if first.parameters().next().is_some() {
-                return Err(unknown(first, "a newer nc3z may read it"));
-            }
-            (true, rest)
-        }
-        all => (false, all),
+    let (base, rest) = match &spec.0[..] {
+        [first, rest @ ..] if first.id() == BASE_ID => (Some(is_named(first)?), rest),
+        all => (None, all),
     };
+    // Of the numeric codec, what needs nothing more.
+    if let (Some(is_named), [stage]) = (base, rest)
+        && stage.id() == NUM_ID
+    {
+        let alone = stage.parameters().next().is_none();
+        return if alone {
+            Ok(Program::Base { difference: Difference::Num, is_named })
+        } else {
+            Err(unknown(stage, "a newer nc3z may read it"))
+        };
+    }
     let stages = rest.iter().map(|stage| bound(stage, registry)).collect::<Result<Vec<_>, _>>()?;
     lengths_are_known(rest, &stages).map_err(|why| format!("{spec}: {why}"))?;
-    Ok(if is_base { Program::Base(Difference::Bytes(stages)) } else { Program::Bytes(stages) })
+    Ok(match base {
+        Some(is_named) => Program::Base { difference: Difference::Bytes(stages), is_named },
+        None => Program::Bytes(stages),
+    })
+}
+
+/// Whether payloads say which tile the older one is.
+fn is_named(base: &StageSpec) -> Result<bool, String> {
+    let mut parameters = base.parameters();
+    match (parameters.next(), parameters.next()) {
+        (None, _) => Ok(false),
+        (Some((OF, value)), None) if value.as_str() == Some(ANY) => Ok(true),
+        _ => Err(unknown(base, "a newer nc3z may read it")),
+    }
 }
 
 /// Codecs of a chain: each makes room for a little more than the one before.

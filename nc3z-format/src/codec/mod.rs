@@ -26,6 +26,7 @@ mod lzf;
 mod lzma;
 mod matches;
 mod notation;
+mod older;
 mod packbits;
 #[cfg(feature = "pcodec")]
 mod pcodec;
@@ -40,13 +41,14 @@ mod wanted;
 mod zlib;
 mod zstd;
 
-pub use chain::{Chain, Needs, split_base};
+pub use chain::{Chain, Needs};
 #[cfg(feature = "encode")]
 pub use chain::{TileCoder, encode_tile};
 pub use lzma::Lzma;
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::lzma_shares;
 pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
+pub use older::{NamedTile, OlderTile};
 pub use registry::Registry;
 pub use scratch::Scratch;
 pub use shuffle::{shuffle, unshuffle};
@@ -57,6 +59,6 @@ pub use tile::encode_dictionary;
 pub use tile::{Dependencies, ReferenceTile, TileShape, decode_dictionary, patterns_of, words_of};
 pub use wanted::WantedChain;
 pub use zstd::{
-    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_with, encode_zstd_frame,
-    encode_zstd_frame_after, encode_zstd_frame_with,
+    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_after_within,
+    decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_after, encode_zstd_frame_with,
 };

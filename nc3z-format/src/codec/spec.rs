@@ -8,8 +8,11 @@ use std::fmt;
 
 /// The numeric codec's id.
 pub(super) const NUM_ID: &str = "nc3z.num";
-/// The id of what codes a tile against an older one in its place.
+/// The id of what codes a tile against an older one.
 pub(super) const BASE_ID: &str = "nc3z.base";
+/// Its key, and the value of that: the older tile is any, which the payload names.
+pub(super) const OF: &str = "of";
+pub(super) const ANY: &str = "any";
 const ID: &str = "id";
 /// Its keys: the number of a dictionary, and the distance of a reference.
 pub(super) const DICTIONARY: &str = "dict";
@@ -60,6 +63,11 @@ impl StageSpec {
     /// First in a chain of bytes: what the others code is the difference to an older tile in the same place.
     pub fn base() -> Self {
         Self::new::<&str>(BASE_ID, [])
+    }
+
+    /// The same of any older tile, which the payload names; that may be a member of a container.
+    pub fn base_of_any() -> Self {
+        Self::new(BASE_ID, [(OF, ANY.into())])
     }
 
     /// The numeric codec; its tiles refer to this definition of their variable, or to none.

@@ -4,12 +4,12 @@ use super::TileStore;
 use crate::error::{Error, Result};
 use crate::source::Near;
 use bytes::Bytes;
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, IndexEntry, parse_directory};
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockKind, parse_directory};
 use nc3z_format::array::{
     Block, BlockPlace, Container, Located, Place, TileKey, check_crc, check_reference, definition,
     locate_base,
 };
-use nc3z_format::codec::{Dependencies, ReferenceTile, Scratch, decode_dictionary, split_base};
+use nc3z_format::codec::{Dependencies, OlderTile, ReferenceTile, Scratch, decode_dictionary};
 use nc3z_format::num::Dictionary;
 use nc3z_format::{Error as FormatError, NcType};
 use quick_cache::Weighter;
@@ -113,31 +113,52 @@ impl TileStore {
         decode().map_err(|e: Error| e.needed_by(&place()))
     }
 
-    /// The index entry of the older tile that a tile is coded against, and what it decodes to. It is coded against none.
-    pub(crate) fn base(&self, tile: &Located<'_>, near: &Near) -> Result<(IndexEntry, Vec<u8>)> {
+    /// The older tile that a tile is coded against, and what it decodes to. It is coded against none.
+    pub(crate) fn base(&self, tile: &Located<'_>, near: &Near) -> Result<(OlderTile, Vec<u8>)> {
         let place = || format!("{}, the older tile it is coded against", self.describe_tile(tile.key));
-        let Place::Block(at) = &tile.place else {
-            let expected = "a block of its own, since it is coded against an older tile";
-            return Err(FormatError::corrupt(place(), None, "tile", expected, "another").into());
+        let (older, named) = match &tile.place {
+            Place::Block(at) => {
+                let bytes = self.read_block(at, near, &place)?;
+                let payload = Block::check(&bytes, at, &self.salt, &place)?.payload;
+                locate_base(tile, payload, &self.chains, &place)?
+            }
+            Place::Member(member) => {
+                let container = self.container(member.container, near)?;
+                locate_base(tile, member.bytes(&container, &place)?, &self.chains, &place)?
+            }
+            Place::Constant(_) => {
+                let expected = "stored, since it is coded against an older tile";
+                return Err(FormatError::corrupt(place(), None, "tile", expected, "a constant").into());
+            }
         };
-        let bytes = self.read_block(at, near, &place)?;
-        let payload = Block::check(&bytes, at, &self.salt, &place)?.payload;
-        let older = locate_base(tile, payload, &self.chains, &place)?;
-        let (entry, _) = split_base(payload)?;
-        let Place::Block(at) = &older.place else { unreachable!("`split_base` gives blocks") };
-        let stored = self.read_block(at, near, &place)?;
-        let len = Block::check(&stored, at, &self.salt, &place)?.header.decoded_len;
-        if u64::from(len) > self.limits.tile_len || !(len as usize).is_multiple_of(older.info.ty.size()) {
-            let expected = format!("whole elements, at most {} bytes", self.limits.tile_len);
-            return Err(FormatError::corrupt(place(), at.offset, "decoded length", expected, len).into());
-        }
-        self.work.spend(len.into())?;
-        let mut out = vec![0; len as usize];
         let dictionary = older.dictionary.map(|key| self.dictionary(key, older.info.ty, near)).transpose()?;
         let given = Dependencies::default().with_dictionary(dictionary.as_deref());
+        let said = named.named.map(|named| named.decoded_len);
         // Not the scratch of the tile that waits for it: that is taken once this is done.
-        with_scratch(|s| older.decode(&stored, &given, &self.salt, s, &mut out, &place))?;
-        Ok((entry, out))
+        let decode = |stored: &[u8], len: u32| -> Result<Vec<u8>> {
+            if u64::from(len) > self.limits.tile_len || !(len as usize).is_multiple_of(older.info.ty.size()) {
+                let expected = format!("whole elements, at most {} bytes", self.limits.tile_len);
+                let at = older.place.offset();
+                return Err(FormatError::corrupt(place(), at, "decoded length", expected, len).into());
+            }
+            self.work.spend(len.into())?;
+            let mut out = vec![0; len as usize];
+            with_scratch(|s| older.decode(stored, &given, &self.salt, s, &mut out, &place))?;
+            Ok(out)
+        };
+        let out = match (&older.place, said) {
+            (Place::Block(at), _) => {
+                let stored = self.read_block(at, near, &place)?;
+                let len = Block::check(&stored, at, &self.salt, &place)?.header.decoded_len;
+                if let Some(said) = said.filter(|&said| said != len) {
+                    return Err(FormatError::corrupt(place(), at.offset, "decoded length", said, len).into());
+                }
+                decode(&stored, len)?
+            }
+            (Place::Member(member), Some(len)) => decode(&self.container(member.container, near)?, len)?,
+            _ => unreachable!("`OlderTile` has entries of blocks, and of members where it has a length"),
+        };
+        Ok((named, out))
     }
 
     /// The bytes of a block, header first; nothing of them has been checked.

@@ -13,7 +13,7 @@ use nc3z_format::arrays::{ArrayInfo, padded_variables};
 use nc3z_format::classic::{VarId, arrange};
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
+use nc3z_reader::{Archive, ClassicFile, Monitor};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -219,8 +219,7 @@ fn prove(
     monitor: &dyn Monitor,
 ) -> Result<Option<[u8; 32]>> {
     let failed = || Error::from(ErrorKind::Proof { path: place.path().to_owned(), offset: 0 });
-    let options = OpenOptions::default();
-    let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options)?;
+    let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), place.options())?;
     if archive.header_bytes() != state.classic().header_bytes()
         || archive.layout().file_len != state.classic().layout().file_len
     {

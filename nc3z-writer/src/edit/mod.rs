@@ -40,7 +40,7 @@ use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::classic::{Attribute, DimId, Header, VarId, Version, arrange};
 use nc3z_format::tile::element_count;
 use nc3z_format::{Error as FormatError, Hyperslab, NcType, runs};
-use nc3z_reader::{Archive, Dataset, Monitor, OpenOptions};
+use nc3z_reader::{Archive, Dataset, Monitor};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -93,7 +93,7 @@ impl Edit {
     /// # Errors
     /// No archive, or one with lost tiles; a file of which elements are missing; another process changes the archive.
     pub fn open(path: &Path, options: &WriterOptions) -> Result<Self> {
-        let place = InPlace::open_as_it_is(path, &OpenOptions::default())?;
+        let place = InPlace::open_as_it_is(path, &options.open_options())?;
         let archive = place.archive();
         if archive.trailer().required & REQUIRED_LOST != 0 {
             let what = "an edit of a file whose tiles are lost";

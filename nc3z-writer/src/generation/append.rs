@@ -40,6 +40,8 @@ pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Resu
 pub(crate) struct InPlace {
     file: File,
     path: PathBuf,
+    /// How it is opened, also after what was appended.
+    options: OpenOptions,
     archive: Archive,
 }
 
@@ -83,7 +85,7 @@ impl InPlace {
             .map_err(|e| Error::io("open for writing", path, e))?;
         lock(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
-        Ok(InPlace { file, path: path.to_owned(), archive })
+        Ok(InPlace { file, path: path.to_owned(), options: options.clone(), archive })
     }
 
     /// The archive in the long form, where it is in the short one; it takes the short one's place.
@@ -92,12 +94,12 @@ impl InPlace {
             return Ok(None);
         }
         self.lengthen()?;
-        Self::open_as_it_is(&self.path, &OpenOptions::default()).map(Some)
+        Self::open_as_it_is(&self.path, &self.options).map(Some)
     }
 
     /// Reads what was appended.
     pub(crate) fn reload(&mut self) -> Result<()> {
-        self.archive = Archive::from_source(self.source()?, &OpenOptions::default())?;
+        self.archive = Archive::from_source(self.source()?, &self.options)?;
         Ok(())
     }
 
@@ -134,6 +136,11 @@ impl InPlace {
 
     pub(crate) fn medium(&self) -> Medium<'_> {
         Medium::File { file: &self.file, name: &self.path, path: None }
+    }
+
+    /// How it is opened: for who opens it again.
+    pub(crate) fn options(&self) -> &OpenOptions {
+        &self.options
     }
 
     /// The end of the last trailer.

@@ -28,6 +28,9 @@ const SECOND_HEAD_SHARE: u64 = 64;
 /// Heads of at least so many bytes have parity instead, where a copy would cost more than one part in so many of the blocks.
 const HEAD_PARITY_FROM: u64 = 32 << 10;
 const HEAD_PARITY_SHARE: u64 = 16;
+/// A section continues an older one where that takes at most three quarters of what it takes by itself.
+const CONTINUED: usize = 3;
+const CONTINUED_OF: usize = 4;
 /// Constants lists are closed at this size.
 const CONSTANTS_LEN: usize = 1 << 20;
 
@@ -69,6 +72,8 @@ struct Added {
     head_copy: Vec<u8>,
     /// Variable tables of older generations, which need not be written again.
     tables: Vec<(VariableTable, SectionEntry)>,
+    /// Older sections that those of this generation may continue, and what they hold.
+    whole: Vec<(SectionEntry, Vec<u8>)>,
 }
 
 impl<'a, W: Write> GenerationWriter<'a, W> {
@@ -137,6 +142,10 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
                 sections: archive.sections().entries().iter().filter(optional).cloned().collect(),
                 head_copy,
                 tables: vec![table_of(archive)?],
+                whole: vec![
+                    archive.whole_section(SectionKind::VariableTable, archive.limits().table_len)?,
+                    archive.whole_section(SectionKind::Metadata, archive.limits().metadata_len)?,
+                ],
             }),
             index: Index::after(Older { table: archive.variable_table().clone(), source: older }),
             open: BTreeMap::new(),
@@ -419,7 +428,15 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
 
     fn write_section(&mut self, kind: SectionKind, decoded: &[u8]) -> Result<SectionEntry> {
         let offset = self.sink.align()?;
-        let (encoding, stored) = encode_section(decoded)?;
+        let (mut encoding, mut stored) = encode_section(decoded)?;
+        let whole = self.added.iter().flat_map(|added| &added.whole).find(|(older, _)| older.kind == kind);
+        if let Some((older, before)) = whole {
+            let after = older.encode_after(before, decoded)?;
+            // Once much is not as it was, a whole one is what later ones continue.
+            if after.len() <= stored.len() / CONTINUED_OF * CONTINUED {
+                (encoding, stored) = (SectionEncoding::After, after);
+            }
+        }
         self.sink.write(&stored)?;
         Ok(SectionEntry { kind, encoding, crc: crc32fast::hash(&stored), offset, len: stored.len() as u64 })
     }

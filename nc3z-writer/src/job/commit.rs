@@ -13,7 +13,7 @@ use nc3z_format::archive::version::MESSAGE_LEN;
 use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
 use nc3z_format::classic::VarId;
 use nc3z_format::{Error as FormatError, Limits};
-use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor, OpenOptions};
+use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor};
 use sha2::{Digest, Sha256};
 use std::collections::{HashMap, HashSet};
 use std::io::BufWriter;
@@ -68,7 +68,7 @@ pub fn commit_file(
     monitor: &dyn Monitor,
 ) -> Result<Committed> {
     note.check()?;
-    let place = InPlace::open(path, &OpenOptions::default())?;
+    let place = InPlace::open(path, &options.open_options())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
         let what = "a new state of a file whose tiles are lost";
@@ -118,14 +118,22 @@ pub(crate) fn commit_state(
             write_again(place, medium, known, metadata, &mut counts)?
         } else {
             let matched = match_variables(archive, classic, monitor)?;
-            let matched = matched.into_iter().map(|(id, v)| (id, Match::Same(v))).collect();
+            let mut matched: HashMap<VarId, Match> =
+                matched.into_iter().map(|(id, v)| (id, Match::Same(v))).collect();
+            for (id, _) in classic.header().variables() {
+                if !matched.contains_key(&id)
+                    && let Some(layout) = layout_of_like(archive, classic, id)
+                {
+                    matched.insert(id, Match::Fresh(layout));
+                }
+            }
             let state = State::new(archive, classic, matched, options)?;
             let (unsealed, written) =
                 state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, monitor)?;
             counts = written;
             unsealed
         };
-        prove(medium, &unsealed, &sha256, name, monitor)?;
+        prove(place, medium, &unsealed, &sha256, name, monitor)?;
         generation = unsealed.trailer.generation;
         Ok(unsealed)
     })?;
@@ -156,7 +164,7 @@ fn find_known(place: &InPlace, sha256: &[u8; 32]) -> Result<Option<Archive>> {
     let all = place.archive().generations()?;
     let found = all.iter().find(|(_, t)| t.digest_state == DigestState::Valid && t.sha256 == *sha256);
     let Some((_, trailer)) = found else { return Ok(None) };
-    let options = OpenOptions::default().with_generation(u64::from(trailer.generation));
+    let options = place.options().clone().with_generation(u64::from(trailer.generation));
     Ok(Some(Archive::from_source(place.source()?, &options)?))
 }
 
@@ -181,14 +189,14 @@ fn write_again(
 
 /// Rebuilds the new state from what was written.
 fn prove(
+    place: &InPlace,
     medium: &Medium<'_>,
     unsealed: &Unsealed,
     sha256: &[u8; 32],
     edited: &Path,
     monitor: &dyn Monitor,
 ) -> Result<()> {
-    let options = OpenOptions::default();
-    let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), &options)?;
+    let archive = Archive::from_unsealed(medium.source()?, unsealed.trailer.clone(), place.options())?;
     let mut sha = Sha256::new();
     archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
         sha.update(bytes);
@@ -237,6 +245,15 @@ fn match_variables(
         }
     }
     Ok(found)
+}
+
+/// The tile layout of a variable of the archive of the same type and shape as one of the file: the new one may hold the same tiles.
+fn layout_of_like(old: &Archive, classic: &ClassicFile, new: VarId) -> Option<TileLayoutSpec> {
+    let shape = &classic.layout().variables[new.index()].shape;
+    let is_like =
+        |v: VarId| is_same_array(old, v, classic, new) && old.layout().variables[v.index()].shape == *shape;
+    let v = old.header().variables().map(|(v, _)| v).find(|&v| is_like(v))?;
+    Some(old.head().layouts[v.index()].clone())
 }
 
 /// Whether tiles of a variable of the archive may be tiles of one of the file.

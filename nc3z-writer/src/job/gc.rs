@@ -4,18 +4,19 @@
 //! stay what they were, since people cite them.
 
 use super::commit::commit_state;
-use crate::atomic::{AtomicFile, is_same_file, keep_owner};
+use super::input::Input;
+use crate::atomic::AtomicFile;
 use crate::build::hash;
 use crate::carry::carry_over;
-use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{InPlace, lock};
+use crate::error::Result;
+use crate::generation::InPlace;
 use crate::options::{Share, WriterOptions};
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::put_tags;
 use nc3z_format::archive::{Metadata, VersionRecord};
-use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions, VersionName};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -52,18 +53,10 @@ pub fn collect_file(
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Collected> {
-    let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(input), e));
-    let file = nc3z_reader::source::open_regular(input).map_err(|e| read("open", e))?;
-    let before = file.metadata().map_err(|e| read("read the length of", e))?;
-    if output.is_some_and(|o| is_same_file(&before, o)) {
-        return Err(ErrorKind::SameFile(input.to_owned()).into());
-    }
-    if output.is_none() {
-        lock(&file, input)?;
-    }
-    let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
+    let old = Input::open(input, output)?;
+    let source: SharedSource = old.source.clone();
     let open = |version: Option<VersionName>| {
-        Archive::from_source(source.clone(), &OpenOptions::default().with_version(version))
+        Archive::from_source(source.clone(), &options.open_options().with_version(version))
     };
     let newest = open(None)?;
     let mut kept = BTreeSet::from([newest.version()?.number]);
@@ -76,9 +69,7 @@ pub fn collect_file(
     let dropped_tags = tags.iter().filter(|(_, n)| !kept.contains(n)).map(|(tag, _)| tag.clone()).collect();
     tags.retain(|_, n| kept.contains(n));
     let parity_before = crate::parity::share_of(&newest);
-    // Through links: it is the file that is replaced, not a link to it.
-    let resolved = input.canonicalize().map_err(|e| read("find", e))?;
-    let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
+    let target = old.target(options)?;
     let mut place: Option<InPlace> = None;
     for &number in &kept {
         let archive = open(Some(VersionName::Number(number)))?;
@@ -102,15 +93,7 @@ pub fn collect_file(
     }
     let stored_len = (newest.stored_len(), place.as_ref().map_or(0, InPlace::end));
     drop(place);
-    if output.is_none() {
-        keep_owner(target.file(), &before);
-        // The name must still lead to the file that was read: what took its place is not ours to replace.
-        if !is_same_file(&before, input) {
-            let what = "another file took its name".to_owned();
-            return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
-        }
-    }
-    target.commit(Some(&before))?;
+    old.put(target)?;
     Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, stored_len })
 }
 
@@ -142,7 +125,10 @@ pub fn save_versions(
 ) -> Result<SavedVersions> {
     let source = nc3z_reader::source::open(input, false)?;
     let open = |version: Option<VersionName>| {
-        Archive::from_source(source.clone(), &OpenOptions::of_command().with_version(version))
+        Archive::from_source(
+            source.clone(),
+            &OpenOptions::of_command().with_registry(options.registry.clone()).with_version(version),
+        )
     };
     let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
     let Ok(versions) = newest.versions(u64::MAX) else { return Ok(SavedVersions::None) };
@@ -206,7 +192,7 @@ fn next(
     let medium = target.medium();
     let (unsealed, _) = carry_over(archive, &|_, _| false, &medium, &metadata, monitor)?;
     medium.write_at(unsealed.offset(), &unsealed.seal(Some(sha256)))?;
-    let first = InPlace::open_as_it_is(target.temporary_path(), &OpenOptions::default())?;
+    let first = InPlace::open_as_it_is(target.temporary_path(), &options.open_options())?;
     first.archive().check_original(monitor)?;
     *place = Some(first);
     Ok(())

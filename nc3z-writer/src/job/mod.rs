@@ -4,8 +4,10 @@
 pub(crate) mod archive;
 mod changed;
 pub(crate) mod commit;
+mod equal;
 pub(crate) mod estimate;
 pub(crate) mod gc;
+mod input;
 pub(crate) mod quantize;
 pub(crate) mod recompress;
 pub(crate) mod repair;

@@ -2,10 +2,9 @@
 //!
 //! The old archive is the byte source ([`Archive::original`]): nothing is restored to disk on the way.
 
-use crate::atomic::{AtomicFile, is_same_file, keep_owner};
+use super::input::Input;
 use crate::build::{Build, Built, hash};
-use crate::error::{Error, ErrorKind, Result};
-use crate::generation::lock;
+use crate::error::{ErrorKind, Result};
 use crate::job::archive::check_unchanged;
 use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::plan::Partition;
@@ -76,21 +75,12 @@ pub fn recompress_file(
     terms: ReplacePolicy,
     monitor: &dyn Monitor,
 ) -> Result<Recompressed> {
-    let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(input), e));
-    let file = nc3z_reader::source::open_regular(input).map_err(|e| read("open", e))?;
-    let before = file.metadata().map_err(|e| read("read the length of", e))?;
-    if output.is_some_and(|o| is_same_file(&before, o)) {
-        return Err(ErrorKind::SameFile(input.to_owned()).into());
-    }
-    if output.is_none() {
-        lock(&file, input)?;
-    }
-    // By position: an archive that another process cuts short gives an error and no signal.
-    let source = Arc::new(FileSource::from_file(file, input)?);
+    let place = Input::open(input, output)?;
+    let (before, source) = (&place.before, &place.source);
     let shared: SharedSource = source.clone();
     let open = OpenOptions::of_command().with_registry(options.registry.clone());
     let archive = Archive::from_source(shared, &open)?;
-    let mut dropped = history(&archive, &source);
+    let mut dropped = history(&archive, source);
     if output.is_none() && !dropped.is_empty() && !terms.drop_history {
         return Err(ErrorKind::History { path: input.to_owned(), what: dropped.join(", and ") }.into());
     }
@@ -101,10 +91,8 @@ pub fn recompress_file(
     }
     let parity_before = crate::parity::share_of(&archive);
     let parity = terms.parity.share(parity_before);
-    let options = options.clone().with_extra(extra(&archive, &source, monitor)?).with_required(required);
-    // Through links: it is the file that is replaced, not a link to it.
-    let resolved = input.canonicalize().map_err(|e| read("find", e))?;
-    let target = AtomicFile::create(output.unwrap_or(&resolved), output.is_none() || options.force)?;
+    let options = options.clone().with_extra(extra(&archive, source, monitor)?).with_required(required);
+    let target = place.target(&options)?;
     let original: SharedSource = Arc::new(archive.original());
     let classic = ClassicFile::from_source(original, &Limits::default())?;
     let partition = Partition::new(classic.header(), classic.layout(), &options)?;
@@ -116,7 +104,7 @@ pub fn recompress_file(
         lossy: None,
         parity,
         prove: true,
-        unchanged: &|| check_unchanged(source.file(), &before, input),
+        unchanged: &|| check_unchanged(source.file(), before, input),
         accept: &|sha256| Ok(archive.check_recorded(sha256).map(drop)?),
         monitor,
     };
@@ -127,15 +115,7 @@ pub fn recompress_file(
     }
     let written = !(terms.dry_run || (terms.if_smaller && stored_len >= before.len()));
     if written {
-        if output.is_none() {
-            keep_owner(target.file(), &before);
-            // The name must still lead to the file that was read: what took its place is not ours to replace.
-            if !is_same_file(&before, input) {
-                let what = "another file took its name".to_owned();
-                return Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
-            }
-        }
-        target.commit(Some(&before))?;
+        place.put(target)?;
     } else {
         dropped.clear();
     }

@@ -135,11 +135,11 @@ impl<'a> State<'a> {
         let mut writer = GenerationWriter::after(out, place.path(), self.old, place.source()?)?;
         writer.set_digest(sha256);
         for info in self.arrays.iter() {
-            let id = self.stored_id(info.id);
-            writer.declare(id, info.tiling.tile_count());
-            if let Role::Variable(number) = id.role()
-                && let Some((row, _)) = self.old.variable_table().find(ArrayId::definitions(number))
-            {
+            writer.declare(self.stored_id(info.id), info.tiling.tile_count());
+        }
+        // Of variables that are gone too: tiles of others may be coded against theirs.
+        for row in self.old.variable_table().rows() {
+            if matches!(row.array.role(), Role::Definitions(_)) {
                 writer.declare(row.array, row.tile_count);
             }
         }
@@ -192,6 +192,7 @@ impl<'a> State<'a> {
                 }
             }
         }
+        encoder.finish(&mut writer)?;
         self.put_head(&mut writer)?;
         Ok((writer.finish(metadata)?, (new, kept)))
     }

@@ -23,7 +23,8 @@ fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
     if !path.is_file() {
         bail!("`{}` is no file", path.display());
     }
-    let options = WriterOptions::default().with_memory(args.effort.memory);
+    let options =
+        WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
     let edit = Edit::open(path, &options).with_context(|| format!("edit `{}`", path.display()))?;
     Ok(edit.with_digest(!args.quick))
 }
@@ -53,7 +54,10 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
     if let Some(output) = &args.output {
         super::places::prepare(output)?;
     }
-    let options = WriterOptions::default().with_memory(args.memory).with_force(args.force);
+    let options = WriterOptions::default()
+        .with_registry(crate::plugins::registry())
+        .with_memory(args.memory)
+        .with_force(args.force);
     let done = super::with_threads(args.threads, || {
         let progress = Progress::new(0, text::safe(&path.to_string_lossy()));
         collect_file(path, args.output.as_deref(), &keep, &options, &progress)

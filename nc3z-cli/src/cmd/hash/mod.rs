@@ -33,7 +33,8 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     let mut out = Stdout::results();
     let mut rows = Vec::new();
     let work = |path: &PathBuf| hash(path, args, &progress);
-    let done = many::in_order(&found.files, args.threads, work, |path, hashed| {
+    let files = if args.all_versions { with_versions(found.files, args) } else { found.files };
+    let done = many::in_order(&files, args.threads, work, |path, hashed| {
         match hashed {
             Ok(hashed) if args.json => rows.push(hashed.json(path)),
             Ok(hashed) => hashed.print(path, args, &mut out)?,
@@ -60,6 +61,24 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
 
 fn safe(path: &Path) -> String {
     text::safe(&path.to_string_lossy())
+}
+
+/// Each archive's versions in its place, oldest first. What cannot be opened is told when it is hashed.
+fn with_versions(files: Vec<PathBuf>, args: &HashArgs) -> Vec<PathBuf> {
+    let versions = |path: &Path| -> Option<Vec<PathBuf>> {
+        if Named::of(path).ok()?.version.is_some() {
+            return None;
+        }
+        let Input::Archive(archive) = open_input(path, &args.open).ok()? else { return None };
+        let all = archive.versions(u64::MAX).ok()?;
+        let name = |number: u64| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!("@{number}"));
+            PathBuf::from(name)
+        };
+        Some(all.iter().rev().map(|version| name(version.record.number)).collect())
+    };
+    files.into_iter().flat_map(|path| versions(&path).unwrap_or_else(|| vec![path])).collect()
 }
 
 /// What is known of one file.

@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::Limits;
+use crate::archive::{ArrayId, IndexEntry};
 use crate::codec::spec::{chains_from_json, chains_to_json};
-use crate::codec::{Lzma, TileCoder, encode_tile};
+use crate::codec::{Lzma, NamedTile, OlderTile, TileCoder, encode_tile};
 use crate::tile::Geometry;
 use crate::types::NcType;
 use nc3z_num::EncodePlan;
@@ -423,23 +424,31 @@ fn chains_are_shared_between_threads() {
 #[test]
 fn a_tile_is_coded_against_an_older_one_of_any_length() {
     let old: Vec<u8> = (0..6000_u32).flat_map(|i| (i * i).to_be_bytes()).collect();
-    let entry = IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 };
+    let stored = IndexEntry::Stored { offset: 160, len: 9, chain: 1, check: 7 };
+    let packed = IndexEntry::Packed { offset: 160, start: 9, len: 10, chain: 1, check: 7 };
+    let named = NamedTile { array: ArrayId::variable(7), tile: 300, decoded_len: 24_000 };
+    let older = [
+        (StageSpec::base(), OlderTile { entry: stored, named: None }),
+        (StageSpec::base_of_any(), OlderTile { entry: stored, named: Some(named) }),
+        (StageSpec::base_of_any(), OlderTile { entry: packed, named: Some(named) }),
+    ];
     let shape = TileShape { ty: NcType::Int, geometry: Geometry::of(&[6, 1000]) };
     let mut scratch = Scratch::default();
-    for rest in [
+    let rests = [
         vec![StageSpec::zstd(3)],
         vec![StageSpec::shuffle(4), StageSpec::zstd(3)],
         vec![StageSpec::num(None)],
         vec![],
-    ] {
-        let chain = bind([vec![StageSpec::base()], rest.clone()].concat());
+    ];
+    for (rest, (base, older)) in rests.into_iter().flat_map(|rest| older.clone().map(|o| (rest.clone(), o))) {
+        let chain = bind([vec![base], rest.clone()].concat());
         assert!(chain.needs().base && chain.unsupported().is_none(), "{chain}");
         for len in [4, 20_000, 24_000, 28_000] {
             let mut new: Vec<u8> = old.iter().copied().chain(std::iter::repeat(3)).take(len).collect();
             new[2] ^= 5;
             let difference: Vec<u8> =
                 new.iter().zip(old.iter().chain(std::iter::repeat(&0))).map(|(a, b)| a ^ b).collect();
-            let mut payload = entry.encode().to_vec();
+            let mut payload = older.encode();
             match &rest[..] {
                 [stage] if stage.id() == "nc3z.num" => {
                     let coder = TileCoder::Num(&EncodePlan::default());
@@ -447,7 +456,7 @@ fn a_tile_is_coded_against_an_older_one_of_any_length() {
                 }
                 _ => bind(rest.clone()).encode_bytes(&difference, &mut scratch, &mut payload).unwrap(),
             }
-            assert_eq!(split_base(&payload).unwrap().0, entry);
+            assert_eq!(chain.older_tile(&payload).unwrap(), Some(older));
             let mut out = vec![0; len];
             let given = Dependencies::default().with_base(Some(&old));
             chain.decode_tile(&payload, &shape, &given, &mut scratch, &mut out).unwrap();
@@ -475,8 +484,14 @@ fn what_may_stand_behind_a_base() {
         vec![StageSpec::base()],
         vec![StageSpec::zstd(1), StageSpec::new::<&str>("packbits", [])],
     ] {
-        let chain = bind([vec![StageSpec::base()], bad].concat());
-        assert!(chain.unsupported().is_some(), "{chain}");
+        for base in [StageSpec::base(), StageSpec::base_of_any()] {
+            let chain = bind([vec![base], bad.clone()].concat());
+            assert!(chain.unsupported().is_some(), "{chain}");
+        }
+    }
+    let other = StageSpec::base_of_any();
+    for bad in [other.clone().with("of", "all"), other.clone().with("of", 1), other.with("more", 1)] {
+        assert!(bind(vec![bad, StageSpec::zstd(1)]).unsupported().is_some());
     }
     assert!(bind(vec![StageSpec::shuffle(4), StageSpec::base()]).unsupported().is_some());
     // No bytes of our own making, such as containers.
@@ -484,6 +499,7 @@ fn what_may_stand_behind_a_base() {
     assert!(chain.decode_bytes(&[0; 40], &mut Scratch::default(), &mut [0; 4]).is_err());
     assert!(chain.encode_bytes(&[0; 40], &mut Scratch::default(), &mut Vec::new()).is_err());
     for entry in [IndexEntry::Absent, IndexEntry::Constant { value: [1; 8] }] {
-        assert!(split_base(&entry.encode()).is_err());
+        assert!(chain.older_tile(&entry.encode()).is_err());
     }
+    assert_eq!(bind(vec![StageSpec::zstd(1)]).older_tile(&[]).unwrap(), None);
 }

@@ -99,6 +99,20 @@ pub fn decode_zstd_frame_after(before: &[u8], stored: &[u8], len: u64) -> Result
     Ok(out)
 }
 
+/// The same of any content size up to `limit`.
+///
+/// # Errors
+/// Damage; no content size, or a larger one; a build without the C library.
+pub fn decode_zstd_frame_after_within(before: &[u8], stored: &[u8], limit: u64) -> Result<Vec<u8>> {
+    let size = check_frame(stored)?.content_size;
+    let len =
+        size.ok_or_else(|| Error::corrupt(SECTION, None, "content size", "that of the content", "none"))?;
+    if len > limit {
+        return Err(Error::limit(SECTION, None, "content size", limit, len));
+    }
+    decode_zstd_frame_after(before, stored, len)
+}
+
 /// zstd takes bytes that begin with its mark for a dictionary in its own format: those are not referred to.
 fn plain(before: &[u8]) -> &[u8] {
     if before.starts_with(&[0x37, 0xA4, 0x30, 0xEC]) { &[] } else { before }

@@ -22,8 +22,8 @@ use crate::types::NcType;
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use frame::{SECTION, check_frame, check_len};
 pub use frame::{
-    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_with, encode_zstd_frame,
-    encode_zstd_frame_after, encode_zstd_frame_with,
+    ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_after_within,
+    decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_after, encode_zstd_frame_with,
 };
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use serde_json::Value;

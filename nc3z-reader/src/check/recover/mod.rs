@@ -170,7 +170,7 @@ fn skeleton(
     let lossy = parts.metadata.extra.contains_key(LOSSY_KEY);
     let mut inner = parts.bind_to_header(Arc::clone(&points.source), options)?;
     inner.short.clone_from(&points.short);
-    if let Some(e) = check_table(&inner.store.index.table, &inner.store.arrays)
+    if let Some(e) = check_table(&inner.store.index.table, &inner.store.arrays, inner.next_number)
         .err()
         .filter(|_| !inner.store.index.table.rows().is_empty())
     {

@@ -345,7 +345,7 @@ impl<'a> Walk<'a> {
     fn section(&mut self, entry: &SectionEntry) -> Result<()> {
         let bytes = entry.offset..entry.offset + entry.len;
         match (entry.encoding, entry.kind) {
-            (SectionEncoding::Raw | SectionEncoding::Zstd, kind) => {
+            (SectionEncoding::Raw | SectionEncoding::Zstd | SectionEncoding::After, kind) => {
                 self.crc_of(&bytes, entry.crc, Structure::Section(kind))
             }
             (SectionEncoding::SelfChecked, SectionKind::IndexPages) => self.pages(bytes),
