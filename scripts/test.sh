@@ -14,7 +14,7 @@ source scripts/steps.sh
 
 # The Python package is built and tested by scripts/python.sh; its lints need no Python.
 workspace=(--workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet)
-lint() { cargo clippy "${workspace[@]}" --all-targets -- -D warnings && cargo clippy -p nc3z-python --quiet -- -D warnings; }
+lint() { cargo clippy --workspace --features nc3z-reader/ndarray --quiet --all-targets -- -D warnings; }
 build() { cargo test "${workspace[@]}" --lib --bins --tests --no-run && cargo build "${workspace[@]}" --example read_slabs; }
 tests() { cargo test "${workspace[@]}" --lib --bins --tests --no-fail-fast; }
 doc_tests() { cargo test "${workspace[@]}" --doc; }

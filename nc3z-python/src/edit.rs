@@ -53,10 +53,9 @@ fn slab((start, count, stride): Box3) -> Result<Hyperslab, Failure> {
 }
 
 fn type_of(name: &str) -> Result<NcType, Failure> {
-    NcType::ALL
-        .into_iter()
-        .find(|ty| ty.to_string() == name)
-        .ok_or_else(|| Failure::Python(PyValueError::new_err(format!("`{name}` is no type of classic netCDF"))))
+    NcType::ALL.into_iter().find(|ty| ty.to_string() == name).ok_or_else(|| {
+        Failure::Python(PyValueError::new_err(format!("`{name}` is no type of classic netCDF")))
+    })
 }
 
 #[pymethods]
