@@ -334,23 +334,26 @@ fn malloced<T: Copy>(items: &[T]) -> *mut T {
 
 /// netCDF-C's functions that [`modify_parameters`] calls, of one of the process's libraries.
 struct NetCdf {
-    type_of: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
-    rank_of: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
-    order_of: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int,
-    chunk_of: unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int,
+    ty: Inquire,
+    rank: Inquire,
+    order: Inquire,
+    chunk: InquireChunk,
 }
+
+/// Of a file and a variable in it, one number.
+type Inquire = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
+/// The kind of storage, and the lengths of a chunk.
+type InquireChunk = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
 
 fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
     let find = |name: &CStr| find(handle, name);
-    type Inquire = unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int;
-    type InquireChunk = unsafe extern "C" fn(c_int, c_int, *mut c_int, *mut usize) -> c_int;
     // SAFETY: functions of netCDF-C's public headers, with the types that these declare.
     unsafe {
         Some(NetCdf {
-            type_of: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_vartype")?),
-            rank_of: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_varndims")?),
-            order_of: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_var_endian")?),
-            chunk_of: std::mem::transmute::<*mut c_void, InquireChunk>(find(c"nc_inq_var_chunking")?),
+            ty: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_vartype")?),
+            rank: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_varndims")?),
+            order: std::mem::transmute::<*mut c_void, Inquire>(find(c"nc_inq_var_endian")?),
+            chunk: std::mem::transmute::<*mut c_void, InquireChunk>(find(c"nc_inq_var_chunking")?),
         })
     }
 }
@@ -358,23 +361,23 @@ fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
 impl NetCdf {
     /// What a chunk of a variable is; `None` where it holds no numbers, or the ids are another library's.
     fn parameters(&self, file: c_int, variable: c_int, effort: u32) -> Option<Parameters> {
-        let inquire = |function: unsafe extern "C" fn(c_int, c_int, *mut c_int) -> c_int| {
+        let inquire = |function: Inquire| {
             let mut found: c_int = 0;
             // SAFETY: two ids, and a place for the answer.
             (unsafe { function(file, variable, &raw mut found) } == 0).then_some(found)
         };
-        let ty = Parameters::type_of(u32::try_from(inquire(self.type_of)?).ok()?)?;
-        let big_endian = match inquire(self.order_of)? {
+        let ty = Parameters::type_of(u32::try_from(inquire(self.ty)?).ok()?)?;
+        let big_endian = match inquire(self.order)? {
             NC_ENDIAN_LITTLE => false,
             NC_ENDIAN_BIG => true,
             _ => cfg!(target_endian = "big"),
         };
-        let rank = usize::try_from(inquire(self.rank_of)?).ok()?;
+        let rank = usize::try_from(inquire(self.rank)?).ok()?;
         // More than netCDF-C ever has.
         let (mut storage, mut lengths): (c_int, [usize; 1024]) = (0, [0; 1024]);
         let lengths = lengths.get_mut(..rank)?;
         // SAFETY: a place for the kind of storage, and one for each length.
-        let found = unsafe { (self.chunk_of)(file, variable, &raw mut storage, lengths.as_mut_ptr()) };
+        let found = unsafe { (self.chunk)(file, variable, &raw mut storage, lengths.as_mut_ptr()) };
         let shape = lengths.iter().map(|len| *len as u64).collect();
         (found == 0 && storage == NC_CHUNKED).then_some(Parameters { effort, ty, big_endian, shape })
     }
@@ -395,8 +398,8 @@ unsafe extern "C" fn modify_parameters(
     // SAFETY: netCDF-C gives so many parameters.
     let effort = Parameters::wanted_effort(unsafe { words(*visible_count, *visible) });
     let made = catch_unwind(|| {
-        let libraries = loaded("libnetcdf").into_iter().filter_map(netcdf_functions);
-        libraries.filter_map(|netcdf| netcdf.parameters(file, variable, effort)?.to_words()).next()
+        let mut libraries = loaded("libnetcdf").into_iter().filter_map(netcdf_functions);
+        libraries.find_map(|netcdf| netcdf.parameters(file, variable, effort)?.to_words())
     });
     let Some(made) = made.ok().flatten() else { return NC_EFILTER };
     for (count, place) in [(visible_count, visible), (working_count, working)] {

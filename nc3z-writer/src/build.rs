@@ -1,8 +1,8 @@
 //! From a classic file, wherever its bytes are, to an archive, wherever that is kept: written, proven, sealed, with parity where it is asked for.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{GenerationWriter, Medium, Unsealed, shorten};
-use crate::options::{Share, WriterOptions};
+use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, shorten};
+use crate::options::{Preset, Share, WriterOptions};
 use crate::pipeline::write_tiles;
 use crate::plan::{Partition, Plans};
 use nc3z_format::Limits;
@@ -20,6 +20,9 @@ use std::path::Path;
 pub(crate) const OUT_BUFFER: usize = 1 << 20;
 /// Bytes that are compared or hashed at a time.
 const COMPARE_LEN: usize = 1 << 20;
+/// Sources of at most so many bytes are planned as each quicker preset does, too, and the smallest archive is kept: estimates err most where little
+/// is to be estimated, and milliseconds are spent.
+const PLANNED_BY_ALL: u64 = 64 << 10;
 
 /// What is archived, and how.
 pub(crate) struct Build<'a> {
@@ -46,11 +49,11 @@ pub(crate) struct Built {
 
 impl Build<'_> {
     /// Writes the archive to an empty medium, trailer included.
-    pub(crate) fn run(&self, partition: Partition, medium: &Medium<'_>) -> Result<Built> {
+    pub(crate) fn run(&self, partition: &Partition, medium: &Medium<'_>) -> Result<Built> {
         // The salt depends on all of the content: it is read once before anything is written, while the arrays are planned.
         let (sha256, prepared) = rayon::join(
             || hash(&**self.classic.source(), self.monitor),
-            || Prepared::new(self.classic, partition, self.options),
+            || Prepared::new(self.classic, partition.clone(), self.options),
         );
         let sha256 = sha256.map_err(|e| self.or_changed(e))?;
         (self.accept)(&sha256)?;
@@ -61,7 +64,14 @@ impl Build<'_> {
             .write(out, medium.name(), salt, self.lossy, self.monitor)
             .map_err(|e| self.or_changed(e))?;
         let options = OpenOptions::default().with_registry(self.options.registry.clone());
-        let short = if self.parity.is_none() { shorten(medium, &unsealed, sha256)? } else { None };
+        let mut short = if self.parity.is_none() { shorten(medium, &unsealed, sha256)? } else { None };
+        if let Some(len) = &mut short
+            && self.classic.source().len() <= PLANNED_BY_ALL
+        {
+            for &quicker in self.options.preset.quicker() {
+                *len = self.planned_by(quicker, partition, salt, &sha256, medium, *len)?;
+            }
+        }
         if self.prove {
             let archive = match short {
                 Some(_) => Archive::from_source(medium.source()?, &options),
@@ -76,6 +86,34 @@ impl Build<'_> {
         let memory = self.options.memory;
         let stored_len = seal(medium, unsealed, Some(sha256), self.parity, memory, self.monitor)?;
         Ok(Built { sha256, stored_len })
+    }
+
+    /// Puts the short archive of a quicker preset's plans on the medium where it is shorter than `len`; gives the shorter length.
+    fn planned_by(
+        &self,
+        preset: Preset,
+        partition: &Partition,
+        salt: Salt,
+        sha256: &[u8; 32],
+        medium: &Medium<'_>,
+        len: u64,
+    ) -> Result<u64> {
+        let options = WriterOptions { planned_by: Some(preset), ..self.options.clone() };
+        let memory = Memory::default();
+        let other = Medium::Memory(&memory);
+        let prepared =
+            Prepared::new(self.classic, partition.clone(), &options).map_err(|e| self.or_changed(e))?;
+        let out = other.writer_at(0)?;
+        let unsealed =
+            prepared.write(out, other.name(), salt, self.lossy, &()).map_err(|e| self.or_changed(e))?;
+        let Some(shorter) = shorten(&other, &unsealed, *sha256)?.filter(|shorter| *shorter < len) else {
+            return Ok(len);
+        };
+        let mut bytes = vec![0; usize::try_from(shorter).expect("a short archive has at most 16 KiB")];
+        other.read_exact_at(&mut bytes, 0)?;
+        medium.write_at(0, &bytes)?;
+        medium.set_len(shorter)?;
+        Ok(shorter)
     }
 
     /// Where the source changed meanwhile, that is the news, not the difference it made.

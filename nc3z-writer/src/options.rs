@@ -66,6 +66,15 @@ impl Preset {
             Preset::Max => "max",
         }
     }
+
+    /// Those that are quicker.
+    pub(crate) const fn quicker(self) -> &'static [Preset] {
+        match self {
+            Preset::Fast => &[],
+            Preset::Default => &[Preset::Fast],
+            Preset::Max => &[Preset::Default, Preset::Fast],
+        }
+    }
 }
 
 /// Options of one archive. The same options and input give the same archive, whatever `memory` and the number of threads.
@@ -87,6 +96,8 @@ pub struct WriterOptions {
     pub(crate) quantize: Wanted<Quantize>,
     /// Names of the variables that were rounded, where the job does that: their chains say it too.
     pub(crate) rounded: Option<BTreeSet<Vec<u8>>>,
+    /// The preset that arrays are planned by, where that is not the archive's own.
+    pub(crate) planned_by: Option<Preset>,
 }
 
 impl Default for WriterOptions {
@@ -105,6 +116,7 @@ impl Default for WriterOptions {
             registry: Registry::default(),
             quantize: Wanted::default(),
             rounded: None,
+            planned_by: None,
         }
     }
 }
@@ -229,6 +241,11 @@ impl WriterOptions {
         all.extend(quantize);
         all.extend(self.chains.iter().map(|(name, chain)| (format!("chain {name}"), chain.to_string())));
         all
+    }
+
+    /// What arrays are planned by.
+    pub(crate) fn policy(&self) -> &'static crate::plan::Policy {
+        crate::plan::Policy::of(self.planned_by.unwrap_or(self.preset))
     }
 
     /// Bytes of a tile, where its layout leaves that open.

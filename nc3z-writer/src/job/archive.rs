@@ -209,7 +209,7 @@ impl Subject {
             accept: &|_| Ok(()),
             monitor,
         };
-        let Built { sha256, stored_len } = build.run(partition, medium)?;
+        let Built { sha256, stored_len } = build.run(&partition, medium)?;
         let original_len = classic.source().len();
         Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
     }

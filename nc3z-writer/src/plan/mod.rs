@@ -156,7 +156,7 @@ impl Plans {
     /// Samples every array and plans it.
     pub(crate) fn new(classic: &ClassicFile, arrays: &Arrays, options: &WriterOptions) -> Result<Self> {
         options.chains.check_names(classic.header(), "chain")?;
-        let policy = Policy::of(options.preset);
+        let policy = options.policy();
         let held = HeldTiles::read(classic, arrays, options.memory)?;
         let mut known = held.as_ref().map(|held| repeats(held, arrays)).unwrap_or_default();
         if !options.chains.is_empty() {
@@ -238,7 +238,7 @@ pub(crate) fn plan_one(
     options: &WriterOptions,
     scratch: &mut Scratch,
 ) -> Result<ArrayPlan> {
-    let policy = Policy::of(options.preset);
+    let policy = options.policy();
     let samples = read_samples(classic, arrays, info, &policy.samples)?;
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
     let (fills, registry) = (fill_values(classic, info), &options.registry);
@@ -258,7 +258,7 @@ pub(crate) fn plan_difference(
     /// Bytes of a sample, a multiple of every element's.
     const SAMPLE: usize = 32 << 10;
     const SAMPLES: usize = 8;
-    let policy = Policy::of(options.preset);
+    let policy = options.policy();
     let size = info.ty.size();
     let mut fills = fill_values(classic, info);
     fills.push(vec![0; size]);
