@@ -163,7 +163,7 @@ impl Parts {
             let entry = sections.find(kind)?;
             let held = usize::try_from(entry.len).ok().and_then(|len| near.get(entry.offset, len));
             match held {
-                Some(stored) => decode_section(source, entry, &stored, limit),
+                Some(stored) => decode_section(source, entry, &stored, &near, limit),
                 None => read_section(source, &sections, kind, limit),
             }
         };
@@ -480,7 +480,18 @@ fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Lim
         Some(entry.offset..entry.offset + entry.len)
     });
     let ranges: Vec<Range<u64>> = ranges.collect();
-    Near::fetch(source, &ranges).unwrap_or_default()
+    let near = Near::fetch(source, &ranges).unwrap_or_default();
+    // The older sections that these continue, together too.
+    let continued = needed.into_iter().filter_map(|(kind, limit)| {
+        let entry = sections.find(kind).ok()?;
+        let stored = near.get(entry.offset, usize::try_from(entry.len).ok()?)?;
+        let older = entry.older(&stored).ok().flatten().filter(|older| older.len <= limit)?;
+        let range = older.offset..older.offset.checked_add(older.len)?;
+        near.get(range.start, usize::try_from(older.len).ok()?).is_none().then_some(range)
+    });
+    let continued: Vec<Range<u64>> = continued.collect();
+    // Nothing between them: pieces must not overlap.
+    near.and(&Near::fetch_apart(source, &continued, 0).unwrap_or_default())
 }
 
 /// The head of a generation that has one of its own.
@@ -505,7 +516,7 @@ pub(crate) fn read_section(
 ) -> Result<Vec<u8>> {
     let entry = sections.find(kind)?;
     let stored = read_part(source, entry.offset, entry.len, kind.name())?;
-    decode_section(source, entry, &stored, limit)
+    decode_section(source, entry, &stored, &Near::default(), limit)
 }
 
 /// A section by its stored bytes, and by the older one that it continues, if it does so.
@@ -513,9 +524,14 @@ fn decode_section(
     source: &dyn ByteSource,
     entry: &SectionEntry,
     stored: &[u8],
+    near: &Near,
     limit: u64,
 ) -> Result<Vec<u8>> {
-    entry.decode_with(stored, limit, |older| read_part(source, older.offset, older.len, older.kind.name()))
+    entry.decode_with(stored, limit, |older| {
+        let held = usize::try_from(older.len).ok().and_then(|len| near.get(older.offset, len));
+        let read = || read_part(source, older.offset, older.len, older.kind.name());
+        held.map_or_else(read, Ok)
+    })
 }
 
 impl Archive {

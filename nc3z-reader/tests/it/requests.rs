@@ -142,8 +142,8 @@ fn sections_beyond_the_tail_are_one_request_more() {
     for bytes in goldens() {
         let (source, _) = open(&bytes, far());
         let (requests, rounds, _) = source.taken();
-        // The ends; the section table; the sections; a later head.
-        assert!(requests <= 5 && rounds <= 4, "{requests} requests in {rounds} rounds");
+        // The ends; the section table; the sections; older ones that two of them continue; a later head.
+        assert!(requests <= 7 && rounds <= 5, "{requests} requests in {rounds} rounds");
     }
 }
 
