@@ -93,6 +93,7 @@ data: v = 1, 2, 3, _, 5, 6, 7, 8, 9 ; odd = 1, 2, 3 ; name = "abc" ; w = 1e300, 
 }
 """
         (self.dir / "made.cdl").write_text(text)
+        (self.dir / "back").mkdir()
         for kind in ("classic", "64-bit-offset", "64-bit-data"):
             with self.subTest(kind):
                 source, archive, twin = self.dir / "made.nc", self.dir / "made.nc3z", self.dir / "back/made.nc"
