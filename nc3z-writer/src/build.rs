@@ -34,8 +34,8 @@ pub(crate) struct Build<'a> {
     pub(crate) parity: Option<Share>,
     /// Whether the archive is read back and compared with the source.
     pub(crate) prove: bool,
-    /// An error where the source is not what it was when work began.
-    pub(crate) unchanged: &'a dyn Fn() -> Result<()>,
+    /// An error where the source is not what it was when work began; false where only its bytes can tell.
+    pub(crate) unchanged: &'a dyn Fn() -> Result<bool>,
     /// An error where the original's digest is not to be.
     pub(crate) accept: &'a dyn Fn(&[u8; 32]) -> Result<()>,
     pub(crate) monitor: &'a dyn Monitor,
@@ -79,7 +79,7 @@ impl Build<'_> {
             };
             self.prove(&archive?, &sha256).map_err(|e| self.or_changed(e))?;
         }
-        (self.unchanged)()?;
+        self.check_unchanged(&sha256)?;
         if let Some(stored_len) = short {
             return Ok(Built { sha256, stored_len });
         }
@@ -114,6 +114,15 @@ impl Build<'_> {
         medium.write_at(0, &bytes)?;
         medium.set_len(shorter)?;
         Ok(shorter)
+    }
+
+    /// An error where the source is not what it was when its bytes were hashed.
+    fn check_unchanged(&self, sha256: &[u8; 32]) -> Result<()> {
+        if (self.unchanged)()? || hash(&**self.classic.source(), self.monitor)? == *sha256 {
+            return Ok(());
+        }
+        let what = "its bytes are others than before".to_owned();
+        Err(ErrorKind::SourceChanged { path: self.name.to_owned(), what }.into())
     }
 
     /// Where the source changed meanwhile, that is the news, not the difference it made.

@@ -13,6 +13,7 @@ use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use std::fs::{File, Metadata as FileMetadata};
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -142,7 +143,7 @@ pub fn archive_to_vec(
     let subject = Subject::new(source, options, monitor)?;
     let memory = Memory::default();
     let name = Path::new("source");
-    let done = subject.archive(&Medium::Memory(&memory), name, options, &|| Ok(()), monitor)?;
+    let done = subject.archive(&Medium::Memory(&memory), name, options, &|| Ok(true), monitor)?;
     Archive::from_source(Medium::Memory(&memory).source()?, &OpenOptions::default())?;
     Ok((memory.into_vec(), done))
 }
@@ -189,7 +190,7 @@ impl Subject {
         medium: &Medium<'_>,
         name: &Path,
         options: &WriterOptions,
-        unchanged: &dyn Fn() -> Result<()>,
+        unchanged: &dyn Fn() -> Result<bool>,
         monitor: &dyn Monitor,
     ) -> Result<Archived> {
         let Subject { classic, mut warnings, lossy } = self;
@@ -226,8 +227,9 @@ fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
     if monitor.is_cancelled() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
 }
 
-/// The source must be, by length and modification time, what it was at the start.
-pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<()> {
+/// The source must be, by length and modification time, what it was at the start. False where it was changed in another way: linked or renamed, or
+/// written and dated back, which its bytes tell.
+pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<bool> {
     let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
     let changed = |what: String| Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());
     if after.len() != before.len() {
@@ -236,5 +238,5 @@ pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) 
     if after.modified().ok() != before.modified().ok() {
         return changed("its modification time is another".to_owned());
     }
-    Ok(())
+    Ok((after.ctime(), after.ctime_nsec()) == (before.ctime(), before.ctime_nsec()))
 }
