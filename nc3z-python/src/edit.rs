@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An archive that is being edited: one call at a time.
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Edit")]
@@ -26,6 +26,11 @@ pub(crate) struct Edit {
 type Box3 = (Vec<u64>, Vec<u64>, Vec<i64>);
 
 impl Edit {
+    /// What is staged, also where another thread panicked with it.
+    fn locked(&self) -> MutexGuard<'_, Option<Staged>> {
+        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Works on what is staged, with the GIL released.
     fn with<T: Send>(
         &self,
@@ -33,7 +38,7 @@ impl Edit {
         work: impl FnOnce(&mut Staged) -> Result<T, Failure> + Send,
     ) -> PyResult<T> {
         let done = py.detach(|| {
-            let mut staged = self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut staged = self.locked();
             work(staged.as_mut().ok_or_else(closed)?)
         });
         done.map_err(|e| e.in_file(Some(&self.path)))
@@ -88,8 +93,8 @@ impl Edit {
     }
 
     #[getter]
-    fn closed(&self) -> bool {
-        self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner).is_none()
+    fn closed(&self, py: Python<'_>) -> bool {
+        py.detach(|| self.locked().is_none())
     }
 
     /// Name, length and whether it is the record dimension, for each dimension.
@@ -208,7 +213,7 @@ impl Edit {
         let note = note.extract::<Note>()?.into();
         let total = self.with(py, |staged| Ok(staged.archive().trailer().original_len))?;
         let done = work::run(py, total.saturating_mul(3), progress, cancel, |watch| {
-            let mut staged = self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut staged = self.locked();
             let edit = staged.take().ok_or_else(closed)?;
             Ok(staged.insert(edit.with_digest(digest)).commit(&note, watch)?)
         });
@@ -217,8 +222,6 @@ impl Edit {
 
     /// Lets go of the lock and of what is staged.
     fn close(&self, py: Python<'_>) {
-        py.detach(|| {
-            *self.staged.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = None;
-        });
+        py.detach(|| *self.locked() = None);
     }
 }
