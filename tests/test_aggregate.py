@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import unittest
@@ -361,6 +362,16 @@ class Safe(Aggregation):
         self.assertTrue((filled[3:6] > 9e36).all())
         listed = json.loads(nc3z("list", "--json", agg).stdout)
         self.assertEqual([e["state"] for e in listed], ["ok", "ok", "error", "ok"])
+
+    def test_few_files_are_open_at_a_time(self):
+        """400 fragments by a process that may have 200 files open."""
+        for n in range(400):
+            self.make(f"m{n:03}.nc", n, 1)
+        agg = self.aggregate(self.dir)
+        out = self.dir / "values.npy"
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))  # noqa: E731
+        self.ok(nc3z("read", agg, "tas", "--format", "npy", "-o", out, preexec_fn=limit))
+        self.near(np.load(out), truth(range(400)), 1e-4)
 
     def test_hand_made_aggregations(self):
         """The cases of CF-1.13 that other readers stumble over."""

@@ -106,7 +106,8 @@ fn read(source: &SharedSource, pointer: &Pointer, tail: Option<(u64, &Bytes)>) -
         Some(tail.slice(at..at.checked_add(size).filter(|end| *end <= tail.len())?))
     });
     let bytes = held.map_or_else(|| source.read_at(pointer.offset, size), Ok)?;
-    if crc32fast::hash(&bytes) != pointer.crc32 {
+    // Of builds before this one it is another, and the directory does.
+    if crc32fast::hash(&bytes) != pointer.crc32 || !bytes.starts_with(MAGIC) {
         return Ok(None);
     }
     decode(&bytes, source.len())
