@@ -182,8 +182,9 @@ fn ambiguity_02_index_and_pshape_are_in_the_order_of_pdimensions() {
         .collect();
     let partitions = partitions.join(", ");
     let case = || Case::new().sub("a", &[6], &[0.0, 10.0, 1.0, 11.0, 2.0, 12.0]);
-    let array =
-        |pshape: &str| format!(r#"{{"pdimensions": ["x", "y"], "pshape": {pshape}, "Partitions": [{partitions}]}}"#);
+    let array = |pshape: &str| {
+        format!(r#"{{"pdimensions": ["x", "y"], "pshape": {pshape}, "Partitions": [{partitions}]}}"#)
+    };
     assert_eq!(case().values(&array("[3, 2]")), TRUTH);
     assert!(case().error(&array("[2, 3]")).contains("index"));
     // Not every dimension need be partitioned: the test before.
@@ -208,10 +209,12 @@ fn ambiguity_03_part_indexes_the_sub_array_as_stored_before_it_is_turned() {
 
 #[test]
 fn ambiguity_04_dimensions_are_those_of_the_data_array_in_stored_order() {
-    let keys = |dims: &str| format!(r#"{WHOLE}, "dimensions": {dims}, "data": {{"shape": [3, 2], "ncvar": "a"}}"#);
+    let keys =
+        |dims: &str| format!(r#"{WHOLE}, "dimensions": {dims}, "data": {{"shape": [3, 2], "ncvar": "a"}}"#);
     let case = || Case::new().sub("a", &[3, 2], &[0.0, 10.0, 1.0, 11.0, 2.0, 12.0]);
     assert_eq!(case().values(&one(&keys(r#"["x", "y"]"#))), TRUTH);
-    for (wrong, why) in [(r#"["y", "x"]"#, "length"), (r#"["x"]"#, "dimensions"), (r#"["x", "x"]"#, "twice")] {
+    for (wrong, why) in [(r#"["y", "x"]"#, "length"), (r#"["x"]"#, "dimensions"), (r#"["x", "x"]"#, "twice")]
+    {
         assert!(case().error(&one(&keys(wrong))).contains(why), "{wrong}");
     }
 }
@@ -219,18 +222,24 @@ fn ambiguity_04_dimensions_are_those_of_the_data_array_in_stored_order() {
 #[test]
 fn ambiguity_05_a_direction_counts_where_it_differs_from_the_masters() {
     let turned = [10.0, 11.0, 12.0, 0.0, 1.0, 2.0];
-    let array =
-        |master: &str, own: &str| format!(r#"{{"directions": {master}, "Partitions": [{{{WHOLE}, {own} {DATA}}}]}}"#);
-    let values = |stored: &[f64], master, own| Case::new().sub("a", &[2, 3], stored).values(&array(master, own));
+    let array = |master: &str, own: &str| {
+        format!(r#"{{"directions": {master}, "Partitions": [{{{WHOLE}, {own} {DATA}}}]}}"#)
+    };
+    let values =
+        |stored: &[f64], master, own| Case::new().sub("a", &[2, 3], stored).values(&array(master, own));
     let down = r#"{"y": false, "x": true}"#;
     // Both run down, told or not: nothing is turned.
     assert_eq!(values(&TRUTH, down, ""), TRUTH);
     assert_eq!(values(&TRUTH, down, r#""directions": {"y": false},"#), TRUTH);
     assert_eq!(values(&turned, down, r#""directions": {"y": true},"#), TRUTH);
-    assert_eq!(values(&turned, r#"{"y": true, "x": true}"#, r#""directions": {"y": false, "x": true},"#), TRUTH);
+    assert_eq!(
+        values(&turned, r#"{"y": true, "x": true}"#, r#""directions": {"y": false, "x": true},"#),
+        TRUTH
+    );
     // An extra dimension of one element: its direction may be told, and may be left out.
     for own in [r#""directions": {"z": false},"#, ""] {
-        let array = array(down, &format!(r#""dimensions": ["z", "y", "x"], {own}"#)).replace("[2, 3]", "[1, 2, 3]");
+        let array =
+            array(down, &format!(r#""dimensions": ["z", "y", "x"], {own}"#)).replace("[2, 3]", "[1, 2, 3]");
         assert_eq!(Case::new().sub("a", &[1, 2, 3], &TRUTH).values(&array), TRUTH);
     }
 }
@@ -246,7 +255,8 @@ fn ambiguity_06_a_missing_dimension_of_one_element_is_seen_by_the_rank() {
     assert!(Case::new().sub("a", &[1, 2, 3], &TRUTH).error(&one(&keys)).contains("does not name them"));
     let keys = format!(r#"{WHOLE}, "dimensions": ["x"], "data": {{"shape": [3], "ncvar": "a"}}"#);
     assert!(Case::new().sub("a", &[3], &TRUTH[..3]).error(&one(&keys)).contains("length 1 along `y`"));
-    let keys = format!(r#"{WHOLE}, "dimensions": ["z", "y", "x"], "data": {{"shape": [2, 2, 3], "ncvar": "a"}}"#);
+    let keys =
+        format!(r#"{WHOLE}, "dimensions": ["z", "y", "x"], "data": {{"shape": [2, 2, 3], "ncvar": "a"}}"#);
     let twice = [TRUTH, TRUTH].concat();
     assert!(Case::new().sub("a", &[2, 2, 3], &twice).error(&one(&keys)).contains("not 1"));
 }
@@ -255,8 +265,9 @@ fn ambiguity_06_a_missing_dimension_of_one_element_is_seen_by_the_rank() {
 fn taken(part: &str, count: u64) -> std::result::Result<Vec<f64>, String> {
     let mut case = Case::new().sub("a", &[8], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     case.file.dimensions[1].1 = count;
-    let keys =
-        format!(r#""index": [], "location": [[0, {count}]], "part": {part}, "data": {{"shape": [8], "ncvar": "a"}}"#);
+    let keys = format!(
+        r#""index": [], "location": [[0, {count}]], "part": {part}, "data": {{"shape": [8], "ncvar": "a"}}"#
+    );
     let opened = case.open_with("x", &[], &one(&keys), &Options::default());
     opened.and_then(|d| read(&d)).map_err(|e| e.to_string())
 }
@@ -416,7 +427,8 @@ fn ambiguity_19_a_part_is_text_of_half_open_ranges_or_a_list_of_lists() {
 
 #[test]
 fn ambiguity_20_other_formats_than_netcdf_are_refused_by_name() {
-    let keys = |key: &str| one(&format!("{WHOLE}, {}", DATA.replace("\"ncvar\"", &format!("{key}, \"ncvar\""))));
+    let keys =
+        |key: &str| one(&format!("{WHOLE}, {}", DATA.replace("\"ncvar\"", &format!("{key}, \"ncvar\""))));
     let refused =
         [("\"format\": \"PP\"", "PP"), ("\"file_offset\": 1024", "file_offset"), ("\"lbpack\": 1", "lbpack")];
     for (key, why) in refused {
@@ -430,7 +442,8 @@ fn ambiguity_20_other_formats_than_netcdf_are_refused_by_name() {
 
 #[test]
 fn ambiguity_21_a_calendar_that_is_not_given_is_the_masters() {
-    let keys = |calendar: &str| one(&format!(r#"{WHOLE}, "units": "days since 2001-03-01", {calendar} {DATA}"#));
+    let keys =
+        |calendar: &str| one(&format!(r#"{WHOLE}, "units": "days since 2001-03-01", {calendar} {DATA}"#));
     let master = [text_attribute("units", "days since 2000-01-01"), text_attribute("calendar", "360_day")];
     let values = |calendar| {
         let opened = Case::whole().open_with("y x", &master, &keys(calendar), &Options::default());

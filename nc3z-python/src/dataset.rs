@@ -56,7 +56,11 @@ impl Dimension {
 /// Opens an archive or a classic file.
 #[pyfunction]
 #[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false, as_stored=false, outside=false, fill_missing=false))]
-#[expect(clippy::too_many_arguments, clippy::fn_params_excessive_bools, reason = "Python's keyword arguments")]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "Python's keyword arguments"
+)]
 pub(crate) fn open(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,

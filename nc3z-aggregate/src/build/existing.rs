@@ -62,7 +62,11 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
                 attributes: attributes.clone(),
                 values,
             };
-            files.get_mut(&uri).ok_or_else(|| refused("it has values that belong to no file"))?.scalars.push(scalar);
+            files
+                .get_mut(&uri)
+                .ok_or_else(|| refused("it has values that belong to no file"))?
+                .scalars
+                .push(scalar);
         }
     }
     let mut out: Vec<Scanned> = files.into_values().collect();

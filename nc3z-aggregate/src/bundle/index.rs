@@ -120,8 +120,11 @@ fn words(text: &str, bundle_len: u64) -> Option<(Pointer, Option<u64>)> {
     let mut words = text.split_ascii_whitespace();
     let (word, offset, len, crc) = (words.next()?, words.next()?, words.next()?, words.next()?);
     (word == WORD).then_some(())?;
-    let pointer =
-        Pointer { offset: offset.parse().ok()?, len: len.parse().ok()?, crc32: u32::from_str_radix(crc, 16).ok()? };
+    let pointer = Pointer {
+        offset: offset.parse().ok()?,
+        len: len.parse().ok()?,
+        crc32: u32::from_str_radix(crc, 16).ok()?,
+    };
     let end = pointer.offset.checked_add(pointer.len).filter(|end| *end <= bundle_len);
     (pointer.len <= MAX_LEN && end.is_some()).then_some(())?;
     Some((pointer, words.next().and_then(|len| len.parse().ok())))

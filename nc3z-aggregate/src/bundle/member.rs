@@ -83,7 +83,8 @@ impl ByteSource for Member {
             .filter(missing)
             .map(|r| self.offset + r.start..self.offset + r.end.max(r.start))
             .collect();
-        let mut read = if moved.is_empty() { Vec::new() } else { self.source.read_ranges(&moved)? }.into_iter();
+        let mut read =
+            if moved.is_empty() { Vec::new() } else { self.source.read_ranges(&moved)? }.into_iter();
         let each = ranges.iter().map(|range| {
             let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
             self.head.get(range.start, len).or_else(|| read.next()).ok_or_else(|| {

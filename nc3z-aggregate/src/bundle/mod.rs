@@ -206,7 +206,12 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
             continue;
         }
         let name = String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./").to_owned();
-        let place = Entry { offset: entry.raw_file_position(), length: entry.size(), crc32: 0, head: Head::default() };
+        let place = Entry {
+            offset: entry.raw_file_position(),
+            length: entry.size(),
+            crc32: 0,
+            head: Head::default(),
+        };
         if names.len() >= MAX_MEMBERS {
             return Err(io::Error::other("it has too many members"));
         }

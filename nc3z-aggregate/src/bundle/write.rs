@@ -3,12 +3,12 @@
 use super::heads;
 use super::index::{self, Entry, HINT_LEN};
 use crate::error::{Error, Result};
+use nc3z_reader::source::{FileSource, SharedSource};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use nc3z_reader::source::{FileSource, SharedSource};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -79,9 +79,9 @@ pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> boo
     let comment = index::comment(offset, &bytes);
     zip.set_comment(comment.clone()).map_err(failed)?;
     drop(zip.finish().map_err(failed)?);
-    members.first().map_or(Ok(()), |(_, first)| {
-        write_hint(out, first.offset, &comment).map_err(|e| failed(e.into()))
-    })
+    members
+        .first()
+        .map_or(Ok(()), |(_, first)| write_hint(out, first.offset, &comment).map_err(|e| failed(e.into())))
 }
 
 /// Repeats the comment in the padding before the first member's data, if there is room.

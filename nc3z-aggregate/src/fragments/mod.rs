@@ -104,6 +104,11 @@ impl Fragments {
         self.name.clone()
     }
 
+    /// Whether fragments are opened by others' means, from a server mostly, and none by its path.
+    pub(crate) fn are_far(&self) -> bool {
+        self.base.is_none() && self.options.opener.is_some()
+    }
+
     /// The file of the aggregation.
     pub fn own(&self) -> &Dataset {
         &self.own
