@@ -52,7 +52,7 @@ WRITE_CFA_04 = """
 import sys, cf
 f = cf.read(sys.argv[1:])
 assert len(f) == 1, f
-cf.write(f[0], "by_cf.nc", fmt="CFA")
+cf.write(f[0], "by_cf.nc", fmt="CFA3")
 """
 READ_CFAPYX = """
 import json, sys, warnings

@@ -84,8 +84,8 @@ class Aggregation(Case):
         self.ok(nc3z("read", path, name, "--format", "npy", "-f", "-o", out, *args))
         return np.load(out)
 
-    def make(self, name, *args, **options):
-        return make(self.dir / name, *args, **options)
+    def make(self, file, *args, **options):
+        return make(self.dir / file, *args, **options)
 
     def aggregate(self, *files, out="agg.nc", options=()):
         self.ok(nc3z("aggregate", *files, "-o", self.dir / out, *options))
