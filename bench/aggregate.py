@@ -28,7 +28,7 @@ ROW, COLUMN = 45, 90
 #: More than this is wrong, in degrees: the last place of a float of some ten degrees is 2e-6.
 ROUNDING = 1e-5
 #: Files for programs that would take too long with all.
-FEWER = {"xarray.open_mfdataset": 2000, "kerchunk": 500, "cf.aggregate": 100}
+FEWER = {"xarray.open_mfdataset": 500, "kerchunk": 200, "cf.aggregate": 50}
 
 
 def maps():

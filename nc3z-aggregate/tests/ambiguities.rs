@@ -2,7 +2,7 @@
 //!
 //! A master array `v(y, x)` of 2 x 3 elements, `10 * y + x`, unless a test says otherwise; sub-arrays are variables of the same file.
 
-#![expect(clippy::float_cmp, reason = "small whole numbers come out as they went in")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 use nc3z_aggregate::{
     Error, NewFile, NewVariable, Notes, OpenFragment, Options, Result, as_aggregation, attribute,
@@ -331,7 +331,8 @@ fn ambiguity_12_units_of_a_partition_are_the_partitions_else_the_masters() {
     assert!(e.contains("`degF`") && e.contains("`degC`"), "{e}");
     // None in the partition: the master's, as the text has it; where the variable says otherwise that is noted.
     let notes = Notes::default();
-    let options = Options { notes: notes.clone(), ..Options::default() };
+    let mut options = Options::default();
+    options.notes = notes.clone();
     let kelvin = [text_attribute("units", "K")];
     let none = one(&format!("{WHOLE}, {DATA}"));
     let open = |case: Case| read(&case.open_with("y x", &kelvin, &none, &options).unwrap()).unwrap();

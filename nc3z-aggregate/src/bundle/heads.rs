@@ -69,10 +69,10 @@ fn wanted(source: &SharedSource) -> Result<Vec<Range<u64>>> {
     let dataset = Dataset::from_source(noted.clone(), &options)?;
     let len = source.len();
     if crate::file::is_aggregation(&dataset) && len <= MAX_AGGREGATION {
-        return Ok(vec![0..len]);
+        return Ok(std::iter::once(0..len).collect());
     }
     let Some(archive) = dataset.archive() else {
-        return Ok(vec![0..dataset.layout().header_len]);
+        return Ok(std::iter::once(0..dataset.layout().header_len).collect());
     };
     // In the short form head and data are one.
     if archive.is_short() {

@@ -8,6 +8,7 @@ use crate::fragments::Fragments;
 use nc3z_format::Hyperslab;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 /// Bytes of partitions that are read before they are copied.
 const BATCH_LEN: u64 = 64 << 20;
@@ -139,8 +140,8 @@ impl MasterArray {
             }
         };
         let mut done: Vec<(usize, Result<Fetched>)> = std::thread::scope(|scope| {
-            let waiting: Vec<_> = (0..WAITING.min(batch.len())).map(|_| scope.spawn(&work)).collect();
-            let each = waiting.into_iter().map(|w| w.join());
+            let waiting: Vec<_> = (0..WAITING.min(batch.len())).map(|_| scope.spawn(work)).collect();
+            let each = waiting.into_iter().map(ScopedJoinHandle::join);
             each.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
         });
         done.sort_by_key(|(n, _)| *n);
