@@ -67,12 +67,11 @@ pub(crate) fn present(
         Beside::Server { url, settings } => (Some(url.as_str()), settings.clone()),
         _ => (None, Settings::default()),
     };
-    let opener: Arc<dyn OpenFragment> = match beside {
-        Beside::Bundle(bundle, member) => Arc::new(Members::beside(Arc::clone(bundle), member)),
-        _ => {
-            let open = move |url: &str| open_url(url, &settings).map_err(|e| e.with_causes());
-            Arc::new(Urls::beside(url, reading.outside, Arc::new(open)))
-        }
+    let opener: Arc<dyn OpenFragment> = if let Beside::Bundle(bundle, member) = beside {
+        Arc::new(Members::beside(Arc::clone(bundle), member))
+    } else {
+        let open = move |url: &str| open_url(url, &settings).map_err(|e| e.with_causes());
+        Arc::new(Urls::beside(url, reading.outside, Arc::new(open)))
     };
     options.opener = Some(opener);
     let base = if let Beside::File(path) = beside { path.parent() } else { None };

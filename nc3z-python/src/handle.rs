@@ -43,7 +43,7 @@ impl Opened {
         let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
         let of_fragments = OpenOptions::default().with_fill_lost(how.fill_lost).with_cache(process::cache());
         let dataset = aggregated::present(dataset, name, beside, how.reading, of_fragments)?;
-        Ok(Opened { dataset, source })
+        Ok(Opened { source, dataset })
     }
 }
 

@@ -117,15 +117,13 @@ pub(crate) fn open(
         && nc3z_remote::is_url(&url)
     {
         let options = settings.options()?;
-        let opened = py.detach(|| match aggregated::member_of(&url) {
-            Some((bundle, member)) => {
+        let opened = py.detach(|| {
+            if let Some((bundle, member)) = aggregated::member_of(&url) {
                 let (source, bundle) = aggregated::open_member(nc3z_remote::open(bundle, &options)?, member)?;
-                Ok::<_, Error>((source, Beside::Bundle(bundle, member.to_owned())))
+                return Ok::<_, Error>((source, Beside::Bundle(bundle, member.to_owned())));
             }
-            None => {
-                let beside = Beside::Server { url: url.clone(), settings: settings.clone() };
-                Ok((nc3z_remote::open(&url, &options)?, beside))
-            }
+            let beside = Beside::Server { url: url.clone(), settings: settings.clone() };
+            Ok((nc3z_remote::open(&url, &options)?, beside))
         });
         let (source, beside) = opened.map_err(Failure::from)?;
         let shown = nc3z_remote::shown(&url);
