@@ -39,7 +39,24 @@ staged_programs() {
     local done=$?; rm -f "$trace"; return $done
 }
 step "10,000 programs of versioned-hdf5" staged_programs
-step "aggregations, read and written by cfdm and cf-python" env CI=true NC3Z="$PWD/target/release/nc3z" "$python" tests/aggregate_oracles.py
+# Older cf-python, each in an environment of its own, where there is an interpreter that it runs on.
+older_cf() {
+    local name=$1 version=$2; shift 2
+    command -v "python$version" >/dev/null || { echo "NOT RUN: there is no python$version"; return 77; }
+    [ -x "target/$name/bin/python" ] || "python$version" -m venv "target/$name" || return 1
+    "target/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+}
+step "cf-python 3.16.3" older_cf cf-3.16 3.11 cf-python==3.16.3 "numpy<2" "setuptools<70"
+step "cf-python 3.13.1" older_cf cf-3.13 3.10 cf-python==3.13.1 "cfdm<1.10" "numpy<1.24" "setuptools<70"
+aggregation_oracles() {
+    local now
+    for now in 3_16:cf-3.16 3_13:cf-3.13; do
+        [ -x "target/${now#*:}/bin/python" ] && export "NC3Z_CF_${now%:*}=$PWD/target/${now#*:}/bin/python"
+    done
+    NC3Z=$PWD/target/release/nc3z "$python" tests/aggregate_oracles.py
+}
+step "aggregations, read and written by cfdm, cf-python and cfapyx" aggregation_oracles
+step "aggregations in an S3 store" env NC3Z_MOTO=1 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_places.py
 step "a collection of 2,000 files" env NC3Z_FILES=2000 NC3Z_KILLS=20 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_collection.py
 step "recipes, Snakemake's too" env NC3Z="$PWD/target/release/nc3z" "$python" tests/test_recipes.py
 step "static binary" scripts/static.sh

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import unittest
@@ -83,8 +84,8 @@ class Aggregation(Case):
         self.ok(nc3z("read", path, name, "--format", "npy", "-f", "-o", out, *args))
         return np.load(out)
 
-    def make(self, name, *args, **options):
-        return make(self.dir / name, *args, **options)
+    def make(self, file, *args, **options):
+        return make(self.dir / file, *args, **options)
 
     def aggregate(self, *files, out="agg.nc", options=()):
         self.ok(nc3z("aggregate", *files, "-o", self.dir / out, *options))
@@ -98,6 +99,44 @@ class Aggregation(Case):
     def near(self, found, expected, tolerance=2e-5):
         self.assertEqual(found.shape, expected.shape)
         self.assertLess(np.abs(found - expected).max(), tolerance)
+
+    def hand_made(self, uris, sizes, *, ids="tas", length=None, name="hand.nc", units="K", dtype="f4", terms=None, fill=1e20, conventions="CF-1.13",
+                  values=None, pad=b"\0"):
+        """An aggregation along time, as CF-1.13 has it."""
+        length = sum(sizes) if length is None else length
+        path = self.dir / name
+        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+            d.Conventions = conventions
+            for n, size in (("time", length), ("lat", 4), ("lon", 3), ("j", 3), ("i", len(sizes)), ("f_time", len(sizes)), ("f_lat", 1), ("f_lon", 1)):
+                d.createDimension(n, size)
+            v = d.createVariable("tas", dtype, (), fill_value=np.array(fill, dtype))
+            v.units, v.aggregated_dimensions = units, "time lat lon"
+            v.aggregated_data = terms or ("map: m unique_values: u" if values else "map: m uris: u identifiers: k")
+            m = d.createVariable("m", "i4", ("j", "i"), fill_value=np.int32(-2147483647))
+            table = np.ma.masked_all((3, len(sizes)), "i4")
+            table[0, :], table[1, 0], table[2, 0] = sizes, 4, 3
+            m[:] = table
+            if values:
+                u = d.createVariable("u", dtype, ("f_time", "f_lat", "f_lon"), fill_value=np.array(fill, dtype))
+                u[:] = np.ma.masked_invalid(np.array(values)).reshape(-1, 1, 1)
+                return path
+            each = ("f_time", "f_lat", "f_lon")
+            for n, texts, dims in (("u", uris, each), ("k", [ids], ()) if isinstance(ids, str) else ("k", ids, each)):
+                width = max(len(s.encode()) for s in texts)
+                d.createDimension(n + "_len", width)
+                v = d.createVariable(n, "S1", dims + (n + "_len",))
+                chars = np.frombuffer(b"".join(s.encode().ljust(width, pad) for s in texts), "S1")
+                v[:] = chars.reshape([len(d.dimensions[x]) for x in dims] + [width])
+        return path
+
+    def fragments(self):
+        make(self.dir / "a.nc", 0, 3)
+        make(self.dir / "b.nc", 3, 4, units="degC")
+        make(self.dir / "c.nc", 7, 2, dtype="f8")
+        make(self.dir / "p.nc", 3, 4, dtype="i2", packing=(0.01, 270.0))
+        make(self.dir / "d.nc", 9, 1, scalar=True)
+        (self.dir / "sub dir").mkdir()
+        shutil.copy(self.dir / "b.nc", self.dir / "sub dir/b c.nc")
 
     def ncgen(self, name):
         out = self.dir / f"{name}.nc"
@@ -324,42 +363,15 @@ class Safe(Aggregation):
         listed = json.loads(nc3z("list", "--json", agg).stdout)
         self.assertEqual([e["state"] for e in listed], ["ok", "ok", "error", "ok"])
 
-    def hand_made(self, uris, sizes, *, ids="tas", length=None, name="hand.nc", units="K", dtype="f4", terms=None, fill=1e20, conventions="CF-1.13",
-                  values=None, pad=b"\0"):
-        """An aggregation along time, as CF-1.13 has it."""
-        length = sum(sizes) if length is None else length
-        path = self.dir / name
-        with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
-            d.Conventions = conventions
-            for n, size in (("time", length), ("lat", 4), ("lon", 3), ("j", 3), ("i", len(sizes)), ("f_time", len(sizes)), ("f_lat", 1), ("f_lon", 1)):
-                d.createDimension(n, size)
-            v = d.createVariable("tas", dtype, (), fill_value=np.array(fill, dtype))
-            v.units, v.aggregated_dimensions = units, "time lat lon"
-            v.aggregated_data = terms or ("map: m unique_values: u" if values else "map: m uris: u identifiers: k")
-            m = d.createVariable("m", "i4", ("j", "i"), fill_value=np.int32(-2147483647))
-            table = np.ma.masked_all((3, len(sizes)), "i4")
-            table[0, :], table[1, 0], table[2, 0] = sizes, 4, 3
-            m[:] = table
-            if values:
-                u = d.createVariable("u", dtype, ("f_time", "f_lat", "f_lon"), fill_value=np.array(fill, dtype))
-                u[:] = np.ma.masked_invalid(np.array(values)).reshape(-1, 1, 1)
-                return path
-            for n, texts, dims in (("u", uris, ("f_time", "f_lat", "f_lon")), ("k", [ids], ())):
-                width = max(len(s.encode()) for s in texts)
-                d.createDimension(n + "_len", width)
-                v = d.createVariable(n, "S1", dims + (n + "_len",))
-                chars = np.frombuffer(b"".join(s.encode().ljust(width, pad) for s in texts), "S1")
-                v[:] = chars.reshape([len(d.dimensions[x]) for x in dims] + [width])
-        return path
-
-    def fragments(self):
-        make(self.dir / "a.nc", 0, 3)
-        make(self.dir / "b.nc", 3, 4, units="degC")
-        make(self.dir / "c.nc", 7, 2, dtype="f8")
-        make(self.dir / "p.nc", 3, 4, dtype="i2", packing=(0.01, 270.0))
-        make(self.dir / "d.nc", 9, 1, scalar=True)
-        (self.dir / "sub dir").mkdir()
-        shutil.copy(self.dir / "b.nc", self.dir / "sub dir/b c.nc")
+    def test_few_files_are_open_at_a_time(self):
+        """400 fragments by a process that may have 200 files open."""
+        for n in range(400):
+            self.make(f"m{n:03}.nc", n, 1)
+        agg = self.aggregate(self.dir)
+        out = self.dir / "values.npy"
+        limit = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))  # noqa: E731
+        self.ok(nc3z("read", agg, "tas", "--format", "npy", "-o", out, preexec_fn=limit))
+        self.near(np.load(out), truth(range(400)), 1e-4)
 
     def test_hand_made_aggregations(self):
         """The cases of CF-1.13 that other readers stumble over."""

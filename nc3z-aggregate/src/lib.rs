@@ -9,13 +9,15 @@
     expect(clippy::float_cmp, reason = "tests compare with the very numbers that should come out")
 )]
 
+mod beside;
 mod error;
 mod fragments;
 mod master;
 pub mod units;
 
+pub use beside::{OpenUrl, Urls};
 pub use error::{Error, Result};
-pub use fragments::{Fragments, Missing, OpenFragment, Options};
+pub use fragments::{Fragments, Missing, Notes, OpenFragment, Options};
 pub use master::cut::{Placed, cut};
 pub use master::{Data, FileRef, Indices, MasterArray, Partition, PartitionList, SubArray, UnitsOf};
 mod file;

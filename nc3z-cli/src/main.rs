@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         output::report_error(None, &e);
         exit::of_error(&e)
     });
+    cmd::aggregated::tell_notes();
     if exit != Exit::Done {
         cmd::places::remove_empty();
     }

@@ -1,5 +1,6 @@
 //! `nc3z.Dataset`: an open file and what its header says.
 
+use crate::aggregated::Reading;
 use crate::attributes;
 use crate::error::Failure;
 use crate::handle::{Handle, How};
@@ -54,17 +55,26 @@ impl Dimension {
 
 /// Opens an archive or a classic file.
 #[pyfunction]
-#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false))]
+#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false, as_stored=false, outside=false, fill_missing=false))]
+#[expect(
+    clippy::too_many_arguments,
+    clippy::fn_params_excessive_bools,
+    reason = "Python's keyword arguments"
+)]
 pub(crate) fn open(
     py: Python<'_>,
     source: &Bound<'_, PyAny>,
     version: Option<&Bound<'_, PyAny>>,
     storage_options: Option<Settings>,
     fill_lost: bool,
+    as_stored: bool,
+    outside: bool,
+    fill_missing: bool,
 ) -> PyResult<Dataset> {
     let version = version.map(version_name).transpose()?;
-    let (source, origin) = source::open(py, source, storage_options)?;
-    let handle = Handle::open(py, source, origin, How { version, fill_lost })?;
+    let (source, origin, beside) = source::open(py, source, storage_options)?;
+    let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing } };
+    let handle = Handle::open(py, source, origin, beside, how)?;
     Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
 }
 
@@ -89,10 +99,15 @@ impl Dataset {
         self.handle.origin.name()
     }
 
-    /// "archive" or "classic".
+    /// "archive", "classic", or "aggregation".
     #[getter]
     fn kind(&self) -> PyResult<&'static str> {
-        Ok(if self.handle.dataset()?.archive().is_some() { "archive" } else { "classic" })
+        let dataset = self.handle.dataset()?;
+        Ok(match () {
+            () if dataset.archive().is_some() => "archive",
+            () if nc3z_aggregate::as_aggregation(&dataset).is_some() => "aggregation",
+            () => "classic",
+        })
     }
 
     /// The classic format, as netCDF4-python names it.

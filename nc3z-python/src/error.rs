@@ -87,6 +87,8 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         ReadKind::Digest { .. } => exception("CorruptError", words()),
         ReadKind::Range { .. } => exception("RangeError", words()),
         ReadKind::Interrupted => exception("Cancelled", words()),
+        // What is wrong with an aggregation.
+        ReadKind::Other(_) => exception("Error", words()),
         _ => PyRuntimeError::new_err(words()),
     }
 }

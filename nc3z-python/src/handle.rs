@@ -1,5 +1,6 @@
 //! An open file, as all Python objects made of it share it.
 
+use crate::aggregated::{self, Beside, Reading};
 use crate::error::Failure;
 use crate::process;
 use crate::source::Origin;
@@ -17,12 +18,14 @@ use std::sync::Arc;
 pub(crate) struct How {
     pub(crate) version: Option<VersionName>,
     pub(crate) fill_lost: bool,
+    pub(crate) reading: Reading,
 }
 
 pub(crate) struct Handle {
     opened: PerProcess<Opened>,
     pub(crate) origin: Origin,
     pub(crate) how: How,
+    beside: Beside,
 }
 
 /// What belongs to one process: a forked child opens the same source again, with a cache of its own.
@@ -32,23 +35,33 @@ struct Opened {
 }
 
 impl Opened {
-    fn new(source: SharedSource, how: &How) -> nc3z_reader::Result<Self> {
+    fn new(source: SharedSource, name: &str, beside: &Beside, how: &How) -> nc3z_reader::Result<Self> {
         let options = OpenOptions::default()
             .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
-        Ok(Opened { dataset: Dataset::from_source(Arc::clone(&source), &options)?, source })
+        let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
+        let of_fragments = OpenOptions::default().with_fill_lost(how.fill_lost).with_cache(process::cache());
+        let dataset = aggregated::present(dataset, name, beside, how.reading, of_fragments)?;
+        Ok(Opened { source, dataset })
     }
 }
 
 impl Handle {
-    pub(crate) fn open(py: Python<'_>, source: SharedSource, origin: Origin, how: How) -> PyResult<Self> {
-        let opened = py.detach(|| Opened::new(source, &how));
+    pub(crate) fn open(
+        py: Python<'_>,
+        source: SharedSource,
+        origin: Origin,
+        beside: Beside,
+        how: How,
+    ) -> PyResult<Self> {
+        let name = origin.name().unwrap_or("input").to_owned();
+        let opened = py.detach(|| Opened::new(source, &name, &beside, &how));
         let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
         if how.version.is_some() && opened.dataset.archive().is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
         }
-        Ok(Handle { opened: PerProcess::of(opened), origin, how })
+        Ok(Handle { opened: PerProcess::of(opened), origin, how, beside })
     }
 
     /// The dataset, for this process.
@@ -63,7 +76,9 @@ impl Handle {
         self.opened.get(|parent| {
             let closed = || PyValueError::new_err("the dataset is closed");
             let source = Arc::clone(&parent.ok_or_else(closed)?.source);
-            Opened::new(source, &self.how).map_err(|e| Failure::from(e).in_file(self.origin.name()))
+            let name = self.origin.name().unwrap_or("input");
+            let opened = Opened::new(source, name, &self.beside, &self.how);
+            opened.map_err(|e| Failure::from(e).in_file(self.origin.name()))
         })
     }
 
@@ -72,8 +87,8 @@ impl Handle {
         e.into().in_file(self.origin.name())
     }
 
-    /// What another process needs to open it again: source, version, whether losses are filled, the SHA-256 to find there, and how to
-    /// reach the store.
+    /// What another process needs to open it again: source, version, whether losses are filled, the SHA-256 to find there, how to
+    /// reach the store, and how an aggregation is read.
     ///
     /// # Errors
     /// It came from a file object.
@@ -96,7 +111,9 @@ impl Handle {
             Some(VersionName::Tag(tag)) => Some(tag.into_pyobject(py)?.into_any()),
             None => None,
         };
-        (source, version, self.how.fill_lost, self.sha256()?, settings).into_pyobject(py)
+        let Reading { as_stored, outside, fill_missing } = self.how.reading;
+        let reading = (as_stored, outside, fill_missing);
+        (source, version, self.how.fill_lost, self.sha256()?, settings, reading).into_pyobject(py)
     }
 
     /// SHA-256 of the original as it is on record, hexadecimal.

@@ -5,6 +5,7 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 
+mod aggregated;
 mod attributes;
 mod chunks;
 mod dataset;

@@ -127,7 +127,7 @@ pub(crate) fn archive_bytes<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyDict>)> {
-    let (source, _) = source::open(py, input, None)?;
+    let (source, _, _) = source::open(py, input, None)?;
     let options = options.extract::<Options>()?.into_writer()?;
     let (bytes, done) =
         work::run(py, source.len(), progress, cancel, |watch| Ok(archive_to_vec(source, &options, watch)?))?;
@@ -148,7 +148,7 @@ fn command_source(
             let source = source.map_err(|e| Failure::from(e).in_file(Some(&given)))?;
             Ok((Arc::new(source), Origin::Path { path, given }))
         }
-        _ => source::open(py, input, settings),
+        _ => source::open(py, input, settings).map(|(source, origin, _)| (source, origin)),
     }
 }
 
@@ -247,7 +247,7 @@ pub(crate) fn estimate<'py>(
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let (source, origin) = source::open(py, input, None)?;
+    let (source, origin, _) = source::open(py, input, None)?;
     let named = |e: Failure| e.in_file(origin.name());
     let presets = presets.iter().map(|name| preset(name)).collect::<PyResult<Vec<_>>>()?;
     let classic = py.detach(|| ClassicFile::from_source(source, &nc3z_format::Limits::default()));

@@ -1,8 +1,9 @@
 //! What `open` can be given: a path, a URL, bytes, or a file object, as a byte source.
 
+use crate::aggregated::{self, Beside};
 use crate::error::Failure;
 use bytes::Bytes;
-use nc3z_reader::source::{self, ByteSource, MemorySource, SharedSource};
+use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
 use nc3z_reader::{Error, Result};
 use nc3z_remote::RemoteOptions;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -72,6 +73,11 @@ impl Settings {
         Ok(dict)
     }
 
+    /// For a store that was reached with these before.
+    pub(crate) fn options_or_default(&self) -> RemoteOptions {
+        self.options().unwrap_or_default()
+    }
+
     fn options(&self) -> PyResult<RemoteOptions> {
         let mut settings = self.0.clone();
         let mut number = |name: &str| -> PyResult<Option<f64>> {
@@ -100,20 +106,28 @@ impl Settings {
     }
 }
 
-/// Opens what Python gave.
+/// Opens what Python gave, and tells where its neighbours are.
 pub(crate) fn open(
     py: Python<'_>,
     from: &Bound<'_, PyAny>,
     settings: Option<Settings>,
-) -> PyResult<(SharedSource, Origin)> {
+) -> PyResult<(SharedSource, Origin, Beside)> {
     let settings = settings.unwrap_or_default();
     if let Ok(url) = from.extract::<String>()
         && nc3z_remote::is_url(&url)
     {
         let options = settings.options()?;
-        let source = py.detach(|| nc3z_remote::open(&url, &options)).map_err(Failure::from)?;
+        let opened = py.detach(|| {
+            if let Some((bundle, member)) = aggregated::member_of(&url) {
+                let (source, bundle) = aggregated::open_member(nc3z_remote::open(bundle, &options)?, member)?;
+                return Ok::<_, Error>((source, Beside::Bundle(bundle, member.to_owned())));
+            }
+            let beside = Beside::Server { url: url.clone(), settings: settings.clone() };
+            Ok((nc3z_remote::open(&url, &options)?, beside))
+        });
+        let (source, beside) = opened.map_err(Failure::from)?;
         let shown = nc3z_remote::shown(&url);
-        return Ok((source, Origin::Url { url, shown, settings }));
+        return Ok((source, Origin::Url { url, shown, settings }, beside));
     }
     if !settings.is_empty() {
         return Err(PyTypeError::new_err("storage_options are for URLs: https, s3, gs, az"));
@@ -129,7 +143,7 @@ pub(crate) fn open(
     if from.hasattr("read")? && from.hasattr("seek")? {
         let len = from.call_method1("seek", (0, 2))?.extract()?;
         let object = ObjectSource { object: Mutex::new(from.clone().unbind()), len };
-        return Ok((Arc::new(object), Origin::Object));
+        return Ok((Arc::new(object), Origin::Object, Beside::Nothing));
     }
     let Ok(given) = from.extract::<PathBuf>() else {
         let kind = from.get_type().name()?;
@@ -146,15 +160,15 @@ pub(crate) fn open(
         return Err(PyValueError::new_err(words));
     }
     let path = std::path::absolute(&given).unwrap_or(given);
-    let opened = py.detach(|| source::open(&path, true));
-    let source = opened.map_err(|e| Failure::from(e).in_file(Some(&words)))?;
-    Ok((source, Origin::Path { path, given: words }))
+    let opened = py.detach(|| aggregated::open_path(&path));
+    let (source, beside) = opened.map_err(|e| Failure::from(e).in_file(Some(&words)))?;
+    Ok((source, Origin::Path { path, given: words }, beside))
 }
 
-fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin)> {
+fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Beside)> {
     let held: PyBackedBytes = bytes.extract()?;
     let source = MemorySource::new(Bytes::from_owner(held));
-    Ok((Arc::new(source), Origin::Bytes(bytes.clone().unbind())))
+    Ok((Arc::new(source), Origin::Bytes(bytes.clone().unbind()), Beside::Nothing))
 }
 
 /// A binary file object. Each read seeks first; one at a time.

@@ -37,7 +37,13 @@ impl ClassicFile {
     /// Not a classic netCDF file (the message says what it is, where that can be told), a damaged header, limits.
     pub fn from_source(source: SharedSource, limits: &Limits) -> Result<Self> {
         let len = source.len();
-        let mut take = FIRST_READ.min(len);
+        // What is at hand may be all of the header.
+        let at_hand = if source.holds(&(0..1)) {
+            source.ends(0, 0).map_or(0, |(head, _)| head.len() as u64)
+        } else {
+            0
+        };
+        let mut take = if at_hand > 0 { at_hand.min(FIRST_READ) } else { FIRST_READ }.min(len);
         loop {
             let size = usize::try_from(take).expect("Limits::header_len is checked below");
             let prefix = source.read_at(0, size)?;
@@ -65,7 +71,8 @@ impl ClassicFile {
                         .into());
                     }
                     // The parser asks only for what the file has.
-                    take = at_least.max(take.saturating_mul(2)).min(len).min(limits.header_len);
+                    take =
+                        at_least.max(take.saturating_mul(2)).max(FIRST_READ).min(len).min(limits.header_len);
                 }
             }
         }

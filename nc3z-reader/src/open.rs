@@ -484,7 +484,11 @@ fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Lim
     // The older sections that these continue, together too.
     let continued = needed.into_iter().filter_map(|(kind, limit)| {
         let entry = sections.find(kind).ok()?;
-        let stored = near.get(entry.offset, usize::try_from(entry.len).ok()?)?;
+        let len = usize::try_from(entry.len).ok()?;
+        let stored = near.get(entry.offset, len).or_else(|| {
+            let at_hand = source.holds(&(entry.offset..entry.offset + entry.len));
+            at_hand.then(|| source.read_at(entry.offset, len).ok()).flatten()
+        })?;
         let older = entry.older(&stored).ok().flatten().filter(|older| older.len <= limit)?;
         let range = older.offset..older.offset.checked_add(older.len)?;
         near.get(range.start, usize::try_from(older.len).ok()?).is_none().then_some(range)

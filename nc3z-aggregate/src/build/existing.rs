@@ -1,10 +1,10 @@
 //! An aggregation that is there already, as the files it was made of: nothing of them is read.
 
-use super::scan::{self, Array, Axis, Bounds, Coordinate, Scanned};
+use super::scan::{self, Array, Axis, Bounds, Coordinate, Scalar, Scanned};
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::master::cut::location;
-use crate::master::{Data, FileRef};
+use crate::master::{Data, FileRef, MasterArray};
 use nc3z_reader::Dataset;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
     let mut files: BTreeMap<String, Scanned> = BTreeMap::new();
     // Its own coordinates, and its attributes.
     let presented = scan_arrays(dataset)?;
-    for (_, _, master) in aggregation.masters() {
+    for (_, _, master) in aggregation.masters().filter(|(.., m)| !is_values(m)) {
         let Some(template) = presented.iter().find(|a| a.name == master.name) else { continue };
         for n in 0..master.partitions.len() {
             let partition = master.partitions.get(n)?;
@@ -46,11 +46,34 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
             entry.arrays.push(array);
         }
     }
+    for (id, _, master) in aggregation.masters().filter(|(.., m)| is_values(m)) {
+        let attributes = dataset.header().variables[id.index()].attributes.clone();
+        let uris = aggregation.masters().find_map(|(_, _, other)| files_of(other, master));
+        let uris = uris.ok_or_else(|| refused("it has values that belong to no file"))?;
+        for (n, uri) in uris.into_iter().enumerate() {
+            let values = match &master.partitions.get(n)?.data {
+                Data::Value(values) => values.clone(),
+                _ => continue,
+            };
+            let scalar = Scalar {
+                name: master.name.clone(),
+                helper: false,
+                ty: master.ty,
+                attributes: attributes.clone(),
+                values,
+            };
+            files
+                .get_mut(&uri)
+                .ok_or_else(|| refused("it has values that belong to no file"))?
+                .scalars
+                .push(scalar);
+        }
+    }
     let mut out: Vec<Scanned> = files.into_values().collect();
     // What it holds itself goes with its first file.
     if let Some(first) = out.first_mut() {
         let aggregated = |name: &str| aggregation.masters().any(|(_, _, m)| m.name == name);
-        first.scalars = own.scalars.into_iter().filter(|s| !aggregated(&s.name)).collect();
+        first.scalars.extend(own.scalars.into_iter().filter(|s| !aggregated(&s.name)));
         let named = |a: &Array| presented.iter().any(|p| p.name == a.name) && !aggregated(&a.name);
         for mut array in own.arrays.into_iter().filter(named) {
             array.helper = true;
@@ -58,6 +81,25 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
         }
     }
     Ok(out)
+}
+
+/// Whether a master array has one value for each of its partitions, and none of them refers to a file.
+fn is_values(master: &MasterArray) -> bool {
+    master.partitions.get(0).is_ok_and(|p| p.sub_array().is_none())
+}
+
+/// The files of an array whose only cuts are those of `values`, in their order.
+fn files_of(array: &MasterArray, values: &MasterArray) -> Option<Vec<String>> {
+    let [dim] = &values.dimensions[..] else { return None };
+    let d = array.dimensions.iter().position(|name| name == dim)?;
+    if array.cuts[d] != values.cuts[0] || array.partitions.len() != values.partitions.len() {
+        return None;
+    }
+    let uris = (0..array.partitions.len()).map(|n| match &array.partitions.get(n).ok()?.sub_array()?.file {
+        FileRef::Uri(uri) => Some(uri.clone()),
+        FileRef::Own => None,
+    });
+    uris.collect()
 }
 
 /// The arrays that an aggregation presents, with whole axes.

@@ -6,6 +6,7 @@
 mod axis;
 mod existing;
 mod groups;
+mod scalars;
 mod scan;
 
 pub use axis::Tolerance;
@@ -13,7 +14,7 @@ pub use axis::Tolerance;
 use crate::error::{Error, Result};
 use crate::file::Convention;
 use crate::fragments::{Options, to_uri};
-use crate::write::{NewAggregation, NewVariable, text_attribute};
+use crate::write::{NewAggregation, text_attribute};
 use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
@@ -137,7 +138,7 @@ pub fn aggregate(
     let mut out = NewAggregation::default();
     out.own.attributes = globals(&scanned, rules, &mut report);
     groups::join(&scanned, rules, &mut out, &mut report)?;
-    scalars(&scanned, &mut out, &mut report);
+    scalars::add(&scanned, rules, &mut out, &mut report);
     Ok((out, report))
 }
 
@@ -221,35 +222,4 @@ fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
         }
     }
     (out, dropped.into_iter().collect())
-}
-
-/// Variables without dimensions that all files have alike.
-fn scalars(scanned: &[Scanned], out: &mut NewAggregation, report: &mut Report) {
-    let mut done = BTreeSet::new();
-    for s in scanned.iter().flat_map(|s| &s.scalars) {
-        let taken =
-            out.own.variables.iter().any(|v| v.name == s.name) || out.arrays.iter().any(|a| a.name == s.name);
-        if taken || !done.insert(&s.name) {
-            continue;
-        }
-        let same = scanned
-            .iter()
-            .flat_map(|o| &o.scalars)
-            .filter(|o| o.name == s.name)
-            .all(|o| o.values == s.values && o.ty == s.ty);
-        if !same {
-            report.notes.push(format!(
-                "the variable `{}` is left out: its value is not the same in all files",
-                s.name
-            ));
-            continue;
-        }
-        out.own.variables.push(NewVariable {
-            name: s.name.clone(),
-            ty: s.ty,
-            dimensions: vec![],
-            attributes: s.attributes.clone(),
-            values: s.values.clone(),
-        });
-    }
 }

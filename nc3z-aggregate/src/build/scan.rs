@@ -22,6 +22,13 @@ pub(super) struct Scanned {
     pub(super) scalars: Vec<Scalar>,
 }
 
+impl Scanned {
+    /// The file's name in the aggregation; nothing of a file without arrays.
+    pub(super) fn uri(&self) -> Option<&str> {
+        self.arrays.first().map(|a| &*a.uri)
+    }
+}
+
 /// An array of a file, or an array that an aggregation has already.
 #[derive(Clone)]
 pub(super) struct Array {
@@ -80,6 +87,8 @@ pub(super) struct Bounds {
 /// A variable without dimensions.
 pub(super) struct Scalar {
     pub(super) name: String,
+    /// It belongs to other variables: a grid mapping, a term of a formula.
+    pub(super) helper: bool,
     pub(super) ty: NcType,
     pub(super) attributes: Vec<Attribute>,
     pub(super) values: Vec<u8>,
@@ -152,7 +161,8 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         if v.shape().is_empty() {
             let coordinate = auxiliary.contains(&own_name) && v.ty() != NcType::Char;
             if !coordinate {
-                scalars.push(scalar(&v).map_err(in_file)?);
+                let helper = helpers.contains(&own_name);
+                scalars.push(scalar(&v, helper).map_err(in_file)?);
             }
             continue;
         }
@@ -271,7 +281,7 @@ fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {
     Ok(values)
 }
 
-fn scalar(v: &Variable) -> nc3z_reader::Result<Scalar> {
+fn scalar(v: &Variable, helper: bool) -> nc3z_reader::Result<Scalar> {
     let (name, ty) = (v.name().into_owned(), v.ty());
-    Ok(Scalar { name, ty, attributes: v.attributes().to_vec(), values: v.read_bytes(&v.all())? })
+    Ok(Scalar { name, helper, ty, attributes: v.attributes().to_vec(), values: v.read_bytes(&v.all())? })
 }

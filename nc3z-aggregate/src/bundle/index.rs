@@ -1,35 +1,68 @@
-//! The index of a bundle: the last member of the ZIP, found by the comment of its end record, `nc3z-index OFFSET LENGTH CRC32`. With
-//! it a bundle opens by its last bytes, and the ZIP's own directory is not needed.
+//! The index of a bundle: its last member, where each member lies and what its head is. The comment of the ZIP's end record points to
+//! it, `nc3z-index OFFSET LENGTH CRC32`, and so does the padding before the first member's data, where the length of the bundle
+//! follows: whoever has the first bytes of a bundle reads the index next, and needs nothing else.
 //!
-//! The member is JSON: `{"version": 1, "members": [[name, offset, length, crc32], …]}` in the order of the file; offsets are those of
-//! the members' bytes.
+//! ```text
+//! 0   8  "nc3zidx2"
+//! 8   8  bytes when decompressed, little-endian
+//! 16     a zstd frame:  8  bytes of the list, little-endian
+//!                          {"version": 2, "members": [[name, offset, length, crc32, [[at, bytes], …]], …]}
+//!                          the parts of the heads one after another, in the order of the list
+//! ```
+//! Members are in the order of the file; offsets are those of their bytes. A part of a head is given by its place in the member.
 
+use super::heads::Head;
 use super::{MAX_MEMBERS, TAIL};
 use crate::error::{Error, Result};
+use bytes::Bytes;
 use nc3z_reader::source::SharedSource;
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::io::Read;
 
 /// Name of the member.
 pub(super) const NAME: &str = ".nc3z/index";
 /// First word of the comment.
 const WORD: &str = "nc3z-index";
-/// Longest index that is read.
-const MAX_LEN: u64 = 4 << 30;
+/// First bytes of the index.
+const MAGIC: &[u8; 8] = b"nc3zidx2";
+/// Longest index that is read, as it is stored and decompressed.
+const MAX_LEN: u64 = 2 << 30;
+/// Bytes of the hint in front of the first member's data.
+pub(super) const HINT_LEN: usize = 96;
+/// Level of compression: heads are alike, and written once.
+const LEVEL: i32 = 15;
 
-/// Where a member lies.
+/// Where a member lies, and what is known of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) offset: u64,
     pub(super) length: u64,
     pub(super) crc32: u32,
+    pub(super) head: Head,
 }
 
+/// Names in the order of the file, and members by name.
+pub(super) type Entries = (Vec<String>, HashMap<String, Entry>);
+
 /// The member's bytes.
-pub(super) fn encode(members: &[(String, Entry)]) -> Vec<u8> {
-    let list: Vec<Value> =
-        members.iter().map(|(name, e)| json!([name, e.offset, e.length, e.crc32])).collect();
-    json!({"version": 1, "members": list}).to_string().into_bytes()
+pub(super) fn encode(members: &[(String, Entry)]) -> Result<Vec<u8>> {
+    let list: Vec<Value> = members
+        .iter()
+        .map(|(name, e)| {
+            let parts: Vec<Value> = e.head.parts().iter().map(|(at, b)| json!([at, b.len()])).collect();
+            json!([name, e.offset, e.length, e.crc32, parts])
+        })
+        .collect();
+    let list = json!({"version": 2, "members": list}).to_string();
+    let mut plain = (list.len() as u64).to_le_bytes().to_vec();
+    plain.extend_from_slice(list.as_bytes());
+    for (_, bytes) in members.iter().flat_map(|(_, e)| e.head.parts()) {
+        plain.extend_from_slice(bytes);
+    }
+    let packed = zstd::bulk::compress(&plain, LEVEL)
+        .map_err(|e| Error::refused(format!("the index of the bundle cannot be compressed: {e}")))?;
+    Ok([MAGIC, &(plain.len() as u64).to_le_bytes()[..], &packed].concat())
 }
 
 /// The comment that points to it.
@@ -37,56 +70,147 @@ pub(super) fn comment(offset: u64, bytes: &[u8]) -> String {
     format!("{WORD} {offset} {} {:08x}", bytes.len(), crc32fast::hash(bytes))
 }
 
-/// The members by the index; nothing where there is none, or it is damaged: then the ZIP's directory tells.
-pub(super) fn find(source: &SharedSource) -> Result<Option<(Vec<String>, HashMap<String, Entry>)>> {
+/// The same with the length of the bundle, filled up with zeros.
+pub(super) fn hint(comment: &str, bundle_len: u64) -> Vec<u8> {
+    let mut hint = format!("{comment} {bundle_len}").into_bytes();
+    hint.resize(HINT_LEN, 0);
+    hint
+}
+
+/// Where the index lies, and its checksum.
+struct Pointer {
+    offset: u64,
+    len: u64,
+    crc32: u32,
+}
+
+/// The members by the index; nothing where there is none, it is damaged, or members were added since: then the ZIP's directory tells.
+pub(super) fn find(source: &SharedSource) -> Result<Option<Entries>> {
     let len = source.len();
+    if let Some(pointer) = by_hint(source)
+        && let Some(found) = read(source, &pointer, None)?
+    {
+        return Ok(Some(found));
+    }
     let first = len.saturating_sub(TAIL);
     let tail = source.read_at(first, usize::try_from(len - first).unwrap_or(0))?;
-    let Some((offset, index_len, crc)) = parse_comment(&tail) else { return Ok(None) };
-    if index_len > MAX_LEN || offset.checked_add(index_len).is_none_or(|end| end > len) {
+    let Some(pointer) = by_comment(&tail, len) else { return Ok(None) };
+    read(source, &pointer, Some((first, &tail)))
+}
+
+/// Reads the index; nothing where its checksum is another.
+fn read(source: &SharedSource, pointer: &Pointer, tail: Option<(u64, &Bytes)>) -> Result<Option<Entries>> {
+    let size = usize::try_from(pointer.len).unwrap_or(0);
+    let held = tail.and_then(|(first, tail)| {
+        let at = usize::try_from(pointer.offset.checked_sub(first)?).ok()?;
+        Some(tail.slice(at..at.checked_add(size).filter(|end| *end <= tail.len())?))
+    });
+    let bytes = held.map_or_else(|| source.read_at(pointer.offset, size), Ok)?;
+    // Of builds before this one it is another, and the directory does.
+    if crc32fast::hash(&bytes) != pointer.crc32 || !bytes.starts_with(MAGIC) {
         return Ok(None);
     }
-    let size = usize::try_from(index_len).unwrap_or(0);
-    let bytes = match offset.checked_sub(first).and_then(|at| usize::try_from(at).ok()) {
-        Some(at) => tail.slice(at..at + size),
-        None => source.read_at(offset, size)?,
-    };
-    if crc32fast::hash(&bytes) != crc {
-        return Ok(None);
-    }
-    decode(&bytes, len)
+    decode(&bytes, source.len())
         .map(Some)
         .map_err(|what| Error::refused(format!("the index of the bundle is wrong: {what}")))
 }
 
-/// Offset, length and checksum from the end of a ZIP.
-fn parse_comment(tail: &[u8]) -> Option<(u64, u64, u32)> {
+/// Offset, length and checksum of a pointer, and the words behind them.
+fn words(text: &str, bundle_len: u64) -> Option<(Pointer, Option<u64>)> {
+    let mut words = text.split_ascii_whitespace();
+    let (word, offset, len, crc) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    (word == WORD).then_some(())?;
+    let pointer = Pointer {
+        offset: offset.parse().ok()?,
+        len: len.parse().ok()?,
+        crc32: u32::from_str_radix(crc, 16).ok()?,
+    };
+    let end = pointer.offset.checked_add(pointer.len).filter(|end| *end <= bundle_len);
+    (pointer.len <= MAX_LEN && end.is_some()).then_some(())?;
+    Some((pointer, words.next().and_then(|len| len.parse().ok())))
+}
+
+/// From the padding of the first member. It counts for a bundle of the length that it tells.
+fn by_hint(source: &SharedSource) -> Option<Pointer> {
+    let local = source.read_at(0, 30).ok().filter(|local| local.starts_with(b"PK\x03\x04"))?;
+    let word = |at: usize| u64::from(u16::from_le_bytes([local[at], local[at + 1]]));
+    let data = 30 + word(26) + word(28);
+    if word(28) < HINT_LEN as u64 {
+        return None;
+    }
+    let hint = source.read_at(data - HINT_LEN as u64, HINT_LEN).ok()?;
+    let text = std::str::from_utf8(&hint).ok()?.trim_end_matches('\0');
+    let (pointer, told) = words(text, source.len())?;
+    (told == Some(source.len())).then_some(pointer)
+}
+
+/// From the end of a ZIP. The directory must follow the index: members that another program added are not in it.
+fn by_comment(tail: &[u8], bundle_len: u64) -> Option<Pointer> {
     // The end record: its signature, 18 bytes, the length of the comment, the comment, and nothing behind it.
     let end = (0..=tail.len().checked_sub(22)?).rev().find(|at| {
         tail[*at..].starts_with(b"PK\x05\x06")
             && usize::from(u16::from_le_bytes([tail[at + 20], tail[at + 21]])) == tail.len() - at - 22
     })?;
-    let text = std::str::from_utf8(&tail[end + 22..]).ok()?;
-    let mut words = text.split_ascii_whitespace();
-    let (word, offset, len, crc) = (words.next()?, words.next()?, words.next()?, words.next()?);
-    (word == WORD).then_some(())?;
-    Some((offset.parse().ok()?, len.parse().ok()?, u32::from_str_radix(crc, 16).ok()?))
+    let (pointer, _) = words(std::str::from_utf8(&tail[end + 22..]).ok()?, bundle_len)?;
+    let four = |at: usize| tail.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+    let directory = match four(end + 16)? {
+        // The long form: 56 bytes, and 20 that point to them, stand before the end record.
+        u32::MAX => {
+            let long = end.checked_sub(76).filter(|at| tail[*at..].starts_with(b"PK\x06\x06"))?;
+            u64::from(four(long + 48)?) | u64::from(four(long + 52)?) << 32
+        }
+        offset => offset.into(),
+    };
+    (pointer.offset + pointer.len == directory).then_some(pointer)
 }
 
-fn decode(bytes: &[u8], len: u64) -> std::result::Result<(Vec<String>, HashMap<String, Entry>), String> {
-    let value: Value = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
-    if value["version"] != 1 {
+/// Decompresses what says how long it will be.
+fn unpack(bytes: &[u8]) -> std::result::Result<Vec<u8>, String> {
+    let (len, packed) = bytes
+        .strip_prefix(&MAGIC[..])
+        .and_then(<[u8]>::split_first_chunk::<8>)
+        .ok_or("it does not begin as one")?;
+    let len = u64::from_le_bytes(*len);
+    if len > MAX_LEN {
+        return Err(format!("{len} bytes are more than {MAX_LEN}"));
+    }
+    let mut plain = Vec::new();
+    let frame = zstd::stream::read::Decoder::new(packed).map_err(|e| e.to_string())?;
+    frame.take(len + 1).read_to_end(&mut plain).map_err(|e| e.to_string())?;
+    if plain.len() as u64 != len {
+        return Err(format!("it has another length than {len} bytes"));
+    }
+    Ok(plain)
+}
+
+fn decode(bytes: &[u8], bundle_len: u64) -> std::result::Result<Entries, String> {
+    let plain = Bytes::from(unpack(bytes)?);
+    let (list_len, rest) = plain.split_first_chunk::<8>().ok_or("it has no list")?;
+    let list_len = usize::try_from(u64::from_le_bytes(*list_len)).ok().filter(|len| *len <= rest.len());
+    let list_len = list_len.ok_or("its list is longer than itself")?;
+    let value: Value = serde_json::from_slice(&rest[..list_len]).map_err(|e| e.to_string())?;
+    if value["version"] != 2 {
         return Err(format!("its version is {}", value["version"]));
     }
     let list =
         value["members"].as_array().filter(|l| l.len() <= MAX_MEMBERS).ok_or("it has no list of members")?;
     let (mut names, mut entries) = (Vec::with_capacity(list.len()), HashMap::with_capacity(list.len()));
+    let mut heads = plain.slice(8 + list_len..);
     for item in list {
         let entry = (|| {
             let crc32 = u32::try_from(item[3].as_u64()?).ok()?;
-            let entry = Entry { offset: item[1].as_u64()?, length: item[2].as_u64()?, crc32 };
-            entry.offset.checked_add(entry.length).filter(|end| *end <= len)?;
-            Some((item[0].as_str()?.to_owned(), entry))
+            let (offset, length) = (item[1].as_u64()?, item[2].as_u64()?);
+            offset.checked_add(length).filter(|end| *end <= bundle_len)?;
+            let mut parts = Vec::new();
+            let mut last = 0;
+            for part in item[4].as_array()? {
+                let (at, len) = (part[0].as_u64()?, part[1].as_u64()?);
+                let size = usize::try_from(len).ok().filter(|size| *size <= heads.len())?;
+                (at >= last && at.checked_add(len)? <= length).then_some(())?;
+                last = at + len;
+                parts.push((at, heads.split_to(size)));
+            }
+            Some((item[0].as_str()?.to_owned(), Entry { offset, length, crc32, head: Head::new(parts) }))
         })();
         let (name, entry) = entry.ok_or_else(|| format!("the entry {item} is no member"))?;
         if entries.insert(name.clone(), entry).is_some() {

@@ -1,5 +1,6 @@
-//! A range of a byte source as a byte source of its own.
+//! A range of a byte source as a byte source of its own, some of whose bytes may be at hand.
 
+use super::heads::Head;
 use bytes::Bytes;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
 use nc3z_reader::{Error, Result};
@@ -11,13 +12,19 @@ pub struct Member {
     source: SharedSource,
     offset: u64,
     len: u64,
+    head: Head,
 }
 
 impl Member {
-    /// The bytes from `offset` on.
-    pub(super) fn new(source: SharedSource, offset: u64, len: u64) -> std::result::Result<Self, String> {
+    /// The bytes from `offset` on; those of `head` are known already.
+    pub(super) fn new(
+        source: SharedSource,
+        offset: u64,
+        len: u64,
+        head: Head,
+    ) -> std::result::Result<Self, String> {
         match offset.checked_add(len).filter(|end| *end <= source.len()) {
-            Some(_) => Ok(Member { source, offset, len }),
+            Some(_) => Ok(Member { source, offset, len, head }),
             None => {
                 Err(format!("{len} bytes from {offset} on do not lie in a bundle of {} bytes", source.len()))
             }
@@ -43,6 +50,10 @@ impl Member {
         }
         Ok(())
     }
+
+    fn checked(&self, range: &Range<u64>) -> Result<()> {
+        self.check(range.start, range.end.saturating_sub(range.start))
+    }
 }
 
 impl ByteSource for Member {
@@ -52,27 +63,63 @@ impl ByteSource for Member {
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         self.check(offset, buf.len() as u64)?;
-        self.source.read_into(self.offset + offset, buf)
+        match self.head.get(offset, buf.len()) {
+            Some(bytes) => buf.copy_from_slice(&bytes),
+            None => self.source.read_into(self.offset + offset, buf)?,
+        }
+        Ok(())
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.check(offset, len as u64)?;
-        self.source.read_at(self.offset + offset, len)
+        self.head.get(offset, len).map_or_else(|| self.source.read_at(self.offset + offset, len), Ok)
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        let moved = ranges.iter().map(|r| {
-            self.check(r.start, r.end.saturating_sub(r.start))?;
-            Ok::<_, Error>(self.offset + r.start..self.offset + r.end)
+        ranges.iter().try_for_each(|range| self.checked(range))?;
+        let missing = |range: &&Range<u64>| !self.holds(range);
+        let moved: Vec<Range<u64>> = ranges
+            .iter()
+            .filter(missing)
+            .map(|r| self.offset + r.start..self.offset + r.end.max(r.start))
+            .collect();
+        let mut read =
+            if moved.is_empty() { Vec::new() } else { self.source.read_ranges(&moved)? }.into_iter();
+        let each = ranges.iter().map(|range| {
+            let len = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+            self.head.get(range.start, len).or_else(|| read.next()).ok_or_else(|| {
+                let what = "the source gave fewer ranges than were asked for";
+                Error::io("read ranges of", None, std::io::Error::other(what))
+            })
         });
-        self.source.read_ranges(&moved.collect::<Result<Vec<_>>>()?)
+        each.collect()
     }
 
     fn reach(&self) -> Reach {
         self.source.reach()
     }
 
+    fn holds(&self, range: &Range<u64>) -> bool {
+        let len = range.end.checked_sub(range.start).and_then(|len| usize::try_from(len).ok());
+        len.is_some_and(|len| self.head.get(range.start, len).is_some())
+    }
+
     fn identity(&self) -> Option<Arc<str>> {
         self.source.identity()
+    }
+
+    /// Where a part is at hand, the first and last bytes of that: it has all that opening needs.
+    fn ends(&self, head: u64, tail: u64) -> Result<(Bytes, Bytes)> {
+        if self.head.is_empty() {
+            let ends = if head.saturating_add(tail) >= self.len {
+                (self.read_at(0, usize::try_from(self.len).unwrap_or(usize::MAX))?, Bytes::new())
+            } else {
+                let mut both = self.read_ranges(&[0..head, self.len - tail..self.len])?;
+                let last = both.pop().unwrap_or_default();
+                (both.pop().unwrap_or_default(), last)
+            };
+            return Ok(ends);
+        }
+        Ok(self.head.ends(self.len))
     }
 }

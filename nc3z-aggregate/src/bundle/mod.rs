@@ -1,6 +1,7 @@
 //! Bundles: many files in one, each read where it lies. An uncompressed ZIP or a tar; nc3z writes the former, with an index of its own
-//! as last member, which the comment of the ZIP's end record points to.
+//! as last member. With the members' heads in it, a bundle and an aggregation in it are open after two requests.
 
+mod heads;
 mod index;
 mod member;
 mod write;
@@ -10,6 +11,7 @@ pub use write::{Bundled, write_bundle};
 
 use crate::error::{Error, Result};
 use crate::fragments::OpenFragment;
+use heads::Head;
 use index::Entry;
 use nc3z_reader::source::SharedSource;
 use std::collections::HashMap;
@@ -104,9 +106,9 @@ impl Bundle {
     /// It is compressed or encrypted, or does not lie in the bundle.
     pub fn member(&self, name: &str) -> Result<Option<SharedSource>> {
         let wrong = |what: String| Error::fragment(name, what);
-        let (offset, len) = match &self.directory {
+        let (offset, len, head) = match &self.directory {
             Directory::Index(entries) => match entries.get(name) {
-                Some(entry) => (entry.offset, entry.length),
+                Some(entry) => (entry.offset, entry.length, entry.head.clone()),
                 None => return Ok(None),
             },
             Directory::Zip(archive) => {
@@ -122,10 +124,10 @@ impl Bundle {
                     ));
                 }
                 let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
-                (offset, file.size())
+                (offset, file.size(), Head::default())
             }
         };
-        Ok(Some(Arc::new(Member::new(self.source.clone(), offset, len).map_err(wrong)?)))
+        Ok(Some(Arc::new(Member::new(self.source.clone(), offset, len, head).map_err(wrong)?)))
     }
 }
 
@@ -204,7 +206,12 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
             continue;
         }
         let name = String::from_utf8_lossy(&entry.path_bytes()).trim_start_matches("./").to_owned();
-        let place = Entry { offset: entry.raw_file_position(), length: entry.size(), crc32: 0 };
+        let place = Entry {
+            offset: entry.raw_file_position(),
+            length: entry.size(),
+            crc32: 0,
+            head: Head::default(),
+        };
         if names.len() >= MAX_MEMBERS {
             return Err(io::Error::other("it has too many members"));
         }

@@ -1,7 +1,9 @@
 //! Writes a bundle: a ZIP without compression, members aligned, the index last. The same files give the same bytes.
 
-use super::index::{self, Entry};
+use super::heads;
+use super::index::{self, Entry, HINT_LEN};
 use crate::error::{Error, Result};
+use nc3z_reader::source::{FileSource, SharedSource};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -48,6 +50,8 @@ pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> boo
     for file in files {
         let mut input = File::open(&file.path).map_err(|e| Error::io(&file.path, e))?;
         let len = input.metadata().map_err(|e| Error::io(&file.path, e))?.len();
+        let source: SharedSource = Arc::new(FileSource::open(&file.path)?);
+        let head = heads::head_of(&source);
         zip.start_file(file.name.as_str(), options(len)).map_err(failed)?;
         let offset = at.load(Ordering::Relaxed);
         let (mut crc, mut done) = (crc32fast::Hasher::new(), 0);
@@ -66,14 +70,31 @@ pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> boo
         if done != len {
             return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
         }
-        members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize() }));
+        members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize(), head }));
     }
-    let bytes = index::encode(&members);
+    let bytes = index::encode(&members)?;
     zip.start_file(index::NAME, options(bytes.len() as u64)).map_err(failed)?;
     let offset = at.load(Ordering::Relaxed);
     zip.write_all(&bytes).map_err(|e| failed(e.into()))?;
-    zip.set_comment(index::comment(offset, &bytes)).map_err(failed)?;
-    zip.finish().map_err(failed)?;
+    let comment = index::comment(offset, &bytes);
+    zip.set_comment(comment.clone()).map_err(failed)?;
+    drop(zip.finish().map_err(failed)?);
+    members
+        .first()
+        .map_or(Ok(()), |(_, first)| write_hint(out, first.offset, &comment).map_err(|e| failed(e.into())))
+}
+
+/// Repeats the comment in the padding before the first member's data, if there is room.
+fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result<()> {
+    let hint = index::hint(comment, out.metadata()?.len());
+    let Some(at) = data.checked_sub(HINT_LEN as u64) else { return Ok(()) };
+    let mut padding = [1; HINT_LEN];
+    out.seek(SeekFrom::Start(at))?;
+    out.read_exact(&mut padding)?;
+    if hint.len() == HINT_LEN && padding == [0; HINT_LEN] {
+        out.seek(SeekFrom::Start(at))?;
+        out.write_all(&hint)?;
+    }
     Ok(())
 }
 

@@ -2,9 +2,11 @@
 //! them open at a time.
 
 mod fingerprint;
+mod notes;
 mod resolve;
 
 pub(crate) use fingerprint::fingerprint;
+pub use notes::Notes;
 pub(crate) use resolve::to_uri;
 
 use crate::error::{Error, Result};
@@ -51,6 +53,8 @@ pub struct Options {
     pub open_files: usize,
     /// Opens what is no path.
     pub opener: Option<Arc<dyn OpenFragment>>,
+    /// Where it is noted what readers should know.
+    pub notes: Notes,
     /// Files that are being opened: those that led to this one.
     pub(crate) ancestors: Vec<PathBuf>,
 }
@@ -63,6 +67,7 @@ impl Default for Options {
             outside: false,
             open_files: 128,
             opener: None,
+            notes: Notes::default(),
             ancestors: Vec::new(),
         }
     }
@@ -99,6 +104,11 @@ impl Fragments {
         self.name.clone()
     }
 
+    /// Whether fragments are opened by others' means, from a server mostly, and none by its path.
+    pub(crate) fn are_far(&self) -> bool {
+        self.base.is_none() && self.options.opener.is_some()
+    }
+
     /// The file of the aggregation.
     pub fn own(&self) -> &Dataset {
         &self.own
@@ -114,6 +124,11 @@ impl Fragments {
         self.filled.load(Ordering::Relaxed)
     }
 
+    /// Notes what readers should know.
+    pub(crate) fn note(&self, what: String) {
+        self.options.notes.add(what);
+    }
+
     /// Opens a fragment; nothing where it is not there and that is allowed.
     ///
     /// # Errors
@@ -125,6 +140,7 @@ impl Fragments {
             Ok(dataset) => Ok(Some(dataset)),
             Err(Refused::Absent(_)) if self.options.missing == Missing::Fill => {
                 self.filled.fetch_add(1, Ordering::Relaxed);
+                self.note(format!("fragment `{uri}` is not there: missing values stand for it"));
                 Ok(None)
             }
             Err(Refused::Absent(e) | Refused::Other(e)) => Err(e),

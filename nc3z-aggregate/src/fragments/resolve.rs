@@ -46,7 +46,12 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
     let absolute = names[0].is_absolute();
     let base = match base {
         Some(base) => base,
-        None if absolute => Path::new("/"),
+        None if absolute && outside => Path::new("/"),
+        None if absolute => {
+            return Err(wrong(
+                "it is outside the place of the aggregation; whoever trusts the aggregation can allow that",
+            ));
+        }
         None => return Err(wrong("a relative name, and the aggregation has no directory")),
     };
     let paths = names.iter().map(|name| base.join(name));
@@ -109,6 +114,10 @@ mod tests {
         }
         assert_eq!(found("../out.nc", &base, true), Ok(root.join("out.nc")));
         assert!(found("none.nc", &base, false).unwrap_err().starts_with("absent"));
+        // An aggregation in a bundle, or in memory, has no directory.
+        let passwd = |outside| resolve("/etc/passwd", None, outside).is_ok();
+        assert_eq!((passwd(false), passwd(true)), (false, true));
+        assert!(resolve("file:///etc/passwd", None, false).is_err() && resolve("a.nc", None, true).is_err());
         for wrong in ["", "s3://bucket/a.nc", "file://elsewhere/a.nc", "a\0b", "sub dir"] {
             assert!(found(wrong, &base, true).is_err(), "{wrong}");
         }

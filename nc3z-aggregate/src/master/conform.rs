@@ -74,6 +74,22 @@ impl Bound {
             UnitsOf::Given { units, calendar } => (units.clone(), calendar.clone()),
         };
         let calendar = calendar.or_else(|| master.calendar.clone());
+        if let (UnitsOf::Given { units, .. }, Some(own)) = (&partition.units, attribute("units")) {
+            let own_calendar = attribute("calendar").or_else(|| calendar.clone());
+            let same = |told: &str| {
+                let found = units::conversion(&own, own_calendar.as_deref(), told, calendar.as_deref());
+                own == told || found.is_ok_and(|c| c.is_identity())
+            };
+            match (units, &master.units) {
+                (Some(told), _) if !same(told) => {
+                    return Err(wrong(format!("its units are `{own}`, the aggregation says `{told}`")));
+                }
+                (None, Some(master)) if !same(master) => files.note(format!(
+                    "fragment `{file}`: the units of `{name}` are `{own}`; the aggregation gives none, and so they are taken for `{master}`"
+                )),
+                _ => {}
+            }
+        }
         let unit = match (&units, &master.units) {
             (Some(from), Some(to)) => {
                 let found = units::conversion(from, calendar.as_deref(), to, master.calendar.as_deref());

@@ -7,11 +7,19 @@ use crate::error::{Error, Result};
 use crate::fragments::Fragments;
 use nc3z_format::Hyperslab;
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
 /// Bytes of partitions that are read before they are copied.
 const BATCH_LEN: u64 = 64 << 20;
 /// Partitions that are read before they are copied.
 const BATCH: usize = 512;
+
+/// Fragments on servers that are read at once.
+const WAITING: usize = 16;
+
+/// Values, and the distance between neighbours along each dimension of the master.
+type Fetched = (Vec<u8>, Vec<usize>);
 
 /// Along one dimension: a part of the request that lies in one partition.
 struct Segment {
@@ -76,12 +84,7 @@ impl MasterArray {
             if batch.is_empty() {
                 return Ok(());
             }
-            let done: Vec<Result<_>> = if batch.len() == 1 {
-                vec![self.fetch(files, &batch[0])]
-            } else {
-                batch.par_iter().map(|task| self.fetch(files, task)).collect()
-            };
-            for (task, done) in batch.iter().zip(done) {
+            for (task, done) in batch.iter().zip(self.fetch_each(files, &batch)) {
                 let (bytes, from) = done?;
                 let each = task.wanted.iter().zip(from).zip(&to);
                 let ways: Vec<Way> =
@@ -118,8 +121,35 @@ impl MasterArray {
         each.collect()
     }
 
+    /// What each task gives, several of them at once: as many as there are cores, or, where fragments are far away, as many as it pays
+    /// to wait for.
+    fn fetch_each(&self, files: &Fragments, batch: &[Task]) -> Vec<Result<Fetched>> {
+        if let [task] = batch {
+            return vec![self.fetch(files, task)];
+        }
+        if !files.are_far() {
+            return batch.par_iter().map(|task| self.fetch(files, task)).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            loop {
+                let n = next.fetch_add(1, Ordering::Relaxed);
+                let Some(task) = batch.get(n) else { return done };
+                done.push((n, self.fetch(files, task)));
+            }
+        };
+        let mut done: Vec<(usize, Result<Fetched>)> = std::thread::scope(|scope| {
+            let waiting: Vec<_> = (0..WAITING.min(batch.len())).map(|_| scope.spawn(work)).collect();
+            let each = waiting.into_iter().map(ScopedJoinHandle::join);
+            each.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        });
+        done.sort_by_key(|(n, _)| *n);
+        done.into_iter().map(|(_, done)| done).collect()
+    }
+
     /// Values of one partition, and the distance between neighbours along each dimension of the master.
-    fn fetch(&self, files: &Fragments, task: &Task) -> Result<(Vec<u8>, Vec<usize>)> {
+    fn fetch(&self, files: &Fragments, task: &Task) -> Result<Fetched> {
         let partition = self.partitions.get(task.cell)?;
         let same = |value: &[u8]| (value.to_vec(), vec![0; task.wanted.len()]);
         let value = match &partition.data {

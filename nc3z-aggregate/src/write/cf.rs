@@ -13,6 +13,18 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
     let mut names = HashMap::new();
     let mut identifiers = HashMap::new();
     for array in arrays {
+        if array.partitions.iter().all(|p| p.sub_array().is_none()) {
+            let frags = fragment_dimensions(file, array);
+            let key = (array.dimensions.clone(), array.cuts.clone());
+            let map = match maps.get(&key) {
+                Some(name) => String::clone(name),
+                None => map(file, array)?,
+            };
+            maps.insert(key, map.clone());
+            let values = unique_values(file, array, frags)?;
+            variable(file, array, &format!("map: {map} unique_values: {values}"), None);
+            continue;
+        }
         let refs: Vec<Ref> = array.partitions.iter().map(|p| reference(array, p)).collect::<Result<_>>()?;
         let frags = fragment_dimensions(file, array);
         let key = (array.dimensions.clone(), array.cuts.clone());
@@ -41,22 +53,39 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
             None => strings(file, "fragment_identifiers", &frags, &ids),
         };
         identifiers.insert(id_key, id.clone());
-        let dims: Vec<&str> = array.dimensions.iter().map(|d| file.dimensions[*d].0.as_str()).collect();
-        let mut attributes = array.attributes.clone();
-        attributes.push(text_attribute("aggregated_dimensions", &dims.join(" ")));
-        let data = format!("map: {map} uris: {uri} identifiers: {id}");
-        attributes.push(text_attribute("aggregated_data", &data));
-        attributes.extend(checks.map(|c| text_attribute("fragment_fingerprints", &c)));
-        let values = array.ty.default_fill().to_vec();
-        file.variables.push(NewVariable {
-            name: array.name.clone(),
-            ty: array.ty,
-            dimensions: vec![],
-            attributes,
-            values,
-        });
+        variable(file, array, &format!("map: {map} uris: {uri} identifiers: {id}"), checks.as_deref());
     }
     Ok(())
+}
+
+/// The aggregation variable itself.
+fn variable(file: &mut NewFile, array: &NewArray, data: &str, checks: Option<&str>) {
+    let dims: Vec<&str> = array.dimensions.iter().map(|d| file.dimensions[*d].0.as_str()).collect();
+    let mut attributes = array.attributes.clone();
+    attributes.push(text_attribute("aggregated_dimensions", &dims.join(" ")));
+    attributes.push(text_attribute("aggregated_data", data));
+    attributes.extend(checks.map(|c| text_attribute("fragment_fingerprints", c)));
+    let values = array.ty.default_fill().to_vec();
+    let (name, ty) = (array.name.clone(), array.ty);
+    file.variables.push(NewVariable { name, ty, dimensions: vec![], attributes, values });
+}
+
+/// One value for each fragment, all of whose elements have it; the fill value where they are missing.
+fn unique_values(file: &mut NewFile, array: &NewArray, dimensions: Vec<usize>) -> Result<String> {
+    let own = array.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == array.ty);
+    let fill = own.map_or(array.ty.default_fill(), |a| &a.values[..]);
+    let mut values = Vec::with_capacity(array.partitions.len() * array.ty.size());
+    for p in &array.partitions {
+        let value = if let Data::Value(value) = &p.data { &value[..] } else { fill };
+        if value.len() != array.ty.size() {
+            return Err(Error::refused(format!("variable `{}`: a value is of another type", array.name)));
+        }
+        values.extend_from_slice(value);
+    }
+    let name = file.free_name("fragment_unique_values");
+    let attributes = own.cloned().into_iter().collect();
+    file.variables.push(NewVariable { name: name.clone(), ty: array.ty, dimensions, attributes, values });
+    Ok(name)
 }
 
 /// A fragment as CF names it.

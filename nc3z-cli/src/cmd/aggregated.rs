@@ -3,12 +3,14 @@
 use super::{member, url};
 use crate::args::{FragmentArgs, OpenArgs, RemoteArgs};
 use anyhow::Result;
-use nc3z_aggregate::bundle::{Members, inside};
-use nc3z_aggregate::{Error, Missing, OpenFragment, Options, is_aggregation, wrap};
+use nc3z_aggregate::bundle::Members;
+use nc3z_aggregate::{Missing, Notes, Options, Urls, is_aggregation, wrap};
 use nc3z_reader::Dataset;
-use nc3z_reader::source::SharedSource;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// Notes that are told.
+const MOST_NOTES: usize = 20;
 
 /// The dataset as commands read it; `path` is the name it was opened by.
 pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<Dataset> {
@@ -19,13 +21,31 @@ pub(crate) fn present(dataset: Dataset, path: &Path, args: &OpenArgs) -> Result<
     let name = url::shown(path);
     // Beside it: in its bundle, on its server, or in its directory.
     if let Some((bundle, member)) = member::of(path) {
-        let bundle = Arc::new(member::open(&bundle, args)?);
-        options.opener = Some(Arc::new(Members::beside(bundle, &member)));
+        options.opener = Some(Arc::new(Members::beside(member::open(&bundle, args)?, &member)));
         return Ok(wrap(dataset, &name, None, &options)?);
     }
     let base = if url::of(path).is_some() { None } else { path.parent() };
-    options.opener = Some(Arc::new(Urls::beside(path, &args.fragments, &args.remote)));
+    let remote = RemoteArgs { settings: args.remote.settings.clone() };
+    let open = move |url: &str| url::open(url, &remote).map_err(|e| crate::output::chain(&e));
+    options.opener = Some(Arc::new(Urls::beside(url::of(path), args.fragments.outside, Arc::new(open))));
     Ok(wrap(dataset, &name, base, &options)?)
+}
+
+/// What was noted while fragments were read.
+fn notes() -> &'static Notes {
+    static NOTES: OnceLock<Notes> = OnceLock::new();
+    NOTES.get_or_init(Notes::default)
+}
+
+/// Tells it, in the end.
+pub(crate) fn tell_notes() {
+    let notes = notes().take();
+    for what in notes.iter().take(MOST_NOTES) {
+        note!("nc3z: note: {}", crate::output::text::safe(what));
+    }
+    if let Some(more) = notes.len().checked_sub(MOST_NOTES).filter(|n| *n > 0) {
+        note!("nc3z: note: and {more} more like these");
+    }
 }
 
 /// How fragments are opened.
@@ -34,67 +54,6 @@ pub(crate) fn options(fragments: &FragmentArgs, args: &OpenArgs) -> Options {
     options.open = args.options();
     options.missing = if fragments.fill_missing { Missing::Fill } else { Missing::Refuse };
     options.outside = fragments.outside;
+    options.notes = notes().clone();
     options
-}
-
-/// Opens fragments on servers: those beside an aggregation on a server, and others where that is allowed.
-struct Urls {
-    /// Scheme and host, and the directory of the aggregation; none where it is on disk.
-    base: Option<(String, String)>,
-    outside: bool,
-    remote: RemoteArgs,
-}
-
-impl Urls {
-    fn beside(path: &Path, fragments: &FragmentArgs, remote: &RemoteArgs) -> Self {
-        let base = url::of(path).and_then(|url| {
-            let (scheme, rest) = url::address(url).split_once("://")?;
-            let (host, path) = rest.split_once('/')?;
-            let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
-            Some((format!("{scheme}://{host}"), directory.to_owned()))
-        });
-        let remote = RemoteArgs { settings: remote.settings.clone() };
-        Urls { base, outside: fragments.outside, remote }
-    }
-}
-
-impl OpenFragment for Urls {
-    fn open_fragment(&self, uri: &str) -> nc3z_aggregate::Result<Option<SharedSource>> {
-        let wrong = |what: String| Error::Fragment { file: uri.to_owned(), what };
-        let is_file = uri.starts_with("file://");
-        // A server would read it as `..`.
-        if uri.to_ascii_lowercase().contains("%2e") && (self.base.is_some() || uri.contains("://")) {
-            return Err(wrong("its name has an encoded dot".into()));
-        }
-        let url = if uri.contains("://") && !is_file {
-            let beside = self.base.as_ref().is_some_and(|(host, directory)| {
-                let rest = uri.strip_prefix(host.as_str()).and_then(|rest| rest.strip_prefix('/'));
-                rest.is_some_and(|rest| below(directory, rest) && !rest.contains(".."))
-            });
-            if !self.outside && !beside {
-                return Err(wrong(
-                    "it is on a server, outside the directory of the aggregation; whoever trusts the aggregation can allow that".into(),
-                ));
-            }
-            uri.to_owned()
-        } else {
-            let Some((host, directory)) = &self.base else { return Ok(None) };
-            if is_file || uri.starts_with('/') {
-                return Err(wrong("an aggregation on a server names a file on this machine".into()));
-            }
-            let name =
-                inside(directory, uri).ok_or_else(|| wrong("it is outside the server's tree".into()))?;
-            if !self.outside && !below(directory, &name) {
-                return Err(wrong("it is outside the directory of the aggregation".into()));
-            }
-            format!("{host}/{name}")
-        };
-        let opened = url::open(&url, &self.remote).map_err(|e| wrong(crate::output::chain(&e)))?;
-        Ok(Some(opened))
-    }
-}
-
-/// Whether a name lies in a directory; all lie in the root.
-fn below(directory: &str, name: &str) -> bool {
-    directory.is_empty() || name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -8,6 +8,7 @@ use nc3z_reader::source::{self, SharedSource};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The bundle and the name of the member, if this is how a member is named; a file that has the whole name comes first.
 pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
@@ -26,13 +27,20 @@ pub(crate) fn on_disk(path: &Path) -> PathBuf {
     of(path).map_or_else(|| path.to_owned(), |(bundle, _)| bundle)
 }
 
-/// Opens a bundle.
-pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Bundle> {
+/// Opens a bundle. The last one stays open: its members are read one after another, and an aggregation in it leads to others.
+pub(crate) fn open(path: &Path, args: &OpenArgs) -> Result<Arc<Bundle>> {
+    static LAST: Mutex<Option<(PathBuf, Arc<Bundle>)>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, bundle)) = last.as_ref().filter(|(known, _)| known == path) {
+        return Ok(Arc::clone(bundle));
+    }
     let source = match url::of(path) {
         Some(url) => url::open(url, &args.remote)?,
         None => source::open(path, false)?,
     };
-    Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))
+    let bundle = Arc::new(Bundle::open(source).with_context(|| format!("`{}`", url::shown(path)))?);
+    *last = Some((path.to_owned(), Arc::clone(&bundle)));
+    Ok(bundle)
 }
 
 /// The bytes of a member, if this names one.

@@ -1,7 +1,7 @@
 //! One file a command, each with `run(args)`, thin over the libraries.
 
 pub(crate) mod aggregate;
-mod aggregated;
+pub(crate) mod aggregated;
 pub(crate) mod archive;
 pub(crate) mod bundle;
 pub(crate) mod diff;

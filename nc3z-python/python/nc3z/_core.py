@@ -48,6 +48,9 @@ def open(
     version: int | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     fill_lost: bool = False,
+    as_stored: bool = False,
+    outside: bool = False,
+    fill_missing: bool = False,
 ) -> Dataset: ...
 @overload
 def open(source: str | os.PathLike[str], mode: Literal["r+"]) -> "Edit": ...
@@ -58,6 +61,9 @@ def open(
     version: int | str | None = None,
     storage_options: Mapping[str, Any] | None = None,
     fill_lost: bool = False,
+    as_stored: bool = False,
+    outside: bool = False,
+    fill_missing: bool = False,
 ) -> "Dataset | Edit":
     """Opens an archive or a classic netCDF file, whichever it is by its first bytes.
 
@@ -66,7 +72,8 @@ def open(
     source
         A path; a URL (``https``, ``s3``, ``gs``, ``az``), of which only what is needed is fetched; the file's bytes; or a
         binary file object with ``read`` and ``seek``, which is then read by whichever thread needs it, one at a time.
-        Local files are mapped.
+        Local files are mapped. A member of a bundle is named ``set.zip!/a.nc.nc3z``. An aggregation has the data of its
+        fragments, which lie beside it.
     mode
         ``"r"`` reads. ``"r+"`` edits the newest version of an archive on disk, see :class:`nc3z.Edit`; the file itself is
         never written over.
@@ -77,6 +84,9 @@ def open(
         ``timeout``, ``connect_timeout``, ``max_retries``, ``retry_timeout`` (seconds, times).
     fill_lost
         Reads give fill values where an archive is damaged or has lost tiles, instead of an error.
+    as_stored, outside, fill_missing
+        Of an aggregation: read the variables that describe it, and none of its fragments; trust it, so that fragments may lie
+        outside its directory, or on a server; give missing values where a fragment is not there, instead of an error.
 
     Returns
     -------
@@ -108,10 +118,18 @@ def open(
     if mode == "r+":
         from nc3z._edit import Edit
 
-        if version is not None or storage_options is not None or fill_lost:
-            raise ValueError("mode 'r+' edits the newest version of an archive on disk: no version, storage_options, fill_lost")
+        if version is not None or storage_options is not None or fill_lost or as_stored or outside or fill_missing:
+            raise ValueError("mode 'r+' edits the newest version of an archive on disk: no version, storage_options, fill_lost, nor others")
         if not isinstance(source, str | os.PathLike):
             raise TypeError("mode 'r+' takes the path of an archive")
         return Edit(source)
     options = None if storage_options is None else dict(storage_options)
-    return _nc3z.open(source, version, storage_options=options, fill_lost=fill_lost)
+    return _nc3z.open(
+        source,
+        version,
+        storage_options=options,
+        fill_lost=fill_lost,
+        as_stored=as_stored,
+        outside=outside,
+        fill_missing=fill_missing,
+    )

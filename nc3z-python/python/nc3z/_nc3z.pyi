@@ -190,6 +190,9 @@ def open(
     *,
     storage_options: Mapping[str, Any] | None = None,
     fill_lost: bool = False,
+    as_stored: bool = False,
+    outside: bool = False,
+    fill_missing: bool = False,
 ) -> Dataset: ...
 def archive(
     input: str,

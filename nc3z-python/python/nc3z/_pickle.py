@@ -5,7 +5,7 @@ from typing import Any
 from nc3z import _nc3z
 from nc3z._errors import ReplacedError
 
-Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None]
+Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None, tuple[bool, bool, bool]]
 
 
 def reopen(
@@ -14,9 +14,19 @@ def reopen(
     fill_lost: bool,
     sha256: str | None,
     storage_options: dict[str, Any] | None = None,
+    reading: tuple[bool, bool, bool] = (False, False, False),
 ) -> _nc3z.Dataset:
     """Opens what was pickled, and nothing else that has its name now."""
-    dataset = _nc3z.open(source, version, storage_options=storage_options, fill_lost=fill_lost)
+    as_stored, outside, fill_missing = reading
+    dataset = _nc3z.open(
+        source,
+        version,
+        storage_options=storage_options,
+        fill_lost=fill_lost,
+        as_stored=as_stored,
+        outside=outside,
+        fill_missing=fill_missing,
+    )
     found = dataset.sha256
     if found != sha256:
         dataset.close()

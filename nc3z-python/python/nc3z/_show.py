@@ -26,7 +26,7 @@ def size(nbytes: int) -> str:
 
 
 def _title(ds: Dataset) -> str:
-    kind = "archive of " if ds.kind == "archive" else ""
+    kind = {"archive": "archive of ", "aggregation": "aggregation, "}.get(ds.kind, "")
     bytes_ = size(ds.original_nbytes)
     if ds.kind == "archive":
         bytes_ += f" in {size(ds.stored_nbytes)}, ratio {ds.original_nbytes / max(ds.stored_nbytes, 1):.2f}"

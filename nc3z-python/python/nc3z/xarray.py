@@ -60,7 +60,8 @@ class _File:
             return (dataset.path, dataset.identity)
         if dataset.path is None:
             return (id(self),)
-        status = os.stat(dataset.path)
+        # Of a bundle's member, the bundle's.
+        status = os.stat(dataset.path if os.path.exists(dataset.path) else dataset.path.split("!/")[0])
         return (dataset.path, status.st_size, status.st_mtime_ns, dataset.version)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -159,6 +160,8 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         "version",
         "storage_options",
         "fill_lost",
+        "outside",
+        "fill_missing",
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -196,14 +199,24 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         version: int | str | None = None,
         storage_options: Mapping[str, Any] | None = None,
         fill_lost: bool = False,
+        outside: bool = False,
+        fill_missing: bool = False,
     ) -> xr.Dataset:
-        """Opens a file or a URL lazily; decoding is xarray's own. For ``version`` and ``storage_options`` see :func:`nc3z.open`."""
+        """Opens a file or a URL lazily; decoding is xarray's own. For ``version`` and what follows see :func:`nc3z.open`."""
         import nc3z
 
         if isinstance(filename_or_obj, (str, os.PathLike)):
             path = os.fspath(filename_or_obj)
             filename_or_obj = path if "://" in path else os.path.abspath(os.path.expanduser(path))
-        store = Nc3zStore(nc3z.open(filename_or_obj, version=version, storage_options=storage_options, fill_lost=fill_lost))
+        dataset = nc3z.open(
+            filename_or_obj,
+            version=version,
+            storage_options=storage_options,
+            fill_lost=fill_lost,
+            outside=outside,
+            fill_missing=fill_missing,
+        )
+        store = Nc3zStore(dataset)
         try:
             return StoreBackendEntrypoint().open_dataset(
                 store,

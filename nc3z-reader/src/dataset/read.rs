@@ -61,7 +61,8 @@ pub(super) fn read(
         .into());
     }
     if source.reads_slabs(var) {
-        return super::direct::read(source, var, slab, dest);
+        // Its parts are read at once.
+        return parallel::in_pool(|| super::direct::read(source, var, slab, dest));
     }
     let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
     let size = source.layout().variables[var.index()].element_size();

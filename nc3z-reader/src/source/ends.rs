@@ -99,6 +99,11 @@ impl ByteSource for EndsSource {
         self.source.reach()
     }
 
+    fn holds(&self, range: &Range<u64>) -> bool {
+        let len = range.end.checked_sub(range.start).and_then(|len| usize::try_from(len).ok());
+        len.is_some_and(|len| self.held(range.start, len).is_some()) || self.source.holds(range)
+    }
+
     fn identity(&self) -> Option<Arc<str>> {
         self.source.identity()
     }

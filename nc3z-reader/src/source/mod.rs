@@ -93,6 +93,11 @@ pub trait ByteSource: Send + Sync {
         Reach::LOCAL
     }
 
+    /// Whether these bytes are at hand, so that asking for them costs nothing: readers then do not fetch them with others.
+    fn holds(&self, _range: &Range<u64>) -> bool {
+        false
+    }
+
     /// What tells these bytes from others under the same name: an entity tag, a version. It is that of the time the source was
     /// opened: a source that finds another object in its place fails with [`Error::replaced`], and never mixes the bytes of two.
     fn identity(&self) -> Option<Arc<str>> {

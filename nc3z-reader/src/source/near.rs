@@ -25,7 +25,9 @@ impl Near {
     /// # Errors
     /// What the source says.
     pub(crate) fn fetch_apart(source: &dyn ByteSource, wanted: &[Range<u64>], gap: u64) -> Result<Self> {
-        let merged = coalesce(wanted, gap, source.reach().request_len);
+        // What the source has at hand is not worth a request: whoever needs it asks the source.
+        let wanted: Vec<Range<u64>> = wanted.iter().filter(|range| !source.holds(range)).cloned().collect();
+        let merged = coalesce(&wanted, gap, source.reach().request_len);
         if merged.is_empty() {
             return Ok(Near::default());
         }

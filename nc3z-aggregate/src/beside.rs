@@ -1,0 +1,123 @@
+//! Fragments on servers: those beside an aggregation that is on a server itself, and others where the caller trusts it.
+
+use crate::bundle::inside;
+use crate::error::{Error, Result};
+use crate::fragments::OpenFragment;
+use nc3z_reader::source::SharedSource;
+use std::sync::Arc;
+
+/// Opens a URL, or tells in words why it cannot be.
+pub type OpenUrl = Arc<dyn Fn(&str) -> Result<SharedSource, String> + Send + Sync>;
+
+/// Opens fragments by URL.
+pub struct Urls {
+    /// Scheme and host, and the directory of the aggregation; none where it is on disk.
+    base: Option<(String, String)>,
+    outside: bool,
+    open: OpenUrl,
+}
+
+impl Urls {
+    /// For an aggregation at the URL `address`, or on disk. Query and fragment of the URL are not those of its neighbours. Where
+    /// `outside` is true, fragments may be anywhere.
+    pub fn beside(address: Option<&str>, outside: bool, open: OpenUrl) -> Self {
+        let base = address.and_then(|url| {
+            let (scheme, rest) = url.split(['?', '#']).next()?.split_once("://")?;
+            let (host, path) = rest.split_once('/')?;
+            let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+            Some((format!("{scheme}://{host}"), directory.to_owned()))
+        });
+        Urls { base, outside, open }
+    }
+}
+
+impl OpenFragment for Urls {
+    fn open_fragment(&self, uri: &str) -> Result<Option<SharedSource>> {
+        let wrong = |what: &str| Error::fragment(uri, what);
+        let is_file = uri.starts_with("file://");
+        // A server would read it as `..`.
+        if uri.to_ascii_lowercase().contains("%2e") && (self.base.is_some() || uri.contains("://")) {
+            return Err(wrong("its name has an encoded dot"));
+        }
+        let url = if uri.contains("://") && !is_file {
+            let beside = self.base.as_ref().is_some_and(|(host, directory)| {
+                let rest = uri.strip_prefix(host.as_str()).and_then(|rest| rest.strip_prefix('/'));
+                rest.is_some_and(|rest| below(directory, rest) && !rest.contains(".."))
+            });
+            if !self.outside && !beside {
+                return Err(wrong(
+                    "it is on a server, outside the directory of the aggregation; whoever trusts the aggregation can allow that",
+                ));
+            }
+            uri.to_owned()
+        } else {
+            let Some((host, directory)) = &self.base else { return Ok(None) };
+            if is_file || uri.starts_with('/') {
+                return Err(wrong("an aggregation on a server names a file on this machine"));
+            }
+            let name = inside(directory, uri).ok_or_else(|| wrong("it is outside the server's tree"))?;
+            if !self.outside && !below(directory, &name) {
+                return Err(wrong("it is outside the directory of the aggregation"));
+            }
+            format!("{host}/{name}")
+        };
+        (self.open)(&url).map(Some).map_err(|what| wrong(&what))
+    }
+}
+
+/// Whether a name lies in a directory; all lie in the root.
+fn below(directory: &str, name: &str) -> bool {
+    directory.is_empty() || name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nc3z_reader::source::MemorySource;
+    use std::sync::Mutex;
+
+    /// The URL that is asked for, or what is said instead.
+    fn asked(address: Option<&str>, outside: bool, uri: &str) -> std::result::Result<Option<String>, String> {
+        let last = Arc::new(Mutex::new(None));
+        let note = last.clone();
+        let open: OpenUrl = Arc::new(move |url| {
+            *note.lock().unwrap() = Some(url.to_owned());
+            Ok(Arc::new(MemorySource::new(vec![])))
+        });
+        let found = Urls::beside(address, outside, open).open_fragment(uri).map_err(|e| e.to_string())?;
+        let url = last.lock().unwrap().clone();
+        assert_eq!(found.is_some(), url.is_some());
+        Ok(url)
+    }
+
+    #[test]
+    fn names_count_from_the_aggregation_on_its_server() {
+        let at = Some("https://host/data/agg.nc?signature=1");
+        assert_eq!(asked(at, false, "a.nc"), Ok(Some("https://host/data/a.nc".into())));
+        assert_eq!(asked(at, false, "sub/../b.nc"), Ok(Some("https://host/data/b.nc".into())));
+        assert_eq!(asked(at, false, "https://host/data/c.nc"), Ok(Some("https://host/data/c.nc".into())));
+        assert_eq!(asked(at, true, "../x.nc"), Ok(Some("https://host/x.nc".into())));
+        for uri in [
+            "../x.nc",
+            "../../x.nc",
+            "/etc/passwd",
+            "file:///etc/passwd",
+            "%2e%2e/x.nc",
+            "https://host/data/../x.nc",
+            "https://host/database/x.nc",
+            "https://other/data/a.nc",
+        ] {
+            assert!(asked(at, false, uri).is_err(), "{uri}");
+        }
+        // Nothing on this machine, whoever is trusted.
+        assert!(asked(at, true, "file:///etc/passwd").is_err());
+    }
+
+    #[test]
+    fn an_aggregation_on_disk_names_servers_only_where_it_is_trusted() {
+        assert_eq!(asked(None, false, "a.nc"), Ok(None));
+        assert_eq!(asked(None, false, "file:///a.nc"), Ok(None));
+        assert!(asked(None, false, "s3://bucket/a.nc").is_err());
+        assert_eq!(asked(None, true, "s3://bucket/a.nc"), Ok(Some("s3://bucket/a.nc".into())));
+    }
+}

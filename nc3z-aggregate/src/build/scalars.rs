@@ -1,0 +1,132 @@
+//! Variables without dimensions: one value where all files have the same; else each file's own, along the dimension that tells the
+//! files apart.
+
+use super::scan::{Scalar, Scanned};
+use super::{Joined, Report, Rules, common};
+use crate::file::Convention;
+use crate::master::{Data, FileRef, Partition, UnitsOf};
+use crate::write::{NewAggregation, NewArray, NewVariable};
+use nc3z_format::NcType;
+use nc3z_format::classic::Attribute;
+use std::collections::{BTreeSet, HashMap};
+
+/// The one dimension along which files lie, one behind the other.
+struct Row {
+    dimension: usize,
+    direction: bool,
+    cuts: Vec<u64>,
+    /// The names of the files in their order.
+    uris: Vec<String>,
+}
+
+/// Adds the scalars of all files.
+pub(super) fn add(scanned: &[Scanned], rules: &Rules, out: &mut NewAggregation, report: &mut Report) {
+    let row = row(scanned, out).filter(|_| rules.convention == Convention::Cf);
+    let mut done = BTreeSet::new();
+    for s in scanned.iter().flat_map(|s| &s.scalars) {
+        let taken =
+            out.own.variables.iter().any(|v| v.name == s.name) || out.arrays.iter().any(|a| a.name == s.name);
+        if taken || !done.insert(&s.name) {
+            continue;
+        }
+        let all: Vec<&Scalar> =
+            scanned.iter().flat_map(|o| &o.scalars).filter(|o| o.name == s.name).collect();
+        if all.iter().all(|o| o.values == s.values && o.ty == s.ty) {
+            out.own.variables.push(NewVariable {
+                name: s.name.clone(),
+                ty: s.ty,
+                dimensions: vec![],
+                attributes: s.attributes.clone(),
+                values: s.values.clone(),
+            });
+            continue;
+        }
+        match row.as_ref().and_then(|row| along(row, scanned, &all)) {
+            Some(array) => {
+                let (name, len) = &out.own.dimensions[array.dimensions[0]];
+                report.arrays.push(Joined {
+                    name: array.name.clone(),
+                    dimensions: vec![name.clone()],
+                    shape: vec![*len],
+                    fragments: vec![array.partitions.len() as u64],
+                });
+                report.notes.push(format!(
+                    "the variable `{}` has another value in other files: it is given along `{name}`",
+                    s.name
+                ));
+                out.arrays.push(array);
+            }
+            None => report.notes.push(format!(
+                "the variable `{}` is left out: its value is not the same in all files",
+                s.name
+            )),
+        }
+    }
+}
+
+/// The row of the files, where there is one: each of them in one place along one dimension.
+fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
+    let mut found: Option<Row> = None;
+    for array in &out.arrays {
+        let mut cut = (0..array.cuts.len()).filter(|d| array.cuts[*d].len() > 2);
+        let (Some(d), None) = (cut.next(), cut.next()) else { return None };
+        let uris = array.partitions.iter().map(|p| match &p.sub_array()?.file {
+            FileRef::Uri(uri) => Some(uri.clone()),
+            FileRef::Own => None,
+        });
+        let row = Row {
+            dimension: array.dimensions[d],
+            direction: array.directions[d],
+            cuts: array.cuts[d].clone(),
+            uris: uris.collect::<Option<_>>()?,
+        };
+        match &found {
+            None => found = Some(row),
+            Some(known)
+                if known.dimension == row.dimension && known.cuts == row.cuts && known.uris == row.uris => {}
+            Some(_) => return None,
+        }
+    }
+    let row = found?;
+    let each: BTreeSet<&String> = row.uris.iter().collect();
+    let files = scanned.iter().filter_map(Scanned::uri).all(|uri| each.contains(&uri.to_owned()));
+    (each.len() == row.uris.len() && files).then_some(row)
+}
+
+/// A scalar along the row; nothing where it cannot stand so.
+fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
+    let first = all[0];
+    let is_packed = |a: &Attribute| a.name == b"scale_factor" || a.name == b"add_offset";
+    let plain = |s: &&Scalar| s.ty == first.ty && !s.helper && !s.attributes.iter().any(is_packed);
+    if first.ty == NcType::Char || !all.iter().all(plain) {
+        return None;
+    }
+    let lists: Vec<&[Attribute]> = all.iter().map(|s| &s.attributes[..]).collect();
+    let (attributes, dropped) = common(&lists);
+    if !dropped.is_empty() {
+        return None;
+    }
+    let values: HashMap<&str, &[u8]> = scanned
+        .iter()
+        .filter_map(|s| {
+            let own = s.scalars.iter().find(|o| o.name == first.name)?;
+            Some((s.uri()?, &own.values[..]))
+        })
+        .collect();
+    let partitions = row.uris.iter().map(|uri| Partition {
+        dimensions: None,
+        reversed: vec![],
+        units: UnitsOf::Variable,
+        part: None,
+        data: values.get(uri.as_str()).map_or(Data::Missing, |value| Data::Value(value.to_vec())),
+    });
+    Some(NewArray {
+        name: first.name.clone(),
+        ty: first.ty,
+        attributes,
+        dimensions: vec![row.dimension],
+        directions: vec![row.direction],
+        cuts: vec![row.cuts.clone()],
+        partitions: partitions.collect(),
+    })
+}

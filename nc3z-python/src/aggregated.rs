@@ -1,0 +1,93 @@
+//! Aggregations: files whose variables have their data in others, and bundles, whose members are read where they lie.
+
+use crate::source::Settings;
+use nc3z_aggregate::bundle::{Bundle, Members};
+use nc3z_aggregate::{Missing, OpenFragment, Options, Urls, is_aggregation, wrap};
+use nc3z_reader::source::{self, SharedSource};
+use nc3z_reader::{Dataset, Error, OpenOptions, Result};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the fragments of an aggregation are looked for.
+#[derive(Clone)]
+pub(crate) enum Beside {
+    /// It has no place.
+    Nothing,
+    /// In its directory; this is its path.
+    File(PathBuf),
+    /// In its bundle; the name is the aggregation's.
+    Bundle(Arc<Bundle>, String),
+    /// On its server.
+    Server { url: String, settings: Settings },
+}
+
+/// How an aggregation is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The variables that describe it, and none of its fragments.
+    pub(crate) as_stored: bool,
+    /// Fragments may lie outside its directory.
+    pub(crate) outside: bool,
+    /// Missing values, where a fragment is not there.
+    pub(crate) fill_missing: bool,
+}
+
+/// The bundle and the member that a name stands for.
+pub(crate) fn member_of(name: &str) -> Option<(&str, &str)> {
+    name.split_once("!/")
+}
+
+/// The bytes of a member, and the bundle.
+pub(crate) fn open_member(source: SharedSource, name: &str) -> Result<(SharedSource, Arc<Bundle>)> {
+    let bundle = Arc::new(Bundle::open(source)?);
+    let Some(member) = bundle.member(name)? else {
+        let names = bundle.names().iter().take(20).cloned().collect::<Vec<_>>().join(", ");
+        let words = format!("the bundle has no member `{name}`; there are {names}");
+        return Err(Error::io("open", None, std::io::Error::new(std::io::ErrorKind::NotFound, words)));
+    };
+    Ok((member, bundle))
+}
+
+/// A file that is an aggregation with the data of its fragments; any other as it is.
+pub(crate) fn present(
+    dataset: Dataset,
+    name: &str,
+    beside: &Beside,
+    reading: Reading,
+    open: OpenOptions,
+) -> Result<Dataset> {
+    if reading.as_stored || !is_aggregation(&dataset) {
+        return Ok(dataset);
+    }
+    let mut options = Options::default();
+    options.open = open;
+    options.outside = reading.outside;
+    options.missing = if reading.fill_missing { Missing::Fill } else { Missing::Refuse };
+    let (url, settings) = match beside {
+        Beside::Server { url, settings } => (Some(url.as_str()), settings.clone()),
+        _ => (None, Settings::default()),
+    };
+    let opener: Arc<dyn OpenFragment> = if let Beside::Bundle(bundle, member) = beside {
+        Arc::new(Members::beside(Arc::clone(bundle), member))
+    } else {
+        let open = move |url: &str| open_url(url, &settings).map_err(|e| e.with_causes());
+        Arc::new(Urls::beside(url, reading.outside, Arc::new(open)))
+    };
+    options.opener = Some(opener);
+    let base = if let Beside::File(path) = beside { path.parent() } else { None };
+    Ok(wrap(dataset, name, base, &options)?)
+}
+
+fn open_url(url: &str, settings: &Settings) -> Result<SharedSource> {
+    nc3z_remote::open(url, &settings.options_or_default())
+}
+
+/// A file on disk, or the member of a bundle that its name stands for.
+pub(crate) fn open_path(path: &Path) -> Result<(SharedSource, Beside)> {
+    let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());
+    let Some((bundle, member)) = named.filter(|(bundle, _)| Path::new(bundle).is_file()) else {
+        return Ok((source::open(path, true)?, Beside::File(path.to_owned())));
+    };
+    let (source, bundle) = open_member(source::open(Path::new(bundle), true)?, member)?;
+    Ok((source, Beside::Bundle(bundle, member.to_owned())))
+}

@@ -1,0 +1,163 @@
+"""The same fragments plain, as archives, in a bundle, on disk, on an HTTP server and in an S3 store: equal values, and requests counted.
+
+NC3Z_MOTO=1 asks for the S3 server of `moto` too, which checks signatures and which scripts/nightly.sh installs."""
+
+import os
+import unittest
+import zipfile
+
+import netCDF4
+import numpy as np
+from common import nc3z
+from servers import serve
+from test_aggregate import Aggregation, make, truth
+
+FILES, DAYS = 6, 3
+#: Enough to make the archives ones of the long form, whose heads and data lie apart.
+LAT, LON = tuple(np.linspace(-89, 89, 90)), tuple(np.arange(0.0, 360.0, 4))
+PAIRS = [(0.01, 270.0), (0.02, 280.0), (0.005, 275.0)]
+STEPS = FILES * DAYS
+
+
+class Places(Aggregation):
+    def sets(self):
+        """Directories with the fragments and `agg.nc`, and bundles of them, by name."""
+        out = {}
+        for kind in ("plain", "archives"):
+            data = self.dir / kind
+            data.mkdir()
+            for n in range(FILES):
+                self.fragment(data / f"m{n}.nc", n)
+            if kind == "archives":
+                self.ok(nc3z("archive", *sorted(data.glob("*.nc"))))
+                for path in data.glob("*.nc"):
+                    path.unlink()
+            self.ok(nc3z("aggregate", data, "-o", data / "agg.nc", "--no-history"))
+            self.ok(nc3z("bundle", data, "-o", self.dir / f"{kind}.zip"))
+            out[kind] = data
+        return out
+
+    def stored(self, n):
+        """The packed numbers of a file: with noise, so that archives are not small."""
+        scale, offset = PAIRS[n % 3]
+        numbers = np.round((truth(range(DAYS * n, DAYS * (n + 1)), LAT, LON) - offset) / scale)
+        return (numbers + np.random.default_rng(n).integers(0, 4000, numbers.shape)).astype("i2")
+
+    def fragment(self, path, n):
+        make(path, DAYS * n, DAYS, lat=LAT, lon=LON, dtype="i2", packing=PAIRS[n % 3])
+        with netCDF4.Dataset(path, "a") as d:
+            d["tas"].set_auto_maskandscale(False)
+            d["tas"][:] = self.stored(n)
+
+    def expected(self):
+        return np.concatenate([self.stored(n) * PAIRS[n % 3][0] + PAIRS[n % 3][1] for n in range(FILES)])
+
+    def test_equal_values_and_few_requests(self):
+        sets, expected = self.sets(), self.expected()
+        selections = {
+            (): expected,
+            ("-d", "time,7"): expected[7:8],
+            ("-d", "lat,40", "-d", "lon,20"): expected[:, 40:41, 20:21],
+            ("-d", "time,,,-4", "-d", "lat,10,30,7"): expected[::4][::-1][:, 10:31:7],
+        }
+        served = {}
+        for kind, data in sets.items():
+            served |= {f"bucket/{kind}/{p.name}": p.read_bytes() for p in data.iterdir()}
+            served[f"bucket/{kind}.zip"] = (self.dir / f"{kind}.zip").read_bytes()
+        with serve(served) as server:
+            s3 = ("--storage-option", f"endpoint={server.root}", "--storage-option", "region=us-east-1",
+                  "--storage-option", "skip_signature=true", "--storage-option", "allow_http=true")
+            places = {"disk": (lambda name: str(self.dir / name), ()), "http": (lambda name: server.url(f"bucket/{name}"), ()),
+                      "s3": (lambda name: f"s3://bucket/{name}", s3)}
+            for kind in sets:
+                for name in (f"{kind}/agg.nc", f"{kind}.zip!/agg.nc"):
+                    for where, (url, options) in places.items():
+                        for selection, values in selections.items():
+                            with self.subTest(f"{where}: {name} {selection}"):
+                                server.asked.clear()
+                                self.near(self.values(url(name), "tas", *selection, *options), values, 1e-4)
+                                self.count(server, where, name, selection)
+
+    def count(self, server, where, name, selection):
+        asked, bundled = len(server.asked), ".zip" in name
+        if where == "disk":
+            self.assertEqual(asked, 0)
+            return
+        touched = 1 if selection == ("-d", "time,7") else len(range(0, STEPS, 4)) if "-4" in "".join(selection) else FILES
+        touched = min(touched, FILES)
+        paths = {path for path, _, _ in server.asked}
+        if bundled:
+            # Two for the bundle, its aggregation and all heads; then the data, one request for each fragment that is touched, but for
+            # the first one, some of which came with the bundle's first bytes.
+            self.assertEqual(paths, {f"/bucket/{name.split('!')[0]}"})
+            self.assertLessEqual(asked, 2 + touched, server.asked)
+            self.assertGreaterEqual(asked, 2 + touched - (touched == FILES or touched == 5), server.asked)
+        else:
+            # Of each file its beginning, with which small ones come whole, and at most its end and the data.
+            self.assertEqual(len(paths), 1 + touched)
+            self.assertLessEqual(asked, 1 + 3 * touched + 1, server.asked)
+
+    def test_a_bundle_opens_in_two_requests(self):
+        sets = self.sets()
+        with serve({"set.zip": (self.dir / "archives.zip").read_bytes()}) as server:
+            for command in (("info",), ("dump", "-h"), ("read", "--format", "csv")):
+                server.asked.clear()
+                more = ("lat",) if command[0] == "read" else ()
+                self.ok(nc3z(*command, server.url("set.zip!/agg.nc"), *more))
+                self.assertEqual(len(server.asked), 2, (command, server.asked))
+                # What stands in the heads of members costs nothing more.
+                server.asked.clear()
+                self.ok(nc3z("dump", "-h", server.url("set.zip!/m3.nc.nc3z")))
+                self.assertEqual(len(server.asked), 2, server.asked)
+        self.assertTrue(sets)
+
+    def test_a_bundle_that_another_program_added_to_is_read_by_its_directory(self):
+        self.sets()
+        bundle = self.dir / "plain.zip"
+        with zipfile.ZipFile(bundle, "a") as z:
+            z.write(self.dir / "archives/m0.nc.nc3z", "later.nc.nc3z")
+        self.assertTrue((self.values(f"{bundle}!/later.nc.nc3z") == self.stored(0)).all())
+        self.assertTrue((self.values(f"{bundle}!/m2.nc") == self.stored(2)).all())
+
+    def test_an_aggregation_in_a_bundle_names_nothing_outside_it(self):
+        (self.dir / "data").mkdir()
+        make(self.dir / "data/a.nc", 0, 3)
+        outside = make(self.dir / "outside.nc", 3, 3)
+        for n, uri in enumerate((str(outside.resolve()), f"file://{outside.resolve()}", "../outside.nc", "http://127.0.0.1:9/x.nc")):
+            path = self.hand_made(["a.nc", uri], [3, 3], name=f"data/agg{n}.nc")
+            bundle = self.dir / f"set{n}.zip"
+            self.ok(nc3z("bundle", self.dir / "data", "-o", bundle))
+            self.near(self.values(f"{bundle}!/{path.name}", "tas", "-d", "time,0,2"), truth(range(3)))
+            self.fails(nc3z("read", f"{bundle}!/{path.name}", "tas"), words="outside|opens no")
+
+    if os.environ.get("NC3Z_MOTO"):
+
+        def test_an_s3_server_that_checks_signatures(self):
+            import boto3
+            from moto.server import ThreadedMotoServer
+
+            sets, expected = self.sets(), self.expected()
+            server = ThreadedMotoServer(port=0, verbose=False)
+            server.start()
+            try:
+                host, port = server.get_host_and_port()
+                endpoint = f"http://{host}:{port}"
+                client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="me", aws_secret_access_key="hush")
+                client.create_bucket(Bucket="bucket")
+                for kind, data in sets.items():
+                    for path in data.iterdir():
+                        client.upload_file(str(path), "bucket", f"{kind}/{path.name}")
+                    client.upload_file(str(self.dir / f"{kind}.zip"), "bucket", f"{kind}.zip")
+                env = os.environ | {"AWS_ACCESS_KEY_ID": "me", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "us-east-1",
+                                    "AWS_ENDPOINT": endpoint, "AWS_ALLOW_HTTP": "true"}
+                out = self.dir / "values.npy"
+                for kind in sets:
+                    for name in (f"{kind}/agg.nc", f"{kind}.zip!/agg.nc"):
+                        self.ok(nc3z("read", f"s3://bucket/{name}", "tas", "--format", "npy", "-f", "-o", out, env=env))
+                        self.near(np.load(out), expected, 1e-4)
+            finally:
+                server.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

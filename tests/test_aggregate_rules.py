@@ -1,0 +1,236 @@
+"""Which files make one array: each case of the study of the CF aggregation rules, by its name there. What cf-python does silently wrong or
+refuses silently is told here: refusals name both files and the values."""
+
+import json
+import unittest
+
+import netCDF4
+import numpy as np
+from common import nc3z
+from test_aggregate import LAT, Aggregation, truth
+
+NCA = ("--convention", "nca")
+
+
+class Rules(Aggregation):
+    """`a.nc` has three days; each case gives the second file, and says what comes of both."""
+
+    def two(self, first=3, count=3, **options):
+        return self.make("a.nc", 0, 3), self.make("b.nc", first, count, **options)
+
+    def joined(self, files, *options, shape=(6, 4, 3), expected=None):
+        agg = self.aggregate(*files, options=("-f", *options))
+        found = self.values(agg)
+        self.assertEqual(found.shape, shape)
+        self.near(found, truth(range(shape[0])) if expected is None else expected)
+        return agg
+
+    def report(self, files, *options):
+        return json.loads(self.ok(nc3z_check(*files, *options)).stdout)
+
+    def test_tiling_of_time_and_latitude_in_any_order(self):
+        files = [self.make(f"g{i}{j}.nc", 3 * i, 3, lat=LAT[2 * j:2 * j + 2]) for i in range(3) for j in range(2)]
+        for order in ((0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 3, 1, 4)):
+            self.joined([files[k] for k in order], shape=(9, 4, 3))
+
+    def test_tiling_with_one_missing_is_refused(self):
+        """cf.aggregate gives two fields."""
+        files = [self.make(f"g{i}{j}.nc", 3 * i, 3, lat=LAT[2 * j:2 * j + 2]) for i in range(3) for j in range(2)]
+        for gone in range(6):
+            self.refused(*(files[:gone] + files[gone + 1:]), words="nothing fills|not aligned")
+
+    def test_mixed_units_take_those_of_the_first_file(self):
+        a, b = self.two(units="degC")
+        self.joined([a, b])
+        self.joined([b, a], expected=truth(range(6)) - 273.15)
+
+    def test_reversed_latitude_split_in_time(self):
+        """cf.aggregate joins them with wrong values."""
+        files = self.two(lat=LAT[::-1])
+        done = self.refused(*files, words="descending")
+        self.assertRegex(done.stderr, "a.nc")
+        self.joined(files, *NCA)
+
+    def test_reversed_latitude_split_in_latitude(self):
+        files = self.make("a.nc", 0, 3, lat=LAT[:2]), self.make("b.nc", 0, 3, lat=LAT[:1:-1])
+        self.refused(*files, words="descending")
+        self.joined(files, *NCA, shape=(3, 4, 3))
+
+    def test_scalar_time_and_scalar_time(self):
+        files = [self.make(f"s{n}.nc", n, 1, scalar=True) for n in range(2)]
+        self.joined(files, shape=(2, 4, 3))
+
+    def test_scalar_times_and_a_file_of_three_steps(self):
+        files = [self.make(f"s{n}.nc", n, 1, scalar=True) for n in range(2)]
+        self.joined([*files, self.make("c.nc", 2, 3)], shape=(5, 4, 3))
+
+    def test_scalar_time_that_coordinates_does_not_list_tells_nothing(self):
+        for n in range(2):
+            with netCDF4.Dataset(self.make(f"s{n}.nc", n, 1, scalar=True), "a") as d:
+                d["tas"].delncattr("coordinates")
+        self.refused(self.dir / "s0.nc", self.dir / "s1.nc", words="s0.nc.*s1.nc.*same cells")
+
+    def test_units_that_cannot_be_converted(self):
+        done = self.refused(*self.two(units="m"), words="cannot be told")
+        self.assertRegex(done.stderr, "b.nc.*a.nc")
+
+    def test_unknown_units(self):
+        self.refused(*self.two(units="furlong_x"), words="furlong_x.*not understood")
+
+    def test_the_same_unknown_units_are_equal(self):
+        files = self.make("a.nc", 0, 3, units="psu"), self.make("b.nc", 3, 3, units="psu")
+        self.joined(files)
+
+    def test_gap_in_time_without_bounds(self):
+        files = self.two(first=5)
+        self.joined(files, expected=truth([0, 1, 2, 5, 6, 7]))
+        done = self.refused(*files, words="gap between 2001-01-03 and 2001-01-06", options=("--contiguous",))
+        self.assertNotIn("note", done.stderr)
+
+    def test_gap_in_time_with_bounds(self):
+        files = self.make("a.nc", 0, 3, bounds=1.0), self.make("b.nc", 4, 3, bounds=1.0)
+        self.joined(files, expected=truth([0, 1, 2, 4, 5, 6]))
+        self.refused(*files, words="leave a gap", options=("--contiguous",))
+
+    def test_overlap_of_coordinates(self):
+        self.refused(*self.two(first=2), words="a.nc.*b.nc.*overlap along .time.: 2001-01-01 to 2001-01-03 and 2001-01-03 to 2001-01-05")
+
+    def test_the_same_file_twice(self):
+        self.refused(*self.two(first=0), words="a.nc.*b.nc.*same cells")
+
+    def test_overlapping_bounds_only(self):
+        """As cf.aggregate: the coordinates tell the place. Where cells must touch it is refused."""
+        files = self.make("a.nc", 0, 3, bounds=1.0), self.make("b.nc", 3, 3, bounds=1.5)
+        self.joined(files)
+        self.refused(*files, words="bounds|cells|overlap", options=("--contiguous",))
+
+    def test_bounds_in_one_file_only(self):
+        files = self.make("a.nc", 0, 3, bounds=1.0), self.make("b.nc", 3, 3)
+        done = self.ok(nc3z("aggregate", *files, "-o", self.dir / "agg.nc"))
+        self.assertRegex(done.stderr, "bounds of .time. are left out")
+        self.near(self.values(self.dir / "agg.nc"), truth(range(6)))
+
+    def test_attributes_that_differ_or_are_in_one_file_only(self):
+        for mine, other in (({"experiment": "A"}, {"experiment": "B"}), ({"experiment": "A"}, {})):
+            files = self.make("a.nc", 0, 3, attributes=mine), self.make("b.nc", 3, 3, attributes=other)
+            agg = self.joined(files)
+            header = nc3z("dump", "-h", agg).stdout.decode()
+            self.assertNotIn("experiment", header)
+            self.assertIn("experiment", " ".join(self.report(files)["notes"]))
+
+    def test_calendars_standard_and_gregorian(self):
+        files = self.make("a.nc", 0, 3, calendar="standard"), self.make("b.nc", 3, 3, calendar="gregorian")
+        self.joined(files)
+        self.joined([self.make("c.nc", 0, 3), self.make("d.nc", 3, 3, calendar="GREGORIAN")])
+
+    def test_calendars_standard_and_noleap(self):
+        """cf.aggregate ends with an exception for all files."""
+        done = self.refused(*self.two(calendar="noleap"), words="calendars are noleap and standard")
+        self.assertRegex(done.stderr, "b.nc.*a.nc")
+
+    def test_calendars_standard_and_proleptic_gregorian(self):
+        self.refused(*self.two(calendar="proleptic_gregorian"), words="calendars are proleptic_gregorian and standard")
+
+    def test_another_reference_date(self):
+        self.joined(self.two(tunits="days since 2001-01-04", times=[0, 1, 2]))
+
+    def test_hours_and_days(self):
+        agg = self.joined(self.two(tunits="hours since 2001-01-01", times=[72, 96, 120]))
+        self.assertEqual(list(self.values(agg, "time")), list(range(6)))
+
+    def test_cell_methods_differ(self):
+        files = [self.make(f"{n}.nc", 3 * i, 3, attributes={"cell_methods": m}) for i, (n, m) in enumerate((("a", "time: mean"), ("b", "time: maximum")))]
+        self.refused(*files, words="`time: mean` in .*a.nc. and `time: maximum` in .*b.nc")
+
+    def test_cell_methods_missing_in_one(self):
+        self.refused(*self.two(attributes={"cell_methods": "time: mean"}), words="cell_methods none in .*a.nc. and `time: mean` in .*b.nc")
+
+    def test_intervals_of_cell_methods_differ(self):
+        each = [{"cell_methods": f"time: mean (interval: {n} hr)"} for n in (1, 3)]
+        files = [self.make(f"{n}.nc", 3 * i, 3, attributes=each[i]) for i, n in enumerate("ab")]
+        self.refused(*files, words="interval: 1 hr.*interval: 3 hr")
+
+    def test_another_standard_name_is_another_variable(self):
+        files = self.make("a.nc", 0, 3), self.make("b.nc", 3, 3, name="ts", standard_name="surface_temperature")
+        report = self.report(files)
+        self.assertEqual({v["name"]: v["shape"] for v in report["variables"]}, {"tas": [3, 4, 3], "ts": [3, 4, 3]})
+
+    def test_the_same_standard_name_and_another_variable_name(self):
+        self.joined(self.two(name="t2m"))
+
+    def test_no_standard_name_but_a_long_name(self):
+        options = {"standard_name": None, "attributes": {"long_name": "temperature"}}
+        self.joined([self.make("a.nc", 0, 3, **options), self.make("b.nc", 3, 3, name="t2m", **options)])
+
+    def test_neither_standard_nor_long_name(self):
+        self.joined([self.make(f"{n}.nc", 3 * i, 3, standard_name=None) for i, n in enumerate("ab")])
+
+    def test_one_latitude_off_by_a_millionth(self):
+        files = self.two(lat=(-30.0, -10.0, 10.0, 30.000001))
+        done = self.refused(*files, words="30.000001")
+        self.assertRegex(done.stderr, "a.nc.*b.nc|b.nc.*a.nc")
+        # The values are of that latitude.
+        expected = np.concatenate([truth(range(3)), truth(range(3, 6), lat=(-30.0, -10.0, 10.0, 30.000001))])
+        for option in ("--atol=1e-5", "--rtol=1e-5"):
+            self.joined(files, option, expected=expected)
+
+    def test_one_latitude_off_in_its_last_place(self):
+        self.joined(self.two(lat=(-30.0, -10.0, 10.0, np.nextafter(30.0, 31))))
+
+    def test_float_and_double(self):
+        files = self.two(dtype="f8")
+        agg = self.joined(files)
+        self.assertEqual(self.values(agg).dtype.newbyteorder("="), np.dtype("f8"))
+
+    def test_missing_value_in_one_only(self):
+        a, b = self.two()
+        with netCDF4.Dataset(b, "a") as d:
+            d["tas"].missing_value = np.float32(-5)
+            d["tas"][1, 2, 0] = -5
+        agg = self.aggregate(a, b)
+        found = self.values(agg)
+        # Minus five is a number in the first file, and none in the second: there it is the whole's own fill value.
+        self.assertEqual(np.argwhere(found > 9e36).tolist(), [[4, 2, 0]])
+        rest = np.ones(found.shape, bool)
+        rest[4, 2, 0] = False
+        self.assertLess(np.abs(found - truth(range(6)))[rest].max(), 2e-5)
+
+    def test_scalars_that_differ_stand_along_the_files(self):
+        """`unique_values`: one value for each fragment."""
+        files = [self.make(f"m{n}.nc", 2 * n, 2) for n in range(4)]
+        for n, path in enumerate(files):
+            with netCDF4.Dataset(path, "a") as d:
+                for name, kind, value in (("orbit", "i4", 100 + n), ("same", "f8", 2.5)):
+                    v = d.createVariable(name, kind, ())
+                    v.units = "1"
+                    v[...] = value
+        agg = self.aggregate(*files[:3])
+        self.assertEqual(self.values(agg, "orbit").tolist(), [100, 100, 101, 101, 102, 102])
+        self.assertEqual(self.values(agg, "same"), 2.5)
+        with netCDF4.Dataset(agg) as d:
+            self.assertRegex(d["orbit"].aggregated_data, r"^map: \w+ unique_values: fragment_unique_values$")
+            self.assertEqual(d["orbit"].aggregated_dimensions, "time")
+            self.assertEqual(d["fragment_unique_values"][:].tolist(), [100, 101, 102])
+        # The new month brings its own.
+        self.ok(nc3z("aggregate", "--append", files[3], "-o", agg))
+        self.assertEqual(self.values(agg, "orbit").tolist(), [100, 100, 101, 101, 102, 102, 103, 103])
+        self.near(self.values(agg), truth(range(8)))
+        # Along two dimensions there is no place for it, and NCA has no words: it is left out, and that is told.
+        done = self.ok(nc3z("aggregate", *files, "-o", self.dir / "nca.nc", *NCA))
+        self.assertRegex(done.stderr, "variable `orbit` is left out")
+
+    def test_a_scalar_that_one_file_lacks_is_missing_there(self):
+        files = [self.make(f"m{n}.nc", 2 * n, 2) for n in range(3)]
+        for n in (0, 2):
+            with netCDF4.Dataset(files[n], "a") as d:
+                d.createVariable("orbit", "i4", (), fill_value=np.int32(-1))[...] = 100 + n
+        self.assertEqual(self.values(self.aggregate(*files), "orbit").tolist(), [100, 100, -1, -1, 102, 102])
+
+
+def nc3z_check(*args):
+    """What would be made of files."""
+    return nc3z("aggregate", "--check", "--json", "-o", "none.nc", *args)
+
+
+if __name__ == "__main__":
+    unittest.main()
