@@ -83,6 +83,7 @@ impl Selection {
     }
 
     /// The positions `from..to` along one dimension, and all of the others.
+    #[must_use]
     pub fn part(&self, dim: usize, from: u64, to: u64) -> Self {
         let mut segments = Vec::new();
         let mut begin = 0;

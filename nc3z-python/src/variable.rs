@@ -54,7 +54,7 @@ impl Variable {
         &self,
         py: Python<'py>,
         selected: &Selected,
-        dtype: &str,
+        dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let zeros = ZEROS.import(py, "numpy", "zeros")?;
@@ -113,12 +113,28 @@ impl Variable {
         }
     }
 
-    fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
-        let array = if self.ty == NcType::Char {
-            self.read_new(py, selected, "uint8")?.call_method1("view", ("S1",))?
-        } else {
-            self.read_new(py, selected, self.type_name())?
+    /// NumPy's own object for the type in memory, bytes for text: found without its name.
+    fn descriptor<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        let descriptor = match self.ty {
+            NcType::Byte => numpy::dtype::<i8>(py),
+            NcType::Char | NcType::UByte => numpy::dtype::<u8>(py),
+            NcType::Short => numpy::dtype::<i16>(py),
+            NcType::UShort => numpy::dtype::<u16>(py),
+            NcType::Int => numpy::dtype::<i32>(py),
+            NcType::UInt => numpy::dtype::<u32>(py),
+            NcType::Int64 => numpy::dtype::<i64>(py),
+            NcType::UInt64 => numpy::dtype::<u64>(py),
+            NcType::Float => numpy::dtype::<f32>(py),
+            NcType::Double => numpy::dtype::<f64>(py),
         };
+        descriptor.into_any()
+    }
+
+    fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
+        let mut array = self.read_new(py, selected, &self.descriptor(py))?;
+        if self.ty == NcType::Char {
+            array = array.call_method1("view", ("S1",))?;
+        }
         if selected.shape.is_empty() && selected.scalar {
             array.get_item(PyTuple::empty(py))
         } else {
@@ -230,12 +246,11 @@ impl Variable {
         };
         let Some(out) = out else {
             let Some(dtype) = dtype else { return self.read_selected(py, &selected) };
-            let name: String =
-                py.import("numpy")?.getattr("dtype")?.call1((dtype,))?.getattr("name")?.extract()?;
             if self.ty == NcType::Char {
                 return self.read_selected(py, &selected)?.call_method1("astype", (dtype,));
             }
-            let array = self.read_new(py, &selected, &name)?;
+            let wanted = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?;
+            let array = self.read_new(py, &selected, &wanted.call_method1("newbyteorder", ("=",))?)?;
             return if selected.shape.is_empty() && selected.scalar {
                 array.get_item(PyTuple::empty(py))
             } else {

@@ -41,7 +41,8 @@ impl Array {
         let tiling = &info.tiling;
         let (array, tiles) = (info.id, tiling.tile_count());
         let chunk = chunk_shape(tiling)?;
-        let entries = (0..tiles).map(|tile| archive.entry(array, tile)).collect::<nc3z_reader::Result<Vec<_>>>()?;
+        let entries =
+            (0..tiles).map(|tile| archive.entry(array, tile)).collect::<nc3z_reader::Result<Vec<_>>>()?;
         // The blocks of a short form are not in the file as they are.
         let common = if archive.is_short() { None } else { common_chain(archive, &entries)? };
         let (number, chain) = common.unzip();

@@ -74,8 +74,8 @@ def test_what_cannot_be_drawn_says_why(archives, tmp_path):
         variable = ds["SST"]
     assert "closed" in variable._repr_html_() and "closed" in ds._repr_html_()
     with netcdf_file(tmp_path / "odd.nc", "w") as file:
-        file.createDimension("n", 3)
         file.createDimension("none", None)
+        file.createDimension("n", 3)
         file.createVariable("text", "c", ("n",))[:] = b"a<b"
         file.createVariable("empty", "f4", ("none", "n"))
         file.createVariable("<script>", "i2", ("n",))[:] = [1, 2, 3]

@@ -2,6 +2,7 @@
 
 NC3Z_NIGHT=1 runs them for every format, layout and way of opening."""
 
+import builtins
 import contextlib
 import itertools
 import os
@@ -52,13 +53,13 @@ BRIEF = {"Cdf1Linear", "Cdf2Padded", "Cdf5Linear", "Cdf2LinearDask"}
 
 
 def suite(writer, layout, dask):
-    """The tests, for one way to write and to open."""
+    """The tests, for one way to write and to open. `type` is a fixture here."""
     engine, file_format = WRITERS[writer]
     body = {"engine": engine, "file_format": file_format, "options": LAYOUTS[layout], "__module__": __name__}
     if dask:
         # Dask's arrays are not cached by the dataset, whichever engine reads them.
         body |= {"open_options": {"chunks": {}}, "test_dataset_caching": None}
-    return type(f"Test{writer}{layout}{'Dask' if dask else ''}", (Engine,), body)
+    return builtins.type(f"Test{writer}{layout}{'Dask' if dask else ''}", (Engine,), body)
 
 
 for made in itertools.starmap(suite, itertools.product(WRITERS, LAYOUTS, (False, True))):

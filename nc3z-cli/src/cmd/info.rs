@@ -70,7 +70,9 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
     }
     let input = open(args)?;
     let costs = match &input {
-        Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()).map_err(Into::into))?),
+        Input::Archive(archive) => {
+            Some(in_file(&args.file, Costs::of(archive, archive.source()).map_err(Into::into))?)
+        }
         Input::Classic(_) => None,
     };
     let file = text::safe(&super::url::shown(&args.file));

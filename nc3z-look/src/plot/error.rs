@@ -32,7 +32,6 @@ impl Error {
         Error::NoPicture { variable: text::safe(&variable.name()), why }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "what `map_err` hands over")]
     pub(super) fn drawing(e: impl Display) -> Self {
         Error::Drawing(e.to_string())
     }

@@ -187,11 +187,11 @@ impl Meaning {
 
 /// The numbers of an attribute.
 fn numbers(a: &Attribute) -> Vec<f64> {
-    if a.ty == NcType::Char {
-        return Vec::new();
-    }
     fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
+    }
+    if a.ty == NcType::Char {
+        return Vec::new();
     }
     #[expect(clippy::cast_precision_loss, reason = "values are compared with it as doubles")]
     let number = |bytes: &[u8]| match a.ty {
