@@ -8,7 +8,7 @@ if ! rustup toolchain list 2>/dev/null | grep -q '^nightly' || ! cargo fuzz --ve
     echo "NOT RUN: fuzzing needs cargo-fuzz and a nightly toolchain (docs/fuzzing.md)"
     exit 77
 fi
-targets=(classic_header archive_open block_decode roundtrip verify_repair parity versions)
+targets=(classic_header archive_open block_decode roundtrip verify_repair parity versions short_form chain_text)
 share=$(( ${1:-60} / ${#targets[@]} ))
 (( share > 0 )) || share=1
 cargo run --quiet --package nc3z-writer --example fuzz_seeds

@@ -110,6 +110,35 @@ class Plugin(Case):
         done = self.python(READ, path, env={k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"})
         self.assertNotEqual(done.returncode, 0)
 
+    def test_chunks_take_what_an_archive_of_the_same_chunks_takes(self):
+        """Either may plan better, by a tenth of the bytes at most, and an archive looks at all chunks of an array before it plans."""
+        for name in ("h5py", "netCDF4"):
+            if importlib.util.find_spec(name) is None:
+                missing(self, f"the Python package {name} is not installed")
+        import netCDF4
+
+        y, x = np.mgrid[:97, :130]
+        field = np.round(280 + 20 * np.sin(x / 30) * np.cos(y / 25), 1)
+        archived = {}
+        for kind in ("i1", "u2", "i4", "u8", "f4", "f8"):
+            source = self.dir / f"{kind}.nc"
+            with netCDF4.Dataset(source, "w", format="NETCDF3_64BIT_DATA") as file:
+                file.createDimension("y", 97)
+                file.createDimension("x", 130)
+                file.createVariable("v", kind, ("y", "x"), fill_value=False)[:] = (field if kind[0] == "f" else field - 200).astype(kind)
+            done = nc3z("archive", source, "--layout", "chunked", "--chunk", "y=40,x=50", "--edge", "pad")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            info = json.loads(nc3z("info", "--json", f"{source}.nc3z").stdout)
+            archived[kind] = info["variables"][0]["stored_bytes"]
+        path = self.dir / "r.h5"
+        for step in ((WRITE, path, 1), (READ, path)):
+            done = self.python(*step)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        stored = json.loads(done.stdout)
+        ratios = {kind: stored["<" + kind][0] / size for kind, size in archived.items()}
+        for kind, ratio in ratios.items():
+            self.assertTrue(0.9 < ratio < 1.1, f"{kind}: the filter's chunks take {ratio:.2f} of the archive's; {ratios}")
+
     def test_with_netcdf4_in_the_same_process(self):
         for name in ("h5py", "netCDF4"):
             if importlib.util.find_spec(name) is None:

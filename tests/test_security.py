@@ -1,9 +1,11 @@
 """The recipes of docs/security.md, as they stand there. Nothing is installed: what is missing is told, and in CI a failure."""
 
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z, need_program
@@ -55,10 +57,18 @@ class Recipes(Case):
             # Containers, the machines of CI among them, have no such manager.
             print(f"\n*** NOT TESTED: {self.id()}: no service manager of the user runs", file=sys.stderr, flush=True)
             self.skipTest("no service manager of the user runs")
+        # The service has a /tmp of its own.
+        work = tempfile.TemporaryDirectory(dir=ROOT / "target")
+        self.addCleanup(work.cleanup)
+        self.dir = pathlib.Path(work.name)
         original = self.stranger()
         done = self.shell(recipe("systemd-run"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "checked/stranger.nc").read_bytes(), original)
+        # Nothing can be written elsewhere, and there is no network but the loopback.
+        confined = recipe("systemd-run").rsplit("\n  nc3z", 1)[0]
+        self.assertNotEqual(self.shell(f"{confined}\n  touch {self.dir}/incoming/x").returncode, 0)
+        self.assertEqual(self.shell(f"{confined}\n  cat /proc/net/dev").stdout.count(":"), 1)
 
     def test_a_manifest_is_signed_by_minisign(self):
         need_program(self, "minisign")

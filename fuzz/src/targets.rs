@@ -1,6 +1,12 @@
 //! What the fuzz targets do with their bytes. A module of its own so that `cargo test` of the reader replays crash
 //! inputs through the same code, without a fuzzer.
 
+mod chain_text;
+mod short_form;
+
+pub use chain_text::chain_text;
+pub use short_form::short_form;
+
 use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
@@ -169,35 +175,22 @@ fn header_of_head(head: &[u8]) -> Option<&[u8]> {
     None
 }
 
-/// A few bytes choose chain, type, shape and length; the rest is the payload. Then the same bytes the other way round: what
-/// was encoded must be decoded.
-pub fn block_decode(data: &[u8]) {
-    let Some((&[which, ty, len_low, len_high, row, plane], payload)) = data.split_first_chunk::<6>() else {
-        return;
-    };
-    let ty = NcType::ALL[usize::from(ty) % NcType::ALL.len()];
+/// The chain that two bytes choose for elements of a type.
+pub fn chain_of(which: u8, ty: NcType, row: u8) -> Vec<StageSpec> {
     let size = ty.size();
-    let elements = usize::from(u16::from_le_bytes([len_low, len_high]) & 0x3FFF);
-    let row_byte = row;
-    let (row, plane) = (u64::from(row), u64::from(row) * u64::from(plane));
-    let optional = |n: u64| (n > 1).then_some(n);
-    let shape = TileShape {
-        ty,
-        geometry: Geometry { row: optional(row), plane: optional(plane), volume: optional(plane * 3) },
-    };
     let num = StageSpec::num(None);
     let shuffle = StageSpec::shuffle(size);
     let odd = StageSpec::shuffle(3);
     let (zstd, zlib) = (StageSpec::zstd(1), StageSpec::zlib(1));
     let (lz4, gzip) = (StageSpec::lz4(1), StageSpec::gzip(1));
-    let bits = StageSpec::bitshuffle(size, usize::from(row_byte & 3) * 8);
+    let bits = StageSpec::bitshuffle(size, usize::from(row & 3) * 8);
     let named = |text: &str| {
         let registry = Registry::default();
         WantedChain::parse(text)
             .and_then(|wanted| wanted.bind(ty, &registry))
             .map_or_else(|_| vec![], |chain| chain.0)
     };
-    let spec = match which % 32 {
+    match which % 32 {
         0 | 1 => vec![num],
         2 => vec![],
         3 => vec![zstd],
@@ -227,7 +220,26 @@ pub fn block_decode(data: &[u8]) {
         28 => named(r#"[{"id":"fixedscaleoffset","offset":1,"scale":3}]"#),
         29 => named(r#"[{"id":"lz4"},{"id":"zlib","level":1},{"id":"gzip","level":1}]"#),
         _ => vec![shuffle, odd],
+    }
+}
+
+/// A few bytes choose chain, type, shape and length; the rest is the payload. Then the same bytes the other way round: what
+/// was encoded must be decoded.
+pub fn block_decode(data: &[u8]) {
+    let Some((&[which, ty, len_low, len_high, row, plane], payload)) = data.split_first_chunk::<6>() else {
+        return;
     };
+    let ty = NcType::ALL[usize::from(ty) % NcType::ALL.len()];
+    let size = ty.size();
+    let elements = usize::from(u16::from_le_bytes([len_low, len_high]) & 0x3FFF);
+    let row_byte = row;
+    let (row, plane) = (u64::from(row), u64::from(row) * u64::from(plane));
+    let optional = |n: u64| (n > 1).then_some(n);
+    let shape = TileShape {
+        ty,
+        geometry: Geometry { row: optional(row), plane: optional(plane), volume: optional(plane * 3) },
+    };
+    let spec = chain_of(which, ty, row_byte);
     // Some take whole elements, or values that come back.
     let is_picky =
         spec.iter().any(|stage| ["pcodec", "delta", "packbits", "fixedscaleoffset"].contains(&stage.id()));

@@ -6,10 +6,20 @@
 #[expect(dead_code, clippy::unwrap_used, reason = "the helpers of the tests, of which seeds need a part")]
 #[path = "../tests/it/classic.rs"]
 mod classic;
+#[expect(
+    dead_code,
+    unreachable_pub,
+    unused_imports,
+    reason = "what the targets do; seeds need which chain a byte chooses"
+)]
+#[path = "../../fuzz/src/targets.rs"]
+mod targets;
 
 use classic::{Model, Var, content};
 use nc3z_format::Hyperslab;
 use nc3z_format::NcType;
+use nc3z_format::archive::short::{SHORT_PREFIX_LEN, is_short};
+use nc3z_format::archive::unpack;
 use nc3z_format::classic::{NumRecs, Version};
 use nc3z_format::codec::{ChainSpec, Lzma, Registry, Scratch, StageSpec, TileCoder, TileShape, encode_tile};
 use nc3z_format::num::{Coder, DeltaAxes, EncodePlan};
@@ -17,6 +27,7 @@ use nc3z_format::tile::Geometry;
 use nc3z_writer::edit::Edit;
 use nc3z_writer::{CommitNote, TagChange, WriterOptions, archive_file};
 use std::path::{Path, PathBuf};
+use targets::chain_of;
 
 type Result<T = (), E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
@@ -49,6 +60,42 @@ fn put(root: &Path, target: &str, number: usize, bytes: &[u8]) -> Result {
     Ok(std::fs::write(dir.join(format!("seed-{number:03}")), bytes)?)
 }
 
+/// Chains in all notations, for every type.
+const CHAINS: &[&str] = &[
+    "none",
+    "2|32015,9",
+    "2,4|1,9|3",
+    "3|32008,0,2,3|307,9|3",
+    "32001,0,0,0,0,5,1,0",
+    "32001,0,0,0,0,5,2,5",
+    "32004,64|32000",
+    "32008,0,2|32015,3b",
+    "32022,3,0",
+    "32023,3",
+    "32032,5|2|1,1",
+    "37373,5",
+    r#"[{"id":"zstd","level":1},{"id":"lzf"},{"id":"crc32c"}]"#,
+    r#"[{"id":"delta","dtype":"<i2"},{"id":"adler32"},{"id":"crc32"}]"#,
+    r#"[{"id":"fixedscaleoffset","offset":1,"scale":3,"dtype":"<f4","astype":"<i2"}]"#,
+    r#"[{"id":"packbits"}]"#,
+    r#"[{"id":"pcodec","level":8}]"#,
+    r#"[{"id":"quantize","digits":3,"dtype":"<f4"},{"id":"bz2","level":9}]"#,
+    r#"[{"id":"bitround","keepbits":5},{"id":"gzip","level":9}]"#,
+    r#"[{"id":"lz4","acceleration":1},{"id":"zlib","level":1}]"#,
+    r#"[{"id":"blosc","cname":"zstd","clevel":5,"shuffle":-1,"blocksize":0}]"#,
+    r#"{"filters":[{"id":"shuffle","elementsize":0}],"compressor":{"id":"zlib","level":4}}"#,
+    r#"{"filters":null,"compressor":{"id":"nc3z.num","level":"default"}}"#,
+];
+
+fn chains(root: &Path) -> Result {
+    for (i, chain) in CHAINS.iter().enumerate() {
+        for ty in 0..u8::try_from(NcType::ALL.len())? {
+            put(root, "chain_text", i * 16 + usize::from(ty), &[&[ty], chain.as_bytes()].concat())?;
+        }
+    }
+    Ok(())
+}
+
 fn files(root: &Path) -> Result {
     let dir = tempfile::tempdir()?;
     let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));
@@ -63,6 +110,9 @@ fn files(root: &Path) -> Result {
             archive_file(&input, &output, &options, &())?;
             let archive = std::fs::read(&output)?;
             put(root, "archive_open", i + 100 * k, &archive)?;
+            if let Some(seed) = is_short(&archive).then(|| short_form_seed(&archive)).flatten() {
+                put(root, "short_form", i + 100 * k, &seed)?;
+            }
             put(root, "verify_repair", i + 100 * k, &[&[0; 4], &archive[..]].concat())?;
             if let Some(versions) = edited(&output, &options)? {
                 put(root, "versions", i + 100 * k, &versions)?;
@@ -71,6 +121,15 @@ fn files(root: &Path) -> Result {
         }
     }
     Ok(())
+}
+
+/// The input of `short_form` that stands for an archive.
+fn short_form_seed(archive: &[u8]) -> Option<Vec<u8>> {
+    let len = u32::from_le_bytes(archive.get(12..)?.first_chunk().copied()?) as usize;
+    let (stored, payloads) = archive.get(SHORT_PREFIX_LEN..)?.split_at_checked(len)?;
+    let directory = unpack(stored, 1 << 20).ok()?;
+    let len = u16::try_from(directory.len()).ok()?;
+    Some([&len.to_le_bytes()[..], &archive[36..SHORT_PREFIX_LEN], &directory, payloads].concat())
 }
 
 /// The same archive with some versions more; nothing where the file is not one to edit.
@@ -122,6 +181,18 @@ fn blocks(root: &Path) -> Result {
                 number += 1;
             }
         }
+        // The other chains, which are of bytes; what a chain does not take is no seed.
+        for which in 8..32u8 {
+            let chain = bound(chain_of(which, ty, 8));
+            let content = content(which, 400 * ty.size());
+            let mut bytes = vec![which, ty_code, 144, 1, 8, 4];
+            let mut stored = Vec::new();
+            if !chain.is_numeric() && chain.encode_bytes(&content, &mut scratch, &mut stored).is_ok() {
+                bytes.extend(stored);
+                put(root, "block_decode", number, &bytes)?;
+                number += 1;
+            }
+        }
     }
     Ok(())
 }
@@ -129,5 +200,6 @@ fn blocks(root: &Path) -> Result {
 fn main() -> Result {
     let root = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("fuzz/corpus"), PathBuf::from);
     files(&root)?;
+    chains(&root)?;
     blocks(&root)
 }

@@ -1,14 +1,15 @@
 //! Inputs that once crashed a fuzz target, through the same code.
 
 use crate::targets::{
-    archive_open, block_decode, classic_header, parity, roundtrip, verify_repair, versions,
+    archive_open, block_decode, chain_text, classic_header, parity, roundtrip, short_form, verify_repair,
+    versions,
 };
 use std::path::Path;
 
 #[test]
 fn inputs_that_crashed_once_do_not_crash_again() {
     type Target = fn(&[u8]);
-    let targets: [(&str, Target); 7] = [
+    let targets: [(&str, Target); 9] = [
         ("classic_header", classic_header),
         ("archive_open", archive_open),
         ("block_decode", block_decode),
@@ -16,6 +17,8 @@ fn inputs_that_crashed_once_do_not_crash_again() {
         ("verify_repair", verify_repair),
         ("parity", parity),
         ("versions", versions),
+        ("short_form", short_form),
+        ("chain_text", chain_text),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/artifacts");
     for (name, target) in targets {

@@ -4,6 +4,7 @@
 
 use super::base::{ChunkTiles, LinearTiles, SpillFile};
 use crate::error::{Error, ErrorKind, Result};
+use crate::tiles::fill_up;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
 use nc3z_format::{Error as FormatError, Hyperslab, runs};
 use nc3z_reader::Archive;
@@ -242,15 +243,15 @@ impl Cells {
     }
 
     /// The same of padded chunks, filled up to the whole chunk.
-    pub(super) fn read_padded_tile(&self, tile: u64, extent: &[u64], fill: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn read_padded_tile(&self, tile: u64, extent: &[u64]) -> Result<Vec<u8>> {
         let bytes = self.read_tile(tile)?;
-        let TileLayoutSpec::Chunked { shape: chunk, padded: true } = &self.spec else { return Ok(bytes) };
-        if extent == chunk.as_slice() {
+        let TileLayoutSpec::Chunked { shape, padded: true } = &self.spec else { return Ok(bytes) };
+        if extent == shape.as_slice() {
             return Ok(bytes);
         }
-        let (chunk, extent) = (narrow(chunk)?, narrow(extent)?);
-        let mut out = fill.repeat(chunk.iter().product());
-        let Some((&row, outer)) = extent.split_last() else { return Ok(bytes) };
+        let (chunk, present) = (narrow(shape)?, narrow(extent)?);
+        let mut out = vec![0; chunk.iter().product::<usize>() * self.size];
+        let Some((&row, outer)) = present.split_last() else { return Ok(bytes) };
         for (n, from) in bytes.chunks_exact(row.max(1) * self.size).enumerate() {
             let (mut rest, mut position, mut unit) = (n, 0, chunk[outer.len()]);
             for axis in (0..outer.len()).rev() {
@@ -260,6 +261,7 @@ impl Cells {
             }
             out[position * self.size..][..from.len()].copy_from_slice(from);
         }
+        fill_up(&mut out, extent, shape, self.size);
         Ok(out)
     }
 

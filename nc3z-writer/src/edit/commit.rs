@@ -193,7 +193,7 @@ impl Changed {
                     nc3z_format::tile::Extent::Chunk { shape, .. } => shape,
                     nc3z_format::tile::Extent::Linear { .. } => Vec::new(),
                 };
-                cells.read_padded_tile(tile, &extent, header.fill_value())?
+                cells.read_padded_tile(tile, &extent)?
             }
             (None, Some(v)) => old.read_tile(old.arrays().variable(v).id, tile)?,
             (None, None) => unreachable!("new variables have cells"),

@@ -5,12 +5,13 @@
 //! the tiles and their order do not depend on it.
 
 use super::RawTile;
+use super::padding::fill_up;
 use super::read_ahead::ReadAhead;
 use crate::error::Result;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::classic::{VarLayout, Variable};
+use nc3z_format::classic::VarLayout;
 use nc3z_format::plan::{Plan, TilePlan};
-use nc3z_format::tile::{Edge, TileLayout, Tiling};
+use nc3z_format::tile::{Edge, Extent, TileLayout, Tiling};
 use nc3z_format::{Hyperslab, runs};
 
 /// Runs this many times shorter than the way to the next are read one by one, not through the buffer.
@@ -27,8 +28,6 @@ pub(crate) struct Chunked<'a> {
     /// Lengths of a chunk in bytes terms, never longer than the array where clipped.
     chunk: Vec<u64>,
     padded: bool,
-    /// The element that chunks are filled up with.
-    fill: Vec<u8>,
     /// Offset in the source of the first element.
     begin: u64,
     /// Bytes in the source from one index of a dimension to the next.
@@ -37,7 +36,7 @@ pub(crate) struct Chunked<'a> {
 
 impl<'a> Chunked<'a> {
     /// The chunks of a variable; `None` where its tiles are linear.
-    pub(crate) fn new(info: &'a ArrayInfo, variable: &Variable, place: &VarLayout) -> Result<Option<Self>> {
+    pub(crate) fn new(info: &'a ArrayInfo, place: &VarLayout) -> Result<Option<Self>> {
         if !matches!(info.tiling.layout(), TileLayout::Chunked { .. }) {
             return Ok(None);
         }
@@ -48,15 +47,7 @@ impl<'a> Chunked<'a> {
         if place.is_record {
             steps[0] = place.stride;
         }
-        Ok(Some(Chunked {
-            info,
-            tiling,
-            chunk,
-            padded,
-            fill: variable.fill_value().to_vec(),
-            begin: place.begin,
-            steps,
-        }))
+        Ok(Some(Chunked { info, tiling, chunk, padded, begin: place.begin, steps }))
     }
 
     /// Layers of chunks: indices of the grid of chunks along the first dimension.
@@ -121,20 +112,24 @@ impl<'a> Chunked<'a> {
     fn cut(&self, slab: &Hyperslab, bytes: &[u8], sink: &mut dyn FnMut(RawTile) -> Result<()>) -> Result<()> {
         let plan = Plan::of(&self.tiling, slab)?;
         for part in plan.tiles() {
-            let mut tile = self.blank(&part, part.decoded);
+            let mut tile = vec![0; usize::try_from(part.decoded).expect("a tile is at most 1 GiB")];
             copy_back(&part, bytes, &mut tile);
+            if part.elements < part.decoded
+                && let Extent::Chunk { shape, .. } = self.tiling.extent(part.tile)?
+            {
+                self.fill_up(&mut tile, &shape);
+            }
             sink(RawTile { array: self.info.id, tile: part.tile, bytes: tile })?;
         }
         Ok(())
     }
 
-    /// The bytes of a tile, or its first `len`, before anything is copied: fill values where that will not be all.
-    fn blank(&self, part: &TilePlan<'_>, len: u64) -> Vec<u8> {
-        let len = usize::try_from(len).expect("a tile is at most 1 GiB");
-        if part.elements == part.decoded {
-            return vec![0; len];
-        }
-        self.fill.iter().copied().cycle().take(len).collect()
+    /// Fills up a chunk, or its beginning, of which the array has `extent`.
+    fn fill_up(&self, tile: &mut [u8], extent: &[u64]) {
+        // The last dimension is the bytes of an element, which all chunks have.
+        let last = self.chunk.len() - 1;
+        let size = usize::try_from(self.chunk[last]).expect("at most 8 bytes");
+        fill_up(tile, &extent[..last], &self.chunk[..last], size);
     }
 
     /// The beginning of a chunk, row-major as its tile is: whole slices of it, at most `most` bytes where a slice is no longer.
@@ -157,8 +152,11 @@ impl<'a> Chunked<'a> {
         self.read_box(&slab, reader, &mut bytes)?;
         let plan = Plan::of(&self.tiling, &slab)?;
         let Some(part) = plan.tiles().next() else { return Ok(Vec::new()) };
-        let mut tile = self.blank(&part, along * widths[d]);
+        let mut tile = vec![0; usize::try_from(along * widths[d]).expect("a tile is at most 1 GiB")];
         copy_back(&part, &bytes, &mut tile);
+        if self.padded {
+            self.fill_up(&mut tile, &slab.count);
+        }
         Ok(tile)
     }
 

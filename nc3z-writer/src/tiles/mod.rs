@@ -8,6 +8,7 @@
 mod chunks;
 mod held;
 mod open;
+mod padding;
 mod pieces;
 mod read_ahead;
 mod records;
@@ -22,6 +23,7 @@ use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::{Layout, SegmentKind, VarId};
 use nc3z_reader::ClassicFile;
 use open::OpenTile;
+pub(crate) use padding::fill_up;
 use pieces::chunk_samples;
 pub(crate) use pieces::scan_pieces;
 use read_ahead::ReadAhead;
@@ -100,6 +102,5 @@ fn read_gap(
 
 /// The chunks of a variable, if it is in chunks.
 fn chunked<'a>(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Chunked<'a>>> {
-    let variable = &classic.header().variables[var.index()];
-    Chunked::new(arrays.variable(var), variable, &classic.layout().variables[var.index()])
+    Chunked::new(arrays.variable(var), &classic.layout().variables[var.index()])
 }
