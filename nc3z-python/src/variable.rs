@@ -56,10 +56,11 @@ impl Variable {
         selected: &Selected,
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let zeros = ZEROS.import(py, "numpy", "zeros")?;
+        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
+        static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let empty = EMPTY.import(py, "numpy", "empty")?;
         let shape = PyTuple::new(py, &selected.shape)?;
-        let array = zeros.call1((shape, dtype))?;
+        let array = empty.call1((shape, dtype))?;
         self.read_to(&array, &selected.slab)?;
         Ok(array)
     }
