@@ -2,10 +2,12 @@
 
 import json
 import os
-import struct
 import subprocess
 import sys
 import unittest
+
+import netCDF4
+import numpy as np
 
 from common import CLASSIC, NC3Z, ROOT, Case, good_files, header, nc3z, sha256
 
@@ -104,17 +106,24 @@ class Layouts(Case):
         self.ok(nc3z("verify", archive))
         self.ok(nc3z("layout", archive))
 
-    def test_padding_holds_the_fill_value(self):
+    def test_padding_repeats_what_is_before_it(self):
         archive = self.comes_back(COADS, "--chunk", "SST:TIME=5,COADSY=40,COADSX=70", "--edge", "pad")
         opened = nc3z_ref.Archive(archive.read_bytes())
         sst = [v.name for v in opened.header.vars].index(b"SST")
         self.assertEqual(self.layouts(archive)["SST"], {"kind": "chunked", "shape": [5, 40, 70], "edge": "pad"})
         last = opened.tile(sst, 3 * 3 * 3 - 1)
         self.assertEqual(len(last), 5 * 40 * 70 * 4)
-        # Longitudes 140..179 of 140..209: the end of every row is the variable's _FillValue.
-        filler = struct.pack(">f", -1e34)
-        self.assertEqual(last[40 * 4:70 * 4], filler * 30)
-        self.assertEqual(last[-4:], filler)
+        # Longitudes 140 to 179 of 140 to 209, latitudes 80 to 89 of 80 to 119, months 10 and 11 of 10 to 14.
+        tile = np.frombuffer(last, ">u4").reshape(5, 40, 70)
+        with netCDF4.Dataset(COADS) as file:
+            file.set_auto_maskandscale(False)
+            expected = file["SST"][10:, 80:, 140:].astype(">f4").view(">u4")
+        self.assertTrue(np.array_equal(tile[:2, :10, :40], expected))
+        for t, y in np.ndindex(2, 10):
+            self.assertTrue((tile[t, y, 40:] == tile[t, y, 39]).all())
+        for t in range(2):
+            self.assertTrue((tile[t, 10:] == tile[t, 9, -1]).all())
+        self.assertTrue((tile[2:] == tile[1, -1, -1]).all())
 
     def test_what_cannot_be_says_so(self):
         out = self.dir / "x.nc3z"

@@ -282,7 +282,8 @@ fn finish(begin: usize, out: &mut [u8]) -> Result<()> {
 
 #[cfg(feature = "encode")]
 impl Blosc {
-    /// Bytes of a block, at most the input's, and whole elements where there are several blocks.
+    /// Bytes of a block, at most the input's, and whole elements unless the input is less than one. So the bytes that are no element
+    /// are a block of their own, as in c-blosc.
     fn block_len(&self, len: usize) -> usize {
         let size = usize::from(self.typesize);
         let wanted = match self.blocksize {
@@ -291,8 +292,8 @@ impl Blosc {
         };
         // Bits are shuffled by eights of elements.
         let unit = if self.shuffle == Shuffle::Bits { size * 8 } else { size };
-        let whole = wanted / unit * unit;
-        if whole == 0 { unit.min(len) } else { whole.min(len) }
+        let most = (wanted / unit * unit).max(unit).min(len);
+        if most > size { most / size * size } else { most }
     }
 
     fn header(&self, len: usize, block_len: usize, flags: u8, out: &mut Vec<u8>) -> Result<()> {
