@@ -1,18 +1,26 @@
 #!/usr/bin/env python3
 """Reads from Python, beside others: open, whole, map, series, 1,000 boxes, by 1, 2 and 4 threads. Everything in one run.
 
-    pip install ./nc3z-python netCDF4 h5netcdf scipy 'zarr>=3' blosc2
-    python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--markdown]
+    pip install ./nc3z-python netCDF4 h5netcdf scipy 'zarr>=3' zarrs hidefix blosc2
+    python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--only nc3z] [--json FILE]
 
 One variable, f4 tas(time=120, lat=181, lon=360), 31 MB, made here: a smooth field with noise of which two decimals are kept.
 Tiles, chunks and blocks are of about 1 MB for everyone, maps of four times: (4, 181, 360). Files are in the page cache. Times are the best
-of the repetitions, since others may use the machine too; every read is compared with the array. `open` reads one attribute;
-the other columns begin with an open file, and with an empty cache where the reader has one. With threads, N of them do the same
-work at once, each a share of the maps or boxes, or of the whole; who has a lock of its own waits for it. A reader that is not
-installed is left out, and said so.
+of the repetitions, since others may use the machine too; all that is read is compared with the array once, before it is
+timed. `open` reads one attribute; the other columns begin with an open file, and with an empty cache where the reader has one.
+With threads, N of them do the same work at once, each a share of the maps or boxes, or of the whole; who has a lock of its own
+waits for it. A reader that is not installed is left out, and named. The limit of all of them is a copy of the bytes, which is
+measured, too: into memory that is there, and into new memory, which the system has to clear first.
+
+The last table is what a call costs beyond the reader in Rust: `variable[...]` against the same read, again and again, into memory that is
+there, without Python (`Variable._seconds`).
 """
 
 import argparse
+import importlib.metadata
+import json
+import os
+import platform
 import sys
 import threading
 import time
@@ -124,6 +132,10 @@ class NetCDF4Classic(Classic):
         assert ds["tas"].units == "degC"
         return ds["tas"]
 
+    def close(self, handle):
+        # Two of the same file share HDF5's cache.
+        handle.group().close()
+
 
 class NetCDF4(NetCDF4Classic):
     name = "netCDF4-python, netCDF-4 (shuffle, zlib 4)"
@@ -149,7 +161,33 @@ class H5netcdf(NetCDF4):
 
         f = h5netcdf.File(self.path)
         assert f["tas"].attrs["units"] == "degC"
-        return f["tas"]
+
+        class Variable:
+            """The file must outlive its variable."""
+
+            file = f
+
+            def __getitem__(self, key, tas=f["tas"]):
+                return tas[key]
+
+        return Variable()
+
+    def close(self, handle):
+        handle.file.close()
+
+
+class Hidefix(NetCDF4):
+    name = "hidefix, netCDF-4 (shuffle, zlib 4)"
+    lock = None
+
+    def open(self):
+        import hidefix
+
+        # It reads no attributes.
+        return hidefix.Index(str(self.path)).dataset("tas")
+
+    def close(self, handle):
+        pass
 
 
 class Zarr(Reader):
@@ -168,6 +206,20 @@ class Zarr(Reader):
         import zarr
 
         z = zarr.open_array(self.path, mode="r")
+        assert z.attrs["units"] == "degC"
+        return z
+
+
+class Zarrs(Zarr):
+    name = "zarr 3 (zstd), zarrs"
+
+    def open(self):
+        import zarr
+        import zarrs
+
+        assert zarrs.__version__
+        with zarr.config.set({"codec_pipeline.path": "zarrs.ZarrsCodecPipeline"}):
+            z = zarr.open_array(self.path, mode="r")
         assert z.attrs["units"] == "degC"
         return z
 
@@ -214,7 +266,8 @@ class Blosc2(Reader):
         return a
 
 
-READERS = [Nc3zClassic, Scipy, NetCDF4Classic, Nc3zArchive, Nc3zDefault, Nc3zAuto, NetCDF4, H5netcdf, Zarr, ZarrNum, ZarrStore, Blosc2]
+READERS = [Nc3zClassic, Scipy, NetCDF4Classic, Nc3zArchive, Nc3zDefault, Nc3zAuto, NetCDF4, H5netcdf, Hidefix, Zarr, Zarrs, ZarrNum,
+           ZarrStore, Blosc2]
 
 
 def stored(path):
@@ -243,10 +296,11 @@ def measure(reader, data, threads, repeat):
                 return np.asarray(handle[key])
         return np.asarray(handle[key])
 
-    def share(handle, keys):
+    def share(handle, keys, check=False):
         def work(mine):
             for key in mine:
-                assert np.array_equal(read(handle, key), data[key])
+                found = read(handle, key)
+                assert not check or np.array_equal(found, data[key]), (reader.name, key)
 
         if threads == 1:
             return work(keys)
@@ -255,32 +309,103 @@ def measure(reader, data, threads, repeat):
         return None
 
     steps = -(-SHAPE[0] // threads)
-    whole = [(slice(n, min(n + steps, SHAPE[0])), slice(None), slice(None)) for n in range(0, SHAPE[0], steps)]
     tasks = {
-        "whole": (lambda h: share(h, whole), 1),
-        "map": (lambda h: share(h, [(n, slice(None), slice(None)) for n in range(0, SHAPE[0], 5)]), len(range(0, SHAPE[0], 5))),
-        "series": (lambda h: share(h, [(slice(None), 90, n) for n in range(0, SHAPE[2], 90)]), len(range(0, SHAPE[2], 90))),
-        f"{BOXES} boxes": (lambda h: share(h, list(boxes(BOXES))), 1),
+        "whole": ([(slice(n, min(n + steps, SHAPE[0])), slice(None), slice(None)) for n in range(0, SHAPE[0], steps)], 1),
+        "map": ([(n, slice(None), slice(None)) for n in range(0, SHAPE[0], 5)], len(range(0, SHAPE[0], 5))),
+        "series": ([(slice(None), 90, n) for n in range(0, SHAPE[2], 90)], len(range(0, SHAPE[2], 90))),
+        "boxes": (list(boxes(BOXES)), 1),
     }
     out = {}
     times = []
     for _ in range(5 * repeat):
-        begin = time.perf_counter()
+        clock = Clock()
         handle = reader.open()
-        times.append(time.perf_counter() - begin)
+        times.append(clock.read())
         reader.close(handle)
-    out["open"] = min(times)
-    for name, (task, each) in tasks.items():
+    out["open"] = least(times)
+    for name, (keys, each) in tasks.items():
+        handle = reader.open()
+        share(handle, keys, check=True)
+        reader.close(handle)
         times = []
         for _ in range(repeat):
             handle = reader.open()
             getattr(reader, "fresh", lambda: None)()
-            begin = time.perf_counter()
-            task(handle)
-            times.append((time.perf_counter() - begin) / each)
+            clock = Clock()
+            share(handle, keys)
+            times.append([seconds / each for seconds in clock.read()])
             reader.close(handle)
-        out[name] = min(times)
+        out[name] = least(times)
     return out
+
+
+class Clock:
+    """Seconds by the wall, and of the processors: what a machine that others use tells well."""
+
+    def __init__(self):
+        self.begin = time.perf_counter(), time.process_time()
+
+    def read(self):
+        return [time.perf_counter() - self.begin[0], time.process_time() - self.begin[1]]
+
+
+def least(times):
+    """The least of each clock."""
+    return [min(each) for each in zip(*times)]
+
+
+def best(work, repeat):
+    """Processor seconds of work by one thread."""
+    times = []
+    for _ in range(repeat):
+        clock = Clock()
+        work()
+        times.append(clock.read())
+    return least(times)[1]
+
+
+def call_overhead(folder, data, times=500, repeat=100):
+    """Seconds of a call, and of the same in Rust, by what is read: both by the wall, in batches short enough to be left alone."""
+    import nc3z
+
+    out = {}
+    for kind in (Nc3zClassic, Nc3zDefault):
+        reader = kind()
+        reader.make(folder, data)
+        variable = reader.open()
+        nc3z.set_threads(1)
+        for what, key in {"one value": (5, 90, 180), "60 values": (5, 90, slice(0, 60)), "a box 3×20×20": (slice(4, 7), slice(90, 110), slice(180, 200))}.items():
+            assert np.array_equal(variable[key], data[key])
+
+            def calls(variable=variable, key=key):
+                clock = Clock()
+                for _ in range(times):
+                    variable[key]
+                return clock.read()[0]
+
+            rust = min(variable._seconds(key, times) for _ in range(repeat)) / times
+            out[f"{reader.name}: {what}"] = {"call": min(calls() for _ in range(repeat)) / times, "rust": rust}
+    return out
+
+
+HEAD = "|  | MB stored | open µs | whole ms | map ms | series ms | 1,000 boxes ms |\n|---|---|---|---|---|---|---|"
+
+
+def row(name, times, clock):
+    """A line of the table, by one of the clocks."""
+    cells = [f"{times['open'][clock] * 1e6:.0f}", *(f"{times[k][clock] * 1e3:.3g}" for k in ("whole", "map", "series", "boxes"))]
+    return f"| {name} | {times['stored'] / 1e6:.1f} | {' | '.join(cells)} |"
+
+
+def versions():
+    names = "nc3z numpy netCDF4 h5netcdf h5py scipy zarr zarrs hidefix blosc2".split()
+    found = {}
+    for name in names:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return found
 
 
 def main():
@@ -288,27 +413,49 @@ def main():
     parser.add_argument("--folder", type=Path, default=Path("/dev/shm/nc3z-python"))
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--only", default="", help="readers whose names hold this")
+    parser.add_argument("--json", type=Path, help="where all figures go")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
     data = field()
-    begin = time.perf_counter()
-    for _ in range(3):
-        data.copy()
-    print(f"{data.nbytes / 1e6:.1f} MB; a copy by NumPy and a comparison take part in each figure: {(time.perf_counter() - begin) / 3e-3:.1f} ms for a copy of all\n")
+    there = np.empty_like(data)
+    found = {
+        "versions": versions(), "python": platform.python_version(), "cores": os.cpu_count(), "bytes": data.nbytes,
+        "copy": best(lambda: np.copyto(there, data), 9), "copy_to_new": best(data.copy, 9), "threads": {}, "missing": {},
+    }
+    print(f"{data.nbytes / 1e6:.1f} MB; a copy takes {found['copy'] * 1e3:.1f} ms, into new memory {found['copy_to_new'] * 1e3:.1f} ms")
+    print(f"Python {found['python']}, {', '.join(f'{name} {version}' for name, version in found['versions'].items())}\n")
     for threads in args.threads:
         print(f"#### {threads} thread{'s' * (threads > 1)}\n")
-        print("|  | MB stored | open µs | whole ms | map ms | series ms | 1,000 boxes ms |\n|---|---|---|---|---|---|---|")
+        print(HEAD)
+        rows = found["threads"][str(threads)] = {}
         for kind in READERS:
             reader = kind()
+            if args.only not in reader.name:
+                continue
             try:
                 reader.make(args.folder, data)
                 times = measure(reader, data, threads, args.repeat)
             except ImportError as e:
-                print(f"{reader.name}: left out: {e}", file=sys.stderr)
+                found["missing"][reader.name] = str(e)
                 continue
-            cells = [f"{times['open'] * 1e6:.0f}", *(f"{times[k] * 1e3:.3g}" for k in list(times)[1:])]
-            print(f"| {reader.name} | {stored(reader.path) / 1e6:.1f} | {' | '.join(cells)} |", flush=True)
+            rows[reader.name] = {**times, "stored": stored(reader.path)}
+            print(row(reader.name, rows[reader.name], 0), flush=True)
         print()
+        if threads == 1:
+            print(f"#### 1 thread, processor time\n\n{HEAD}")
+            print("\n".join(row(name, times, 1) for name, times in rows.items()), "\n", flush=True)
+    if "nc3z" in found["versions"]:
+        found["calls"] = call_overhead(args.folder, data)
+        print("#### A call\n\n|  | call µs | in Rust µs | beyond µs |\n|---|---|---|---|")
+        for name, times in found["calls"].items():
+            call, rust = times["call"] * 1e6, times["rust"] * 1e6
+            print(f"| {name} | {call:.2f} | {rust:.2f} | {call - rust:.2f} |")
+        print()
+    for name, why in found["missing"].items():
+        print(f"left out: {name}: {why}")
+    if args.json:
+        args.json.write_text(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,13 @@ def h5netcdf_url(url, folder):
     import fsspec
     import h5netcdf
 
-    return h5netcdf.File(fsspec.filesystem("http", skip_instance_cache=True).open(url), "r")["tas"]
+    f = h5netcdf.File(fsspec.filesystem("http", skip_instance_cache=True).open(url), "r")
+
+    class Slices:
+        def __getitem__(self, key, file=f, tas=f["tas"]):
+            return tas[key]
+
+    return Slices()
 
 
 def scipy_url(url, folder):
@@ -99,6 +105,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, default=Path("/dev/shm/nc3z-remote"))
     parser.add_argument("--delay", type=float, default=0.05)
+    parser.add_argument("--only", default="", help="readers whose names hold this")
     args = parser.parse_args()
     import nc3z
 
@@ -116,6 +123,8 @@ def main():
     print(f"|  | MB stored | {' | '.join(f'{task}: ms | requests | MB' for task in TASKS)} |")
     print("|---|" + "---|" * (1 + 3 * len(TASKS)))
     for name, file, opener in READERS:
+        if args.only not in name:
+            continue
         cells = []
         for key in TASKS.values():
             best = None

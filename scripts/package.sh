@@ -17,7 +17,7 @@ gzip -9n "$root"/usr/share/man/man1/*.1
 "$binary" completions bash > "$root/usr/share/bash-completion/completions/nc3z"
 "$binary" completions zsh > "$root/usr/share/zsh/vendor-completions/_nc3z"
 "$binary" completions fish > "$root/usr/share/fish/vendor_completions.d/nc3z.fish"
-cp README.md LICENSE-MIT LICENSE-APACHE nc3z-cli/assets/DejaVuSans-LICENCE.txt "$doc/"
+cp README.md LICENSE-MIT LICENSE-APACHE nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"
 gzip -9nc CHANGELOG.md > "$doc/changelog.gz"
 tar -C "$root" --sort=name --owner=0 --group=0 --mtime=@0 -czf "$out/nc3z-$version-$machine.tar.gz" usr

@@ -31,7 +31,7 @@ if ! .venv/bin/python -c 'import bagit, google_crc32c, h5py, hdf5plugin, netCDF4
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
 fi
 # What the Python package is built and tested with; scripts/python.sh says so where it is missing.
-if ! .venv/bin/python -c 'import dask, distributed, fsspec, maturin, mypy, pytest, pytest_asyncio, scipy, xarray, xdist, zarr' 2>/dev/null; then
+if ! .venv/bin/python -c 'import dask, distributed, fsspec, icechunk, maturin, mypy, pytest, pytest_asyncio, scipy, virtualizarr, wheel, xarray, xdist, zarr' 2>/dev/null; then
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/python.txt ||
         echo "setup: some packages of scripts/python.txt cannot be had for this Python" >&2
 fi

@@ -8,16 +8,17 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 export NC3Z=$PWD/target/debug/nc3z NC3Z_READ_SLABS=$PWD/target/debug/examples/read_slabs
 # The same cases in each run: whether a change lands must not hang on luck. scripts/nightly.sh tries new ones.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20261122}
-# A clean checkout is built once: what only later builds need costs a fifth of the time.
-[ "${CI:-}" != true ] || export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
 source scripts/steps.sh
+source scripts/workspace.sh
 
-# The Python package is built and tested by scripts/python.sh; its lints need no Python.
-workspace=(--workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet)
-lint() { cargo clippy --workspace --features nc3z-reader/ndarray --quiet --all-targets -- -D warnings; }
-build() { cargo test "${workspace[@]}" --lib --bins --tests --no-run && cargo build "${workspace[@]}" --example read_slabs; }
-tests() { cargo test "${workspace[@]}" --lib --bins --tests --no-fail-fast; }
-doc_tests() { cargo test "${workspace[@]}" --doc; }
+lint() { cargo clippy "${workspace[@]}" --quiet --all-targets -- -D warnings; }
+# `--tests` is every target with tests; the second line is the tool and the Python package's module, which have none of their own.
+build() {
+    cargo test "${workspace[@]}" --quiet --tests --no-run &&
+        cargo build "${workspace[@]}" --quiet --lib --bins --example read_slabs
+}
+tests() { cargo test "${workspace[@]}" --quiet --tests --no-fail-fast; }
+doc_tests() { cargo test "${workspace[@]}" --quiet --doc; }
 public_interface() {
     [ -x scripts/public-api.sh ] || { not_run_because "scripts/public-api.sh is not there"; return; }
     scripts/public-api.sh

@@ -42,7 +42,7 @@ class Packages(Case):
         crates = [p.name for p in (self.dir / "target/package").glob("*.crate")]
         members = [p.parent.name for p in ROOT.glob("nc3z-*/Cargo.toml") if p.parent.name != "nc3z-python"]
         self.assertEqual(sorted(c.rsplit("-", 1)[0] for c in crates), sorted(members))
-        listed = subprocess.run(["tar", "tzf", next((self.dir / "target/package").glob("nc3z-cli-*.crate"))], capture_output=True, check=True,
+        listed = subprocess.run(["tar", "tzf", next((self.dir / "target/package").glob("nc3z-look-*.crate"))], capture_output=True, check=True,
                                 text=True).stdout
         self.assertIn("assets/DejaVuSans-LICENCE.txt", listed)
 

@@ -8,11 +8,14 @@ use crate::source::{self, Settings};
 use crate::variable::Variable;
 use crate::versions;
 use nc3z_format::classic::Version;
+use nc3z_look::cost::Costs;
 use nc3z_reader::VersionName;
-use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError};
+use nc3z_refs::Arrays;
+use pyo3::exceptions::{PyAttributeError, PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyIterator, PyMappingProxy, PyTuple};
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// An open archive or classic netCDF file: a mapping of variables by name.
@@ -170,6 +173,46 @@ impl Dataset {
     #[getter]
     fn identity(&self) -> PyResult<Option<String>> {
         self.handle.identity()
+    }
+
+    /// Stored bytes of each variable, and its tiles by chain in words; None for a classic file.
+    fn _costs(&self, py: Python<'_>) -> PyResult<Option<Vec<(String, u64, String)>>> {
+        let dataset = self.handle.dataset()?;
+        let Some(archive) = dataset.archive() else { return Ok(None) };
+        let costs = py.detach(|| Costs::of(archive, archive.source())).map_err(|e| self.handle.failure(e))?;
+        let each = archive.header().variables().zip(&costs.variables);
+        Ok(Some(
+            each.map(|((_, v), cost)| {
+                (v.name_lossy().into_owned(), cost.bytes, cost.words(archive.chains()))
+            })
+            .collect(),
+        ))
+    }
+
+    /// References as JSON, of kind "kerchunk" or "icechunk"; `etag` or `modified` (seconds) tell the archive from others at `url`.
+    #[pyo3(signature = (kind, url, etag=None, modified=None, /))]
+    fn _references(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        url: &str,
+        etag: Option<&str>,
+        modified: Option<u64>,
+    ) -> PyResult<String> {
+        let dataset = self.handle.dataset()?;
+        let archive = dataset.archive().ok_or_else(|| {
+            PyValueError::new_err("a classic file has no tiles to refer to; archive it with profile \"zarr\"")
+        })?;
+        let checksum = match (etag, modified) {
+            (Some(tag), _) => json!({"etag": tag}),
+            (None, Some(seconds)) => json!({"last_modified": seconds}),
+            (None, None) => Value::Null,
+        };
+        let made = py.detach(|| {
+            let arrays = Arrays::of(archive)?;
+            if kind == "kerchunk" { arrays.kerchunk(url) } else { arrays.icechunk(url, &checksum) }
+        });
+        made.map(|references| references.to_string()).map_err(|e| self.handle.failure(e))
     }
 
     /// The classic header's bytes.

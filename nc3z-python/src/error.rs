@@ -15,6 +15,8 @@ use std::path::Path;
 pub(crate) enum Failure {
     Read(ReadError),
     Write(WriteError),
+    /// What was asked for cannot be had of this file: why, in words.
+    Unfit(String),
     /// Python has spoken already: a signal, a callback, an argument.
     Python(PyErr),
 }
@@ -28,6 +30,28 @@ impl From<ReadError> for Failure {
 impl From<nc3z_format::Error> for Failure {
     fn from(e: nc3z_format::Error) -> Self {
         Failure::Read(e.into())
+    }
+}
+
+impl From<nc3z_look::plot::Error> for Failure {
+    fn from(e: nc3z_look::plot::Error) -> Self {
+        match e {
+            nc3z_look::plot::Error::Read(e) => Failure::Read(e),
+            other => Failure::Unfit(other.to_string()),
+        }
+    }
+}
+
+impl From<nc3z_refs::Error> for Failure {
+    fn from(e: nc3z_refs::Error) -> Self {
+        match e {
+            nc3z_refs::Error::Read(e) => Failure::Read(e),
+            nc3z_refs::Error::InVariable { variable, source } => match Failure::from(*source) {
+                Failure::Unfit(words) => Failure::Unfit(format!("variable `{variable}`: {words}")),
+                other => other,
+            },
+            other => Failure::Unfit(other.to_string()),
+        }
     }
 }
 
@@ -48,6 +72,7 @@ impl Failure {
     pub(crate) fn in_file(self, file: Option<&str>) -> PyErr {
         match self {
             Failure::Python(e) => e,
+            Failure::Unfit(words) => PyValueError::new_err(named(words, file)),
             Failure::Read(e) => read(&e, file),
             Failure::Write(e) => match e.kind() {
                 WriteKind::Read(inner) => read(inner, file),

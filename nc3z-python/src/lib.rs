@@ -48,6 +48,7 @@ mod _nc3z {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         nc3z_reader::enter_pool_by(crate::process::enter_pool);
+        module.add("zarr_chain", nc3z_refs::PROFILE_CHAIN)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -6,14 +6,18 @@ use crate::handle::Handle;
 use crate::index::{self, Selected};
 use nc3z_format::classic::VarId;
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::cost::Costs;
+use nc3z_look::plot::{self, Kind, Options};
+use nc3z_look::selection::{Segment, Selection};
 use nc3z_reader::Variable as ReaderVariable;
 use nc3z_reader::convert::Element;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyAttributeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A variable of an open file. Nothing is read before it is indexed.
 #[pyclass(frozen, weakref, module = "nc3z", name = "Variable")]
@@ -50,12 +54,13 @@ impl Variable {
         &self,
         py: Python<'py>,
         selected: &Selected,
-        dtype: &str,
+        dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        static ZEROS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let zeros = ZEROS.import(py, "numpy", "zeros")?;
+        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
+        static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let empty = EMPTY.import(py, "numpy", "empty")?;
         let shape = PyTuple::new(py, &selected.shape)?;
-        let array = zeros.call1((shape, dtype))?;
+        let array = empty.call1((shape, dtype))?;
         self.read_to(&array, &selected.slab)?;
         Ok(array)
     }
@@ -109,12 +114,28 @@ impl Variable {
         }
     }
 
-    fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
-        let array = if self.ty == NcType::Char {
-            self.read_new(py, selected, "uint8")?.call_method1("view", ("S1",))?
-        } else {
-            self.read_new(py, selected, self.type_name())?
+    /// NumPy's own object for the type in memory, bytes for text: found without its name.
+    fn descriptor<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        let descriptor = match self.ty {
+            NcType::Byte => numpy::dtype::<i8>(py),
+            NcType::Char | NcType::UByte => numpy::dtype::<u8>(py),
+            NcType::Short => numpy::dtype::<i16>(py),
+            NcType::UShort => numpy::dtype::<u16>(py),
+            NcType::Int => numpy::dtype::<i32>(py),
+            NcType::UInt => numpy::dtype::<u32>(py),
+            NcType::Int64 => numpy::dtype::<i64>(py),
+            NcType::UInt64 => numpy::dtype::<u64>(py),
+            NcType::Float => numpy::dtype::<f32>(py),
+            NcType::Double => numpy::dtype::<f64>(py),
         };
+        descriptor.into_any()
+    }
+
+    fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
+        let mut array = self.read_new(py, selected, &self.descriptor(py))?;
+        if self.ty == NcType::Char {
+            array = array.call_method1("view", ("S1",))?;
+        }
         if selected.shape.is_empty() && selected.scalar {
             array.get_item(PyTuple::empty(py))
         } else {
@@ -226,12 +247,11 @@ impl Variable {
         };
         let Some(out) = out else {
             let Some(dtype) = dtype else { return self.read_selected(py, &selected) };
-            let name: String =
-                py.import("numpy")?.getattr("dtype")?.call1((dtype,))?.getattr("name")?.extract()?;
             if self.ty == NcType::Char {
                 return self.read_selected(py, &selected)?.call_method1("astype", (dtype,));
             }
-            let array = self.read_new(py, &selected, &name)?;
+            let wanted = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?;
+            let array = self.read_new(py, &selected, &wanted.call_method1("newbyteorder", ("=",))?)?;
             return if selected.shape.is_empty() && selected.scalar {
                 array.get_item(PyTuple::empty(py))
             } else {
@@ -277,6 +297,76 @@ impl Variable {
         }
         try_types!(i8, u8, i16, u16, i32, u32, i64, u64, f32, f64);
         Err(PyTypeError::new_err("an output array of a native numeric type is needed"))
+    }
+
+    /// A quick look at what a key selects (all of it, by default), as `nc3z plot` draws it: a map of the last two dimensions that are
+    /// longer than one, a series where there is one. Gives the bytes of a PNG or SVG file.
+    #[pyo3(signature = (key=None, *, kind="png", width=1000, range=None))]
+    fn picture<'py>(
+        &self,
+        py: Python<'py>,
+        key: Option<&Bound<'py, PyAny>>,
+        kind: &str,
+        width: u32,
+        range: Option<(f64, f64)>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let kind = match kind {
+            "png" => Kind::Png,
+            "svg" => Kind::Svg,
+            _ => return Err(PyValueError::new_err(format!("kind {kind:?} is neither 'png' nor 'svg'"))),
+        };
+        if range.is_some_and(|(low, high)| !low.is_finite() || !high.is_finite() || low >= high) {
+            return Err(PyValueError::new_err("range: two numbers, the smaller one first"));
+        }
+        let slab = match key {
+            Some(key) => index::parse(key, &self.shape)?.slab,
+            None => Selected::all(&self.shape).slab,
+        };
+        let segments = slab.start.iter().zip(&slab.count).zip(&slab.stride);
+        let segments = segments.map(|((&start, &count), &stride)| vec![Segment { start, count, stride }]);
+        let selection = Selection::new(segments.collect());
+        let name = self.handle.origin.name().unwrap_or_default();
+        let file = name.rsplit('/').next().unwrap_or_default().to_owned();
+        let (dataset, reader) = (self.handle.dataset()?, self.reader()?);
+        let options = Options { file, width, range };
+        let drawn = py.detach(|| plot::draw(&dataset, &reader, &selection, kind, &options));
+        Ok(PyBytes::new(py, &drawn.map_err(|e| self.handle.failure(e))?.bytes))
+    }
+
+    /// Stored bytes, and tiles by chain in words; None for a classic file, and for a URL, of which it would be asked.
+    fn _cost(&self, py: Python<'_>) -> PyResult<Option<(u64, String)>> {
+        let dataset = self.handle.dataset()?;
+        let Some(archive) = dataset.archive().filter(|archive| archive.identity().is_none()) else {
+            return Ok(None);
+        };
+        let costs = py.detach(|| Costs::of(archive, archive.source())).map_err(|e| self.handle.failure(e))?;
+        let cost = costs.variables.get(self.id.index());
+        Ok(cost.map(|cost| (cost.bytes, cost.words(archive.chains()))))
+    }
+
+    /// Whether reading takes requests.
+    #[getter]
+    fn _is_remote(&self) -> PyResult<bool> {
+        Ok(self.handle.identity()?.is_some())
+    }
+
+    /// Seconds that the reader takes for what a key selects, `times` over and without Python: what `bench/python_access.py` sets
+    /// beside the time of a call.
+    #[pyo3(signature = (key, times, /))]
+    fn _seconds(&self, py: Python<'_>, key: &Bound<'_, PyAny>, times: u32) -> PyResult<f64> {
+        let selected = index::parse(key, &self.shape)?;
+        let reader = self.reader()?;
+        macro_rules! by_type {
+            ($($ty:pat => $rust:ty),+) => {
+                match self.ty { $($ty => py.detach(|| seconds::<$rust>(&reader, &selected, times)),)+ }
+            };
+        }
+        by_type!(
+            NcType::Byte => i8, NcType::Char | NcType::UByte => u8, NcType::Short => i16, NcType::UShort => u16,
+            NcType::Int => i32, NcType::UInt => u32, NcType::Int64 => i64, NcType::UInt64 => u64,
+            NcType::Float => f32, NcType::Double => f64
+        )
+        .map_err(|e| self.handle.failure(e))
     }
 
     #[pyo3(signature = (dtype=None, *, copy=None))]
@@ -349,6 +439,16 @@ impl Variable {
     fn _repr_html_<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("nc3z._show")?.getattr("variable_html")?.call1((this,))
     }
+}
+
+/// Reads the same into the same memory, again and again.
+fn seconds<T: Element>(reader: &ReaderVariable, selected: &Selected, times: u32) -> nc3z_reader::Result<f64> {
+    let mut out: Vec<T> = reader.read(&selected.slab)?;
+    let begin = Instant::now();
+    for _ in 0..times {
+        reader.read_into(&selected.slab, std::hint::black_box(&mut out[..]))?;
+    }
+    Ok(begin.elapsed().as_secs_f64())
 }
 
 /// Point after point, in the order in which they lie in the array, so that no tile is decoded twice for want of cache.

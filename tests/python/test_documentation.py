@@ -14,7 +14,7 @@ from conftest import ROOT
 import nc3z
 
 
-@pytest.mark.parametrize("module", ["nc3z", "nc3z._core", "nc3z._edit", "nc3z._operations", "nc3z._versions", "nc3z.zarr", "nc3z.numcodecs"])
+@pytest.mark.parametrize("module", ["nc3z", "nc3z._core", "nc3z._edit", "nc3z._operations", "nc3z._versions", "nc3z.zarr", "nc3z.numcodecs", "nc3z.icechunk"])
 def test_examples_run(module, samples):
     loaded = importlib.import_module(module)
     nc3z.archive("etopo120.cdf", "other.nc3z")
@@ -69,4 +69,5 @@ def test_the_notebook_runs(samples):
             value = eval(compile(ast.Expression(last.value), "first-steps.ipynb", "eval"), names)
             shown.append(value._repr_html_() if hasattr(value, "_repr_html_") else repr(value))
     assert "True" in shown and shown[-1] == "True" and any("<table" in text for text in shown)
+    assert sum("data:image/svg+xml;base64," in text for text in shown) == 2 and "b'\\x89PNG'" in shown
     assert any("station 7 corrected" in text for text in shown) and "1.5" in shown

@@ -1,6 +1,11 @@
-"""xarray's own tests of a backend, run against this one: files written by others, archived, and read through the engine."""
+"""xarray's own tests of a backend, run against this one: files written by others, archived, and read through the engine.
 
+NC3Z_NIGHT=1 runs them for every format, layout and way of opening."""
+
+import builtins
 import contextlib
+import itertools
+import os
 
 import pytest
 import xarray as xr
@@ -36,21 +41,28 @@ class Engine(theirs.NetCDF3Only, theirs.CFEncodedBase):
     test_load_async = theirs.DatasetIOBase.test_load_async
 
 
-class TestCdf1(Engine):
-    engine, file_format = "scipy", "NETCDF3_CLASSIC"
+#: Who writes which format.
+WRITERS = {
+    "Cdf1": ("scipy", "NETCDF3_CLASSIC"),
+    "Cdf2": ("scipy", "NETCDF3_64BIT"),
+    "Cdf5": ("netcdf4", "NETCDF3_64BIT_DATA"),
+}
+LAYOUTS = {"Linear": {}, "Padded": {"layout": "chunked", "pad_edges": True}}
+#: Each format, each layout, and both ways of opening, once; at night all of them together.
+BRIEF = {"Cdf1Linear", "Cdf2Padded", "Cdf5Linear", "Cdf2LinearDask"}
 
 
-class TestCdf2Padded(Engine):
-    engine, file_format = "scipy", "NETCDF3_64BIT"
-    options = {"layout": "chunked", "pad_edges": True}
+def suite(writer, layout, dask):
+    """The tests, for one way to write and to open. `type` is a fixture here."""
+    engine, file_format = WRITERS[writer]
+    body = {"engine": engine, "file_format": file_format, "options": LAYOUTS[layout], "__module__": __name__}
+    if dask:
+        # Dask's arrays are not cached by the dataset, whichever engine reads them.
+        body |= {"open_options": {"chunks": {}}, "test_dataset_caching": None}
+    return builtins.type(f"Test{writer}{layout}{'Dask' if dask else ''}", (Engine,), body)
 
 
-class TestCdf5(Engine):
-    engine, file_format = "netcdf4", "NETCDF3_64BIT_DATA"
-
-
-class TestCdf2Dask(Engine):
-    engine, file_format = "scipy", "NETCDF3_64BIT"
-    open_options = {"chunks": {}}
-    # Dask's arrays are not cached by the dataset, whichever engine reads them.
-    test_dataset_caching = None
+for made in itertools.starmap(suite, itertools.product(WRITERS, LAYOUTS, (False, True))):
+    if os.environ.get("NC3Z_NIGHT") or made.__name__.removeprefix("Test") in BRIEF:
+        globals()[made.__name__] = made
+del made

@@ -54,7 +54,7 @@ pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArg
 pub(crate) use plot::PlotArgs;
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
-pub(crate) use refs::RefsArgs;
+pub(crate) use refs::{RefsArgs, RefsFormat};
 pub(crate) use remote::RemoteArgs;
 pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};

@@ -30,4 +30,6 @@ pub(crate) struct RefsArgs {
 pub(crate) enum RefsFormat {
     /// Kerchunk's JSON, version 1: Zarr 2.
     Kerchunk,
+    /// Documents of Zarr 3 and virtual chunks, which the Python package writes into repositories of Icechunk.
+    Icechunk,
 }

@@ -1,7 +1,6 @@
 //! `nc3z info`: what a file is, and what each variable costs.
 
 mod aggregation;
-pub(super) mod cost;
 pub(super) mod notation;
 
 use super::versions::{versions_json, write_versions};
@@ -13,11 +12,12 @@ use crate::output::streams::{Stdout, is_reader_gone};
 use crate::output::table::{Side, Table, count};
 use crate::output::{chain, report_error, text};
 use anyhow::Result;
-use cost::{Cost, Costs};
 use nc3z_format::archive::{SectionKind, constants};
 use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
+use nc3z_format::codec::Chain;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
+use nc3z_look::cost::{Cost, Costs};
 use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
@@ -70,7 +70,9 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
     }
     let input = open(args)?;
     let costs = match &input {
-        Input::Archive(archive) => Some(in_file(&args.file, Costs::of(archive, archive.source()))?),
+        Input::Archive(archive) => {
+            Some(in_file(&args.file, Costs::of(archive, archive.source()).map_err(Into::into))?)
+        }
         Input::Classic(_) => None,
     };
     let file = text::safe(&super::url::shown(&args.file));
@@ -192,7 +194,7 @@ impl Report<'_> {
         });
         if let Some((archive, costs)) = &self.archive {
             let cost = &costs.variables[id.index()];
-            (value["tiles"], value["chains"]) = cost.json(archive.chains(), self.notation);
+            (value["tiles"], value["chains"]) = tiles(cost, archive.chains(), self.notation);
             value["stored_bytes"] = cost.bytes.into();
             value["ratio"] = ratio(original, cost.bytes);
             value["layout"] = match archive.arrays().variable(id).tiling.layout() {
@@ -216,7 +218,7 @@ impl Report<'_> {
             return json!({"gap": {"original_bytes": gap}, "padding": {"original_bytes": padding}});
         };
         let part = |original: u64, cost: &Cost| {
-            let (tiles, chains) = cost.json(archive.chains(), self.notation);
+            let (tiles, chains) = tiles(cost, archive.chains(), self.notation);
             json!({"original_bytes": original, "stored_bytes": cost.bytes, "tiles": tiles, "chains": chains})
         };
         json!({"gap": part(gap, &costs.gap), "padding": part(padding, &costs.padding)})
@@ -351,6 +353,23 @@ fn layout_words(layout: &TileLayout) -> String {
 /// `1.5 KiB (1536 bytes)`.
 fn exact(bytes: u64) -> String {
     if bytes < 1024 { count(bytes, "byte") } else { format!("{} ({bytes} bytes)", text::size(bytes)) }
+}
+
+/// Tiles by kind, and by chain.
+fn tiles(cost: &Cost, chains: &[Chain], notation: Option<NotationArg>) -> (Value, Value) {
+    let tiles = json!({
+        "total": cost.tiles(), "stored": cost.stored, "packed": cost.packed, "constant": cost.constant,
+        "absent": cost.absent, "lost": cost.lost,
+    });
+    let used = cost.chains.iter().map(|(&number, tiles)| {
+        let stages = chains.get(usize::from(number)).map(|chain| chain.spec().to_value());
+        let mut used = json!({"chain": number, "stages": stages, "tiles": tiles});
+        if let Some((notation, chain)) = notation.zip(chains.get(usize::from(number))) {
+            used.as_object_mut().expect("just made").extend(notation::json(notation, chain.spec()));
+        }
+        used
+    });
+    (tiles, used.collect())
 }
 
 #[expect(clippy::cast_precision_loss, reason = "the exact numbers stand beside it")]

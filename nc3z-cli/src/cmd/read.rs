@@ -14,9 +14,10 @@ use crate::exit::Exit;
 use crate::output::chain;
 use crate::output::progress::{interrupted, while_blocked};
 use crate::output::streams::Stdout;
-use crate::selection::Selection;
+use crate::selection;
 use anyhow::{Context, Result, anyhow, bail};
 use csv::Style;
+use nc3z_look::selection::Selection;
 use nc3z_reader::cache::budget_from_env;
 use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::{AtomicFile, is_same_file};
@@ -118,7 +119,7 @@ pub(super) fn select(
     let found = || -> Result<_> {
         let dataset = Named::of(path)?.open_dataset(open)?;
         let variable = dataset.variable(name)?;
-        let selection = Selection::of(&dataset, &variable, args)?;
+        let selection = selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {
             variable.plan(&slab)?;
         }

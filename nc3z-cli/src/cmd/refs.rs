@@ -1,18 +1,16 @@
 //! `nc3z refs`: references into an archive, by which Zarr's readers read it without nc3z.
 
-mod array;
-mod codecs;
-mod zarr2;
-
-use crate::args::RefsArgs;
+use crate::args::{RefsArgs, RefsFormat};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use nc3z_reader::Archive;
+use nc3z_refs::Arrays;
 use nc3z_writer::AtomicFile;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
+use std::time::UNIX_EPOCH;
 
 /// Writes the references of one archive.
 pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
@@ -33,7 +31,12 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
                 .context("references hold UTF-8 names only; give --url")?
         }
     };
-    let text = serde_json::to_string(&json!({"version": 1, "refs": references(&archive, &url)?}))?;
+    let arrays = Arrays::of(&archive)?;
+    let references = match args.format {
+        RefsFormat::Kerchunk => arrays.kerchunk(&url)?,
+        RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, &named)?)?,
+    };
+    let text = serde_json::to_string(&references)?;
     let Some(output) = &args.output else {
         let mut out = BufWriter::new(Stdout::results());
         writeln!(out, "{text}")?;
@@ -47,21 +50,16 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// All keys of a Zarr 2 group: documents as text, chunks as places in the archive or, where they have none, as their own bytes.
-fn references(archive: &Archive, url: &str) -> Result<Map<String, Value>> {
-    let mut refs = Map::new();
-    refs.insert(".zgroup".to_owned(), json!({"zarr_format": 2}).to_string().into());
-    refs.insert(
-        ".zattrs".to_owned(),
-        Value::from(zarr2::attributes(&archive.header().attributes, None)).to_string().into(),
-    );
-    for (id, variable) in archive.header().variables() {
-        let name = variable.name_lossy();
-        if name.contains('/') || matches!(&*name, "." | "..") || refs.contains_key(&format!("{name}/.zarray"))
-        {
-            bail!("variable `{name}`: Zarr has no array of that name, or two of them");
-        }
-        array::add(archive, id, &name, url, &mut refs).with_context(|| format!("variable `{name}`"))?;
+/// What tells the archive from others of its name, where readers are to find the very object that was opened: its tag, or the second
+/// after its last change.
+fn checksum(archive: &Archive, args: &RefsArgs, named: &Named) -> Result<Value> {
+    if let Some(tag) = archive.identity().filter(|tag| tag.starts_with('"')) {
+        return Ok(json!({"etag": tag}));
     }
-    Ok(refs)
+    if args.url.is_some() || super::url::of(&named.file).is_some() {
+        return Ok(Value::Null);
+    }
+    let modified = named.file.metadata().and_then(|m| m.modified()).context("look at the archive's age")?;
+    let seconds = modified.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() + 1);
+    Ok(json!({"last_modified": seconds}))
 }

@@ -1,7 +1,5 @@
 //! Plain tables: aligned columns, two blanks between them, no lines drawn, so that `grep` and `awk` can read them.
 
-use super::text;
-use nc3z_format::codec::ChainSpec;
 use std::io::{self, Write};
 
 /// Which side of its column a cell keeps to.
@@ -62,18 +60,6 @@ impl Table {
     }
 }
 
-/// A chain in short form: `shuffle+zstd`, `num`, `store`.
-pub(crate) fn chain_words(chain: Option<&ChainSpec>) -> String {
-    match chain {
-        None => "unknown".to_owned(),
-        Some(chain) if chain.0.is_empty() => "store".to_owned(),
-        Some(chain) => {
-            let ids = chain.0.iter().map(|s| text::safe(s.id().strip_prefix("nc3z.").unwrap_or(s.id())));
-            ids.collect::<Vec<_>>().join("+")
-        }
-    }
-}
-
 /// `1 tile`, `2 tiles`.
 pub(crate) fn count(n: u64, one: &str) -> String {
     format!("{n} {one}{}", if n == 1 { "" } else { "s" })
@@ -82,7 +68,6 @@ pub(crate) fn count(n: u64, one: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nc3z_format::Limits;
 
     #[test]
     fn columns_are_aligned_and_lines_end_without_blanks() {
@@ -93,18 +78,5 @@ mod tests {
         table.print(&mut out, "  ").unwrap();
         let expected = "  name      bytes  chains\n  é            12  store\n  longer  1234567\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-    }
-
-    #[test]
-    fn chains_are_named_by_their_stages() {
-        let chain = |json: &str| {
-            let value = serde_json::from_str(json).unwrap();
-            chain_words(Some(&ChainSpec::from_value(value, &Limits::default()).unwrap()))
-        };
-        assert_eq!(chain("[]"), "store");
-        assert_eq!(chain(r#"[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]"#), "shuffle+zstd");
-        assert_eq!(chain(r#"[{"id":"nc3z.num"}]"#), "num");
-        assert_eq!(chain("[{\"id\":\"\\u001bx\"}]"), "\\u{1b}x");
-        assert_eq!(chain_words(None), "unknown");
     }
 }

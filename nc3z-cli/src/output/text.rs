@@ -2,7 +2,6 @@
 
 use nc3z_format::quantize::VariableLoss;
 use serde_json::Value;
-use std::fmt::Write as _;
 
 /// A size in binary units, as `ls -h` prints them: `12.3 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
@@ -39,29 +38,6 @@ pub(crate) fn ratio(original: u64, stored: u64) -> String {
     if stored == 0 { "-".to_owned() } else { format!("{:.2}", original as f64 / stored as f64) }
 }
 
-/// A name from a file: UTF-8 where it is, control characters and stray bytes escaped.
-pub(crate) fn name(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if is_unsafe(c) {
-                let _ = write!(out, "{}", c.escape_unicode());
-            } else {
-                out.push(c);
-            }
-        }
-        for b in chunk.invalid() {
-            let _ = write!(out, "\\x{b:02x}");
-        }
-    }
-    out
-}
-
-/// Text that came from a file by way of a message, with control characters escaped; line breaks too.
-pub(crate) fn safe(text: &str) -> String {
-    name(text.as_bytes())
-}
-
 /// A value from a file, its strings and keys made safe.
 pub(crate) fn safe_json(value: Value) -> Value {
     match value {
@@ -72,15 +48,8 @@ pub(crate) fn safe_json(value: Value) -> Value {
     }
 }
 
-/// What a terminal would obey, hide, or use to reorder its neighbours, in place of showing it.
-pub(crate) fn is_unsafe(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 pub(crate) use nc3z_format::bytes::hex;
+pub(crate) use nc3z_look::text::{is_unsafe, name, safe};
 
 #[cfg(test)]
 mod tests {
@@ -93,12 +62,5 @@ mod tests {
         assert_eq!(size(1024), "1.0 KiB");
         assert_eq!(size(1 << 20), "1.0 MiB");
         assert_eq!(size(u64::MAX), "16.0 EiB");
-    }
-
-    #[test]
-    fn terminal_escapes_in_names_are_shown_not_obeyed() {
-        assert_eq!(name(b"a\x1b[31mb\nc"), "a\\u{1b}[31mb\\u{a}c");
-        assert_eq!(name(&[b'x', 0xff]), "x\\xff");
-        assert_eq!(name("température\u{202e}".as_bytes()), "température\\u{202e}");
     }
 }

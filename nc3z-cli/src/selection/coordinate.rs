@@ -4,7 +4,8 @@ use crate::output::text;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::NcType;
 use nc3z_format::classic::DimId;
-use nc3z_reader::{Dataset, Variable};
+use nc3z_look::selection::coordinate_variable;
+use nc3z_reader::Dataset;
 
 /// Where a range of values lies.
 #[derive(Debug, PartialEq)]
@@ -22,15 +23,6 @@ pub(super) struct Coordinate {
     values: Vec<f64>,
     /// True where the values are floats: what is asked for is then rounded to one, as the values were.
     is_float: bool,
-}
-
-/// The one-dimensional variable of numbers with the dimension's own name.
-pub(crate) fn coordinate_variable(dataset: &Dataset, dim: DimId) -> Option<Variable> {
-    let header = dataset.header();
-    let name = &header.dimensions.get(dim.index())?.name;
-    let (id, v) = header.variable(name)?;
-    let is_coordinate = v.dimensions == [dim] && v.ty != NcType::Char;
-    is_coordinate.then(|| dataset.variable_at(id)).flatten()
 }
 
 impl Coordinate {

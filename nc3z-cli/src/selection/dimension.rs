@@ -5,18 +5,8 @@ use super::coordinate::{Coordinate, Place};
 use crate::output::text;
 use anyhow::{Result, anyhow, bail};
 use nc3z_format::classic::DimId;
+use nc3z_look::selection::Segment;
 use nc3z_reader::Dataset;
-
-/// Indices `start`, `start + stride`, …: `count` of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Segment {
-    /// First index.
-    pub(crate) start: u64,
-    /// How many.
-    pub(crate) count: u64,
-    /// Distance to the next; not 0.
-    pub(crate) stride: i64,
-}
 
 /// The indices that `arg` selects along a dimension of length `len`: one segment, or two where the range wraps around
 /// the dimension's end, as longitudes do.

@@ -1,6 +1,6 @@
 from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from types import TracebackType
-from typing import Any, Self, final, overload
+from typing import Any, Literal, Self, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,11 @@ __all__ = [
     "set_cache",
     "set_threads",
     "tag",
+    "zarr_chain",
 ]
 
 __version__: str
+zarr_chain: str
 
 @final
 class Cancel:
@@ -113,6 +115,13 @@ class Variable:
     def read(self, key: Any = None, *, dtype: npt.DTypeLike | None = None, out: None = None) -> Any: ...
     @overload
     def read(self, key: Any = None, *, dtype: None = None, out: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
+    def picture(
+        self, key: Any = None, *, kind: Literal["png", "svg"] = "png", width: int = 1000, range: tuple[float, float] | None = None
+    ) -> bytes: ...
+    def _cost(self) -> tuple[int, str] | None: ...
+    @property
+    def _is_remote(self) -> bool: ...
+    def _seconds(self, key: Any, times: int, /) -> float: ...
     def _read_points(
         self,
         starts: npt.NDArray[np.uint64],
@@ -150,6 +159,8 @@ class Dataset:
     def stored_nbytes(self) -> int: ...
     @property
     def identity(self) -> str | None: ...
+    def _costs(self) -> list[tuple[str, int, str]] | None: ...
+    def _references(self, kind: str, url: str, etag: str | None = None, modified: int | None = None, /) -> str: ...
     @property
     def header_bytes(self) -> bytes: ...
     @property

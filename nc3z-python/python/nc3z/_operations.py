@@ -42,6 +42,9 @@ class ArchiveOptions(TypedDict, total=False):
         LOSSY: rounding by name of variable, such as ``{"tas": "bitround:9"}``.
     chains
         Filters and codec as JSON by name of variable; ``"*"`` for all.
+    profile
+        ``"zarr"`` stores arrays as Zarr does, for references to them (:mod:`nc3z.virtualizarr`, :mod:`nc3z.icechunk`): chunks,
+        filled up at the edges, all of them by shuffle and zstd. Other options given change that.
     overwrite
         Whether an existing file may be replaced.
     """
@@ -56,6 +59,7 @@ class ArchiveOptions(TypedDict, total=False):
     prove: bool
     quantize: Mapping[str, str] | None
     chains: Mapping[str, str] | None
+    profile: Literal["zarr"] | None
     overwrite: bool
 
 
@@ -70,6 +74,7 @@ _DEFAULTS: ArchiveOptions = {
     "prove": True,
     "quantize": None,
     "chains": None,
+    "profile": None,
     "overwrite": False,
 }
 
@@ -78,7 +83,16 @@ def _complete(options: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [name for name in options if name not in _DEFAULTS]
     if unknown:
         raise TypeError(f"no option {unknown[0]!r}; there are {', '.join(_DEFAULTS)}")
-    return {**_DEFAULTS, **options}
+    complete: dict[str, Any] = {**_DEFAULTS, **options}
+    profile = complete.pop("profile")
+    if profile not in (None, "zarr"):
+        raise ValueError(f"profile {profile!r}; there is 'zarr'")
+    if profile:
+        given = {name: value for name, value in options.items() if value is not None}
+        chains = {"*": _nc3z.zarr_chain, **given.pop("chains", {})}
+        complete.update({"layout": "chunked", "pad_edges": True, **given, "chains": chains})
+        del complete["profile"]
+    return complete
 
 
 @dataclass(frozen=True, slots=True)

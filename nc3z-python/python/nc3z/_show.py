@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from html import escape
+from math import prod
 from typing import TYPE_CHECKING
+
+from nc3z._errors import Error
 
 if TYPE_CHECKING:
     from nc3z._nc3z import Dataset, Variable
 
-#: Variables and attributes listed in a terminal.
+#: Variables listed in a terminal, and in a notebook.
 _LISTED = 40
+_ROWS = 200
+#: Pixels across a quick look, and values along its two dimensions up to which there is one: a map is decoded whole.
+_WIDTH = 640
+_LOOKED_AT = 1 << 25
 
 
 def size(nbytes: int) -> str:
@@ -59,15 +67,52 @@ def _table(rows: Sequence[tuple[str, ...]], head: tuple[str, ...]) -> str:
     return f"<table><thead><tr>{titles}</tr></thead><tbody>{cells}</tbody></table>"
 
 
-def _row(variable: Variable) -> tuple[str, ...]:
+def _row(variable: Variable, cost: tuple[int, str] | None) -> tuple[str, ...]:
     tile = variable.tile_shape
     words = str(variable.attrs.get("long_name", ""))[:80]
     units = str(variable.attrs.get("units", ""))[:40]
     tiles = "×".join(map(str, tile)) if tile else ""
-    return variable.name, str(variable.dtype), _shape(variable), size(variable.nbytes), tiles, units, words
+    stored = ("", "", "")
+    if cost is not None:
+        ratio = f"{variable.nbytes / cost[0]:.2f}" if cost[0] else ""
+        stored = (size(cost[0]), ratio, cost[1])
+    return variable.name, str(variable.dtype), _shape(variable), size(variable.nbytes), *stored, tiles, units, words
 
 
-_HEAD = ("variable", "type", "shape", "bytes", "tile", "units", "long name")
+_HEAD = ("variable", "type", "shape", "bytes", "stored", "ratio", "tiles by chain", "tile", "units", "long name")
+
+
+def _costs(ds: Dataset) -> dict[str, tuple[int, str]]:
+    """Stored bytes and chains of each variable. An object behind a URL is not asked for them: that takes requests."""
+    if ds.identity is not None:
+        return {}
+    try:
+        return {name: (stored, chains) for name, stored, chains in ds._costs() or ()}
+    except (OSError, ValueError, RuntimeError, Error):
+        return {}
+
+
+def _look(variable: Variable, remote: bool) -> str:
+    """The picture of ``nc3z plot``, where it costs little: of variables in local files, as many values as a picture is worth."""
+    long = [n for n in variable.shape if n > 1][-2:]
+    if remote or not long or 0 in variable.shape or variable.dtype.kind == "S" or prod(long) > _LOOKED_AT:
+        return ""
+    try:
+        picture = variable.picture(kind="svg", width=_WIDTH)
+    except (OSError, ValueError, RuntimeError, Error) as e:
+        return f"<p>{escape(str(e)[:500])}</p>"
+    data = b64encode(picture).decode()
+    return f"<img alt='{escape(variable.name, quote=True)}' src='data:image/svg+xml;base64,{data}'>"
+
+
+def _first_look(ds: Dataset) -> str:
+    """A look at the largest variable that is not a coordinate."""
+    candidates = [v for v in ds.values() if v.dtype.kind != "S" and v.dimensions != (v.name,)]
+    if not candidates:
+        return ""
+    variable = max(candidates, key=lambda v: v.nbytes)
+    look = _look(variable, ds.identity is not None)
+    return f"<details open><summary>{escape(variable.name)}</summary>{look}</details>" if look else ""
 
 
 def dataset_html(ds: Dataset) -> str:
@@ -75,9 +120,13 @@ def dataset_html(ds: Dataset) -> str:
     if ds.closed:
         return f"<pre>{escape(dataset_text(ds))}</pre>"
     attributes = [(name, str(value)[:500]) for name, value in ds.attrs.items()]
+    costs = _costs(ds)
+    variables = list(ds.values())
+    rows = [_row(v, costs.get(v.name)) for v in variables[:_ROWS]]
+    more = f"<p>{len(variables) - _ROWS} more variables</p>" if len(variables) > _ROWS else ""
     return (
         f"<div><b>nc3z</b> {escape(ds.path or '')} &middot; {escape(_title(ds))}"
-        f"{_table([_row(v) for v in ds.values()], _HEAD)}"
+        f"{_table(rows, _HEAD)}{more}{_first_look(ds)}"
         f"<details><summary>{len(attributes)} attributes</summary>"
         f"{_table(attributes, ('attribute', 'value'))}</details></div>"
     )
@@ -85,5 +134,12 @@ def dataset_html(ds: Dataset) -> str:
 
 def variable_html(variable: Variable) -> str:
     """The same for one variable."""
-    attributes = [(name, str(value)[:500]) for name, value in variable.attrs.items()]
-    return f"<div>{_table([_row(variable)], _HEAD)}{_table(attributes, ('attribute', 'value'))}</div>"
+    cost, look = None, ""
+    try:
+        cost = variable._cost()
+        look = _look(variable, variable._is_remote)
+        attrs = variable.attrs
+    except (OSError, ValueError, RuntimeError, Error) as e:  # damage, or the dataset is closed
+        return f"<pre>{escape(repr(variable))}: {escape(str(e)[:500])}</pre>"
+    attributes = [(name, str(value)[:500]) for name, value in attrs.items()]
+    return f"<div>{_table([_row(variable, cost)], _HEAD)}{look}{_table(attributes, ('attribute', 'value'))}</div>"

@@ -405,9 +405,6 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
     }
 }
 
-/// What NumCodecs and Zarr have everywhere.
-const ZARR_CHAIN: &str = r#"[{"id":"shuffle"},{"id":"zstd","level":9}]"#;
-
 /// What all commands that write archives share.
 pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let preset = match args.preset {
@@ -421,7 +418,7 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     let zarr = args.profile == Some(ProfileArg::Zarr);
     if zarr {
         options = options.with_layout(TileChoice::Chunked);
-        let chain = WantedChain::parse(ZARR_CHAIN).expect("a test parses it");
+        let chain = WantedChain::parse(nc3z_refs::PROFILE_CHAIN).expect("a test parses it");
         chains.push("*", chain);
     }
     for rule in &args.chains {

@@ -1,11 +1,11 @@
 //! Special attributes of an archive's variables, as ncdump prints them of netCDF-4 files: how a variable is cut and filtered.
 
-use crate::cmd::info::cost::Costs;
 use crate::cmd::info::notation::hdf5_text;
 use anyhow::Result;
 use nc3z_format::cdl::Special;
 use nc3z_format::classic::VarId;
 use nc3z_format::tile::TileLayout;
+use nc3z_look::cost::Costs;
 use nc3z_reader::Archive;
 use serde_json::Value;
 use std::collections::BTreeMap;

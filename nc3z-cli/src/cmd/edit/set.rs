@@ -7,9 +7,10 @@ use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use crate::output::text;
-use crate::selection::Selection;
+use crate::selection;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
 use nc3z_writer::edit::{AppendPolicy, Edit};
 use std::io::{Read, Write};
@@ -34,7 +35,7 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
     let mut staged = || -> Result<bool> {
         let dataset = Dataset::from(edit.archive().clone());
         let variable = dataset.variable(&args.variable)?;
-        let selection = Selection::of(&dataset, &variable, &args.selection)?;
+        let selection = selection::of(&dataset, &variable, &args.selection)?;
         if args.plan {
             let mut out = Stdout::results();
             for (slab, _) in selection.slabs() {

@@ -2,9 +2,9 @@
 
 use crate::output::table::{Side, Table, count};
 use crate::output::text;
-use crate::selection::Selection;
 use anyhow::Result;
 use nc3z_aggregate::as_aggregation;
+use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
 use serde_json::json;
 use std::io::Write;

@@ -1,12 +1,12 @@
 //! Chains as others write them.
 
-use super::cost::Costs;
 use crate::args::NotationArg;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use crate::output::words::plain;
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{ChainSpec, Hdf5Filter};
+use nc3z_look::cost::Costs;
 use nc3z_reader::Archive;
 use serde_json::{Map, Value};
 use std::io::{self, Write};

@@ -1,8 +1,8 @@
 //! A selection in pieces that fit in memory, in the order of the output.
 
-use crate::selection::Selection;
 use anyhow::Result;
 use nc3z_format::Hyperslab;
+use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
 /// Bytes of a block, unless a single element is longer.

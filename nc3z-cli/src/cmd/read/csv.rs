@@ -4,9 +4,9 @@
 use super::Sink;
 use super::items::{Items, show};
 use crate::output::text;
-use crate::selection::{Selection, coordinate_variable};
 use anyhow::{Context, Result};
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::selection::{Selection, coordinate_variable};
 use nc3z_reader::{Dataset, Variable};
 use std::fmt::Write as _;
 use std::io::Write;

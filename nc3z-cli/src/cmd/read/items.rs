@@ -2,9 +2,9 @@
 
 use super::values;
 use crate::output::text;
-use crate::selection::Selection;
 use anyhow::{Context, Result};
 use nc3z_format::NcType;
+use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
 /// Cuts a stream of bytes into items.

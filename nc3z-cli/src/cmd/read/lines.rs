@@ -2,9 +2,9 @@
 
 use super::Sink;
 use super::items::{Items, show};
-use crate::selection::{Selection, elements};
 use anyhow::Result;
 use nc3z_format::NcType;
+use nc3z_look::selection::{Selection, elements};
 use nc3z_reader::Variable;
 use std::io::Write;
 

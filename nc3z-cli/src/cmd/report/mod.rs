@@ -3,7 +3,6 @@
 mod page;
 mod treemap;
 
-use super::info::cost::Costs;
 use super::targets::{self, Job, Naming};
 use super::tree::{Kind, Other};
 use super::{Input, many, open_input};
@@ -12,6 +11,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::{chain, report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::MAGIC;
+use nc3z_look::cost::Costs;
 use nc3z_writer::AtomicFile;
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -2,9 +2,10 @@
 
 use crate::args::SubsetArgs;
 use crate::output::text;
-use crate::selection::{Segment, Selection, select};
+use crate::selection::select;
 use anyhow::{Result, bail};
 use nc3z_format::classic::{DimId, Dimension, Header, VarId, with_related};
+use nc3z_look::selection::{Segment, Selection};
 use nc3z_reader::{Dataset, Variable};
 use std::collections::{BTreeSet, HashMap};
 

@@ -2,9 +2,8 @@
 
 use super::axis::{Axis, numbered, ticks};
 use super::colour::{Scale, colour};
-use super::{Picture, Words, image};
-use crate::args::PlotArgs;
-use anyhow::{Result, anyhow};
+use super::{Error, Options, Picture, Result, Words, image};
+use crate::text;
 use base64::Engine as _;
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -13,7 +12,7 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::sync::OnceLock;
 
 /// The font of pictures in pixels. In SVG the reader's own sans-serif stands.
-const FONT: &[u8] = include_bytes!("../../../assets/DejaVuSans-subset.ttf");
+const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 const FAMILY: &str = "sans-serif";
 const TITLE: u32 = 18;
 const SMALL: u32 = 14;
@@ -59,38 +58,37 @@ fn scaled(length: u32, by: f64) -> u32 {
 }
 
 /// The picture as PNG.
-pub(super) fn png(picture: &Picture, words: &Words, args: &PlotArgs) -> Result<Vec<u8>> {
-    let layout = Layout::of(picture, args.width);
+pub(super) fn png(picture: &Picture, words: &Words, options: &Options) -> Result<Vec<u8>> {
+    let layout = Layout::of(picture, options.width);
     let (width, height) = layout.size;
     let mut pixels = vec![255; width as usize * height as usize * 3];
     {
         let area = BitMapBackend::with_buffer(&mut pixels, layout.size).into_drawing_area();
-        draw(&area, &layout, picture, words, args)?;
+        draw(&area, &layout, picture, words, options)?;
         if let Picture::Map { x, y, values } = picture {
-            let cells = Cells::of(&layout, 1, x, y, values, scale(values, args));
+            let cells = Cells::of(&layout, 1, x, y, values, scale(values, options));
             for (at, pixel) in (0_i32..).zip(cells.pixels.chunks_exact(4)).filter(|(_, p)| p[3] > 0) {
                 let place = (cells.left + at % cells.width, cells.top + at / cells.width);
-                area.draw_pixel(place, &RGBColor(pixel[0], pixel[1], pixel[2]))
-                    .map_err(|e| anyhow!("{e}"))?;
+                area.draw_pixel(place, &RGBColor(pixel[0], pixel[1], pixel[2])).map_err(Error::drawing)?;
             }
         }
-        area.present().map_err(|e| anyhow!("{e}"))?;
+        area.present().map_err(Error::drawing)?;
     }
     image::png(width, height, &pixels, false)
 }
 
 /// The picture as SVG.
-pub(super) fn svg(picture: &Picture, words: &Words, args: &PlotArgs) -> Result<Vec<u8>> {
-    let layout = Layout::of(picture, args.width);
+pub(super) fn svg(picture: &Picture, words: &Words, options: &Options) -> Result<Vec<u8>> {
+    let layout = Layout::of(picture, options.width);
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, layout.size).into_drawing_area();
-        draw(&area, &layout, picture, words, args)?;
-        area.present().map_err(|e| anyhow!("{e}"))?;
+        draw(&area, &layout, picture, words, options)?;
+        area.present().map_err(Error::drawing)?;
     }
     if let Picture::Map { x, y, values } = picture {
         // Twice as fine as the frame's pixels, for screens that are.
-        let cells = Cells::of(&layout, 2, x, y, values, scale(values, args));
+        let cells = Cells::of(&layout, 2, x, y, values, scale(values, options));
         let (width, height) = (cells.width, cells.height);
         let png = image::png(width.unsigned_abs(), height.unsigned_abs(), &cells.pixels, true)?;
         let data = base64::engine::general_purpose::STANDARD.encode(png);
@@ -102,7 +100,7 @@ pub(super) fn svg(picture: &Picture, words: &Words, args: &PlotArgs) -> Result<V
             width / 2,
             height / 2
         );
-        let end = text.rfind("</svg>").ok_or_else(|| anyhow!("the picture has no end"))?;
+        let end = text.rfind("</svg>").ok_or_else(|| Error::drawing("the picture has no end"))?;
         text.insert_str(end, &image);
     }
     Ok(text.into_bytes())
@@ -152,14 +150,14 @@ fn cell(axis: &Axis, pixel: i32, pixels: i32, falls: bool) -> Option<usize> {
     axis.cell(if falls { high - (high - low) * part } else { low + (high - low) * part })
 }
 
-fn scale(values: &[f64], args: &PlotArgs) -> Option<Scale> {
-    args.range.map(|(low, high)| Scale { low, high }).or_else(|| Scale::of(values))
+fn scale(values: &[f64], options: &Options) -> Option<Scale> {
+    options.range.map(|(low, high)| Scale { low, high }).or_else(|| Scale::of(values))
 }
 
 /// The same for a line, which is to keep off the frame.
-fn room(values: &[f64], args: &PlotArgs) -> Option<Scale> {
-    let scale = scale(values, args)?;
-    let room = if args.range.is_some() { 0.0 } else { (scale.high - scale.low) * 0.05 };
+fn room(values: &[f64], options: &Options) -> Option<Scale> {
+    let scale = scale(values, options)?;
+    let room = if options.range.is_some() { 0.0 } else { (scale.high - scale.low) * 0.05 };
     let wider = Scale { low: scale.low - room, high: scale.high + room };
     Some(if wider.low.is_finite() && wider.high.is_finite() { wider } else { scale })
 }
@@ -170,19 +168,19 @@ fn draw<DB: DrawingBackend>(
     layout: &Layout,
     picture: &Picture,
     words: &Words,
-    args: &PlotArgs,
+    options: &Options,
 ) -> Result<()> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let known = REGISTERED.get_or_init(|| register_font(FAMILY, FontStyle::Normal, FONT).is_ok());
     if !known {
-        return Err(anyhow!("the built-in font cannot be read"));
+        return Err(Error::drawing("the built-in font cannot be read"));
     }
     let pen = Pen { area, layout };
-    area.fill(&WHITE).map_err(|e| anyhow!("{e}"))?;
+    area.fill(&WHITE).map_err(Error::drawing)?;
     let (left, top, right, _) = layout.frame;
     let middle = left + (right - left) / 2;
     pen.text(&words.title, TITLE, (middle, top - 42), HPos::Center, VPos::Center, false)?;
-    let file = super::file_name(&args.file);
+    let file = text::safe(&options.file);
     let under = if words.subtitle.is_empty() { file } else { format!("{} \u{b7} {file}", words.subtitle) };
     pen.text(&under, SMALL, (middle, top - 18), HPos::Center, VPos::Center, false)?;
     match picture {
@@ -190,12 +188,12 @@ fn draw<DB: DrawingBackend>(
             pen.x_axis(x, false)?;
             pen.y_ticks(&y.ticks(7), y.ends(), y.downwards, false)?;
             pen.y_label(&y.label)?;
-            match scale(values, args) {
+            match scale(values, options) {
                 Some(scale) => pen.colour_bar(scale, &words.values)?,
                 None => pen.nothing()?,
             }
         }
-        Picture::Series { x, values } => match room(values, args) {
+        Picture::Series { x, values } => match room(values, options) {
             Some(scale) => {
                 pen.x_axis(x, true)?;
                 pen.y_ticks(
@@ -226,16 +224,16 @@ impl<DB: DrawingBackend> Pen<'_, DB> {
             font = font.transform(FontTransform::Rotate270);
         }
         let style = TextStyle::from(font).color(&INK).pos(Pos::new(h, v));
-        self.area.draw_text(text, &style, at).map_err(|e| anyhow!("{e}"))
+        self.area.draw_text(text, &style, at).map_err(Error::drawing)
     }
 
     fn line(&self, from: (i32, i32), to: (i32, i32), colour: &RGBColor) -> Result<()> {
-        self.area.draw(&PathElement::new(vec![from, to], colour)).map_err(|e| anyhow!("{e}"))
+        self.area.draw(&PathElement::new(vec![from, to], colour)).map_err(Error::drawing)
     }
 
     fn frame(&self) -> Result<()> {
         let (left, top, right, bottom) = self.layout.frame;
-        self.area.draw(&Rectangle::new([(left, top), (right, bottom)], INK)).map_err(|e| anyhow!("{e}"))
+        self.area.draw(&Rectangle::new([(left, top), (right, bottom)], INK)).map_err(Error::drawing)
     }
 
     fn nothing(&self) -> Result<()> {
@@ -296,9 +294,9 @@ impl<DB: DrawingBackend> Pen<'_, DB> {
             let place = f64::from(bottom - y) / f64::from(bottom - top);
             let [r, g, b] = colour(place);
             let row = Rectangle::new([(from, y), (to, y + 1)], RGBColor(r, g, b).filled());
-            self.area.draw(&row).map_err(|e| anyhow!("{e}"))?;
+            self.area.draw(&row).map_err(Error::drawing)?;
         }
-        self.area.draw(&Rectangle::new([(from, top), (to, bottom)], INK)).map_err(|e| anyhow!("{e}"))?;
+        self.area.draw(&Rectangle::new([(from, top), (to, bottom)], INK)).map_err(Error::drawing)?;
         for (value, words) in numbered(&ticks(scale.low, scale.high, 7, false)) {
             let at = Self::along(value, (scale.low, scale.high), bottom, top);
             self.line((to, at), (to + 5, at), &INK)?;
@@ -323,11 +321,11 @@ impl<DB: DrawingBackend> Pen<'_, DB> {
             let points: Vec<(i32, i32)> = run.iter().map(|&n| point(n)).collect();
             if points.len() > 1 {
                 let line = PathElement::new(points.clone(), LINE.stroke_width(2));
-                self.area.draw(&line).map_err(|e| anyhow!("{e}"))?;
+                self.area.draw(&line).map_err(Error::drawing)?;
             }
             if points.len() == 1 || values.len() <= MARKED {
                 for at in points {
-                    self.area.draw(&Circle::new(at, 3, LINE.filled())).map_err(|e| anyhow!("{e}"))?;
+                    self.area.draw(&Circle::new(at, 3, LINE.filled())).map_err(Error::drawing)?;
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! PNG bytes. The crate for it would bring a second deflate into the tool; what pictures need of the format (ISO/IEC 15948) is this.
 
-use anyhow::{Context, Result};
+use super::{Error, Result};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write;
@@ -19,16 +19,16 @@ pub(super) fn png(width: u32, height: u32, pixels: &[u8], with_alpha: bool) -> R
     let mut deflated = ZlibEncoder::new(Vec::new(), Compression::default());
     for line in pixels.chunks_exact(row.max(1)) {
         // Filter 0: bytes as they are.
-        deflated.write_all(&[0]).and_then(|()| deflated.write_all(line)).context("encode the picture")?;
+        deflated.write_all(&[0]).and_then(|()| deflated.write_all(line)).map_err(Error::drawing)?;
     }
-    chunk(&mut out, *b"IDAT", &deflated.finish().context("encode the picture")?)?;
+    chunk(&mut out, *b"IDAT", &deflated.finish().map_err(Error::drawing)?)?;
     chunk(&mut out, *b"IEND", &[])?;
     Ok(out)
 }
 
 /// A length, a name, bytes, and their CRC.
 fn chunk(out: &mut Vec<u8>, name: [u8; 4], bytes: &[u8]) -> Result<()> {
-    let len = u32::try_from(bytes.len()).context("the picture is too large")?;
+    let len = u32::try_from(bytes.len()).map_err(Error::drawing)?;
     out.extend(len.to_be_bytes());
     let begin = out.len();
     out.extend(name);

@@ -1,10 +1,10 @@
 //! Axes: the values of a coordinate, the cells around them, and where ticks stand.
 
+use super::Result;
 use super::field::Dim;
 use super::{attribute, units};
-use crate::output::text;
 use crate::selection::coordinate_variable;
-use anyhow::Result;
+use crate::text;
 use nc3z_aggregate::units::{Calendar, TimeUnit};
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, Variable};

@@ -1,9 +1,9 @@
 //! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
 
 use super::axis;
-use crate::output::text;
+use super::{Error, Note, Result};
 use crate::selection::{Segment, Selection, coordinate_variable};
-use anyhow::{Context, Result, bail};
+use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId};
 use nc3z_reader::{Dataset, Variable};
@@ -28,18 +28,18 @@ pub(super) struct Field {
     /// What is fixed along the other dimensions.
     pub(super) fixed: Vec<String>,
     /// What the user should know.
-    pub(super) notes: Vec<String>,
+    pub(super) notes: Vec<Note>,
 }
 
 impl Field {
     /// Reads what is selected of a variable.
     pub(super) fn read(dataset: &Dataset, variable: &Variable, selection: &Selection) -> Result<Self> {
         if variable.ty() == NcType::Char {
-            bail!("variable `{}` is text, of which there is no picture", text::safe(&variable.name()));
+            return Err(Error::no_picture(variable, "is text, of which there is no picture"));
         }
         let counts = selection.counts();
         if counts.contains(&0) {
-            bail!("variable `{}` has no values there", text::safe(&variable.name()));
+            return Err(Error::no_picture(variable, "has no values there"));
         }
         let long: Vec<usize> = (0..counts.len()).filter(|&d| counts[d] > 1).collect();
         // Of more than two dimensions the last two make the map; of the others the first index is taken.
@@ -53,7 +53,7 @@ impl Field {
             if kept.contains(&d) {
                 let every = counts[d].div_ceil(room);
                 if every > 1 {
-                    notes.push(format!("of `{name}` one value in {every} is drawn"));
+                    notes.push(Note::Thinned { dimension: name.clone(), every });
                     segments = thinned(&segments, every);
                 }
                 dims.push(Dim { id, name, segments: segments.clone() });
@@ -61,9 +61,7 @@ impl Field {
                 let at = selection.index(d, 0);
                 let value = coordinate(dataset, id, at)?.unwrap_or_else(|| format!("index {at}"));
                 if counts[d] > 1 {
-                    notes.push(format!(
-                        "only the first of `{name}` is drawn ({value}); -d {name},N takes another"
-                    ));
+                    notes.push(Note::First { dimension: name.clone(), value: value.clone() });
                 }
                 fixed.push(format!("{name} = {value}"));
                 segments = vec![Segment { start: at, count: 1, stride: 1 }];
@@ -110,12 +108,7 @@ fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
 
 /// The values of a selection, slowest dimension first.
 fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
-    let counts: Vec<usize> = selection
-        .counts()
-        .iter()
-        .map(|&n| usize::try_from(n))
-        .collect::<Result<_, _>>()
-        .context("too many values")?;
+    let counts: Vec<usize> = selection.counts().into_iter().map(position).collect::<Result<_>>()?;
     let mut values = vec![f64::NAN; counts.iter().product()];
     for (slab, place) in selection.slabs() {
         let part: Vec<f64> = variable.read(&slab)?;
@@ -123,7 +116,7 @@ fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
         for value in part {
             let mut flat = 0;
             for (d, n) in counts.iter().enumerate() {
-                flat = flat * n + usize::try_from(place[d] + at[d]).context("too many values")?;
+                flat = flat * n + position(place[d] + at[d])?;
             }
             values[flat] = value;
             for d in (0..counts.len()).rev() {
@@ -138,6 +131,11 @@ fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
     let meaning = Meaning::of(variable);
     values.iter_mut().for_each(|v| *v = meaning.value(*v));
     Ok(values)
+}
+
+/// A number of values, of which there is room for only so many.
+fn position(n: u64) -> Result<usize> {
+    usize::try_from(n).map_err(Error::drawing)
 }
 
 /// What numbers of a variable stand for.
@@ -189,17 +187,24 @@ impl Meaning {
 
 /// The numbers of an attribute.
 fn numbers(a: &Attribute) -> Vec<f64> {
+    fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.first_chunk().copied().unwrap_or([0; N])
+    }
     if a.ty == NcType::Char {
         return Vec::new();
     }
-    let number = |bytes: &[u8]| {
-        let mut out = String::new();
-        crate::cmd::read::values::number(&mut out, a.ty, bytes);
-        // The shortest digits of a float are those of a float.
-        match a.ty {
-            NcType::Float => out.parse::<f32>().map_or(f64::NAN, f64::from),
-            _ => out.parse().unwrap_or(f64::NAN),
-        }
+    #[expect(clippy::cast_precision_loss, reason = "values are compared with it as doubles")]
+    let number = |bytes: &[u8]| match a.ty {
+        NcType::Byte => i8::from_be_bytes(be(bytes)).into(),
+        NcType::UByte | NcType::Char => u8::from_be_bytes(be(bytes)).into(),
+        NcType::Short => i16::from_be_bytes(be(bytes)).into(),
+        NcType::UShort => u16::from_be_bytes(be(bytes)).into(),
+        NcType::Int => i32::from_be_bytes(be(bytes)).into(),
+        NcType::UInt => u32::from_be_bytes(be(bytes)).into(),
+        NcType::Int64 => i64::from_be_bytes(be(bytes)) as f64,
+        NcType::UInt64 => u64::from_be_bytes(be(bytes)) as f64,
+        NcType::Float => f32::from_be_bytes(be(bytes)).into(),
+        NcType::Double => f64::from_be_bytes(be(bytes)),
     };
     a.values.chunks_exact(a.ty.size()).take(16).map(number).collect()
 }

@@ -3,34 +3,35 @@
 //! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload;
 //! constant tiles cost nothing. Whatever no tile is charged for is overhead.
 
-use super::notation;
-use crate::args::NotationArg;
-use crate::output::table::chain_words;
-use anyhow::{Context, Result};
-use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role, Row};
-use nc3z_format::codec::Chain;
-use nc3z_reader::Archive;
+use crate::text;
+use nc3z_format::archive::{BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role, Row};
+use nc3z_format::codec::{Chain, ChainSpec};
 use nc3z_reader::source::SharedSource;
-use serde_json::{Value, json};
+use nc3z_reader::{Archive, Result};
 use std::collections::{BTreeMap, HashMap};
 
 /// What the tiles of an array cost.
 #[derive(Debug, Default)]
-pub(crate) struct Cost {
+pub struct Cost {
     /// Payload bytes, shares of packed containers included.
-    pub(crate) bytes: u64,
-    /// Tiles in blocks of their own, in shared blocks, of equal elements, without content.
-    pub(super) stored: u64,
-    pub(super) packed: u64,
-    pub(crate) constant: u64,
-    pub(super) absent: u64,
-    pub(super) lost: u64,
+    pub bytes: u64,
+    /// Tiles in blocks of their own.
+    pub stored: u64,
+    /// Tiles in shared blocks.
+    pub packed: u64,
+    /// Tiles of equal elements.
+    pub constant: u64,
+    /// Tiles without content.
+    pub absent: u64,
+    /// Tiles that were lost.
+    pub lost: u64,
     /// Tiles by chain number.
-    pub(crate) chains: BTreeMap<u16, u64>,
+    pub chains: BTreeMap<u16, u64>,
 }
 
 impl Cost {
-    pub(crate) fn tiles(&self) -> u64 {
+    /// All tiles.
+    pub fn tiles(&self) -> u64 {
         self.stored + self.packed + self.constant + self.absent + self.lost
     }
 
@@ -46,24 +47,8 @@ impl Cost {
         }
     }
 
-    pub(super) fn json(&self, chains: &[Chain], notation: Option<NotationArg>) -> (Value, Value) {
-        let tiles = json!({
-            "total": self.tiles(), "stored": self.stored, "packed": self.packed, "constant": self.constant,
-            "absent": self.absent, "lost": self.lost,
-        });
-        let used = self.chains.iter().map(|(&number, tiles)| {
-            let stages = chains.get(usize::from(number)).map(|chain| chain.spec().to_value());
-            let mut used = json!({"chain": number, "stages": stages, "tiles": tiles});
-            if let Some((notation, chain)) = notation.zip(chains.get(usize::from(number))) {
-                used.as_object_mut().expect("just made").extend(notation::json(notation, chain.spec()));
-            }
-            used
-        });
-        (tiles, used.collect())
-    }
-
     /// `3 shuffle+zstd, 1 constant`; chains of one short form are counted together.
-    pub(super) fn words(&self, chains: &[Chain]) -> String {
+    pub fn words(&self, chains: &[Chain]) -> String {
         let mut by_words: BTreeMap<String, u64> = BTreeMap::new();
         for (&number, tiles) in &self.chains {
             *by_words.entry(chain_words(chains.get(usize::from(number)).map(Chain::spec))).or_default() +=
@@ -82,16 +67,23 @@ impl Cost {
 }
 
 /// The costs of all arrays of an archive.
-pub(crate) struct Costs {
+pub struct Costs {
     /// By variable id, definitions included.
-    pub(crate) variables: Vec<Cost>,
-    pub(super) padding: Cost,
-    pub(super) gap: Cost,
-    pub(super) payload: u64,
+    pub variables: Vec<Cost>,
+    /// Of the bytes that fill records and variables up.
+    pub padding: Cost,
+    /// Of the bytes between variables.
+    pub gap: Cost,
+    /// Bytes of all.
+    pub payload: u64,
 }
 
 impl Costs {
-    pub(crate) fn of(archive: &Archive, source: &SharedSource) -> Result<Self> {
+    /// Finds them. Reads the index, and headers of containers.
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn of(archive: &Archive, source: &SharedSource) -> Result<Self> {
         let mut variables = Vec::new();
         variables.resize_with(archive.header().variables.len(), Cost::default);
         let mut costs = Costs { variables, padding: Cost::default(), gap: Cost::default(), payload: 0 };
@@ -137,7 +129,7 @@ impl Containers<'_> {
                     match &mut open {
                         Some((at, lens)) if *at == offset => *lens += u64::from(len),
                         _ => {
-                            cost.bytes += self.share(open.replace((offset, len.into())), row.array)?;
+                            cost.bytes += self.share(open.replace((offset, len.into())))?;
                         }
                     }
                     chain
@@ -157,12 +149,12 @@ impl Containers<'_> {
             };
             *cost.chains.entry(chain).or_default() += 1;
         }
-        cost.bytes += self.share(open, row.array)?;
+        cost.bytes += self.share(open)?;
         Ok(cost)
     }
 
     /// Stored and decoded length of the container at `offset`.
-    fn lens(&mut self, offset: u64) -> nc3z_reader::Result<(u32, u32)> {
+    fn lens(&mut self, offset: u64) -> Result<(u32, u32)> {
         if let Some(lens) = self.lens.get(&offset) {
             return Ok(*lens);
         }
@@ -174,11 +166,42 @@ impl Containers<'_> {
     }
 
     /// The share that so many bytes of a decoded container have in its payload.
-    fn share(&mut self, members: Option<(u64, u64)>, array: ArrayId) -> Result<u64> {
+    fn share(&mut self, members: Option<(u64, u64)>) -> Result<u64> {
         let Some((offset, len)) = members else { return Ok(0) };
-        let (stored, decoded) = self.lens(offset).with_context(|| format!("container of {array}"))?;
+        let (stored, decoded) = self.lens(offset)?;
         let decoded = u128::from(decoded.max(1));
         let share = (u128::from(stored) * u128::from(len).min(decoded) + decoded / 2) / decoded;
         Ok(u64::try_from(share).expect("at most the container's stored length"))
+    }
+}
+
+/// A chain in short form: `shuffle+zstd`, `num`, `store`.
+pub fn chain_words(chain: Option<&ChainSpec>) -> String {
+    match chain {
+        None => "unknown".to_owned(),
+        Some(chain) if chain.0.is_empty() => "store".to_owned(),
+        Some(chain) => {
+            let ids = chain.0.iter().map(|s| text::safe(s.id().strip_prefix("nc3z.").unwrap_or(s.id())));
+            ids.collect::<Vec<_>>().join("+")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nc3z_format::Limits;
+
+    #[test]
+    fn chains_are_named_by_their_stages() {
+        let chain = |json: &str| {
+            let value = serde_json::from_str(json).unwrap();
+            chain_words(Some(&ChainSpec::from_value(value, &Limits::default()).unwrap()))
+        };
+        assert_eq!(chain("[]"), "store");
+        assert_eq!(chain(r#"[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]"#), "shuffle+zstd");
+        assert_eq!(chain(r#"[{"id":"nc3z.num"}]"#), "num");
+        assert_eq!(chain("[{\"id\":\"\\u001bx\"}]"), "\\u{1b}x");
+        assert_eq!(chain_words(None), "unknown");
     }
 }

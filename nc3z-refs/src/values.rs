@@ -1,11 +1,12 @@
-//! Types, attributes and fill values as Zarr 2 writes them.
+//! Types, attributes and fill values as Zarr writes them.
 
+use base64::Engine as _;
 use nc3z_format::NcType;
-use nc3z_format::classic::{Attribute, Variable};
+use nc3z_format::classic::{Attribute, DimId, Header, Variable};
 use serde_json::{Map, Value, json};
 
 /// The name of a type: big-endian, as tiles are.
-pub(super) fn dtype(ty: NcType) -> &'static str {
+pub(crate) fn dtype(ty: NcType) -> &'static str {
     match ty {
         NcType::Byte => "|i1",
         NcType::Char => "|S1",
@@ -22,7 +23,7 @@ pub(super) fn dtype(ty: NcType) -> &'static str {
 }
 
 /// Attributes by name; of two of a name, the first.
-pub(super) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<String, Value> {
+pub(crate) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<String, Value> {
     let mut map = Map::new();
     for attribute in attributes {
         let name = attribute.name_lossy();
@@ -35,12 +36,11 @@ pub(super) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<Str
 
 /// The value that stands for missing ones, where the variable says one of its own type; null where it does not. Zarr 2 has it
 /// beside the shape, and there alone.
-pub(super) fn fill_value(variable: &Variable) -> Value {
-    let found = variable.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == variable.ty);
-    match found {
-        Some(a) if a.ty == NcType::Char && a.values.len() == 1 => base64(&a.values).into(),
-        Some(a) if a.ty != NcType::Char && a.values.len() == a.ty.size() => value(a),
-        _ => Value::Null,
+pub(crate) fn fill_value(variable: &Variable) -> Value {
+    match own_fill(variable) {
+        Some(a) if a.ty == NcType::Char => base64::engine::general_purpose::STANDARD.encode(&a.values).into(),
+        Some(a) => value(a),
+        None => Value::Null,
     }
 }
 
@@ -81,33 +81,29 @@ fn number(ty: NcType, bytes: &[u8]) -> Value {
     }
 }
 
-/// Base64 with padding (RFC 4648).
-pub(super) fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word = group.iter().fold(0_u32, |word, b| word << 8 | u32::from(*b)) << (8 * (3 - group.len()));
-        for digit in 0..4 {
-            let index = (word >> (18 - 6 * digit)) & 63;
-            let known = digit <= group.len();
-            out.push(if known { char::from(DIGITS[index as usize]) } else { '=' });
-        }
+/// The value that stands for missing ones, where the variable has one of its own type: one element.
+pub(crate) fn own_fill(variable: &Variable) -> Option<&Attribute> {
+    let found = variable.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == variable.ty)?;
+    (found.values.len() == found.ty.size()).then_some(found)
+}
+
+/// A float of an attribute.
+pub(crate) fn float(ty: NcType, attribute: &Attribute) -> f64 {
+    match ty {
+        NcType::Float => attribute.values.first_chunk().map_or(f64::NAN, |b| f32::from_be_bytes(*b).into()),
+        _ => attribute.values.first_chunk().map_or(f64::NAN, |b| f64::from_be_bytes(*b)),
     }
-    out
+}
+
+/// Names of a variable's dimensions.
+pub(crate) fn dimensions(header: &Header, variable: &Variable) -> Vec<String> {
+    let name = |d: &DimId| header.dimensions[d.index()].name_lossy().into_owned();
+    variable.dimensions.iter().map(name).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn base64_is_that_of_the_rfc() {
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
-        for (text, expected) in cases {
-            assert_eq!(base64(text.as_bytes()), expected);
-        }
-        assert_eq!(base64(&[0xfb, 0xff]), "+/8=");
-    }
 
     #[test]
     fn numbers_that_are_none_are_words() {

@@ -1,0 +1,49 @@
+//! `nc3z plot`: a quick look at a variable, as a map or a series, in the units of its coordinates.
+
+use super::read::select;
+use crate::args::PlotArgs;
+use crate::exit::Exit;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_format::NcType;
+use nc3z_look::plot::{Error, Kind, Note, Options, draw};
+use nc3z_writer::AtomicFile;
+use std::io::Write;
+use std::path::Path;
+
+/// Draws.
+pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
+    let kind = match args.output.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref()
+    {
+        Some("png") => Kind::Png,
+        Some("svg") => Kind::Svg,
+        _ => bail!("`{}` ends neither in .png nor in .svg, and so names no picture", args.output.display()),
+    };
+    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
+    super::places::prepare(&args.output)?;
+    let options = Options { file: file_name(&args.file), width: args.width, range: args.range };
+    let drawn = super::with_threads(args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
+    let drawn = match drawn {
+        Err(Error::NoPicture { .. }) if selection.elements() == 1 && variable.ty() != NcType::Char => {
+            bail!("one value is no picture; `nc3z read` prints it");
+        }
+        other => other?,
+    };
+    for note in &drawn.notes {
+        let how = match note {
+            Note::First { dimension, .. } => format!("; -d {dimension},N takes another"),
+            Note::Thinned { .. } => String::new(),
+        };
+        note!("nc3z: {}: {note}{how}", text::safe(&args.variable));
+    }
+    let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
+    target.file().write_all(&drawn.bytes).with_context(|| format!("write `{}`", args.output.display()))?;
+    target.commit(None)?;
+    Ok(Exit::Done)
+}
+
+/// A file's name as a title has it.
+fn file_name(path: &Path) -> String {
+    let name = super::url::shown(path);
+    name.rsplit('/').next().unwrap_or_default().to_owned()
+}

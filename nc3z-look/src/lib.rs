@@ -1,0 +1,25 @@
+//! What people are shown of archives and classic files, by the tool and by the Python package alike.
+//!
+//! [`cost`] tells what each variable takes; [`text`] makes what comes out of a file safe to show; [`selection`] is a part of a variable that may wrap around, as longitudes
+//! do; `plot` (feature of that name) draws a variable as a map or a series.
+//!
+//! ```
+//! # #[cfg(feature = "plot")] {
+//! use nc3z_look::plot::{Kind, Options, draw};
+//! use nc3z_look::selection::Selection;
+//! use nc3z_reader::{Dataset, OpenOptions};
+//!
+//! let dataset = Dataset::open("../testdata/classic/etopo120.cdf", &OpenOptions::default())?;
+//! let relief = dataset.variable("ROSE")?;
+//! let options = Options { file: "etopo120.cdf".to_owned(), ..Options::default() };
+//! let drawn = draw(&dataset, &relief, &Selection::all(&relief), Kind::Svg, &options)?;
+//! assert!(drawn.bytes.starts_with(b"<svg") && drawn.notes.is_empty());
+//! # }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod cost;
+#[cfg(feature = "plot")]
+pub mod plot;
+pub mod selection;
+pub mod text;

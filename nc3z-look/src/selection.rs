@@ -1,0 +1,116 @@
+//! A part of a variable: segments of indices along each dimension, two where a range wraps around.
+
+use nc3z_format::classic::DimId;
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::{Dataset, Variable};
+
+/// Indices `start`, `start + stride`, …: `count` of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// First index.
+    pub start: u64,
+    /// How many.
+    pub count: u64,
+    /// Distance to the next; not 0.
+    pub stride: i64,
+}
+
+/// Segments along each dimension: one, or two where a range wraps around. The elements are those of their cross product.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection {
+    dims: Vec<Vec<Segment>>,
+}
+
+impl Selection {
+    /// The cross product of some segments along each dimension.
+    pub fn new(dims: Vec<Vec<Segment>>) -> Self {
+        Selection { dims }
+    }
+
+    /// All of a variable.
+    pub fn all(variable: &Variable) -> Self {
+        let whole = |&count: &u64| vec![Segment { start: 0, count, stride: 1 }];
+        Selection { dims: variable.shape().iter().map(whole).collect() }
+    }
+
+    /// What is selected along a dimension.
+    pub fn segments(&self, dim: usize) -> &[Segment] {
+        &self.dims[dim]
+    }
+
+    /// Elements selected along each dimension.
+    pub fn counts(&self) -> Vec<u64> {
+        self.dims.iter().map(|segments| segments.iter().map(|s| s.count).sum()).collect()
+    }
+
+    /// Elements selected; 0 if any dimension has none, however long the others.
+    pub fn elements(&self) -> u64 {
+        elements(&self.counts())
+    }
+
+    /// Index in the variable of the `n`-th one selected along a dimension.
+    pub fn index(&self, dim: usize, mut n: u64) -> u64 {
+        for s in &self.dims[dim] {
+            if n < s.count {
+                return s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(n));
+            }
+            n -= s.count;
+        }
+        n
+    }
+
+    /// The hyperslabs that make it up, and the place of each in the whole: its first position along each dimension.
+    pub fn slabs(&self) -> Vec<(Hyperslab, Vec<u64>)> {
+        let none = Hyperslab { start: vec![], count: vec![], stride: vec![] };
+        let mut slabs = vec![(none, Vec::new())];
+        for segments in &self.dims {
+            let mut longer = Vec::with_capacity(slabs.len() * segments.len());
+            for (slab, place) in &slabs {
+                let mut at = 0;
+                for s in segments {
+                    let (mut slab, mut place) = (slab.clone(), place.clone());
+                    slab.start.push(s.start);
+                    slab.count.push(s.count);
+                    slab.stride.push(s.stride);
+                    place.push(at);
+                    at += s.count;
+                    longer.push((slab, place));
+                }
+            }
+            slabs = longer;
+        }
+        slabs
+    }
+
+    /// The positions `from..to` along one dimension, and all of the others.
+    #[must_use]
+    pub fn part(&self, dim: usize, from: u64, to: u64) -> Self {
+        let mut segments = Vec::new();
+        let mut begin = 0;
+        for s in &self.dims[dim] {
+            let (low, high) = (from.max(begin), to.min(begin + s.count));
+            if low < high {
+                let start = s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(low - begin));
+                segments.push(Segment { start, count: high - low, stride: s.stride });
+            }
+            begin += s.count;
+        }
+        let mut part = self.clone();
+        part.dims[dim] = segments;
+        part
+    }
+}
+
+/// Elements of an array of these lengths; saturates.
+pub fn elements(counts: &[u64]) -> u64 {
+    if counts.contains(&0) { 0 } else { counts.iter().fold(1, |all, n| all.saturating_mul(*n)) }
+}
+
+/// The one-dimensional variable of numbers with the dimension's own name.
+pub fn coordinate_variable(dataset: &Dataset, dim: DimId) -> Option<Variable> {
+    let header = dataset.header();
+    let name = &header.dimensions.get(dim.index())?.name;
+    let (id, v) = header.variable(name)?;
+    let is_coordinate = v.dimensions == [dim] && v.ty != NcType::Char;
+    is_coordinate.then(|| dataset.variable_at(id)).flatten()
+}

@@ -1,0 +1,46 @@
+//! Names and words from files, made safe for terminals and pictures.
+
+use std::fmt::Write as _;
+
+/// A name from a file: UTF-8 where it is, control characters and stray bytes escaped.
+pub fn name(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            if is_unsafe(c) {
+                let _ = write!(out, "{}", c.escape_unicode());
+            } else {
+                out.push(c);
+            }
+        }
+        for b in chunk.invalid() {
+            let _ = write!(out, "\\x{b:02x}");
+        }
+    }
+    out
+}
+
+/// Text that came from a file by way of a message, with control characters escaped; line breaks too.
+pub fn safe(text: &str) -> String {
+    name(text.as_bytes())
+}
+
+/// What a terminal would obey, hide, or use to reorder its neighbours, in place of showing it.
+pub fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminal_escapes_in_names_are_shown_not_obeyed() {
+        assert_eq!(name(b"a\x1b[31mb\nc"), "a\\u{1b}[31mb\\u{a}c");
+        assert_eq!(name(&[b'x', 0xff]), "x\\xff");
+        assert_eq!(name("température\u{202e}".as_bytes()), "température\\u{202e}");
+    }
+}

@@ -1,0 +1,164 @@
+//! One variable as an array of Zarr: its grid of chunks, its codecs, and where each chunk is.
+
+use crate::error::{Error, Result};
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry};
+use nc3z_format::classic::VarId;
+use nc3z_format::codec::{Chain, ChainSpec, Scratch};
+use nc3z_format::tile::{Edge, TileLayout, Tiling};
+use nc3z_reader::Archive;
+use std::collections::BTreeMap;
+
+/// A variable as an array of Zarr.
+pub(crate) struct Array {
+    pub(crate) id: VarId,
+    /// Its name, which holds no slash.
+    pub(crate) name: String,
+    pub(crate) shape: Vec<u64>,
+    /// Lengths of a chunk; one is as long as the others, at the edges too.
+    pub(crate) chunk: Vec<u64>,
+    /// How chunks are made; empty for bytes as they are.
+    pub(crate) chain: ChainSpec,
+    /// In the order of the grid, the last dimension fastest.
+    pub(crate) chunks: Vec<Chunk>,
+}
+
+/// Where a chunk is.
+pub(crate) enum Chunk {
+    /// In the archive.
+    Place { offset: u64, len: u64 },
+    /// Here.
+    Bytes(Vec<u8>),
+}
+
+impl Array {
+    /// Looks at a variable's tiles.
+    pub(crate) fn of(archive: &Archive, id: VarId, name: String) -> Result<Self> {
+        let place = &archive.layout().variables[id.index()];
+        if !place.owned && place.elements != Some(0) {
+            return Err(Error::not_zarr("its bytes are another variable's too"));
+        }
+        let info = archive.arrays().variable(id);
+        let tiling = &info.tiling;
+        let (array, tiles) = (info.id, tiling.tile_count());
+        let chunk = chunk_shape(tiling)?;
+        let entries =
+            (0..tiles).map(|tile| archive.entry(array, tile)).collect::<nc3z_reader::Result<Vec<_>>>()?;
+        // The blocks of a short form are not in the file as they are.
+        let common = if archive.is_short() { None } else { common_chain(archive, &entries)? };
+        let (number, chain) = common.unzip();
+        let mut encoder = Encoder { archive, chain, scratch: Scratch::default() };
+        let mut chunks = Vec::new();
+        for (tile, entry) in (0..tiles).zip(entries) {
+            chunks.push(match entry {
+                IndexEntry::Stored { offset, len, chain, .. } if Some(chain) == number => {
+                    Chunk::Place { offset: offset + BLOCK_HEADER_LEN as u64, len: len.into() }
+                }
+                IndexEntry::Lost => return Err(Error::not_zarr(format!("tile {tile} is lost"))),
+                _ => Chunk::Bytes(encoder.tile(array, tile)?),
+            });
+        }
+        let chain = chain.map_or_else(ChainSpec::default, |chain| chain.spec().clone());
+        Ok(Array { id, name, shape: tiling.shape().to_vec(), chunk, chain, chunks })
+    }
+
+    /// Chunks along each dimension.
+    pub(crate) fn grid(&self) -> Vec<u64> {
+        self.shape.iter().zip(&self.chunk).map(|(n, c)| n.div_ceil(*c)).collect()
+    }
+
+    /// The chunks with their places in the grid; none where the array is empty.
+    pub(crate) fn numbered(&self) -> impl Iterator<Item = (Vec<u64>, &Chunk)> {
+        let grid = self.grid();
+        (0..).zip(&self.chunks).map(move |(number, chunk)| {
+            let mut rest: u64 = number;
+            let mut index: Vec<u64> = Vec::with_capacity(grid.len());
+            for count in grid.iter().rev().map(|n| (*n).max(1)) {
+                index.push(rest % count);
+                rest /= count;
+            }
+            index.reverse();
+            (index, chunk)
+        })
+    }
+}
+
+/// The chain of an array's blocks. Blocks that no chain made smaller are stored as they are, beside others: whichever of the two are
+/// fewer bytes do not count.
+fn common_chain<'a>(archive: &'a Archive, entries: &[IndexEntry]) -> Result<Option<(u16, &'a Chain)>> {
+    let mut used: BTreeMap<u16, u64> = BTreeMap::new();
+    for entry in entries {
+        if let IndexEntry::Stored { chain, len, .. } = entry {
+            *used.entry(*chain).or_default() += u64::from(*len);
+        }
+    }
+    let mut chains = Vec::new();
+    for (number, bytes) in used {
+        let chain = archive.chains().get(usize::from(number));
+        chains.push((number, chain.ok_or_else(|| Error::not_zarr("its chain is not there"))?, bytes));
+    }
+    let encoded = chains.iter().filter(|(_, chain, _)| !chain.spec().0.is_empty()).count();
+    if encoded > 1 {
+        return Err(Error::not_zarr(format!(
+            "its tiles are made by {encoded} chains, and Zarr has one; the profile zarr archives it so"
+        )));
+    }
+    let largest = chains.into_iter().max_by_key(|(_, _, bytes)| *bytes);
+    Ok(largest.map(|(number, chain, _)| (number, chain)))
+}
+
+/// The regular chunk that the tiles are.
+fn chunk_shape(tiling: &Tiling) -> Result<Vec<u64>> {
+    let shape = tiling.shape();
+    let whole = || shape.iter().map(|n| (*n).max(1)).collect::<Vec<_>>();
+    if tiling.present() != tiling.elements() {
+        return Err(Error::not_zarr("the file ends before its data does"));
+    }
+    match tiling.layout() {
+        TileLayout::Chunked { shape: chunk, edge } => {
+            let even = || shape.iter().zip(chunk).all(|(n, c)| n.is_multiple_of(*c));
+            if *edge == Edge::Clipped && !even() {
+                return Err(Error::not_zarr(
+                    "its chunks are clipped at the edges, and Zarr's are not; the profile zarr archives it so",
+                ));
+            }
+            Ok(chunk.iter().map(|c| (*c).max(1)).collect())
+        }
+        TileLayout::Linear { .. } if tiling.tile_count() <= 1 => Ok(whole()),
+        TileLayout::Linear { len } => {
+            let row = shape.iter().skip(1).product::<u64>();
+            let rows = tiling.rows_per_tile(0);
+            if row == 0 || rows * row != *len || !shape[0].is_multiple_of(rows) {
+                return Err(Error::not_zarr(
+                    "its tiles are no boxes of one shape; the profile zarr archives it so",
+                ));
+            }
+            let mut chunk = whole();
+            chunk[0] = rows;
+            Ok(chunk)
+        }
+    }
+}
+
+/// Makes chunks that no block of their own stands for: constant ones, members of containers, those of another chain.
+struct Encoder<'a> {
+    archive: &'a Archive,
+    chain: Option<&'a Chain>,
+    scratch: Scratch,
+}
+
+impl Encoder<'_> {
+    fn tile(&mut self, array: ArrayId, tile: u64) -> Result<Vec<u8>> {
+        let bytes = self.archive.read_tile(array, tile)?;
+        match self.chain {
+            Some(chain) if chain.is_numeric() => Err(Error::not_zarr(format!(
+                "tile {tile} shares a block with others, or has none, and its array's codec is nc3z.num"
+            ))),
+            Some(chain) if !chain.spec().0.is_empty() => {
+                let mut out = Vec::new();
+                chain.encode_bytes(&bytes, &mut self.scratch, &mut out)?;
+                Ok(out)
+            }
+            _ => Ok(bytes),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Documents of Zarr 3 and virtual chunks: what a repository of Icechunk, or a manifest of VirtualiZarr, is made of.
+
+use crate::array::{Array, Chunk};
+use crate::codecs::Codecs;
+use crate::error::Result;
+use crate::{Arrays, values};
+use base64::Engine as _;
+use nc3z_format::NcType;
+use nc3z_format::classic::Variable;
+use serde_json::{Map, Value, json};
+
+impl Arrays<'_> {
+    /// Documents of Zarr 3 by path, and of each array its grid, its chunks in the archive and those that stand here, for readers that
+    /// will find the archive at `url`. `checksum` tells it from others of its name: `{"etag": …}` or `{"last_modified": …}`.
+    ///
+    /// # Errors
+    /// A codec that Zarr does not have.
+    pub fn icechunk(&self, url: &str, checksum: &Value) -> Result<Value> {
+        let header = self.archive.header();
+        let group = json!({
+            "zarr_format": 3, "node_type": "group", "attributes": values::attributes(&header.attributes, None),
+        });
+        let (mut documents, mut arrays) = (Map::new(), Map::new());
+        documents.insert("zarr.json".to_owned(), group);
+        for array in &self.arrays {
+            let document = self.document(array).map_err(|e| e.in_variable(&array.name))?;
+            documents.insert(format!("{}/zarr.json", array.name), document);
+            arrays.insert(array.name.clone(), chunks(array));
+        }
+        Ok(json!({
+            "version": 1, "location": url, "checksum": checksum, "documents": documents, "arrays": arrays,
+        }))
+    }
+
+    fn document(&self, array: &Array) -> Result<Value> {
+        let header = self.archive.header();
+        let variable = &header.variables[array.id.index()];
+        let codecs = Codecs::of(&array.chain, variable.ty, &array.chunk)?.zarr3(variable.ty);
+        let mut attributes = values::attributes(&variable.attributes, None);
+        // As xarray writes it: numbers of floats by their bytes, so that none is lost.
+        match values::own_fill(variable).filter(|_| matches!(variable.ty, NcType::Float | NcType::Double)) {
+            Some(fill) => {
+                let bytes = values::float(variable.ty, fill).to_le_bytes();
+                let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+                attributes.insert("_FillValue".to_owned(), text.into());
+            }
+            None if variable.ty == NcType::Char => {
+                attributes.remove("_FillValue");
+            }
+            None => {}
+        }
+        Ok(json!({
+            "zarr_format": 3, "node_type": "array", "shape": array.shape, "data_type": data_type(variable.ty),
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": array.chunk}},
+            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+            "fill_value": fill_value(variable), "codecs": codecs, "attributes": attributes,
+            "dimension_names": values::dimensions(header, variable), "storage_transformers": [],
+        }))
+    }
+}
+
+/// The grid, the chunks in the archive as `[index, …, offset, length]`, and the others by their place in the grid.
+fn chunks(array: &Array) -> Value {
+    let (mut places, mut inlined) = (Vec::new(), Map::new());
+    for (index, chunk) in array.numbered() {
+        match chunk {
+            Chunk::Place { offset, len } => {
+                places.push(json!([index, offset, len]));
+            }
+            Chunk::Bytes(bytes) => {
+                let key = index.iter().map(u64::to_string).collect::<Vec<_>>().join("/");
+                inlined.insert(key, base64::engine::general_purpose::STANDARD.encode(bytes).into());
+            }
+        }
+    }
+    json!({"grid": array.grid(), "chunks": places, "inlined": inlined})
+}
+
+fn data_type(ty: NcType) -> Value {
+    match ty {
+        NcType::Byte => "int8".into(),
+        NcType::Char => json!({"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}),
+        NcType::Short => "int16".into(),
+        NcType::Int => "int32".into(),
+        NcType::Float => "float32".into(),
+        NcType::Double => "float64".into(),
+        NcType::UByte => "uint8".into(),
+        NcType::UShort => "uint16".into(),
+        NcType::UInt => "uint32".into(),
+        NcType::Int64 => "int64".into(),
+        NcType::UInt64 => "uint64".into(),
+    }
+}
+
+/// The value of chunks that are not there; every chunk is.
+fn fill_value(variable: &Variable) -> Value {
+    match (values::fill_value(variable), variable.ty) {
+        (Value::Null, NcType::Char) => "".into(),
+        (Value::Null, NcType::Float | NcType::Double) => json!(0.0),
+        (Value::Null, _) => json!(0),
+        (fill, _) => fill,
+    }
+}
