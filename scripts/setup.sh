@@ -26,7 +26,7 @@ if [ ${#packages[@]} -gt 0 ]; then
         [ "${CI:-}" != true ] || exit 1
     fi
 fi
-if ! .venv/bin/python -c 'import bagit, google_crc32c, h5py, hdf5plugin, netCDF4, numcodecs, numpy, pcodec, zstandard' 2>/dev/null; then
+if ! .venv/bin/python -c 'import bagit, google_crc32c, h5py, hdf5plugin, mkdocs, netCDF4, numcodecs, numpy, pcodec, zstandard' 2>/dev/null; then
     python3 -m venv .venv
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
 fi

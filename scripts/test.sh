@@ -39,6 +39,7 @@ step "build of tests and tool" build
 step "Rust tests" tests
 step "documentation's tests" doc_tests
 step "documentation" docs
+step "site" scripts/site.sh
 step "public interface" public_interface
 step "licences" scripts/licences.sh
 step "magic" scripts/check-magic.sh

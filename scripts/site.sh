@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the documentation as a site, target/site: every page of the repository where it stands, so that links between pages are the
+# same in both. A page that is not in the navigation, and a link that leads nowhere, are errors.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+if ! .venv/bin/python -c 'import mkdocs' 2>/dev/null; then
+    echo "NOT RUN: .venv lacks mkdocs; bash scripts/setup.sh installs it"
+    exit 77
+fi
+pages=target/site-pages
+rm -rf "$pages"
+mkdir -p "$pages"
+cp README.md "$pages/index.md"
+cp CHANGELOG.md CONTRIBUTING.md SECURITY.md "$pages/"
+for folder in docs spec packaging nc3z-python testdata; do
+    find "$folder" -name '*.md' -not -path '*/node_modules/*' -not -path '*/target/*' -print0
+    [ "$folder" != docs ] || find docs \( -name '*.svg' -o -name '*.png' \) -print0
+done | while IFS= read -r -d '' page; do
+    mkdir -p "$pages/$(dirname "$page")"
+    cp "$page" "$pages/$page"
+done
+# Its own --quiet would keep it from counting the warnings that --strict takes for errors.
+.venv/bin/python -m mkdocs build --strict >target/site.log 2>&1 || { cat target/site.log; exit 1; }
+echo "target/site: $(find target/site -name '*.html' | wc -l) pages"

@@ -1,0 +1,38 @@
+"""What mkdocs.yml cannot say: the design notes by number, and links that lead out of the pages into the code."""
+
+import logging
+import posixpath
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LOG = logging.getLogger("mkdocs.plugins.site")
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#\s]+)(#[^)]*)?\)")
+
+
+def on_config(config):
+    notes = sorted(Path(config.docs_dir, "docs/design").glob("*.md"))
+    config.nav.append({"Decisions": [note.relative_to(config.docs_dir).as_posix() for note in notes]})
+    return config
+
+
+def on_page_markdown(markdown, page, config, files):
+    """A file that is no page is named, not linked; what is not there at all is an error of the build."""
+    source = "README.md" if page.file.src_uri == "index.md" else page.file.src_uri
+
+    def named(found):
+        text, link, anchor = found[1], found[2], found[3] or ""
+        if "://" in link or link.startswith("mailto:"):
+            return found[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), link))
+        if path == "README.md":
+            home = posixpath.relpath("index.md", posixpath.dirname(source) or ".")
+            return f"[{text}]({home}{anchor})"
+        if files.get_file_from_path(path):
+            return found[0]
+        if not (ROOT / path).exists():
+            LOG.warning("%s: the link to %s leads nowhere", source, link)
+        return text if path in text or path.rsplit("/", 1)[-1] in text else f"{text} (`{path}`)"
+
+    parts = re.split(r"(^```.*?^```$)", markdown, flags=re.S | re.M)
+    return "".join(part if part.startswith("```") else LINK.sub(named, part) for part in parts)
