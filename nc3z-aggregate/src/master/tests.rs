@@ -1,6 +1,8 @@
 use super::*;
 use crate::fragments::{Fragments, OpenFragment, Options};
-use crate::{Convention, NewAggregation, NewArray, NewFile, NewVariable, Placed, cut, text_attribute, wrap};
+use crate::{
+    Convention, NewAggregation, NewArray, NewFile, NewVariable, Placed, attribute, cut, text_attribute, wrap,
+};
 use nc3z_format::Hyperslab;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Dataset, OpenOptions};
@@ -35,6 +37,13 @@ struct Case {
     shape: Vec<u64>,
     files: HashMap<String, Vec<u8>>,
     placed: Vec<Placed>,
+}
+
+/// A sub-array's own packing.
+struct Packing {
+    ty: NcType,
+    scale: f64,
+    offset: f64,
 }
 
 fn value(index: &[u64]) -> f64 {
@@ -79,6 +88,20 @@ impl Case {
         high[d].start = at;
         self.split(low, depth - 1);
         self.split(high, depth - 1);
+    }
+
+    /// How a sub-array in these units is packed, if it is: numbers by which its values, whole kelvins, are whole.
+    fn packing(&mut self, units: &str) -> Option<Packing> {
+        let ty = [NcType::Short, NcType::Int, NcType::UShort, NcType::Float, NcType::Double]
+            .get(self.below(8) as usize)
+            .copied()?;
+        let (step, least) = ([1.0, 0.5, 0.25, 0.125][self.below(4) as usize], f64::from(self.below(250)));
+        let (degree, zero) = match units {
+            "K" => (1.0, 0.0),
+            "degC" => (1.0, -273.15),
+            _ => (1.8, 32.0 - 273.15 * 1.8),
+        };
+        Some(Packing { ty, scale: step * degree, offset: zero + least * degree })
     }
 
     /// A sub-array for a box, with everything that may be arbitrary.
@@ -137,7 +160,8 @@ impl Case {
         let whole = part.iter().zip(&lengths).all(|(i, len)| *i == Indices::all(*len));
         let (units, told) =
             [("K", "K"), ("degC", "degree_Celsius"), ("degF", "degF")][self.below(3) as usize];
-        let mut values = vec![-999.0_f64; usize::try_from(lengths.iter().product::<u64>()).unwrap()];
+        let packing = self.packing(units);
+        let mut values = vec![999.0_f64; usize::try_from(lengths.iter().product::<u64>()).unwrap()];
         for index in each_index(&location) {
             let at = stored.iter().zip(&part).zip(&lengths).fold(0, |at, ((dim, indices), len)| {
                 let n = all.iter().position(|d| d == dim).map_or(0, |d| {
@@ -147,11 +171,26 @@ impl Case {
                 at * len + indices.at(n)
             });
             let kelvin = value(&index);
-            values[usize::try_from(at).unwrap()] = match units {
+            let own = match units {
                 "K" => kelvin,
                 "degC" => kelvin - 273.15,
                 _ => (kelvin - 273.15) * 1.8 + 32.0,
             };
+            let packed = packing.as_ref().map(|p| ((own - p.offset) / p.scale).round());
+            values[usize::try_from(at).unwrap()] = packed.unwrap_or(own);
+        }
+        let ty = packing.as_ref().map_or(NcType::Double, |p| p.ty);
+        let mut bytes = Vec::new();
+        for x in values {
+            crate::master::values::put_double(x, ty, &mut bytes).unwrap();
+        }
+        let double = |name: &str, x: f64| {
+            (x != f64::from(name == "scale_factor")).then(|| attribute(name, NcType::Double, x.to_be_bytes()))
+        };
+        let mut attributes = vec![text_attribute("units", told)];
+        if let Some(p) = &packing {
+            attributes
+                .extend(double("scale_factor", p.scale).into_iter().chain(double("add_offset", p.offset)));
         }
         let name = format!("f{}.nc", self.files.len());
         let file = NewFile {
@@ -159,10 +198,10 @@ impl Case {
             attributes: vec![],
             variables: vec![NewVariable {
                 name: "v".into(),
-                ty: NcType::Double,
+                ty,
                 dimensions: (0..lengths.len()).collect(),
-                attributes: vec![text_attribute("units", told)],
-                values: values.iter().flat_map(|x| x.to_be_bytes()).collect(),
+                attributes,
+                values: bytes,
             }],
         };
         self.files.insert(name.clone(), file.to_bytes().unwrap());
