@@ -389,3 +389,91 @@ fn only_what_is_touched_is_opened() {
     assert_eq!(touched.len(), 50);
     assert_eq!(touched.iter().map(|t| t.elements).sum::<u64>(), 67);
 }
+
+/// Files in memory, the opening of which is work that is shared among threads, as reading a large map in an archive is.
+struct Slow(Memory);
+
+impl OpenFragment for Slow {
+    fn open_fragment(&self, uri: &str) -> Result<Option<SharedSource>> {
+        use rayon::prelude::*;
+        let pause = std::time::Duration::from_micros(200);
+        (0..8).into_par_iter().with_max_len(1).for_each(|_| std::thread::sleep(pause));
+        self.0.open_fragment(uri)
+    }
+}
+
+/// An aggregation of `n` by so many elements: each its own partition, of files `name(row)`, cut from their variable `v`.
+fn by_element(n: u64, width: u64, name: &dyn Fn(u64) -> String) -> Vec<u8> {
+    let partitions = (0..n * width).map(|at| Partition {
+        dimensions: None,
+        reversed: vec![],
+        units: UnitsOf::Given { units: Some("K".into()), calendar: None },
+        part: Some(vec![Indices::Range { start: at % width, count: 1, step: 1 }]),
+        data: Data::Array(SubArray {
+            file: FileRef::Uri(name(at / width)),
+            variable: "v".into(),
+            shape: Some(vec![width]),
+            fingerprint: None,
+        }),
+    });
+    let array = NewArray {
+        name: "v".into(),
+        ty: NcType::Double,
+        attributes: vec![text_attribute("units", "K")],
+        dimensions: vec![0],
+        directions: vec![true],
+        cuts: vec![(0..=n * width).collect()],
+        partitions: partitions.collect(),
+    };
+    let own = NewFile { dimensions: vec![("n".into(), n * width)], ..NewFile::default() };
+    NewAggregation { own, arrays: vec![array] }.to_bytes(Convention::Nca).unwrap()
+}
+
+/// Aggregations in an aggregation, read by many threads in a pool of few: a thread that waits while it opens a file takes up others' tasks,
+/// which need the same file, and none may wait for itself.
+#[test]
+fn nested_aggregations_are_read_by_many_threads() {
+    const FILES: u64 = 4;
+    const WIDTH: u64 = 8;
+    let mut files = HashMap::new();
+    for n in 0..FILES * FILES {
+        let values = (0..WIDTH).flat_map(|i| f64::from(u32::try_from(n * WIDTH + i).unwrap()).to_be_bytes());
+        let v = NewVariable {
+            name: "v".into(),
+            ty: NcType::Double,
+            dimensions: vec![0],
+            attributes: vec![],
+            values: values.collect(),
+        };
+        let file = NewFile { dimensions: vec![("n".into(), WIDTH)], attributes: vec![], variables: vec![v] };
+        files.insert(format!("f{n}"), file.to_bytes().unwrap());
+    }
+    for n in 0..FILES {
+        files.insert(format!("a{n}"), by_element(FILES, WIDTH, &|row| format!("f{}", n * FILES + row)));
+    }
+    let top = by_element(FILES, FILES * WIDTH, &|row| format!("a{row}"));
+    let expected: Vec<f64> =
+        (0..FILES * FILES * WIDTH).map(|n| f64::from(u32::try_from(n).unwrap())).collect();
+    let (tell, told) = std::sync::mpsc::channel();
+    // Far or not: fragments on servers are read by threads of their own. Files are closed at once, and opened again.
+    for (base, open_files) in [(None, 2), (Some(std::path::Path::new(".")), 2), (None, 100)] {
+        let memory = Arc::new(Slow(Memory { files: files.clone(), ..Memory::default() }));
+        let options = Options { opener: Some(memory), open_files, ..Options::default() };
+        let all = wrap(dataset(top.clone()), "top", base, &options).unwrap();
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        for n in 0..6 {
+            let (all, pool, tell) = (all.clone(), pool.clone(), tell.clone());
+            std::thread::spawn(move || {
+                let read = || {
+                    let v = all.variable("v").unwrap();
+                    v.read::<f64>(&v.all()).unwrap()
+                };
+                tell.send(if n % 2 == 0 { pool.install(read) } else { read() }).unwrap();
+            });
+        }
+        for _ in 0..6 {
+            let values = told.recv_timeout(std::time::Duration::from_secs(60));
+            assert_eq!(values.expect("no thread waits for itself"), expected);
+        }
+    }
+}
