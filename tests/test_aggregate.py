@@ -537,6 +537,41 @@ class Collections(Aggregation):
         self.assertRegex(lines[2], r"m0.nc +classic.*time=3 lat=4 lon=3 +2001-01-01 to 2001-01-03 +ok")
         self.assertRegex(lines[3], r"m0.nc.nc3z +archive")
 
+    def test_quoted_patterns(self):
+        data = self.dir / "data"
+        (data / "y1").mkdir(parents=True)
+        (data / "y2/deep").mkdir(parents=True)
+        for n, place in enumerate(("y1", "y1", "y2", "y2/deep")):
+            make(data / place / f"m{n}.nc", 3 * n, 3)
+        (data / "y1/notes.txt").write_text("no netCDF")
+        (data / "y1/round").symlink_to(".")
+        agg = self.dir / "agg.nc"
+        for pattern, days in (("y1/*.nc", 6), ("y?/m[12].nc", (3, 9)), ("**/*.nc", 12), ("**", 12), ("y[!3]", 12), ("y2/**/m3.nc", (9, 12))):
+            with self.subTest(pattern):
+                self.ok(nc3z("aggregate", data / pattern, "-o", agg, "-f"))
+                first, end = days if isinstance(days, tuple) else (0, days)
+                self.near(self.values(agg), truth(range(first, end)))
+        # From the directory itself, and with the output among what fits.
+        self.ok(nc3z("aggregate", "**/*.nc", "-o", "all.nc", cwd=data))
+        self.ok(nc3z("aggregate", "**/*.nc", "-o", "all.nc", "-f", cwd=data))
+        self.near(self.values(data / "all.nc"), truth(range(12)))
+        (data / "all.nc").unlink()
+        # A name is a name, whatever is in it.
+        make(data / "m[12].nc", 0, 1)
+        self.ok(nc3z("aggregate", data / "m[12].nc", "-o", agg, "-f"))
+        self.near(self.values(agg), truth(range(1)))
+        (data / "m[12].nc").unlink()
+        # In a bundle, names are kept from the first wildcard on.
+        self.ok(nc3z("bundle", data / "**/*.nc", "-o", self.dir / "set.zip"))
+        with zipfile.ZipFile(self.dir / "set.zip") as z:
+            self.assertEqual(z.namelist(), ["y1/m0.nc", "y1/m1.nc", "y2/deep/m3.nc", "y2/m2.nc", ".nc3z/index"])
+        listed = json.loads(self.ok(nc3z("list", "--json", data / "y2/**/*.nc")).stdout)
+        self.assertEqual([Path(e["name"]).name for e in listed], ["m3.nc", "m2.nc"])
+        for command in (("aggregate", "-o", self.dir / "no.nc"), ("bundle", "-o", self.dir / "no.zip"), ("list",)):
+            self.fails(nc3z(*command, data / "*.cdf"), words=r"no file fits the pattern .*\*\.cdf")
+            self.fails(nc3z(*command, data / "x[.nc"), words="pattern .*x.*wrong")
+        self.assertEqual(self.names(), ["agg.nc", "data", "set.zip", "values.npy"])
+
 
 if __name__ == "__main__":
     unittest.main()

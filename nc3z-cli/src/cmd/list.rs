@@ -1,6 +1,6 @@
 //! `nc3z list`: what is in a directory, a bundle or an aggregation, a line for each file.
 
-use super::{aggregated, member, targets};
+use super::{aggregated, member, patterns, targets};
 use crate::args::{ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
@@ -41,8 +41,8 @@ struct Found {
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();
-        for input in &args.inputs {
-            entries.extend(list(input, args)?);
+        for input in patterns::expand(&args.inputs)? {
+            entries.extend(list(&input.path, args)?);
         }
         Ok::<_, anyhow::Error>(entries)
     })??;
