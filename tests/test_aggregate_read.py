@@ -160,9 +160,11 @@ class Cases(Aggregation):
         self.fails(nc3z("info", path), words="map|rows")
 
     def little_memory(self, *args):
-        """A run that may ask for 1.5 GB, of which most are the stacks of its threads: 10^9 of anything do not fit."""
+        """A run that may ask for 1.5 GB: 10^9 of anything longer than a byte do not fit."""
         limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 29, 3 << 29))  # noqa: E731
-        return nc3z(*args, preexec_fn=limit)
+        # However many cores there are.
+        env = os.environ | {"RAYON_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
+        return nc3z(*args, preexec_fn=limit, env=env)
 
     def test_a_billion_fragments_that_the_rows_of_a_map_claim(self):
         """1000 sizes of 1 along each of three dimensions: a map as it should be, whose fragments nobody has."""

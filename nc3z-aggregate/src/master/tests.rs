@@ -104,6 +104,33 @@ impl Case {
         Some(Packing { ty, scale: step * degree, offset: zero + least * degree })
     }
 
+    /// A dimension of a file of which so many indices apply: its length, and which.
+    fn applies(&mut self, count: u64) -> (u64, Indices) {
+        match self.below(4) {
+            0 => {
+                let (skip, step) = (u64::from(self.below(3)), 1 + u64::from(self.below(3)));
+                let len = skip + count * step + u64::from(self.below(2));
+                (len, Indices::Range { start: skip, count, step: step.cast_signed() })
+            }
+            1 => {
+                let step = 1 + u64::from(self.below(2));
+                let len = count * step + 1;
+                (len, Indices::Range { start: (count - 1) * step, count, step: -step.cast_signed() })
+            }
+            2 => {
+                let len = count + u64::from(self.below(4));
+                let mut list: Vec<u64> = (0..len).collect();
+                for n in (1..list.len()).rev() {
+                    let other = self.below(u32::try_from(n + 1).unwrap()) as usize;
+                    list.swap(n, other);
+                }
+                list.truncate(usize::try_from(count).unwrap());
+                (len, Indices::List(list))
+            }
+            _ => (count, Indices::all(count)),
+        }
+    }
+
     /// A sub-array for a box, with everything that may be arbitrary.
     fn place(&mut self, location: Vec<Range<u64>>) {
         let all = names(location.len());
@@ -131,29 +158,7 @@ impl Case {
         let mut part = Vec::new();
         for dim in &stored {
             let count = all.iter().position(|d| d == dim).map_or(1, |d| lens[d]);
-            let (len, indices) = match self.below(4) {
-                0 => {
-                    let (skip, step) = (u64::from(self.below(3)), 1 + u64::from(self.below(3)));
-                    let len = skip + count * step + u64::from(self.below(2));
-                    (len, Indices::Range { start: skip, count, step: step.cast_signed() })
-                }
-                1 => {
-                    let step = 1 + u64::from(self.below(2));
-                    let len = count * step + 1;
-                    (len, Indices::Range { start: (count - 1) * step, count, step: -step.cast_signed() })
-                }
-                2 => {
-                    let len = count + u64::from(self.below(4));
-                    let mut list: Vec<u64> = (0..len).collect();
-                    for n in (1..list.len()).rev() {
-                        let other = self.below(u32::try_from(n + 1).unwrap()) as usize;
-                        list.swap(n, other);
-                    }
-                    list.truncate(usize::try_from(count).unwrap());
-                    (len, Indices::List(list))
-                }
-                _ => (count, Indices::all(count)),
-            };
+            let (len, indices) = self.applies(count);
             lengths.push(len);
             part.push(indices);
         }

@@ -133,7 +133,7 @@ mod tests {
         }
         for name in ["https://host/a*.nc", "s3://bucket/x?.nc"] {
             let name = PathBuf::from(name);
-            assert_eq!(expand(&[name.clone()]).unwrap(), [Named { path: name, root: None }]);
+            assert_eq!(expand(std::slice::from_ref(&name)).unwrap(), [Named { path: name, root: None }]);
         }
     }
 }

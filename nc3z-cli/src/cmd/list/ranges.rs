@@ -56,14 +56,12 @@ fn digits(x: f64, ty: NcType) -> String {
 impl CoordinateRange {
     /// `lat -90..90 degrees_north`, `time 2001-01-01 to 2001-12-31`.
     pub(super) fn words(&self) -> String {
-        let (name, units) = (&self.name, self.units.as_deref());
-        match &self.dates {
-            Some((first, last)) => format!("{name} {}", one_or_both(first, " to ", last)),
-            None => {
-                let ends = one_or_both(&self.first, "..", &self.last);
-                format!("{name} {ends}{}{}", units.map_or("", |_| " "), units.unwrap_or(""))
-            }
+        let (name, units) = (&self.name, self.units.as_deref().filter(|u| *u != "1"));
+        if let Some((first, last)) = &self.dates {
+            return format!("{name} {}", one_or_both(first, " to ", last));
         }
+        let ends = one_or_both(&self.first, "..", &self.last);
+        format!("{name} {ends}{}{}", units.map_or("", |_| " "), units.unwrap_or(""))
     }
 
     /// For programs: numbers, and dates where they are such.
