@@ -57,6 +57,8 @@ aggregation_oracles() {
 }
 step "aggregations, read and written by cfdm, cf-python and cfapyx" aggregation_oracles
 step "aggregations in an S3 store" env NC3Z_MOTO=1 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_places.py
+step "a bundle of 65,600 members" env NC3Z_ZIP64=1 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_bundle_zip64.py
+step "aggregations that are killed" env NC3Z_KILLS=200 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_kills.py
 step "a collection of 2,000 files" env NC3Z_FILES=2000 NC3Z_KILLS=20 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_collection.py
 step "recipes, Snakemake's too" env NC3Z="$PWD/target/release/nc3z" "$python" tests/test_recipes.py
 step "static binary" scripts/static.sh

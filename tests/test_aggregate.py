@@ -534,8 +534,89 @@ class Collections(Aggregation):
         lines = done.stdout.decode().splitlines()
         self.assertEqual(len(lines), 5)
         self.assertRegex(lines[1], "bad.nc.*(truncated|corrupt)")
-        self.assertRegex(lines[2], r"m0.nc +classic.*time=3 lat=4 lon=3 +2001-01-01 to 2001-01-03 +ok")
-        self.assertRegex(lines[3], r"m0.nc.nc3z +archive")
+        ranges = r"2001-01-01 to 2001-01-03 +lat -30..30 degrees_north, lon 0..20 degrees_east"
+        self.assertRegex(lines[2], r"m0.nc +classic.* tas +time=3 lat=4 lon=3 +" + ranges + " +ok")
+        self.assertRegex(lines[3], r"m0.nc.nc3z +archive.* tas +time=3 lat=4 lon=3 +" + ranges + " +ok")
+
+    def test_ranges_of_coordinates_are_listed_and_nothing_else_is_read(self):
+        """Of a directory, a bundle and an aggregation. The data of each archive is damaged."""
+        data = self.dir / "data"
+        data.mkdir()
+        lat = tuple(np.linspace(-89.5, 89.5, 180))
+        for n in range(3):
+            make(data / f"m{n}.nc", 30 * n, 30, lat=lat, tunits="hours since 2001-01-01" if n == 1 else "days since 2001-01-01")
+            with netCDF4.Dataset(data / f"m{n}.nc", "a") as d:
+                d["tas"][:] += np.random.default_rng(n).random(d["tas"].shape)
+                d.createDimension("level", 2)
+                level = d.createVariable("level", "f4", ("level",))
+                level.units, level[:] = "hPa", [1000.5, 0.1]
+                d.createDimension("name", 2)
+                d.createVariable("name", "S1", ("name",))[:] = np.array([b"a", b"b"])
+                d.createDimension("none", None)
+                d.createVariable("none", "f8", ("none",))
+        self.ok(nc3z("archive", *sorted(data.glob("*.nc"))))
+        for path in data.glob("*.nc"):
+            path.unlink()
+        self.ok(nc3z("aggregate", data / "m0.nc.nc3z", data / "m2.nc.nc3z", "-o", data / "agg.nc"))
+        for path in data.glob("*.nc3z"):
+            raw = bytearray(path.read_bytes())
+            middle = len(raw) // 2
+            raw[middle : middle + 64] = bytes(b ^ 0xFF for b in raw[middle : middle + 64])
+            path.write_bytes(raw)
+            self.assertNotEqual(nc3z("read", path, "tas", "-o", os.devnull, "-f").returncode, 0)
+        self.ok(nc3z("bundle", data, "-o", self.dir / "set.zip"))
+        expected = [("lat", "degrees_north", -89.5, 89.5, None), ("level", "hPa", 1000.5, 0.1, None), ("lon", "degrees_east", 0, 20, None)]
+        days = {"agg.nc": ("days", 0, 89, "2001-01-01", "2001-03-31"), "m0": ("days", 0, 29, "2001-01-01", "2001-01-30"),
+                "m1": ("hours", 30, 59, "2001-01-02 06:00:00", "2001-01-03 11:00:00"), "m2": ("days", 60, 89, "2001-03-02", "2001-03-31")}
+        for place in (data, self.dir / "set.zip", data / "agg.nc"):
+            with self.subTest(place.name):
+                listed = json.loads(self.ok(nc3z("list", "--json", place)).stdout)
+                names = [Path(e["name"]).name.removesuffix(".nc.nc3z") for e in listed]
+                self.assertEqual(names, ["agg.nc", "m0", "m2"] if place.name == "agg.nc" else ["agg.nc", "m0", "m1", "m2"])
+                for name, e in zip(names, listed):
+                    units, first, last, *dates = days[name]
+                    found = {(c["name"], c["units"], c["first"], c["last"], tuple(c["dates"] or ()) or None) for c in e["coordinates"]}
+                    # No array of the aggregation has a level.
+                    others = [e for e in expected if (name, e[0]) != ("agg.nc", "level")]
+                    self.assertEqual(found, {*others, ("time", f"{units} since 2001-01-01", first, last, tuple(dates))}, name)
+                    self.assertEqual(e["time"], dates)
+                    self.assertIn("tas", e["variables"])
+                    self.assertGreater(e["bytes"], 0)
+
+    def test_quoted_patterns(self):
+        data = self.dir / "data"
+        (data / "y1").mkdir(parents=True)
+        (data / "y2/deep").mkdir(parents=True)
+        for n, place in enumerate(("y1", "y1", "y2", "y2/deep")):
+            make(data / place / f"m{n}.nc", 3 * n, 3)
+        (data / "y1/notes.txt").write_text("no netCDF")
+        (data / "y1/round").symlink_to(".")
+        agg = self.dir / "agg.nc"
+        for pattern, days in (("y1/*.nc", 6), ("y?/m[12].nc", (3, 9)), ("**/*.nc", 12), ("**", 12), ("y[!3]", 12), ("y2/**/m3.nc", (9, 12))):
+            with self.subTest(pattern):
+                self.ok(nc3z("aggregate", data / pattern, "-o", agg, "-f"))
+                first, end = days if isinstance(days, tuple) else (0, days)
+                self.near(self.values(agg), truth(range(first, end)))
+        # From the directory itself, and with the output among what fits.
+        self.ok(nc3z("aggregate", "**/*.nc", "-o", "all.nc", cwd=data))
+        self.ok(nc3z("aggregate", "**/*.nc", "-o", "all.nc", "-f", cwd=data))
+        self.near(self.values(data / "all.nc"), truth(range(12)))
+        (data / "all.nc").unlink()
+        # A name is a name, whatever is in it.
+        make(data / "m[12].nc", 0, 1)
+        self.ok(nc3z("aggregate", data / "m[12].nc", "-o", agg, "-f"))
+        self.near(self.values(agg), truth(range(1)))
+        (data / "m[12].nc").unlink()
+        # In a bundle, names are kept from the first wildcard on.
+        self.ok(nc3z("bundle", data / "**/*.nc", "-o", self.dir / "set.zip"))
+        with zipfile.ZipFile(self.dir / "set.zip") as z:
+            self.assertEqual(z.namelist(), ["y1/m0.nc", "y1/m1.nc", "y2/deep/m3.nc", "y2/m2.nc", ".nc3z/index"])
+        listed = json.loads(self.ok(nc3z("list", "--json", data / "y2/**/*.nc")).stdout)
+        self.assertEqual([Path(e["name"]).name for e in listed], ["m3.nc", "m2.nc"])
+        for command in (("aggregate", "-o", self.dir / "no.nc"), ("bundle", "-o", self.dir / "no.zip"), ("list",)):
+            self.fails(nc3z(*command, data / "*.cdf"), words=r"no file fits the pattern .*\*\.cdf")
+            self.fails(nc3z(*command, data / "x[.nc"), words="pattern .*x.*wrong")
+        self.assertEqual(self.names(), ["agg.nc", "data", "set.zip", "values.npy"])
 
 
 if __name__ == "__main__":

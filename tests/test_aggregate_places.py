@@ -105,11 +105,35 @@ class Places(Aggregation):
                 more = ("lat",) if command[0] == "read" else ()
                 self.ok(nc3z(*command, server.url("set.zip!/agg.nc"), *more))
                 self.assertEqual(len(server.asked), 2, (command, server.asked))
-                # What stands in the heads of members costs nothing more.
-                server.asked.clear()
-                self.ok(nc3z("dump", "-h", server.url("set.zip!/m3.nc.nc3z")))
-                self.assertEqual(len(server.asked), 2, server.asked)
+                # What stands in the heads of members costs nothing more, and neither does what each variable costs.
+                for show in (("dump", "-h"), ("info",), ("info", "--json")):
+                    server.asked.clear()
+                    self.ok(nc3z(*show, server.url("set.zip!/m3.nc.nc3z")))
+                    self.assertEqual(len(server.asked), 2, (show, server.asked))
         self.assertTrue(sets)
+
+    def test_info_asks_no_more_than_opening_and_what_it_shows(self):
+        """Of a file with many small variables, which share containers; by itself and in a bundle, of which nothing is asked twice."""
+        data = self.dir / "data"
+        data.mkdir()
+        rng = np.random.default_rng(5)
+        with netCDF4.Dataset(data / "many.nc", "w", format="NETCDF3_64BIT_OFFSET") as d:
+            d.createDimension("x", 2000)
+            for n in range(200):
+                d.createVariable(f"v{n}", "f8", ("x",))[:] = rng.random(2000)
+        self.ok(nc3z("archive", data / "many.nc"))
+        self.ok(nc3z("bundle", data / "many.nc.nc3z", "-o", self.dir / "set.zip"))
+        packed = self.ok(nc3z("info", "--json", data / "many.nc.nc3z")).stdout
+        self.assertIn(b'"packed"', packed)
+        with serve({"set.zip": (self.dir / "set.zip").read_bytes(), "a.nc3z": (data / "many.nc.nc3z").read_bytes()}) as server:
+            counts = {}
+            for name in ("set.zip!/many.nc.nc3z", "a.nc3z"):
+                for show in (("dump", "-h"), ("info",)):
+                    server.asked.clear()
+                    self.ok(nc3z(*show, server.url(name)))
+                    counts[name, show[0]] = len(server.asked)
+                    self.assertEqual(len(server.asked), len({asked for _, asked, _ in server.asked}), server.asked)
+            self.assertEqual((counts["set.zip!/many.nc.nc3z", "dump"], counts["set.zip!/many.nc.nc3z", "info"]), (2, 2), counts)
 
     def test_a_bundle_that_another_program_added_to_is_read_by_its_directory(self):
         self.sets()

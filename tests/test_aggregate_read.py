@@ -3,6 +3,8 @@ files of older conventions by the program that wrote them. Where cfdm, cf-python
 
 import json
 import shutil
+import os
+import resource
 import subprocess
 import unittest
 
@@ -156,6 +158,46 @@ class Cases(Aggregation):
             m = d.createVariable("m", "i4", ("i",))
             m[:] = 1
         self.fails(nc3z("info", path), words="map|rows")
+
+    def little_memory(self, *args):
+        """A run that may ask for 1.5 GB: 10^9 of anything longer than a byte do not fit."""
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (3 << 29, 3 << 29))  # noqa: E731
+        # However many cores there are.
+        env = os.environ | {"RAYON_NUM_THREADS": "2", "MALLOC_ARENA_MAX": "2"}
+        return nc3z(*args, preexec_fn=limit, env=env)
+
+    def test_a_billion_fragments_that_the_rows_of_a_map_claim(self):
+        """1000 sizes of 1 along each of three dimensions: a map as it should be, whose fragments nobody has."""
+        for claimed, words in ((1000, "1000, 1000, 1000. fragments are more than 20000000"), (2, "names of fragments have the shape")):
+            path = self.dir / f"claims{claimed}.nc"
+            with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as d:
+                for n in ("time", "lat", "lon"):
+                    d.createDimension(n, claimed)
+                d.createDimension("j", 3)
+                d.createDimension("i", claimed)
+                d.createDimension("one", 1)
+                v = d.createVariable("tas", "f4", ())
+                v.aggregated_dimensions, v.aggregated_data = "time lat lon", "map: m uris: u identifiers: u"
+                d.createVariable("m", "i4", ("j", "i"))[:] = 1
+                d.createVariable("u", "S1", ("one",))[:] = b"u"
+            for command in (("info",), ("dump", "-h"), ("list",)):
+                done = self.fails(self.little_memory(*command, path)) if command != ("list",) else self.little_memory(*command, path)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertRegex(done.stderr + done.stdout.decode(), words)
+
+    def test_a_billion_columns_of_a_map(self):
+        """They are there, as holes of the file: 3 GB that are not read."""
+        path = self.dir / "columns.nc"
+        with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as d:
+            for n, size in (("time", 10), ("lat", 10), ("lon", 10), ("j", 3), ("i", 1_000_000_000)):
+                d.createDimension(n, size)
+            v = d.createVariable("tas", "f4", ())
+            v.aggregated_dimensions, v.aggregated_data = "time lat lon", "map: m uris: u identifiers: u"
+            d.createVariable("u", "S1", ("j",))
+            d.set_fill_off()
+            d.createVariable("m", "i1", ("j", "i"))
+        os.truncate(path, path.stat().st_size + (3 << 30))
+        self.fails(self.little_memory("info", path), words="map `m` has the shape .3, 1000000000., more than is read")
 
 
 class OlderConventions(Aggregation):

@@ -21,7 +21,7 @@ pub use fragments::{Fragments, Missing, Notes, OpenFragment, Options};
 pub use master::cut::{Placed, cut};
 pub use master::{Data, FileRef, Indices, MasterArray, Partition, PartitionList, SubArray, UnitsOf};
 mod file;
-pub use file::{Aggregation, Convention, as_aggregation, is_aggregation, open, wrap};
+pub use file::{Aggregation, Convention, as_aggregation, has_aggregations, is_aggregation, open, wrap};
 mod write;
 pub use write::{NewAggregation, NewArray, NewFile, NewVariable, attribute, text_attribute};
 pub mod build;

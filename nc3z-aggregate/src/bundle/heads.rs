@@ -3,8 +3,10 @@
 
 use crate::fragments::fingerprint;
 use bytes::Bytes;
+use nc3z_format::archive::{BLOCK_HEADER_LEN, IndexEntry};
 use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, Dataset, OpenOptions, Result};
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -85,23 +87,26 @@ fn wanted(source: &SharedSource) -> Result<Vec<Range<u64>>> {
     if sum(&opening) > MAX_HEAD {
         return Ok(Vec::new());
     }
-    read_pages(archive, &|| sum(&noted.ranges()) > MAX_HEAD)?;
-    let pages = noted.take();
-    let both = [opening.clone(), pages].concat();
+    let containers = read_pages(archive, &|| sum(&noted.ranges()) > MAX_HEAD)?;
+    let both = [opening.clone(), noted.take(), containers].concat();
     Ok(if sum(&both) > MAX_HEAD { opening } else { both })
 }
 
-/// Reads all pages of an archive's index, until there are too many.
-fn read_pages(archive: &Archive, enough: &dyn Fn() -> bool) -> Result<()> {
-    for row in archive.variable_table().rows().iter().filter(|row| row.root != 0) {
+/// Reads all pages of an archive's index, until there are too many. Gives the places of the headers of containers: they tell what their
+/// tiles cost, which is asked for more often than data.
+fn read_pages(archive: &Archive, enough: &dyn Fn() -> bool) -> Result<Vec<Range<u64>>> {
+    let mut containers = BTreeSet::new();
+    for row in archive.variable_table().rows() {
         for tile in 0..row.tile_count {
-            archive.entry(row.array, tile)?;
+            if let IndexEntry::Packed { offset, .. } = archive.entry(row.array, tile)? {
+                containers.insert(offset);
+            }
             if tile % 64 == 0 && enough() {
-                return Ok(());
+                return Ok(Vec::new());
             }
         }
     }
-    Ok(())
+    Ok(containers.into_iter().map(|at| at..at.saturating_add(BLOCK_HEADER_LEN as u64)).collect())
 }
 
 /// Ranges in order, neighbours joined, none beyond `len`.

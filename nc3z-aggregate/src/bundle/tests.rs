@@ -121,3 +121,39 @@ fn members_of_a_tar_are_read_in_place() {
         let _ = Bundle::open(source(hurt)).map(|b| b.names().len());
     }
 }
+
+/// More members than the short end record can count. They are not aligned, for the sake of the disk.
+#[test]
+fn more_members_than_the_short_form_counts() {
+    const MEMBERS: usize = 65_600;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("one");
+    std::fs::write(&path, b"some bytes").unwrap();
+    let files: Vec<Bundled> =
+        (0..MEMBERS).map(|n| Bundled { name: format!("m{n}"), path: path.clone() }).collect();
+    let out = dir.path().join("out.zip");
+    write::write_aligned(&files, 1, &mut File::create_new(&out).unwrap(), &|_| true).unwrap();
+    let mut bytes = std::fs::read(&out).unwrap();
+    // The long end record and its locator stand before the short one, which has no number of members.
+    let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap();
+    assert_eq!(
+        (&bytes[end - 20..end - 16], &bytes[end - 76..end - 72]),
+        (&b"PK\x06\x07"[..], &b"PK\x06\x06"[..])
+    );
+    assert_eq!(bytes[end + 8..end + 12], [0xff; 4]);
+    let check = |bytes: Vec<u8>, indexed: bool| {
+        let bundle = Bundle::open(source(bytes)).unwrap();
+        assert_eq!((bundle.is_indexed(), bundle.names().len()), (indexed, MEMBERS));
+        for name in ["m0", "m65535", "m65536", "m65599"] {
+            let member = bundle.member(name).unwrap().unwrap();
+            assert_eq!(member.read_at(0, 10).unwrap(), &b"some bytes"[..]);
+        }
+    };
+    check(bytes.clone(), true);
+    // The place of the directory in the long record alone.
+    bytes[end + 16..end + 20].fill(0xff);
+    check(bytes.clone(), true);
+    let at = bytes.windows(8).rposition(|w| w == b"nc3zidx2").unwrap();
+    bytes[at] ^= 1;
+    check(bytes, false);
+}

@@ -33,6 +33,16 @@ pub struct Bundled {
 /// # Errors
 /// Names that are absolute, lead outside or come twice; what the system says.
 pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> bool) -> Result<()> {
+    write_aligned(files, ALIGNMENT, out, tell)
+}
+
+/// The same with members on multiples of `alignment`.
+pub(super) fn write_aligned(
+    files: &[Bundled],
+    alignment: u16,
+    out: &mut File,
+    tell: &dyn Fn(u64) -> bool,
+) -> Result<()> {
     let failed = |e: zip::result::ZipError| Error::refused(format!("write the bundle: {e}"));
     let mut seen = std::collections::HashSet::new();
     for file in files {
@@ -52,7 +62,7 @@ pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> boo
         let len = input.metadata().map_err(|e| Error::io(&file.path, e))?.len();
         let source: SharedSource = Arc::new(FileSource::open(&file.path)?);
         let head = heads::head_of(&source);
-        zip.start_file(file.name.as_str(), options(len)).map_err(failed)?;
+        zip.start_file(file.name.as_str(), options(len, alignment)).map_err(failed)?;
         let offset = at.load(Ordering::Relaxed);
         let (mut crc, mut done) = (crc32fast::Hasher::new(), 0);
         loop {
@@ -73,7 +83,7 @@ pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> boo
         members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize(), head }));
     }
     let bytes = index::encode(&members)?;
-    zip.start_file(index::NAME, options(bytes.len() as u64)).map_err(failed)?;
+    zip.start_file(index::NAME, options(bytes.len() as u64, alignment)).map_err(failed)?;
     let offset = at.load(Ordering::Relaxed);
     zip.write_all(&bytes).map_err(|e| failed(e.into()))?;
     let comment = index::comment(offset, &bytes);
@@ -98,12 +108,12 @@ fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn options(len: u64) -> SimpleFileOptions {
+fn options(len: u64, alignment: u16) -> SimpleFileOptions {
     SimpleFileOptions::default()
         .compression_method(CompressionMethod::Stored)
         .last_modified_time(DateTime::default())
         .unix_permissions(0o644)
-        .with_alignment(ALIGNMENT)
+        .with_alignment(alignment)
         .large_file(len >= LARGE)
 }
 

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::fragments::{Fragments, Options};
 use crate::master::MasterArray;
 use crate::master::values::text;
-use nc3z_format::classic::{VarId, Variable};
+use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_reader::Dataset;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -45,7 +45,12 @@ pub(crate) fn convention(v: &Variable) -> Option<Convention> {
 
 /// Whether a file has variables that are aggregations.
 pub fn is_aggregation(dataset: &Dataset) -> bool {
-    dataset.header().variables.iter().any(|v| convention(v).is_some())
+    has_aggregations(dataset.header())
+}
+
+/// Whether a header has variables that are aggregations.
+pub fn has_aggregations(header: &Header) -> bool {
+    header.variables.iter().any(|v| convention(v).is_some())
 }
 
 /// Opens a file; where it is an aggregation, its aggregated variables have their data.

@@ -135,9 +135,16 @@ impl Fragments {
     /// It is not there; it lies where none may; it is no netCDF file; it is another one than it was.
     pub fn open(&self, file: &FileRef, expected: Option<&str>) -> Result<Option<Dataset>> {
         let FileRef::Uri(uri) = file else { return Ok(Some(self.own.clone())) };
-        let opened = self.cache.get_or_insert_with(uri, || self.open_anew(uri, expected));
-        match opened {
-            Ok(dataset) => Ok(Some(dataset)),
+        if let Some(dataset) = self.cache.get(uri) {
+            return Ok(Some(dataset));
+        }
+        // Nothing is held meanwhile: opening reads in parallel, and a thread that waits for its part may take up another task that
+        // needs this very file. So two threads may open it at once, and one of both stays.
+        match self.open_anew(uri, expected) {
+            Ok(dataset) => {
+                self.cache.insert(uri.clone(), dataset.clone());
+                Ok(Some(dataset))
+            }
             Err(Refused::Absent(_)) if self.options.missing == Missing::Fill => {
                 self.filled.fetch_add(1, Ordering::Relaxed);
                 self.note(format!("fragment `{uri}` is not there: missing values stand for it"));

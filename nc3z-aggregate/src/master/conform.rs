@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::fragments::Fragments;
 use crate::units;
 use nc3z_format::Hyperslab;
-use nc3z_reader::Variable;
+use nc3z_reader::{Dataset, Variable};
 
 /// A partition that can be read.
 pub(super) struct Bound {
@@ -44,19 +44,19 @@ pub(super) struct Wanted {
 }
 
 impl Bound {
-    /// Opens the sub-array of a partition of this `extent`; nothing where it is missing, and that is allowed.
+    /// The sub-array of a partition of this `extent`, in its file.
     pub(super) fn new(
         master: &MasterArray,
         partition: &Partition,
         sub: &SubArray,
         extent: &[u64],
         files: &Fragments,
-    ) -> Result<Option<Self>> {
+        dataset: &Dataset,
+    ) -> Result<Self> {
         let file = match &sub.file {
             FileRef::Own => files.own_name(),
             FileRef::Uri(uri) => uri.clone(),
         };
-        let Some(dataset) = files.open(&sub.file, sub.fingerprint.as_deref())? else { return Ok(None) };
         let wrong = |what: String| Error::fragment(&file, what);
         let name = sub.variable.strip_prefix('/').unwrap_or(&sub.variable);
         let variable = dataset.variable(name).map_err(|e| wrong(e.to_string()))?;
@@ -98,7 +98,7 @@ impl Bound {
             _ => units::Conversion::IDENTITY,
         };
         let conform = Conform::new(variable.header(), master.ty, &master.fill, unit).map_err(wrong)?;
-        Ok(Some(Bound { variable, file, axes, conform }))
+        Ok(Bound { variable, file, axes, conform })
     }
 
     /// Reads a part of the partition: conformed values in the stored order of dimensions, and for each of the master's dimensions

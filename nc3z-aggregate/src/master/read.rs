@@ -2,13 +2,14 @@
 
 use super::conform::{Bound, Wanted};
 use super::copy::{Way, copy, strides};
-use super::{Data, MasterArray};
+use super::{Data, FileRef, MasterArray, Partition};
 use crate::error::{Error, Result};
 use crate::fragments::Fragments;
 use nc3z_format::Hyperslab;
+use nc3z_reader::Dataset;
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::borrow::Cow;
+use std::collections::HashMap;
 
 /// Bytes of partitions that are read before they are copied.
 const BATCH_LEN: u64 = 64 << 20;
@@ -37,6 +38,37 @@ struct Task {
     extent: Vec<u64>,
     at: Vec<usize>,
     wanted: Vec<Wanted>,
+}
+
+/// Tasks whose partitions are in one file, which is opened once for all of them; or in none.
+struct Group<'a> {
+    file: Option<(FileRef, Option<String>)>,
+    /// With their numbers, which ascend.
+    tasks: Vec<(usize, &'a Task, Cow<'a, Partition>)>,
+}
+
+impl Group<'_> {
+    /// The file; nothing where there is none, or it is missing and that is allowed.
+    fn open(&self, files: &Fragments) -> Result<Option<Dataset>> {
+        match &self.file {
+            None => Ok(None),
+            Some((file, fingerprint)) => files.open(file, fingerprint.as_deref()),
+        }
+    }
+
+    /// What each task gives, with its number; where the file cannot be opened, the first task tells so for all.
+    fn each<T: Send>(
+        &self,
+        files: &Fragments,
+        give: impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync,
+    ) -> Vec<(usize, Result<T>)> {
+        let dataset = match self.open(files) {
+            Ok(dataset) => dataset,
+            Err(e) => return self.tasks.first().map(|(n, ..)| (*n, Err(e))).into_iter().collect(),
+        };
+        let tasks = self.tasks.par_iter().with_max_len(1);
+        tasks.map(|(n, task, partition)| (*n, give(task, partition, dataset.as_ref()))).collect()
+    }
 }
 
 /// A partition that a request meets, as [`MasterArray::explain`] tells.
@@ -84,8 +116,10 @@ impl MasterArray {
             if batch.is_empty() {
                 return Ok(());
             }
-            for (task, done) in batch.iter().zip(self.fetch_each(files, &batch)) {
-                let (bytes, from) = done?;
+            let done = self.give(files, &batch, |task, partition, dataset| {
+                self.fetch(files, task, partition, dataset)
+            })?;
+            for (task, (bytes, from)) in batch.iter().zip(done) {
                 let each = task.wanted.iter().zip(from).zip(&to);
                 let ways: Vec<Way> =
                     each.map(|((w, from), to)| Way { count: in_memory(w.count), from, to: *to }).collect();
@@ -105,62 +139,72 @@ impl MasterArray {
             return Ok(Vec::new());
         }
         let tasks: Vec<Task> = self.tasks(slab).collect();
-        let each = tasks.par_iter().map(|task| {
-            let partition = self.partitions.get(task.cell)?;
+        self.give(files, &tasks, |task, partition, dataset| {
             let touched = Touched { partition: task.cell, file: None, elements: task.elements(), bytes: 0 };
-            let Data::Array(sub) = &partition.data else { return Ok(touched) };
-            Ok(match Bound::new(self, &partition, sub, &task.extent, files)? {
-                None => touched,
-                Some(bound) => Touched {
-                    file: Some(bound.file().to_owned()),
-                    bytes: bound.bytes_of(&task.wanted),
-                    ..touched
-                },
-            })
-        });
-        each.collect()
+            let (Data::Array(sub), Some(dataset)) = (&partition.data, dataset) else { return Ok(touched) };
+            let bound = Bound::new(self, partition, sub, &task.extent, files, dataset)?;
+            let bytes = bound.bytes_of(&task.wanted);
+            Ok(Touched { file: Some(bound.file().to_owned()), bytes, ..touched })
+        })
     }
 
     /// What each task gives, several of them at once: as many as there are cores, or, where fragments are far away, as many as it pays
     /// to wait for.
-    fn fetch_each(&self, files: &Fragments, batch: &[Task]) -> Vec<Result<Fetched>> {
-        if let [task] = batch {
-            return vec![self.fetch(files, task)];
-        }
-        if !files.are_far() {
-            return batch.par_iter().map(|task| self.fetch(files, task)).collect();
-        }
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            loop {
-                let n = next.fetch_add(1, Ordering::Relaxed);
-                let Some(task) = batch.get(n) else { return done };
-                done.push((n, self.fetch(files, task)));
-            }
+    fn give<T: Send>(
+        &self,
+        files: &Fragments,
+        tasks: &[Task],
+        give: impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let groups = self.groups(tasks)?;
+        let work = || -> Vec<(usize, Result<T>)> {
+            groups.par_iter().with_max_len(1).flat_map(|group| group.each(files, &give)).collect()
         };
-        let mut done: Vec<(usize, Result<Fetched>)> = std::thread::scope(|scope| {
-            let waiting: Vec<_> = (0..WAITING.min(batch.len())).map(|_| scope.spawn(work)).collect();
-            let each = waiting.into_iter().map(ScopedJoinHandle::join);
-            each.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-        });
+        let far = || rayon::ThreadPoolBuilder::new().num_threads(WAITING.min(tasks.len())).build().ok();
+        let mut done = match (tasks, files.are_far()) {
+            ([_], _) => groups.iter().flat_map(|group| group.each(files, &give)).collect(),
+            // Threads of a pool of its own: a caller that is in another pool goes on with other work there while it waits.
+            (_, true) => far().map_or_else(work, |pool| pool.install(work)),
+            (_, false) => work(),
+        };
+        // Of several errors the first is told.
         done.sort_by_key(|(n, _)| *n);
         done.into_iter().map(|(_, done)| done).collect()
     }
 
+    /// Tasks by the file that they need.
+    fn groups<'a>(&'a self, tasks: &'a [Task]) -> Result<Vec<Group<'a>>> {
+        let mut groups: Vec<Group<'a>> = Vec::new();
+        let mut known: HashMap<Option<FileRef>, usize> = HashMap::new();
+        for (n, task) in tasks.iter().enumerate() {
+            let partition = self.partitions.get(task.cell)?;
+            let sub = partition.sub_array();
+            let at = *known.entry(sub.map(|sub| sub.file.clone())).or_insert_with(|| {
+                let file = sub.map(|sub| (sub.file.clone(), sub.fingerprint.clone()));
+                groups.push(Group { file, tasks: Vec::new() });
+                groups.len() - 1
+            });
+            groups[at].tasks.push((n, task, partition));
+        }
+        Ok(groups)
+    }
+
     /// Values of one partition, and the distance between neighbours along each dimension of the master.
-    fn fetch(&self, files: &Fragments, task: &Task) -> Result<Fetched> {
-        let partition = self.partitions.get(task.cell)?;
+    fn fetch(
+        &self,
+        files: &Fragments,
+        task: &Task,
+        partition: &Partition,
+        dataset: Option<&Dataset>,
+    ) -> Result<Fetched> {
         let same = |value: &[u8]| (value.to_vec(), vec![0; task.wanted.len()]);
-        let value = match &partition.data {
-            Data::Array(sub) => match Bound::new(self, &partition, sub, &task.extent, files)? {
-                Some(bound) => return bound.read(&task.wanted),
-                None => same(&self.fill),
-            },
-            Data::Value(value) => same(value),
-            Data::Missing => same(&self.fill),
-        };
-        Ok(value)
+        match (&partition.data, dataset) {
+            (Data::Array(sub), Some(dataset)) => {
+                Bound::new(self, partition, sub, &task.extent, files, dataset)?.read(&task.wanted)
+            }
+            (Data::Value(value), _) => Ok(same(value)),
+            (Data::Array(_) | Data::Missing, _) => Ok(same(&self.fill)),
+        }
     }
 
     /// What each partition that a hyperslab meets contributes, in row-major order of the matrix; the hyperslab lies in the array.

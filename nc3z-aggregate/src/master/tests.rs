@@ -1,6 +1,8 @@
 use super::*;
 use crate::fragments::{Fragments, OpenFragment, Options};
-use crate::{Convention, NewAggregation, NewArray, NewFile, NewVariable, Placed, cut, text_attribute, wrap};
+use crate::{
+    Convention, NewAggregation, NewArray, NewFile, NewVariable, Placed, attribute, cut, text_attribute, wrap,
+};
 use nc3z_format::Hyperslab;
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Dataset, OpenOptions};
@@ -35,6 +37,13 @@ struct Case {
     shape: Vec<u64>,
     files: HashMap<String, Vec<u8>>,
     placed: Vec<Placed>,
+}
+
+/// A sub-array's own packing.
+struct Packing {
+    ty: NcType,
+    scale: f64,
+    offset: f64,
 }
 
 fn value(index: &[u64]) -> f64 {
@@ -81,6 +90,47 @@ impl Case {
         self.split(high, depth - 1);
     }
 
+    /// How a sub-array in these units is packed, if it is: numbers by which its values, whole kelvins, are whole.
+    fn packing(&mut self, units: &str) -> Option<Packing> {
+        let ty = [NcType::Short, NcType::Int, NcType::UShort, NcType::Float, NcType::Double]
+            .get(self.below(8) as usize)
+            .copied()?;
+        let (step, least) = ([1.0, 0.5, 0.25, 0.125][self.below(4) as usize], f64::from(self.below(250)));
+        let (degree, zero) = match units {
+            "K" => (1.0, 0.0),
+            "degC" => (1.0, -273.15),
+            _ => (1.8, 32.0 - 273.15 * 1.8),
+        };
+        Some(Packing { ty, scale: step * degree, offset: zero + least * degree })
+    }
+
+    /// A dimension of a file of which so many indices apply: its length, and which.
+    fn applies(&mut self, count: u64) -> (u64, Indices) {
+        match self.below(4) {
+            0 => {
+                let (skip, step) = (u64::from(self.below(3)), 1 + u64::from(self.below(3)));
+                let len = skip + count * step + u64::from(self.below(2));
+                (len, Indices::Range { start: skip, count, step: step.cast_signed() })
+            }
+            1 => {
+                let step = 1 + u64::from(self.below(2));
+                let len = count * step + 1;
+                (len, Indices::Range { start: (count - 1) * step, count, step: -step.cast_signed() })
+            }
+            2 => {
+                let len = count + u64::from(self.below(4));
+                let mut list: Vec<u64> = (0..len).collect();
+                for n in (1..list.len()).rev() {
+                    let other = self.below(u32::try_from(n + 1).unwrap()) as usize;
+                    list.swap(n, other);
+                }
+                list.truncate(usize::try_from(count).unwrap());
+                (len, Indices::List(list))
+            }
+            _ => (count, Indices::all(count)),
+        }
+    }
+
     /// A sub-array for a box, with everything that may be arbitrary.
     fn place(&mut self, location: Vec<Range<u64>>) {
         let all = names(location.len());
@@ -108,36 +158,15 @@ impl Case {
         let mut part = Vec::new();
         for dim in &stored {
             let count = all.iter().position(|d| d == dim).map_or(1, |d| lens[d]);
-            let (len, indices) = match self.below(4) {
-                0 => {
-                    let (skip, step) = (u64::from(self.below(3)), 1 + u64::from(self.below(3)));
-                    let len = skip + count * step + u64::from(self.below(2));
-                    (len, Indices::Range { start: skip, count, step: step.cast_signed() })
-                }
-                1 => {
-                    let step = 1 + u64::from(self.below(2));
-                    let len = count * step + 1;
-                    (len, Indices::Range { start: (count - 1) * step, count, step: -step.cast_signed() })
-                }
-                2 => {
-                    let len = count + u64::from(self.below(4));
-                    let mut list: Vec<u64> = (0..len).collect();
-                    for n in (1..list.len()).rev() {
-                        let other = self.below(u32::try_from(n + 1).unwrap()) as usize;
-                        list.swap(n, other);
-                    }
-                    list.truncate(usize::try_from(count).unwrap());
-                    (len, Indices::List(list))
-                }
-                _ => (count, Indices::all(count)),
-            };
+            let (len, indices) = self.applies(count);
             lengths.push(len);
             part.push(indices);
         }
         let whole = part.iter().zip(&lengths).all(|(i, len)| *i == Indices::all(*len));
         let (units, told) =
             [("K", "K"), ("degC", "degree_Celsius"), ("degF", "degF")][self.below(3) as usize];
-        let mut values = vec![-999.0_f64; usize::try_from(lengths.iter().product::<u64>()).unwrap()];
+        let packing = self.packing(units);
+        let mut values = vec![999.0_f64; usize::try_from(lengths.iter().product::<u64>()).unwrap()];
         for index in each_index(&location) {
             let at = stored.iter().zip(&part).zip(&lengths).fold(0, |at, ((dim, indices), len)| {
                 let n = all.iter().position(|d| d == dim).map_or(0, |d| {
@@ -147,11 +176,26 @@ impl Case {
                 at * len + indices.at(n)
             });
             let kelvin = value(&index);
-            values[usize::try_from(at).unwrap()] = match units {
+            let own = match units {
                 "K" => kelvin,
                 "degC" => kelvin - 273.15,
                 _ => (kelvin - 273.15) * 1.8 + 32.0,
             };
+            let packed = packing.as_ref().map(|p| ((own - p.offset) / p.scale).round());
+            values[usize::try_from(at).unwrap()] = packed.unwrap_or(own);
+        }
+        let ty = packing.as_ref().map_or(NcType::Double, |p| p.ty);
+        let mut bytes = Vec::new();
+        for x in values {
+            crate::master::values::put_double(x, ty, &mut bytes).unwrap();
+        }
+        let double = |name: &str, x: f64| {
+            (x != f64::from(name == "scale_factor")).then(|| attribute(name, NcType::Double, x.to_be_bytes()))
+        };
+        let mut attributes = vec![text_attribute("units", told)];
+        if let Some(p) = &packing {
+            attributes
+                .extend(double("scale_factor", p.scale).into_iter().chain(double("add_offset", p.offset)));
         }
         let name = format!("f{}.nc", self.files.len());
         let file = NewFile {
@@ -159,10 +203,10 @@ impl Case {
             attributes: vec![],
             variables: vec![NewVariable {
                 name: "v".into(),
-                ty: NcType::Double,
+                ty,
                 dimensions: (0..lengths.len()).collect(),
-                attributes: vec![text_attribute("units", told)],
-                values: values.iter().flat_map(|x| x.to_be_bytes()).collect(),
+                attributes,
+                values: bytes,
             }],
         };
         self.files.insert(name.clone(), file.to_bytes().unwrap());
@@ -349,4 +393,92 @@ fn only_what_is_touched_is_opened() {
     let touched = master.explain(&fragments, &Hyperslab::new([199], [67], [-3]).unwrap()).unwrap();
     assert_eq!(touched.len(), 50);
     assert_eq!(touched.iter().map(|t| t.elements).sum::<u64>(), 67);
+}
+
+/// Files in memory, the opening of which is work that is shared among threads, as reading a large map in an archive is.
+struct Slow(Memory);
+
+impl OpenFragment for Slow {
+    fn open_fragment(&self, uri: &str) -> Result<Option<SharedSource>> {
+        use rayon::prelude::*;
+        let pause = std::time::Duration::from_micros(200);
+        (0..8).into_par_iter().with_max_len(1).for_each(|_| std::thread::sleep(pause));
+        self.0.open_fragment(uri)
+    }
+}
+
+/// An aggregation of `n` by so many elements: each its own partition, of files `name(row)`, cut from their variable `v`.
+fn by_element(n: u64, width: u64, name: &dyn Fn(u64) -> String) -> Vec<u8> {
+    let partitions = (0..n * width).map(|at| Partition {
+        dimensions: None,
+        reversed: vec![],
+        units: UnitsOf::Given { units: Some("K".into()), calendar: None },
+        part: Some(vec![Indices::Range { start: at % width, count: 1, step: 1 }]),
+        data: Data::Array(SubArray {
+            file: FileRef::Uri(name(at / width)),
+            variable: "v".into(),
+            shape: Some(vec![width]),
+            fingerprint: None,
+        }),
+    });
+    let array = NewArray {
+        name: "v".into(),
+        ty: NcType::Double,
+        attributes: vec![text_attribute("units", "K")],
+        dimensions: vec![0],
+        directions: vec![true],
+        cuts: vec![(0..=n * width).collect()],
+        partitions: partitions.collect(),
+    };
+    let own = NewFile { dimensions: vec![("n".into(), n * width)], ..NewFile::default() };
+    NewAggregation { own, arrays: vec![array] }.to_bytes(Convention::Nca).unwrap()
+}
+
+/// Aggregations in an aggregation, read by many threads in a pool of few: a thread that waits while it opens a file takes up others' tasks,
+/// which need the same file, and none may wait for itself.
+#[test]
+fn nested_aggregations_are_read_by_many_threads() {
+    const FILES: u64 = 4;
+    const WIDTH: u64 = 8;
+    let mut files = HashMap::new();
+    for n in 0..FILES * FILES {
+        let values = (0..WIDTH).flat_map(|i| f64::from(u32::try_from(n * WIDTH + i).unwrap()).to_be_bytes());
+        let v = NewVariable {
+            name: "v".into(),
+            ty: NcType::Double,
+            dimensions: vec![0],
+            attributes: vec![],
+            values: values.collect(),
+        };
+        let file = NewFile { dimensions: vec![("n".into(), WIDTH)], attributes: vec![], variables: vec![v] };
+        files.insert(format!("f{n}"), file.to_bytes().unwrap());
+    }
+    for n in 0..FILES {
+        files.insert(format!("a{n}"), by_element(FILES, WIDTH, &|row| format!("f{}", n * FILES + row)));
+    }
+    let top = by_element(FILES, FILES * WIDTH, &|row| format!("a{row}"));
+    let expected: Vec<f64> =
+        (0..FILES * FILES * WIDTH).map(|n| f64::from(u32::try_from(n).unwrap())).collect();
+    let (tell, told) = std::sync::mpsc::channel();
+    // Far or not: fragments on servers are read by threads of their own. Files are closed at once, and opened again.
+    for (base, open_files) in [(None, 2), (Some(std::path::Path::new(".")), 2), (None, 100)] {
+        let memory = Arc::new(Slow(Memory { files: files.clone(), ..Memory::default() }));
+        let options = Options { opener: Some(memory), open_files, ..Options::default() };
+        let all = wrap(dataset(top.clone()), "top", base, &options).unwrap();
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap());
+        for n in 0..6 {
+            let (all, pool, tell) = (all.clone(), pool.clone(), tell.clone());
+            std::thread::spawn(move || {
+                let read = || {
+                    let v = all.variable("v").unwrap();
+                    v.read::<f64>(&v.all()).unwrap()
+                };
+                tell.send(if n % 2 == 0 { pool.install(read) } else { read() }).unwrap();
+            });
+        }
+        for _ in 0..6 {
+            let values = told.recv_timeout(std::time::Duration::from_secs(60));
+            assert_eq!(values.expect("no thread waits for itself"), expected);
+        }
+    }
 }

@@ -16,7 +16,7 @@ pub(crate) enum ConventionArg {
 /// Arguments of `aggregate`.
 #[derive(Debug, Args)]
 pub(crate) struct AggregateArgs {
-    /// Archives and classic files, in any mixture; of a directory, all that are below it.
+    /// Archives and classic files, in any mixture; of a directory, all that are below it; a quoted pattern such as 'data/**/*.nc'.
     #[arg(required_unless_present = "files_from")]
     pub(crate) files: Vec<PathBuf>,
     /// Read names of files from this file, one a line; `-` is standard input.

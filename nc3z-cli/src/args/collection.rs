@@ -7,7 +7,8 @@ use std::path::PathBuf;
 /// Arguments of `bundle`.
 #[derive(Debug, Args)]
 pub(crate) struct BundleArgs {
-    /// Directories, whose archives and classic files are taken, or single files.
+    /// Directories, whose archives and classic files are taken, single files, or quoted patterns such as 'data/**/*.nc', of which names
+    /// are kept from the first wildcard on.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// The bundle to write, a ZIP.
@@ -21,7 +22,7 @@ pub(crate) struct BundleArgs {
 /// Arguments of `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
-    /// Archives, classic files, bundles, aggregations; of a directory, all that are below it.
+    /// Archives, classic files, bundles, aggregations; of a directory, all that are below it; a quoted pattern such as 'data/**/*.nc'.
     #[arg(required = true)]
     pub(crate) inputs: Vec<PathBuf>,
     /// Machine-readable output.

@@ -340,12 +340,15 @@ With --from-log, files that the logs list as failed, and archives that are gone,
 
 Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are read by the same names.")]
     Bundle(BundleArgs),
-    /// List what is in a directory, a bundle or an aggregation: sizes, dimensions, times.
+    /// List what is in a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of coordinates.
     #[command(after_help = "Examples:
   nc3z list data/
+  nc3z list 'data/**/2026-*.nc'
   nc3z list set.zip
   nc3z list all.nc            an aggregation, and the state of each of its fragments
-  nc3z list --json data/")]
+  nc3z list --json data/
+
+Of each coordinate variable the first and the last value are read, and no other data.")]
     List(ListArgs),
     /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
     #[cfg(feature = "plot")]

@@ -1,6 +1,6 @@
 //! `nc3z aggregate`: many files as one, from their metadata alone.
 
-use super::targets;
+use super::{patterns, targets};
 use crate::args::{AggregateArgs, ConventionArg, OpenArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
@@ -79,18 +79,20 @@ fn convention(args: &AggregateArgs) -> Convention {
 
 /// All files that were named, each once, without the output.
 fn files(args: &AggregateArgs) -> Result<Vec<PathBuf>> {
-    let mut named = args.files.clone();
+    let mut named = patterns::expand(&args.files)?;
     if let Some(list) = &args.files_from {
-        named.extend(targets::read_names(list, false)?);
+        let names = targets::read_names(list, false)?;
+        named.extend(names.into_iter().map(|path| patterns::Named { path, root: None }));
     }
     let output = args.output.canonicalize().ok();
+    let is_output = |f: &PathBuf| output.is_some() && f.canonicalize().ok() == output;
     let mut out = Vec::new();
-    for path in named {
-        if path.is_dir() {
-            let found = targets::netcdf_files(&path)?;
-            out.extend(found.into_iter().filter(|f| output.is_none() || f.canonicalize().ok() != output));
-        } else {
-            out.push(path);
+    for named in named {
+        if named.path.is_dir() {
+            let found = targets::netcdf_files(&named.path)?;
+            out.extend(found.into_iter().filter(|f| !is_output(f)));
+        } else if named.root.is_none() || !is_output(&named.path) {
+            out.push(named.path);
         }
     }
     if out.is_empty() {

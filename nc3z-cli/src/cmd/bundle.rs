@@ -1,6 +1,6 @@
 //! `nc3z bundle`: many files in one, each read where it lies.
 
-use super::targets;
+use super::{patterns, targets};
 use crate::args::BundleArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
@@ -17,12 +17,14 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     super::places::prepare(&args.output)?;
     let output = args.output.canonicalize().ok();
     let mut files = Vec::new();
-    for input in &args.inputs {
-        let (found, root) = if input.is_dir() {
-            (targets::netcdf_files(input)?, input.as_path())
+    for patterns::Named { path: input, root } in patterns::expand(&args.inputs)? {
+        let (found, own) = if input.is_dir() {
+            (targets::netcdf_files(&input)?, input.as_path())
         } else {
             (vec![input.clone()], input.parent().unwrap_or(Path::new("")))
         };
+        // What fits a pattern keeps its directories behind the first wildcard.
+        let root = root.as_deref().unwrap_or(own);
         for path in found {
             if output.is_some() && path.canonicalize().ok() == output {
                 continue;

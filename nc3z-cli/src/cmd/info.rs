@@ -65,10 +65,14 @@ pub(crate) fn run(args: &InfoArgs) -> Result<Exit> {
 
 /// Reports on one file.
 fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> Result<Exit> {
-    if !args.open.fragments.as_stored && reports_aggregation(args)? {
-        return Ok(Exit::Done);
-    }
     let input = open(args)?;
+    let header = match &input {
+        Input::Archive(archive) => archive.header(),
+        Input::Classic(classic) => classic.header(),
+    };
+    if !args.open.fragments.as_stored && nc3z_aggregate::has_aggregations(header) {
+        return report_aggregation(args, input);
+    }
     let costs = match &input {
         Input::Archive(archive) => {
             Some(in_file(&args.file, Costs::of(archive, archive.source()).map_err(Into::into))?)
@@ -99,22 +103,19 @@ fn report(args: &ReportArgs, versions: bool, notation: Option<NotationArg>) -> R
     Ok(Exit::Done)
 }
 
-/// Reports on the file if it is an aggregation; tells whether it is. What is wrong with other files is said elsewhere.
-fn reports_aggregation(args: &ReportArgs) -> Result<bool> {
-    let Ok(input) = open(args) else { return Ok(false) };
+/// Reports on a file that is an aggregation.
+fn report_aggregation(args: &ReportArgs, input: Input) -> Result<Exit> {
     let dataset = match input {
         Input::Archive(archive) => Dataset::from(archive),
         Input::Classic(classic) => Dataset::from(*classic),
     };
-    if !nc3z_aggregate::is_aggregation(&dataset) {
-        return Ok(false);
-    }
     let dataset = in_file(&args.file, super::aggregated::present(dataset, &args.file, &args.open))?;
-    let Some(found) = nc3z_aggregate::as_aggregation(&dataset) else { return Ok(false) };
+    let found =
+        nc3z_aggregate::as_aggregation(&dataset).expect("presented as an aggregation, which its header has");
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
     aggregation::report(&text::safe(&args.file.to_string_lossy()), &dataset, found, args.json, &mut out)?;
     out.flush()?;
-    Ok(true)
+    Ok(Exit::Done)
 }
 
 /// Opens the file of a report; errors name it.

@@ -1,6 +1,8 @@
 //! `nc3z list`: what is in a directory, a bundle or an aggregation, a line for each file.
 
-use super::{aggregated, member, targets};
+mod ranges;
+
+use super::{aggregated, member, patterns, targets};
 use crate::args::{ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
@@ -8,17 +10,18 @@ use crate::output::table::{Side, Table};
 use crate::output::{chain, text};
 use anyhow::Result;
 use nc3z_aggregate::bundle::Bundle;
-use nc3z_aggregate::units::{Calendar, TimeUnit};
 use nc3z_aggregate::{FileRef, as_aggregation};
-use nc3z_format::Hyperslab;
-use nc3z_format::classic::Attribute;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Dataset, Variable};
+use ranges::{CoordinateRange, range};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
+
+/// Names of variables that are printed of one file.
+const NAMES: usize = 6;
 
 /// One file of a list.
 struct Entry {
@@ -34,15 +37,37 @@ struct Found {
     original: u64,
     dimensions: Vec<(String, u64)>,
     variables: Vec<String>,
-    time: Option<(String, String)>,
+    /// From the first to the last of each coordinate variable.
+    ranges: Vec<CoordinateRange>,
+}
+
+impl Found {
+    /// First and last date, if there is a coordinate of time.
+    fn time(&self) -> Option<&(String, String)> {
+        self.ranges.iter().find_map(|r| r.dates.as_ref())
+    }
+
+    /// Ranges of coordinates, but for those that the column of times has.
+    fn other_ranges(&self) -> String {
+        let time = self.ranges.iter().position(|r| r.dates.is_some());
+        let others = self.ranges.iter().enumerate().filter(|(n, _)| Some(*n) != time);
+        others.map(|(_, r)| r.words()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The first names, and how many more there are.
+    fn variable_names(&self) -> String {
+        let more = self.variables.len().saturating_sub(NAMES);
+        let names = self.variables.iter().take(NAMES).map(String::as_str).collect::<Vec<_>>().join(" ");
+        if more == 0 { names } else { format!("{names} and {more} more") }
+    }
 }
 
 /// Lists.
 pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
     let entries = super::with_threads(args.threads, || {
         let mut entries = Vec::new();
-        for input in &args.inputs {
-            entries.extend(list(input, args)?);
+        for input in patterns::expand(&args.inputs)? {
+            entries.extend(list(&input.path, args)?);
         }
         Ok::<_, anyhow::Error>(entries)
     })??;
@@ -141,11 +166,8 @@ fn describe(dataset: &Dataset, bytes: u64) -> Result<Found> {
         () if dataset.archive().is_some() => "archive",
         () => "classic",
     };
-    let time = dataset
-        .variables()
-        .filter(|v| is_coordinate(v))
-        .find_map(|v| time_range(&v).transpose())
-        .transpose()?;
+    let coordinates = dataset.variables().filter(|v| is_coordinate(v));
+    let ranges = coordinates.filter_map(|v| range(&v).transpose()).collect::<Result<_>>()?;
     let original = if kind == "aggregation" { dataset.layout().file_len } else { dataset.original_len() };
     Ok(Found {
         kind,
@@ -153,27 +175,8 @@ fn describe(dataset: &Dataset, bytes: u64) -> Result<Found> {
         original,
         dimensions: dimensions.collect(),
         variables: variables.collect(),
-        time,
+        ranges,
     })
-}
-
-/// First and last date of a time coordinate.
-fn time_range(v: &Variable) -> Result<Option<(String, String)>> {
-    let text = |a: &Attribute| String::from_utf8_lossy(&a.values).trim_end_matches(['\0', ' ']).to_owned();
-    let Some(units) = v.attribute("units").map(text).filter(|u| TimeUnit::is_time(u)) else {
-        return Ok(None);
-    };
-    let calendar = v.attribute("calendar").map(text);
-    let Some(calendar) = Calendar::of(calendar.as_deref()) else { return Ok(None) };
-    let (Ok(unit), Some(&len)) = (TimeUnit::parse(&units, calendar), v.shape().first().filter(|n| **n > 0))
-    else {
-        return Ok(None);
-    };
-    let at = |n: u64| -> Result<String> {
-        let value: Vec<f64> = v.read(&Hyperslab::new([n], [1], [1])?)?;
-        Ok(unit.show(value[0]))
-    };
-    Ok(Some((at(0)?, at(len - 1)?)))
 }
 
 fn print(entries: &[Entry], out: &mut dyn Write) -> Result<()> {
@@ -182,40 +185,43 @@ fn print(entries: &[Entry], out: &mut dyn Write) -> Result<()> {
         ("kind", Side::Left),
         ("size", Side::Right),
         ("ratio", Side::Right),
+        ("variables", Side::Left),
         ("dimensions", Side::Left),
         ("time", Side::Left),
+        ("other ranges", Side::Left),
         ("state", Side::Left),
     ];
     let mut table = Table::new(&columns);
     for Entry { name, found } in entries {
-        let row = match found {
-            Err(e) => vec![
-                name.clone(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                String::new(),
-                chain(e),
-            ],
-            Ok(f) => {
-                let dims: Vec<String> = f.dimensions.iter().map(|(n, len)| format!("{n}={len}")).collect();
-                let time = f.time.as_ref().map_or_else(String::new, |(a, b)| {
-                    if a == b { a.clone() } else { format!("{a} to {b}") }
-                });
-                let ratio =
-                    if f.kind == "archive" { text::ratio(f.original, f.bytes) } else { String::new() };
-                vec![
-                    name.clone(),
-                    f.kind.to_owned(),
-                    text::size(f.bytes),
-                    ratio,
-                    dims.join(" "),
-                    time,
-                    "ok".to_owned(),
-                ]
-            }
-        };
+        let row =
+            match found {
+                Err(e) => {
+                    let mut row = vec![String::new(); columns.len()];
+                    row[0].clone_from(name);
+                    row[columns.len() - 1] = chain(e);
+                    row
+                }
+                Ok(f) => {
+                    let dims: Vec<String> =
+                        f.dimensions.iter().map(|(n, len)| format!("{n}={len}")).collect();
+                    let time = f.time().map_or_else(String::new, |(a, b)| {
+                        if a == b { a.clone() } else { format!("{a} to {b}") }
+                    });
+                    let ratio =
+                        if f.kind == "archive" { text::ratio(f.original, f.bytes) } else { String::new() };
+                    vec![
+                        name.clone(),
+                        f.kind.to_owned(),
+                        text::size(f.bytes),
+                        ratio,
+                        f.variable_names(),
+                        dims.join(" "),
+                        time,
+                        f.other_ranges(),
+                        "ok".to_owned(),
+                    ]
+                }
+            };
         table.push(row);
     }
     Ok(table.print(out, "")?)
@@ -230,6 +236,7 @@ fn to_json(entry: &Entry) -> Value {
         f.dimensions.iter().map(|(name, len)| json!({"name": name, "length": len})).collect();
     json!({
         "name": entry.name, "state": "ok", "kind": f.kind, "bytes": f.bytes, "original_bytes": f.original,
-        "dimensions": dimensions, "variables": f.variables, "time": f.time.as_ref().map(|(a, b)| json!([a, b])),
+        "dimensions": dimensions, "variables": f.variables, "time": f.time().map(|(a, b)| json!([a, b])),
+        "coordinates": f.ranges.iter().map(CoordinateRange::to_json).collect::<Vec<_>>(),
     })
 }

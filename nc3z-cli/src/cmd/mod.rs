@@ -23,6 +23,7 @@ mod member;
 mod named;
 pub(crate) mod parity;
 mod parity_repair;
+mod patterns;
 mod place;
 pub(crate) mod places;
 #[cfg(feature = "plot")]

@@ -262,13 +262,16 @@ pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -
 
 /// Archives and classic files below a directory, sorted by name.
 pub(crate) fn netcdf_files(directory: &Path) -> Result<Vec<PathBuf>> {
-    let is_archive =
-        |path: &Path| first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC);
-    let mut found = list(&[directory.to_owned()], true, &|path| looks_classic(path) || is_archive(path))?;
+    let mut found = list(&[directory.to_owned()], true, &is_netcdf)?;
     match found.failures.pop() {
         Some((path, e)) => Err(e.context(format!("`{}`", path.display()))),
         None => Ok(found.files),
     }
+}
+
+/// Whether a file is an archive or a classic file by its first bytes, or cannot be read, so that this is reported.
+pub(crate) fn is_netcdf(path: &Path) -> bool {
+    looks_classic(path) || first_bytes(path).map_or(true, |b| b == nc3z_format::archive::constants::MAGIC)
 }
 
 /// The first eight bytes of a file; of a pipe, a socket or a device none: they would block or have no end.
