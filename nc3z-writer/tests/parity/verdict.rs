@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Damaged copies of each archive.
 fn trials() -> u64 {
-    std::env::var("NC3Z_PARITY_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(24)
+    std::env::var("NC3Z_PARITY_TRIALS").ok().and_then(|n| n.parse().ok()).unwrap_or(12)
 }
 
 fn golden() -> Vec<PathBuf> {
