@@ -23,7 +23,8 @@ cargo +nightly test --quiet --target "$target" -p nc3z-format --lib --tests "$@"
 # Only if the C code was compiled with it does this prove anything.
 for library in zstd lzma; do
     found=$(find "target/asan/$target" -name "lib$library.a" -print -quit)
-    if [ -z "$found" ] || ! nm "$found" 2>/dev/null | grep -q __asan_report; then
+    # Counted, not `grep -q`, which would close the pipe of `nm` early and fail it.
+    if [ -z "$found" ] || [ "$(nm "$found" 2>/dev/null | grep -c __asan_report)" = 0 ]; then
         echo "asan: lib$library.a was built without AddressSanitizer" >&2
         exit 1
     fi
