@@ -2,12 +2,15 @@
 
 import base64
 import json
+import tarfile
 import unittest
+import zipfile
 
 import netCDF4
 import numcodecs
 import numpy as np
 
+import servers
 from common import CLASSIC, Case, good_files, nc3z
 
 # What the C library does not read as it is, and what Zarr has no arrays for.
@@ -113,6 +116,44 @@ class Refs(Case):
         self.assertEqual(np.prod(chunks["grid"]), len(chunks["chunks"]) + len(chunks["inlined"]))
         elsewhere = json.loads(self.ok(nc3z("refs", "--format", "icechunk", "--url", "s3://b/a", archive)).stdout)
         self.assertIsNone(elsewhere["checksum"], "what is there is not known")
+
+    def test_members_of_bundles_lead_into_the_bundle(self):
+        """By nc3z's own bundle, any ZIP that is not compressed, and a tar; on disk and on a server."""
+        path = CLASSIC / "coads_climatology.cdf"
+        folder = self.dir / "set"
+        folder.mkdir()
+        archive = folder / "a.nc3z"
+        self.ok(nc3z("archive", "--profile", "zarr", "--block-size", "64KiB", path, "-o", archive))
+        alone = self.refs(archive)
+        self.ok(nc3z("bundle", folder, "-o", self.dir / "own.zip"))
+        with zipfile.ZipFile(self.dir / "plain.zip", "w", zipfile.ZIP_STORED) as made:
+            made.write(path, "first.nc")
+            made.write(archive, "a.nc3z")
+        with tarfile.open(self.dir / "set.tar", "w") as made:
+            made.add(path, "first.nc")
+            made.add(archive, "a.nc3z")
+        for name in ("own.zip", "plain.zip", "set.tar"):
+            with self.subTest(name=name):
+                bundle = self.dir / name
+                refs = self.refs(f"{bundle}!/a.nc3z")
+                self.compare(path, refs)
+                places = {key: value for key, value in refs.items() if isinstance(value, list)}
+                self.assertEqual(places.keys(), {key for key, value in alone.items() if isinstance(value, list)})
+                begin = bundle.read_bytes().index(archive.read_bytes())
+                for key, (file, offset, length) in places.items():
+                    self.assertEqual((file, offset - begin, length), (str(bundle), *alone[key][1:]))
+                told = json.loads(self.ok(nc3z("refs", "--format", "icechunk", f"{bundle}!/a.nc3z")).stdout)
+                self.assertEqual((told["location"], told["checksum"]), (str(bundle), {"last_modified": int(bundle.stat().st_mtime) + 1}))
+                elsewhere = self.refs(f"{bundle}!/a.nc3z", "--url", "s3://b/set")
+                self.assertEqual({value[0] for value in elsewhere.values() if isinstance(value, list)}, {"s3://b/set"})
+        self.fails(nc3z("refs", f"{self.dir / 'own.zip'}!/b.nc3z"), words="no member")
+        with servers.serve({"own.zip": (self.dir / "own.zip").read_bytes()}) as server:
+            refs = self.refs(f"{server.url('own.zip')}!/a.nc3z")
+            places = {key: value for key, value in refs.items() if isinstance(value, list)}
+            own = self.refs(f"{self.dir / 'own.zip'}!/a.nc3z")
+            self.assertEqual(places, {key: [server.url("own.zip"), *own[key][1:]] for key in places})
+            told = json.loads(self.ok(nc3z("refs", "--format", "icechunk", f"{server.url('own.zip')}!/a.nc3z")).stdout)
+            self.assertEqual((told["location"], set(told["checksum"])), (server.url("own.zip"), {"etag"}))
 
     def test_urls_and_outputs(self):
         archive = self.dir / "a.nc3z"

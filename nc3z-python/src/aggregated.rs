@@ -21,6 +21,16 @@ pub(crate) enum Beside {
     Server { url: String, settings: Settings },
 }
 
+impl Beside {
+    /// Where the file begins in the one that holds it: a bundle's member.
+    pub(crate) fn offset(&self) -> Result<u64> {
+        let Beside::Bundle(bundle, name) = self else { return Ok(0) };
+        let missing =
+            || Error::io("open", None, std::io::Error::other(format!("the bundle has lost `{name}`")));
+        bundle.offset(name)?.ok_or_else(missing)
+    }
+}
+
 /// How an aggregation is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reading {

@@ -1,6 +1,6 @@
 //! `nc3z.Dataset`: an open file and what its header says.
 
-use crate::aggregated::Reading;
+use crate::aggregated::{self, Beside, Reading};
 use crate::attributes;
 use crate::error::Failure;
 use crate::handle::{Handle, How};
@@ -189,7 +189,18 @@ impl Dataset {
         ))
     }
 
-    /// References as JSON, of kind "kerchunk" or "icechunk"; `etag` or `modified` (seconds) tell the archive from others at `url`.
+    /// The path or URL of the file that the bytes lie in: of a bundle's member, the bundle's.
+    #[getter]
+    fn _file(&self) -> Option<&str> {
+        let name = self.handle.origin.name()?;
+        match &self.handle.beside {
+            Beside::Bundle(..) => aggregated::member_of(name).map(|(bundle, _)| bundle),
+            _ => Some(name),
+        }
+    }
+
+    /// References as JSON, of kind "kerchunk" or "icechunk"; `etag` or `modified` (seconds) tell the archive from others at `url`. Of a
+    /// bundle's member, `url` is the bundle's.
     #[pyo3(signature = (kind, url, etag=None, modified=None, /))]
     fn _references(
         &self,
@@ -209,7 +220,8 @@ impl Dataset {
             (None, None) => Value::Null,
         };
         let made = py.detach(|| {
-            let arrays = Arrays::of(archive)?;
+            let offset = self.handle.beside.offset()?;
+            let arrays = Arrays::of(archive)?.at(offset);
             if kind == "kerchunk" { arrays.kerchunk(url) } else { arrays.icechunk(url, &checksum) }
         });
         made.map(|references| references.to_string()).map_err(|e| self.handle.failure(e))

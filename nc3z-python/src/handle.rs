@@ -25,7 +25,7 @@ pub(crate) struct Handle {
     opened: PerProcess<Opened>,
     pub(crate) origin: Origin,
     pub(crate) how: How,
-    beside: Beside,
+    pub(crate) beside: Beside,
 }
 
 /// What belongs to one process: a forked child opens the same source again, with a cache of its own.

@@ -19,6 +19,11 @@ impl Selected {
     pub(crate) fn all(shape: &[u64]) -> Self {
         Selected { slab: Hyperslab::all(shape), shape: shape.to_vec(), scalar: false }
     }
+
+    /// Number of elements.
+    pub(crate) fn elements(&self) -> u128 {
+        self.shape.iter().fold(1, |n, len| n.saturating_mul(u128::from(*len)))
+    }
 }
 
 /// Finds a key in an array of `shape`.

@@ -19,6 +19,9 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 use std::time::Instant;
 
+/// So many elements are allocated without a question whether the file holds them.
+const SMALL: u128 = 1 << 20;
+
 /// A variable of an open file. Nothing is read before it is indexed.
 #[pyclass(frozen, weakref, module = "nc3z", name = "Variable")]
 pub(crate) struct Variable {
@@ -56,8 +59,13 @@ impl Variable {
         selected: &Selected,
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
         static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        // A header may claim more than any memory holds, of a file that holds little: that is told before NumPy is asked for room.
+        // Reading says it too, so that a small read is spared the question.
+        if selected.elements() > SMALL {
+            self.reader()?.plan(&selected.slab).map_err(|e| self.handle.failure(e))?;
+        }
+        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
         let empty = EMPTY.import(py, "numpy", "empty")?;
         let shape = PyTuple::new(py, &selected.shape)?;
         let array = empty.call1((shape, dtype))?;

@@ -61,6 +61,15 @@ impl Array {
         Ok(Array { id, name, shape: tiling.shape().to_vec(), chunk, chain, chunks })
     }
 
+    /// Counts places from `by` bytes further ahead.
+    pub(crate) fn shift(&mut self, by: u64) {
+        for chunk in &mut self.chunks {
+            if let Chunk::Place { offset, .. } = chunk {
+                *offset = offset.saturating_add(by);
+            }
+        }
+    }
+
     /// Chunks along each dimension.
     pub(crate) fn grid(&self) -> Vec<u64> {
         self.shape.iter().zip(&self.chunk).map(|(n, c)| n.div_ceil(*c)).collect()

@@ -51,4 +51,11 @@ impl<'a> Arrays<'a> {
         }
         Ok(Arrays { archive, arrays })
     }
+
+    /// The arrays of an archive that begins at byte `offset` of the file that readers are sent to: a bundle.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.arrays.iter_mut().for_each(|array| array.shift(offset));
+        self
+    }
 }

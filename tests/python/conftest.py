@@ -1,11 +1,19 @@
 """Sample files, each as a classic file and as an archive of it."""
 
+import resource
 import shutil
 from pathlib import Path
 
 import pytest
 
 import nc3z
+
+#: Memory that a process of these tests and its children may ask for, each: a file's header may claim anything, and the C library takes 16 GiB
+#: at the word of some.
+MEMORY = 8 << 30
+soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+if soft == resource.RLIM_INFINITY or soft > MEMORY:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
 
 ROOT = Path(__file__).resolve().parents[2]
 CLASSIC = ROOT / "testdata" / "classic"

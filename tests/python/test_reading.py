@@ -385,3 +385,34 @@ def test_no_element_is_left_as_memory_was(archives):
         assert np.array_equal(sst[...], whole)
         assert np.array_equal(sst[::-1, ::7, 3:50], whole[::-1, ::7, 3:50])
         assert sst[3:3].size == 0 and sst.read(dtype="f8").sum() == whole.astype("f8").sum()
+
+
+def claims(tmp_path, elements=2**32 - 1):
+    """A CDF-5 file of 220 bytes whose header claims `short big(n)`, and an archive of it."""
+    header = b"CDF\x05" + bytes(8)
+    word = lambda n: int(n).to_bytes(8, "big")
+    header += b"\0\0\0\x0a" + word(1) + word(1) + b"n\0\0\0" + word(elements) + bytes(12)
+    header += b"\0\0\0\x0b" + word(1) + word(3) + b"big\0" + word(1) + word(0) + bytes(12) + b"\0\0\0\x03"
+    path = tmp_path / "claims.nc"
+    path.write_bytes((header + word(2**32 - 1) + word(200)).ljust(220, b"\0"))
+    nc3z.archive(path, tmp_path / "claims.nc3z")
+    return path, tmp_path / "claims.nc3z"
+
+
+@pytest.mark.parametrize("elements", [2**32 - 1, 2**62])
+def test_what_no_memory_holds_is_an_error_before_memory_is_asked_for(elements, tmp_path):
+    from nc3z.zarr import Nc3zStore
+
+    for path in claims(tmp_path, elements):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        with nc3z.open(path) as ds:
+            big = ds["big"]
+            assert big.shape == (elements,) and "big" in repr(ds) and "big" in ds._repr_html_() + big._repr_html_()
+            assert big[:10].tolist() == [0] * 10
+            reads = [lambda: big[...], lambda: big[::-1], lambda: np.asarray(big), lambda: big.read(dtype="f8"),
+                     lambda: big.oindex[:], lambda: big.vindex[:], lambda: big[-1], lambda: big[:100_000_000]]
+            for read in reads:
+                with pytest.raises(nc3z.CorruptError, match="big.*of which the file holds"):
+                    read()
+            assert Nc3zStore(ds)
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import zipfile
 from datetime import UTC, datetime
 
 import numpy as np
@@ -134,6 +135,27 @@ def test_the_tools_references_are_those_of_the_package(source, tmp_path):
     told["version"] = 2
     with pytest.raises(ValueError, match="version 1"):
         written(archive, told)
+
+
+def test_a_bundles_member_is_read_in_the_bundle(source, tmp_path):
+    """References lead into the ZIP, which tells itself from another one, as archives do."""
+    zarr_archive(source, tmp_path / "a.nc3z")
+    with zipfile.ZipFile(tmp_path / "set.zip", "w") as made:
+        made.write(source, "first.nc")
+        made.write(tmp_path / "a.nc3z", "a.nc3z")
+    (tmp_path / "a.nc3z").unlink()
+    member = f"{tmp_path}/set.zip!/a.nc3z"
+    store = written(member)
+    compare(xr.open_zarr(store, consolidated=False, zarr_format=3, chunks=None, **PLAIN), source)
+    later = datetime.now(UTC).timestamp() + 60
+    os.utime(tmp_path / "set.zip", (later, later))
+    with pytest.raises(Exception, match=r"(?i)modified|checksum|changed|updated"):
+        zarr.open_group(store, mode="r")["v_f8"][0, 0, 0]
+    with nc3z.open(member) as ds, nc3z.open(source) as other:
+        assert ds._file == f"{tmp_path}/set.zip" and other._file == str(source)
+    if TOOL.exists():
+        told = json.loads(subprocess.run([TOOL, "refs", "--format", "icechunk", member], check=True, capture_output=True).stdout)
+        compare(xr.open_zarr(written(member, told), consolidated=False, zarr_format=3, chunks=None, **PLAIN), source)
 
 
 def test_what_is_no_array_of_zarr_is_named(source, tmp_path):

@@ -5,9 +5,12 @@ NC3Z_NIGHT=1 asks for a thousand reads of each bad server, and for the S3 server
 import os
 import pickle
 import random
+import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from pathlib import Path
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ sys.path.append(str(ROOT / "tests"))
 from servers import FAULTS, serve  # noqa: E402
 
 NAME = "coads_climatology.cdf"
+TOOL = Path(os.environ.get("NC3Z", ROOT / "target" / "debug" / "nc3z"))
 QUICK = {"max_retries": 8, "retry_timeout": 20}
 #: Opened so often from each bad server, for three reads. nc3z-remote's own tests read a thousand times.
 OPENS = 334 if os.environ.get("NC3Z_NIGHT") else 3
@@ -173,8 +177,9 @@ def test_whole_archives(server, tmp_path):
     assert done.matches_record and (tmp_path / "back.nc").read_bytes() == (CLASSIC / NAME).read_bytes()
 
 
-@pytest.mark.skipif(not os.environ.get("NC3Z_NIGHT"), reason="NC3Z_NIGHT is not set")
-def test_s3_with_signatures(files):
+@pytest.fixture
+def bucket(files, monkeypatch):
+    """The files in an S3 server that refuses wrong signatures: its client, and the settings of who may read."""
     import boto3
     from moto.server import ThreadedMotoServer
 
@@ -183,28 +188,85 @@ def test_s3_with_signatures(files):
     try:
         host, port = server.get_host_and_port()
         endpoint = f"http://{host}:{port}"
-        keys = {"access_key_id": "me", "secret_access_key": "hush"}
-        client = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1",
-                              aws_access_key_id="me", aws_secret_access_key="hush")
+        tell = lambda what, body: urlopen(Request(f"{endpoint}/moto-api/{what}", body, {"Content-Type": "text/plain"}, method="POST")).close()
+        # Servers of one process share what is in them.
+        tell("reset", b"")
+        make = lambda kind, key, secret: boto3.client(kind, endpoint_url=endpoint, region_name="us-east-1",
+                                                      aws_access_key_id=key, aws_secret_access_key=secret)
+        iam = make("iam", "first", "first")
+        iam.create_user(UserName="reader")
+        rule = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:*", "Resource": "*"}]}'
+        iam.put_user_policy(UserName="reader", PolicyName="all", PolicyDocument=rule)
+        key = iam.create_access_key(UserName="reader")["AccessKey"]
+        client = make("s3", key["AccessKeyId"], key["SecretAccessKey"])
         client.create_bucket(Bucket="bucket")
         for name, data in files.items():
             client.put_object(Bucket="bucket", Key=name, Body=data)
-        options = {"endpoint": endpoint, "region": "us-east-1", "allow_http": True, **keys}
-        whole = expected()
-        for name in files:
-            with nc3z.open(f"s3://bucket/{name}", storage_options=options) as ds:
-                assert np.array_equal(ds["SST"][...], whole)
-                random_ = random.Random(1)
-                nc3z.set_cache(0)
-                for _ in range(100):
-                    t, y, x = (random_.randrange(n) for n in whole.shape)
-                    assert np.array_equal(ds["SST"][t, y:, x], whole[t, y:, x])
-                nc3z.set_cache(64 << 20)
-                client.put_object(Bucket="bucket", Key=name, Body=files[name][:-1])
-                nc3z.set_cache(0)
-                with pytest.raises(nc3z.ReplacedError):
-                    for step in range(12):
-                        ds["SST"][step]
-                nc3z.set_cache(64 << 20)
+        options = {"endpoint": endpoint, "region": "us-east-1", "allow_http": True}
+        options |= {"access_key_id": key["AccessKeyId"], "secret_access_key": key["SecretAccessKey"]}
+        # From here on each request is checked: its signature, and what its user may do.
+        check = lambda after: tell("reset-auth", after)
+        check(b"0")
+        yield client, options
+        check(b"inf")
     finally:
         server.stop()
+
+
+needs_moto = pytest.mark.skipif(not os.environ.get("NC3Z_NIGHT"), reason="NC3Z_NIGHT is not set")
+
+
+@needs_moto
+def test_s3_with_signatures(bucket, files):
+    client, options = bucket
+    whole = expected()
+    for name in files:
+        with pytest.raises(OSError, match=f"{name}.*(403|[Ff]orbidden|denied)"):
+            nc3z.open(f"s3://bucket/{name}", storage_options={**options, "secret_access_key": "another"})
+        with pytest.raises(FileNotFoundError):
+            nc3z.open(f"s3://bucket/{name}.none", storage_options=options)
+        with nc3z.open(f"s3://bucket/{name}", storage_options=options) as ds:
+            assert np.array_equal(ds["SST"][...], whole)
+            random_ = random.Random(1)
+            nc3z.set_cache(0)
+            for _ in range(1000):
+                t, y, x = (random_.randrange(n) for n in whole.shape)
+                assert np.array_equal(ds["SST"][t, y:, x], whole[t, y:, x])
+            nc3z.set_cache(64 << 20)
+            client.put_object(Bucket="bucket", Key=name, Body=files[name][:-1])
+            nc3z.set_cache(0)
+            with pytest.raises(nc3z.ReplacedError):
+                for step in range(12):
+                    ds["SST"][step]
+            nc3z.set_cache(64 << 20)
+
+
+@needs_moto
+def test_s3_by_the_tool(bucket, files, archives, tmp_path):
+    """`nc3z` by its options, and by the environment."""
+    if not TOOL.exists():
+        pytest.skip("the tool is not built")
+    _, options = bucket
+    words = {name: str(value).lower() if value is True else value for name, value in options.items()}
+    by_option = [word for name, value in words.items() for word in ("--storage-option", f"{name}={value}")]
+    by_environment = {**os.environ, **{f"AWS_{name.upper()}": value for name, value in words.items()}}
+
+    def run(*command, ok=True):
+        found = []
+        for arguments, env in ((by_option, os.environ), ([], by_environment)):
+            done = subprocess.run([TOOL, *command, *arguments], capture_output=True, env=env)
+            assert (done.returncode == 0) == ok, (command, done.stderr)
+            found.append(done.stdout if ok else done.stderr)
+        assert found[0] == found[1] or not ok
+        return found[0]
+
+    for name in files:
+        url, path = f"s3://bucket/{name}", archives / Path(name).name if name.endswith("nc3z") else CLASSIC / name
+        for command in (["read", url, "SST", "-d", "TIME,3", "--format", "raw"], ["dump", "-h", url], ["info", "--json", url]):
+            here = subprocess.run([TOOL, *(str(path) if w == url else w for w in command)], check=True, capture_output=True).stdout
+            assert run(*command).replace(url.encode(), str(path).encode()) == here, command
+    run("verify", url)
+    assert run("restore", url, "-o", "-") == files[NAME]
+    assert url.encode() in run("verify", f"{url}.none", ok=False)
+    done = subprocess.run([TOOL, "info", url, *by_option, "--storage-option", "secret_access_key=another"], capture_output=True)
+    assert done.returncode == 1 and url.encode() in done.stderr and b"another" not in done.stderr

@@ -105,6 +105,18 @@ impl Bundle {
     /// # Errors
     /// It is compressed or encrypted, or does not lie in the bundle.
     pub fn member(&self, name: &str) -> Result<Option<SharedSource>> {
+        Ok(self.find(name)?.map(|member| Arc::new(member) as SharedSource))
+    }
+
+    /// Where the bytes of a member begin in the bundle; nothing where there is none of that name.
+    ///
+    /// # Errors
+    /// As [`Bundle::member`].
+    pub fn offset(&self, name: &str) -> Result<Option<u64>> {
+        Ok(self.find(name)?.map(|member| member.offset()))
+    }
+
+    fn find(&self, name: &str) -> Result<Option<Member>> {
         let wrong = |what: String| Error::fragment(name, what);
         let (offset, len, head) = match &self.directory {
             Directory::Index(entries) => match entries.get(name) {
@@ -127,7 +139,7 @@ impl Bundle {
                 (offset, file.size(), Head::default())
             }
         };
-        Ok(Some(Arc::new(Member::new(self.source.clone(), offset, len, head).map_err(wrong)?)))
+        Ok(Some(Member::new(self.source.clone(), offset, len, head).map_err(wrong)?))
     }
 }
 

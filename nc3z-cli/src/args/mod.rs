@@ -383,6 +383,7 @@ Headers alone are read. Exit codes: 0 found, 1 nothing found or a file that cann
   nc3z refs tas.nc.nc3z -o tas.json
   nc3z refs tas.nc.nc3z --url s3://bucket/tas.nc.nc3z -o tas.json
   nc3z refs https://example.org/tas.nc.nc3z > tas.json
+  nc3z refs set.zip!/tas.nc.nc3z -o tas.json              places in the bundle set.zip
 
 In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': 'tas.json'}}). \
 Each array needs one chain, of codecs that NumCodecs has, and chunks of one shape; what does not fit is named. Readers do not see \

@@ -12,7 +12,7 @@ pub(crate) struct RefsArgs {
     /// Kind of references.
     #[arg(long, value_enum, default_value_t = RefsFormat::Kerchunk)]
     pub(crate) format: RefsFormat,
-    /// Where readers will find the archive [default: the name given here, made absolute].
+    /// Where readers will find the archive; of a member, its bundle [default: the name given here, made absolute].
     #[arg(long)]
     pub(crate) url: Option<String>,
     /// Output file [default: standard output].

@@ -10,6 +10,7 @@ use nc3z_refs::Arrays;
 use nc3z_writer::AtomicFile;
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Writes the references of one archive.
@@ -20,21 +21,29 @@ pub(crate) fn run(args: &RefsArgs) -> Result<Exit> {
 fn refs(args: &RefsArgs) -> Result<Exit> {
     let named = Named::of(&args.archive)?;
     let archive = named.open_archive(&args.open)?;
-    let url = match (&args.url, super::url::of(&named.file)) {
+    // Readers know files and places in them, and no members of a bundle.
+    let (file, offset) = match super::member::of(&named.file) {
+        Some((bundle, name)) => {
+            let offset = super::member::open(&bundle, &args.open)?.offset(&name)?;
+            (bundle, offset.context("the bundle has lost the member")?)
+        }
+        None => (named.file.clone(), 0),
+    };
+    let url = match (&args.url, super::url::of(&file)) {
         (Some(url), _) => url.clone(),
         (None, Some(url)) => url.to_owned(),
         (None, None) => {
-            let path = std::path::absolute(&named.file).context("make the archive's name absolute")?;
+            let path = std::path::absolute(&file).context("make the archive's name absolute")?;
             path.into_os_string()
                 .into_string()
                 .ok()
                 .context("references hold UTF-8 names only; give --url")?
         }
     };
-    let arrays = Arrays::of(&archive)?;
+    let arrays = Arrays::of(&archive)?.at(offset);
     let references = match args.format {
         RefsFormat::Kerchunk => arrays.kerchunk(&url)?,
-        RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, &named)?)?,
+        RefsFormat::Icechunk => arrays.icechunk(&url, &checksum(&archive, args, &file)?)?,
     };
     let text = serde_json::to_string(&references)?;
     let Some(output) = &args.output else {
@@ -52,14 +61,14 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
 
 /// What tells the archive from others of its name, where readers are to find the very object that was opened: its tag, or the second
 /// after its last change.
-fn checksum(archive: &Archive, args: &RefsArgs, named: &Named) -> Result<Value> {
+fn checksum(archive: &Archive, args: &RefsArgs, file: &Path) -> Result<Value> {
     if let Some(tag) = archive.identity().filter(|tag| tag.starts_with('"')) {
         return Ok(json!({"etag": tag}));
     }
-    if args.url.is_some() || super::url::of(&named.file).is_some() {
+    if args.url.is_some() || super::url::of(file).is_some() {
         return Ok(Value::Null);
     }
-    let modified = named.file.metadata().and_then(|m| m.modified()).context("look at the archive's age")?;
+    let modified = file.metadata().and_then(|m| m.modified()).context("look at the archive's age")?;
     let seconds = modified.duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs() + 1);
     Ok(json!({"last_modified": seconds}))
 }

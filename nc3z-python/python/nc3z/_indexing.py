@@ -150,8 +150,10 @@ class VIndex(_Indexer):
         variable, shape = self._variable, self._variable.shape
         items = _expand(key, len(shape))
         dims = [dim for dim, item in enumerate(items) if not isinstance(item, slice)]
+        if not dims:
+            return np.asarray(variable[tuple(items)])
         found = np.broadcast_arrays(*(_numbers(items[dim], dim, shape[dim]) for dim in dims))
-        points = found[0].shape if found else ()
+        points = found[0].shape
         size = int(np.prod(points))
         starts = np.zeros((size, len(shape)), np.int64)
         count, stride = [1] * len(shape), [1] * len(shape)

@@ -43,7 +43,7 @@ __all__ = ["container", "write"]
 
 def container(archive: str | os.PathLike[str]) -> tuple[str, VirtualChunkContainer]:
     """The folder of a local archive as a container of virtual chunks, and its URL."""
-    folder = Path(archive).absolute().parent
+    folder = Path(os.fspath(archive).split("!/")[0]).absolute().parent
     prefix = folder.as_uri().rstrip("/") + "/"
     return prefix, icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(str(folder)))
 
@@ -69,7 +69,7 @@ def write(
     group
         The group's path in the repository; the root by default.
     location
-        Where readers will find the archive, if not where it is now.
+        Where readers will find the archive, if not where it is now; of a bundle's member, the bundle.
     checksum
         The entity tag that it has there, or the time since which it must not have changed. By default those it has now, where
         ``location`` is not given.
@@ -105,12 +105,14 @@ def _references(
     archive: str | os.PathLike[str], location: str | None, version: int | str | None, storage_options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     with open_dataset(archive, version=version, storage_options=storage_options) as ds:
+        # The bundle, where the archive is a member of one.
+        file = ds._file or os.fspath(archive)
         tag, modified = None, None
         if location is None and ds.identity is not None:
             tag = ds.identity if ds.identity.startswith('"') else None
         elif location is None:
-            modified = int(os.stat(archive).st_mtime) + 1
-        return references(ds, location or _as_url(os.fspath(archive)), etag=tag, modified=modified)
+            modified = int(os.stat(file).st_mtime) + 1
+        return references(ds, location or _as_url(file), etag=tag, modified=modified)
 
 
 def _as_url(location: str) -> str:

@@ -35,6 +35,8 @@ class Nc3zParser:
         self.version = version
 
     def __call__(self, url: str, registry: ObjectStoreRegistry[Any]) -> ManifestStore:
+        if "!/" in url:
+            raise ValueError(f"{url}: stores have no members of bundles; nc3z.icechunk and `nc3z refs` refer to these")
         store, path = registry.resolve(url)
         with open_dataset(BlockStoreReader(store, path), version=self.version) as ds:
             refs = references(ds, url)

@@ -74,6 +74,18 @@ def _reopen(opener: Any, arguments: tuple[Any, ...]) -> _File:
     return _File(opener(*arguments))
 
 
+def _c_names(names: Iterable[str]) -> dict[str, str]:
+    """Names as the C library gives them, which end at a NUL, by those in the file; as they are where that would make two the same."""
+    kept = list(names)
+    cut = [name.split("\0", 1)[0] for name in kept]
+    return dict(zip(kept, cut if len(set(cut)) == len(cut) else kept, strict=True))
+
+
+def _with_c_names(values: Mapping[str, Any] | Dataset) -> dict[str, Any]:
+    names = _c_names(values)
+    return {names[name]: value for name, value in values.items()}
+
+
 class Nc3zArray(BackendArray):
     """A variable as xarray indexes it. Any number of threads may read at once."""
 
@@ -104,17 +116,19 @@ class Nc3zArray(BackendArray):
 class Nc3zStore(AbstractDataStore):
     """An open dataset as xarray's backends see it."""
 
-    __slots__ = ("file", "source")
+    __slots__ = ("dimensions", "file", "source")
 
     def __init__(self, dataset: Dataset) -> None:
         self.file = _File(dataset)
         self.source = dataset.path
+        self.dimensions = _c_names(dataset.dimensions)
 
     def open_store_variable(self, variable: Variable) -> xr.Variable:
         """A lazy variable, with what netCDF4's engine puts into ``encoding``, and ``preferred_chunks``."""
         array = Nc3zArray(self.file, variable)
         encoding: dict[str, Any] = {"dtype": variable.dtype}
-        attributes = variable.attrs
+        attributes = _with_c_names(variable.attrs)
+        dimensions = [self.dimensions[name] for name in variable.dimensions]
         if "least_significant_digit" in attributes:
             encoding["least_significant_digit"] = attributes.pop("least_significant_digit")
         if self.source is not None:
@@ -122,21 +136,22 @@ class Nc3zStore(AbstractDataStore):
         encoding["original_shape"] = variable.shape
         if variable.ndim:
             chunks = variable.chunk_shape()
-            encoding["preferred_chunks"] = dict(zip(variable.dimensions, chunks, strict=True))
-        return xr.Variable(variable.dimensions, indexing.LazilyIndexedArray(array), attributes, encoding)
+            encoding["preferred_chunks"] = dict(zip(dimensions, chunks, strict=True))
+        return xr.Variable(dimensions, indexing.LazilyIndexedArray(array), attributes, encoding)
 
     def get_variables(self) -> Any:
-        return FrozenDict((name, self.open_store_variable(v)) for name, v in self.file.dataset().items())
+        variables = _with_c_names(self.file.dataset())
+        return FrozenDict((name, self.open_store_variable(v)) for name, v in variables.items())
 
     def get_attrs(self) -> Any:
-        return FrozenDict(self.file.dataset().attrs)
+        return FrozenDict(_with_c_names(self.file.dataset().attrs))
 
     def get_dimensions(self) -> Any:
-        return FrozenDict((name, d.size) for name, d in self.file.dataset().dimensions.items())
+        return FrozenDict((self.dimensions[name], d.size) for name, d in self.file.dataset().dimensions.items())
 
     def get_encoding(self) -> dict[str, Any]:
         dimensions = self.file.dataset().dimensions.items()
-        return {"unlimited_dims": {name for name, d in dimensions if d.isunlimited()}}
+        return {"unlimited_dims": {self.dimensions[name] for name, d in dimensions if d.isunlimited()}}
 
     def close(self) -> None:
         self.file.close()
