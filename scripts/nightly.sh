@@ -11,7 +11,7 @@ minutes=${1:-30}
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never} PATH=$PWD/.venv/bin:$PATH
 source scripts/steps.sh
 python=.venv/bin/python
-acceptance() { NC3Z=$PWD/target/release/nc3z NC3Z_READ_SLABS=$PWD/target/release/examples/read_slabs "$python" scripts/acceptance.py "$@"; }
+acceptance() { NC3Z_NIGHT=1 NC3Z=$PWD/target/release/nc3z NC3Z_READ_SLABS=$PWD/target/release/examples/read_slabs "$python" scripts/acceptance.py "$@"; }
 build() { cargo build --release --workspace --exclude nc3z-python --bins --lib --quiet && cargo build --release --quiet -p nc3z-reader --example read_slabs; }
 rust_tests() { cargo test --release --workspace --exclude nc3z-python --features nc3z-reader/ndarray --quiet; }
 

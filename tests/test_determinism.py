@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 import old_cpu
-from common import CLASSIC, NC3Z, Case, good_files, nc3z, sha256, synthetic
+from common import CLASSIC, NC3Z, NIGHT, Case, good_files, nc3z, sha256, synthetic
 
 THREADS = (1, 2, 4)
 MEMORY = ("8MiB", "64MiB", "256MiB")
@@ -32,7 +32,9 @@ class Determinism(Case):
 
     def test_threads_and_memory(self):
         for path in self.files():
-            digests = {(t, m): self.digest(path, "--threads", t, "--memory", m) for t in THREADS for m in MEMORY}
+            # By day, each number of threads and each memory, and all corners.
+            digests = {(t, m): self.digest(path, "--threads", t, "--memory", m) for t in THREADS for m in MEMORY
+                       if NIGHT or (t == 2) == (m == "64MiB")}
             self.assertEqual(len(set(digests.values())), 1, f"{path.name}: {digests}")
 
     def test_presets_and_block_sizes(self):

@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from common import NC3Z, Case, Moments, finish, interrupt, kills, mostly_zero, nc3z, sha256, start, synthetic, tell_kills, tmpfs, wait_for
+from common import NC3Z, NIGHT, Case, Moments, finish, interrupt, kills, mostly_zero, nc3z, sha256, start, synthetic, tell_kills, tmpfs, wait_for
 
 KILLS = kills(12)
 INTERRUPTS = 10
@@ -404,7 +404,7 @@ class Trees(Case):
 class SourceChanges(Case):
     """A file that changes while it is read gives no archive, or the archive of one version that it had."""
 
-    TRIALS = 8
+    TRIALS = 8 if NIGHT else 5
 
     def change(self, name, act, versions, codes, delay):
         source, archive, back = self.dir / "s.nc", self.dir / "s.nc.nc3z", self.dir / "back"

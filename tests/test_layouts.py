@@ -9,7 +9,7 @@ import unittest
 import netCDF4
 import numpy as np
 
-from common import CLASSIC, NC3Z, ROOT, Case, good_files, header, nc3z, sha256
+from common import CLASSIC, NC3Z, NIGHT, ROOT, Case, good_files, header, nc3z, sha256
 
 sys.path.insert(0, str(ROOT / "spec" / "reference"))
 import nc3z_ref  # noqa: E402
@@ -19,8 +19,9 @@ COADS = CLASSIC / "coads_climatology.cdf"
 FLOAT = 5
 
 
-def cube(path, records, rows, columns, record=True, others=()):
-    """A file of one float variable of time, lat and lon, smooth with some noise, and of more: (name, rows, columns)."""
+def cube(path, records, rows, columns, record=True, others=(), steps=None):
+    """A file of one float variable of time, lat and lon, smooth with some noise, and of more: (name, rows, columns). With
+    steps, values are multiples of 1/steps, so that the archive is small."""
     import numpy as np
 
     variables = [("tas", rows, columns), *others]
@@ -39,7 +40,8 @@ def cube(path, records, rows, columns, record=True, others=()):
         f.write(header(listed, dims, version=2, numrecs=records if record else 0))
         def field(i, t):
             shift = t * 977 % maps[i].size
-            return (maps[i] + np.sin(t / 9) + noise[shift:shift + maps[i].size].reshape(maps[i].shape)).astype(">f4").tobytes()
+            values = maps[i] + np.sin(t / 9) + noise[shift:shift + maps[i].size].reshape(maps[i].shape)
+            return (values if steps is None else np.round(values * steps) / steps).astype(">f4").tobytes()
         if record:
             for t in range(records):
                 for i in range(len(maps)):
@@ -74,12 +76,16 @@ class Layouts(Case):
         return {v["name"]: v["layout"] for v in info["variables"]}
 
     def test_every_layout_of_every_file(self):
-        for path in self.need(good_files(), "classic files"):
-            for layout in LAYOUTS[1:]:
+        for number, path in enumerate(self.need(good_files(), "classic files")):
+            for turn, layout in enumerate(LAYOUTS[1:], number):
                 with self.subTest(file=path.name, layout=layout):
-                    small = path.stat().st_size < 100_000
-                    self.comes_back(path, "--preset", "fast", "--layout", layout, reference=small)
-                    self.comes_back(path, "--preset", "fast", "--layout", layout, "--edge", "pad", "--block-size", "20KiB")
+                    size = path.stat().st_size
+                    # By day, a large file gets every layout once, and both edges by turns.
+                    both = NIGHT or size < 1_000_000
+                    if both or turn % 2 == 0:
+                        self.comes_back(path, "--preset", "fast", "--layout", layout, reference=size < 100_000)
+                    if both or turn % 2 == 1:
+                        self.comes_back(path, "--preset", "fast", "--layout", layout, "--edge", "pad", "--block-size", "20KiB")
 
     def test_chunks_of_the_numeric_codec(self):
         """Every shape of tile that predictors see, decoded by the reference reader as well."""
@@ -163,7 +169,10 @@ def peak(*args):
 
 
 class LargeLayers(Case):
-    """Layers of chunks larger than what is held: slower, but exact, the same from any memory, and in bounded memory."""
+    """Layers of chunks larger than what is held: slower, but exact, the same from any memory, and in bounded memory. The bounds
+    are below what a layer, beside the map of the archive, would take; by day archives are small, so that the layers can be."""
+
+    steps = None if NIGHT else 2
 
     def check(self, path, *options, most):
         digests = set()
@@ -174,6 +183,8 @@ class LargeLayers(Case):
                               "-o", archive)
             self.assertEqual(code, 0)
             self.assertLess(used, most, f"archive {options}, {memory}")
+            if sha256(archive) in digests:
+                continue
             digests.add(sha256(archive))
             code, used = peak("restore", "--force", archive, "-o", back)
             self.assertEqual(code, 0)
@@ -182,12 +193,15 @@ class LargeLayers(Case):
         self.assertEqual(len(digests), 1)
 
     def test_fixed(self):
-        path = cube(self.dir / "fixed.nc", 300, 400, 800, record=False)
-        self.check(path, "--chunk", "time=300,lat=40,lon=40", most=300)
+        days = 300 if NIGHT else 150                                         # layers of 366 MiB, and of 183 MiB
+        path = cube(self.dir / "fixed.nc", days, 400, 800, record=False, steps=self.steps)
+        self.check(path, "--chunk", f"time={days},lat=40,lon=40", most=300 if NIGHT else 150)
 
     def test_records(self):
-        path = cube(self.dir / "records.nc", 300, 300, 600, others=(("uas", 200, 300), ("ps", 3, 5)))
-        self.check(path, "--chunk", "tas:time=300,lat=40,lon=50", "--chunk", "uas:time=300,lat_uas=10", "--chunk", "ps:lat_ps=2", most=300)
+        days = 300 if NIGHT else 200                                         # layers of 206 and 69 MiB, and of 137 and 46 MiB
+        path = cube(self.dir / "records.nc", days, 300, 600, others=(("uas", 200, 300), ("ps", 3, 5)), steps=self.steps)
+        self.check(path, "--chunk", f"tas:time={days},lat=40,lon=50", "--chunk", f"uas:time={days},lat_uas=10", "--chunk", "ps:lat_ps=2",
+                   most=300 if NIGHT else 190)
 
     def test_warns_of_a_slow_restore(self):
         path = cube(self.dir / "records.nc", 100, 600, 600)

@@ -11,7 +11,8 @@ import sys
 import time
 import unittest
 
-from common import CLASSIC, ROOT, Case, Moments, finish, good_files, interrupt, kills, nc3z, sha256, start, synthetic, tell_kills, wait_for
+from common import (CLASSIC, NIGHT, ROOT, Case, Moments, finish, good_files, interrupt, kills, nc3z, sha256, start, synthetic, tell_kills,
+                    wait_for)
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
 import nc3z_ref  # noqa: E402
@@ -329,7 +330,7 @@ class Faults(Case):
         self.assertEqual((self.archive.read_bytes(), self.names()), (bytes(raw), ["s.nc.nc3z"]))
 
     def test_interrupted(self):
-        for trial in range(5):
+        for trial in range(5 if NIGHT else 3):
             process = start("recompress", "--preset", "max", self.archive)
             self.assertTrue(wait_for(lambda: len(self.names()) > 1 or process.poll() is not None))
             time.sleep(0.02 * trial)

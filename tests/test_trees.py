@@ -8,7 +8,7 @@ import signal
 import time
 import unittest
 
-from common import CLASSIC, Case, Moments, finish, kills, nc3z, sha256, start, tell_kills
+from common import CLASSIC, NIGHT, Case, Moments, finish, kills, nc3z, sha256, start, tell_kills
 
 HDF5 = b"\x89HDF\r\n\x1a\n" + bytes(200)
 
@@ -195,7 +195,8 @@ class Resuming(Trees):
         self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "no log")
 
     def test_interrupted_tree_keeps_what_is_done(self):
-        self.tree(300)
+        files = 300 if NIGHT else 120
+        self.tree(files)
         process = start("archive", "-r", "--log", "log", "in", "-o", "out", cwd=self.dir)
         while process.poll() is None and len(self.archives() if (self.dir / "out").exists() else ()) < 3:
             time.sleep(0.002)
@@ -205,7 +206,7 @@ class Resuming(Trees):
         self.assertRegex(err, r"nc3z: \d+ archived.* not tried")
         self.assertEqual([p for p in (self.dir / "out").rglob(".*")], [])
         self.ok(nc3z("archive", "-r", "--skip-existing", "in", "-o", "out", cwd=self.dir))
-        self.assertEqual(len(self.archives()), 300)
+        self.assertEqual(len(self.archives()), files)
 
     def test_too_many_errors(self):
         self.tree(1)

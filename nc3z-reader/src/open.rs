@@ -415,13 +415,18 @@ fn find_generation(
     wanted: u64,
     limits: &Limits,
 ) -> Result<(u64, Trailer)> {
+    // They descend: what is near the end is found there.
+    let mut this = last.clone();
+    while u64::from(this.1.generation) > wanted && this.1.previous != 0 {
+        this = read_previous(source, &this.1)?;
+    }
+    if u64::from(this.1.generation) == wanted {
+        return Ok(this);
+    }
     let all = generations(source, last, limits)?;
     let known: Vec<u32> = all.iter().rev().map(|(_, trailer)| trailer.generation).collect();
-    let found = all.into_iter().find(|(_, trailer)| u64::from(trailer.generation) == wanted);
-    found.ok_or_else(|| {
-        let known = name_generations(&known);
-        FormatError::invalid(format!("there is no generation {wanted}; the archive has {known}")).into()
-    })
+    let known = name_generations(&known);
+    Err(FormatError::invalid(format!("there is no generation {wanted}; the archive has {known}")).into())
 }
 
 /// `1`, `1, 2 and 5`, or where they are many and follow each other, `1 to 40`.

@@ -1,5 +1,6 @@
 //! A tile that is not as it was: stored by its array's plan, or as the difference to the tile that it replaces, or to an equal one of another array, whichever is smaller.
 
+use super::dropped::Dropped;
 use super::equal::EqualTiles;
 use crate::encode::{EncodedTile, Form, constant_value};
 use crate::error::Result;
@@ -44,7 +45,7 @@ pub(super) struct TileEncoder<'a> {
     /// Short differences that are not put yet.
     short: Vec<ShortDifference>,
     /// The archive's tiles by their checksums.
-    equal: EqualTiles,
+    equal: EqualTiles<'a>,
     scratch: Scratch,
 }
 
@@ -77,6 +78,7 @@ impl Payload {
 impl<'a> TileEncoder<'a> {
     pub(super) fn new(
         old: &'a Archive,
+        dropped: &'a [Dropped],
         classic: &'a ClassicFile,
         arrays: &'a Arrays,
         options: &'a WriterOptions,
@@ -89,8 +91,16 @@ impl<'a> TileEncoder<'a> {
             plans: HashMap::new(),
             tables: HashMap::new(),
             short: Vec::new(),
-            equal: EqualTiles::default(),
+            equal: EqualTiles::new(old, dropped),
             scratch: Scratch::default(),
+        }
+    }
+
+    /// The name of an array's variable; empty of what belongs to none.
+    fn name_of(&self, info: &ArrayInfo) -> &'a [u8] {
+        match info.id.role() {
+            Role::Variable(place) => &self.classic.header().variables[place as usize].name,
+            _ => &[],
         }
     }
 
@@ -119,7 +129,7 @@ impl<'a> TileEncoder<'a> {
         }
         let base = match self.old.arrays().get(id).filter(|info| tile < info.tiling.tile_count()) {
             Some(_) => self.old.base_tile(id, tile)?,
-            None => self.equal.find(self.old, info, tile, &bytes)?,
+            None => self.equal.find(self.name_of(info), info, tile, &bytes)?,
         };
         let base = base.map(|base| Base::new(base, (id, tile)));
         let payload = if is_short {

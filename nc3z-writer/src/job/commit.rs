@@ -3,6 +3,7 @@
 //! Variables are known again by name, type and dimensions, wherever they stand in the header; tiles by their bytes. The older state stays
 //! readable, and the new one is proven before it counts.
 
+use super::dropped::Dropped;
 use super::state::{Match, State, Tiles};
 use crate::build::{OUT_BUFFER, hash};
 use crate::error::{ErrorKind, Result};
@@ -120,14 +121,22 @@ pub(crate) fn commit_state(
             let matched = match_variables(archive, classic, monitor)?;
             let mut matched: HashMap<VarId, Match> =
                 matched.into_iter().map(|(id, v)| (id, Match::Same(v))).collect();
-            for (id, _) in classic.header().variables() {
-                if !matched.contains_key(&id)
-                    && let Some(layout) = layout_of_like(archive, classic, id)
-                {
+            let new: Vec<VarId> = classic
+                .header()
+                .variables()
+                .map(|(id, _)| id)
+                .filter(|id| !matched.contains_key(id))
+                .collect();
+            let dropped = if new.is_empty() { Vec::new() } else { Dropped::find(archive, options)? };
+            for id in new {
+                let older = dropped.iter().map(|dropped| &dropped.archive);
+                let layout =
+                    std::iter::once(archive).chain(older).find_map(|old| layout_of_like(old, classic, id));
+                if let Some(layout) = layout {
                     matched.insert(id, Match::Fresh(layout));
                 }
             }
-            let state = State::new(archive, classic, matched, options)?;
+            let state = State::new(archive, classic, matched, options)?.with_dropped(dropped);
             let (unsealed, written) =
                 state.write(place, medium, Some(sha256), metadata, &Tiles::Compared, monitor)?;
             counts = written;

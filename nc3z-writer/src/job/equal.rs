@@ -1,5 +1,6 @@
-//! Tiles of the archive by their content: a new array may hold what another one holds.
+//! Tiles of the archive by their content: a new array may hold what another one holds, or what a variable held that was dropped.
 
+use super::dropped::Dropped;
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
@@ -11,17 +12,26 @@ use std::collections::HashMap;
 const MOST_TILES: u64 = 1 << 16;
 
 /// The archive's tiles by their checksums, once somebody asks.
-#[derive(Default)]
-pub(super) struct EqualTiles(Option<ByContent>);
+pub(super) struct EqualTiles<'a> {
+    old: &'a Archive,
+    dropped: &'a [Dropped],
+    /// Of the newest generation, then of those that have dropped variables.
+    all: Option<Vec<(&'a Archive, ByContent)>>,
+}
 
 /// Tiles by type, decoded length and checksum.
 type ByContent = HashMap<(NcType, usize, u32), Vec<(ArrayId, u64)>>;
 
-impl EqualTiles {
-    /// What a tile that the archive does not have yet may be coded against: a tile that holds the same bytes, or the one that that is coded against.
+impl<'a> EqualTiles<'a> {
+    pub(super) fn new(old: &'a Archive, dropped: &'a [Dropped]) -> Self {
+        EqualTiles { old, dropped, all: None }
+    }
+
+    /// What a tile of a new variable may be coded against: a tile that holds the same bytes, or the one that that is coded against; else the tile in its place of a
+    /// dropped variable of the same name.
     pub(super) fn find(
         &mut self,
-        old: &Archive,
+        name: &[u8],
         info: &ArrayInfo,
         tile: u64,
         bytes: &[u8],
@@ -29,25 +39,42 @@ impl EqualTiles {
         if !matches!(info.id.role(), Role::Variable(_)) {
             return Ok(None);
         }
-        if self.0.is_none() {
-            self.0 = Some(by_content(old)?);
+        if self.all.is_none() {
+            let mut all = vec![(self.old, by_content(self.old, |_| true)?)];
+            for dropped in self.dropped {
+                all.push((&dropped.archive, by_content(&dropped.archive, |array| dropped.has(array))?));
+            }
+            self.all = Some(all);
         }
-        let all = self.0.iter().filter_map(|all| all.get(&(info.ty, bytes.len(), crc32fast::hash(bytes))));
+        let key = (info.ty, bytes.len(), crc32fast::hash(bytes));
         let shape = info.tiling.inner_geometry(tile)?;
-        for &(array, number) in all.flatten() {
-            // It is decoded in this tile's shape.
-            let Some(other) = old.arrays().get(array) else { continue };
-            if other.tiling.inner_geometry(number)? == shape && old.read_tile(array, number)? == bytes {
-                return Ok(old.base_tile(array, number)?);
+        for (archive, by_content) in self.all.iter().flatten() {
+            for &(array, number) in by_content.get(&key).into_iter().flatten() {
+                // It is decoded in this tile's shape.
+                let Some(other) = archive.arrays().get(array) else { continue };
+                if other.tiling.inner_geometry(number)? == shape && archive.read_tile(array, number)? == bytes
+                {
+                    return Ok(archive.base_tile(array, number)?);
+                }
+            }
+        }
+        for Dropped { archive, .. } in self.dropped {
+            let other = archive.header().variables().find(|(_, variable)| variable.name == name);
+            let Some((v, _)) = other else { continue };
+            let other = archive.arrays().variable(v);
+            let alike = other.ty == info.ty && tile < other.tiling.tile_count();
+            if alike && other.tiling.inner_geometry(tile)? == shape {
+                return Ok(archive.base_tile(other.id, tile)?);
             }
         }
         Ok(None)
     }
 }
 
-fn by_content(old: &Archive) -> Result<ByContent> {
+fn by_content(old: &Archive, wanted: impl Fn(ArrayId) -> bool) -> Result<ByContent> {
     let mut all = ByContent::new();
-    let variables = || old.arrays().iter().filter(|info| matches!(info.id.role(), Role::Variable(_)));
+    let is_wanted = |id: ArrayId| matches!(id.role(), Role::Variable(_)) && wanted(id);
+    let variables = || old.arrays().iter().filter(|info| is_wanted(info.id));
     if variables().map(|info| info.tiling.tile_count()).sum::<u64>() > MOST_TILES {
         return Ok(all);
     }

@@ -4,6 +4,7 @@
 pub(crate) mod archive;
 mod changed;
 pub(crate) mod commit;
+mod dropped;
 mod equal;
 pub(crate) mod estimate;
 pub(crate) mod gc;

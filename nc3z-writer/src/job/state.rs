@@ -1,6 +1,7 @@
 //! A new state of the file as a generation: arrays that the archive has keep their tiles, and only those that are not as they were are stored.
 
 use super::changed::TileEncoder;
+use super::dropped::Dropped;
 use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
 use crate::error::{ErrorKind, Result};
@@ -57,6 +58,8 @@ fn constant_tile(array: ArrayId, tile: u64, of: &[u8]) -> EncodedTile {
 /// The new state, laid out like the old one as far as it has the same arrays.
 pub(crate) struct State<'a> {
     old: &'a Archive,
+    /// Generations with variables that `old` has no more: new ones may hold what these held.
+    dropped: Vec<Dropped>,
     classic: &'a ClassicFile,
     head: LaterHead,
     /// Arrays by their places in the new header.
@@ -98,7 +101,12 @@ impl<'a> State<'a> {
         let layouts = Layouts { variables: partition.variables, paddings: partition.paddings, gap };
         let (original_len, header) = (classic.source().len(), classic.header_bytes().to_vec());
         let head = LaterHead { original_len, header, next_number, numbers, layouts };
-        Ok(State { old, classic, head, arrays, options: options.clone() })
+        Ok(State { old, dropped: Vec::new(), classic, head, arrays, options: options.clone() })
+    }
+
+    /// With generations whose dropped variables may have come back.
+    pub(crate) fn with_dropped(self, dropped: Vec<Dropped>) -> Self {
+        State { dropped, ..self }
     }
 
     /// The file that holds the new state.
@@ -143,7 +151,8 @@ impl<'a> State<'a> {
                 writer.declare(row.array, row.tile_count);
             }
         }
-        let mut encoder = TileEncoder::new(self.old, self.classic, &self.arrays, &self.options);
+        let mut encoder =
+            TileEncoder::new(self.old, &self.dropped, self.classic, &self.arrays, &self.options);
         match tiles {
             Tiles::Compared => {
                 let changed = self.compare(monitor)?;

@@ -1,0 +1,56 @@
+//! Variables that earlier generations have and the newest one has not: one that comes back is not stored again.
+
+use crate::error::Result;
+use crate::options::WriterOptions;
+use nc3z_format::archive::{ArrayId, Role};
+use nc3z_reader::Archive;
+use std::collections::BTreeSet;
+
+/// At most so many generations are looked at.
+const MOST_GENERATIONS: usize = 64;
+
+/// A generation that has variables which the later ones have not.
+pub(crate) struct Dropped {
+    pub(super) archive: Archive,
+    /// Their numbers.
+    numbers: BTreeSet<u32>,
+}
+
+impl Dropped {
+    /// The generations with the last state of each dropped variable, the newest first. Where no variable was dropped nothing is read.
+    pub(crate) fn find(newest: &Archive, options: &WriterOptions) -> Result<Vec<Dropped>> {
+        let mut missing: BTreeSet<u32> = (0..newest.next_number()).collect();
+        for number in numbers(newest) {
+            missing.remove(&number);
+        }
+        let mut found = Vec::new();
+        if missing.is_empty() {
+            return Ok(found);
+        }
+        for (_, trailer) in newest.generations()?.iter().skip(1).take(MOST_GENERATIONS) {
+            if missing.is_empty() {
+                break;
+            }
+            let options = options.open_options().with_generation(u64::from(trailer.generation));
+            let archive = Archive::from_source(newest.source().clone(), &options)?;
+            let here: BTreeSet<u32> = numbers(&archive).filter(|number| missing.remove(number)).collect();
+            if !here.is_empty() {
+                found.push(Dropped { archive, numbers: here });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether an array is of a dropped variable.
+    pub(super) fn has(&self, array: ArrayId) -> bool {
+        matches!(array.role(), Role::Variable(number) if self.numbers.contains(&number))
+    }
+}
+
+/// The numbers of the variables of a generation.
+fn numbers(archive: &Archive) -> impl Iterator<Item = u32> + '_ {
+    archive.arrays().iter().filter_map(|info| match info.id.role() {
+        Role::Variable(number) => Some(number),
+        _ => None,
+    })
+}
