@@ -40,6 +40,9 @@ use nc3z_format::codec::{Chain, Registry};
 use nc3z_format::{Error as FormatError, Limits};
 use std::sync::Arc;
 
+/// At most so many members of a container that one thread decodes one after another: all of a window's, mostly, and few enough to share work out.
+const MEMBERS: usize = 16;
+
 /// The tiles of one open archive: all that is needed to find, fetch and decode them. Nothing here changes but the caches, which
 /// hold only verified bytes.
 pub(crate) struct TileStore {
@@ -129,9 +132,25 @@ impl TileStore {
         let mut order: Vec<_> =
             work.into_iter().enumerate().map(|(at, work)| (container(&work), at, work)).collect();
         order.sort_unstable_by_key(|(container, at, _)| (*container, *at));
-        let decode = |(_, at, work): (u64, usize, W)| (at, decode(work));
-        let mut done: Vec<(usize, R)> =
-            if in_parallel { parallel::map(order, decode) } else { order.into_iter().map(decode).collect() };
+        // Members of a container are one piece of work: threads that took them by turns would decode it by turns.
+        let mut pieces: Vec<Vec<(u64, usize, W)>> = Vec::new();
+        for (container, at, work) in order {
+            match pieces.last_mut() {
+                Some(piece) if container != 0 && piece.len() < MEMBERS && piece[0].0 == container => {
+                    piece.push((container, at, work));
+                }
+                _ => pieces.push(vec![(container, at, work)]),
+            }
+        }
+        let decode = |piece: Vec<(u64, usize, W)>| -> Vec<(usize, R)> {
+            piece.into_iter().map(|(_, at, work)| (at, decode(work))).collect()
+        };
+        let done: Vec<Vec<_>> = if in_parallel {
+            parallel::map(pieces, decode)
+        } else {
+            pieces.into_iter().map(decode).collect()
+        };
+        let mut done: Vec<(usize, R)> = done.into_iter().flatten().collect();
         done.sort_unstable_by_key(|(at, _)| *at);
         done.into_iter().map(|(_, result)| result).collect()
     }

@@ -80,12 +80,12 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         note!("nc3z: {} of {all} files failed:", failed.len());
         failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
     }
-    if let Some(manifests) = manifests.filter(|_| !interrupted() && summary.not_tried == 0) {
+    // A signal after the last file is done leaves nothing undone but the manifest.
+    if interrupted() && (summary.not_tried > 0 || manifests.is_some()) {
+        worst = Exit::Interrupted;
+    } else if let Some(manifests) = manifests.filter(|_| summary.not_tried == 0) {
         let failed: HashSet<&Path> = failed.iter().map(|(path, _)| path.as_path()).collect();
         manifests.write(&found.jobs, &failed, args.threads)?;
-    }
-    if interrupted() {
-        worst = Exit::Interrupted;
     }
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(worst, Exit::max))
 }
