@@ -12,10 +12,11 @@ use nc3z_format::array::{
 use nc3z_format::codec::{Dependencies, OlderTile, ReferenceTile, Scratch, decode_dictionary};
 use nc3z_format::num::Dictionary;
 use nc3z_format::{Error as FormatError, NcType};
-use quick_cache::Weighter;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bytes of decoded containers that are kept: their members are mostly read one after another.
 /// One of the largest, 8 MiB, must fit a shard of the cache, or it were decoded again for each of its members.
@@ -25,6 +26,24 @@ const DICTIONARIES: usize = 256;
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
+    /// The container whose members this thread decodes, and of which archive it is.
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// A container that stays at hand whatever the cache does.
+struct Held {
+    blocks: u64,
+    offset: u64,
+    container: Arc<Vec<u8>>,
+}
+
+/// Puts back what was held before.
+struct Restore(Option<Held>);
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        HELD.set(self.0.take());
+    }
 }
 
 /// Runs `work` with this thread's codec contexts and buffers.
@@ -43,6 +62,8 @@ impl Weighter<u64, Arc<Vec<u8>>> for ByLength {
 
 /// Verified, decoded blocks that many tiles need.
 pub(crate) struct Blocks {
+    /// Tells these from those of other archives.
+    id: u64,
     /// By offset.
     containers: Cache<u64, Arc<Vec<u8>>, ByLength>,
     /// By key.
@@ -51,8 +72,21 @@ pub(crate) struct Blocks {
 
 impl Default for Blocks {
     fn default() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
         Blocks {
-            containers: Cache::with_weighter(128, CONTAINERS_LEN, ByLength),
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            // One shard: of two, chance would decide how many of a file's containers fall into the same, and so what reading it costs.
+            containers: Cache::with_options(
+                OptionsBuilder::new()
+                    .estimated_items_capacity(128)
+                    .weight_capacity(CONTAINERS_LEN)
+                    .shards(1)
+                    .build()
+                    .expect("all that is asked for is given"),
+                ByLength,
+                DefaultHashBuilder::default(),
+                DefaultLifecycle::default(),
+            ),
             dictionaries: Cache::new(DICTIONARIES),
         }
     }
@@ -172,8 +206,24 @@ impl TileStore {
         near.read_at(&*self.source, range.start, BLOCK_HEADER_LEN + at.stored_len as usize)
     }
 
+    /// Works on members of the container at `offset`, which is decoded once for them: others may drive it out of the cache meanwhile.
+    pub(super) fn with_container<T>(&self, offset: u64, near: &Near, work: impl FnOnce() -> T) -> T {
+        // What is wrong with it is told for each member.
+        let Ok(container) = self.container(offset, near) else { return work() };
+        let held = Held { blocks: self.blocks.id, offset, container };
+        let _before = Restore(HELD.replace(Some(held)));
+        work()
+    }
+
     /// The decoded bytes of the container at `offset`.
     pub(crate) fn container(&self, offset: u64, near: &Near) -> Result<Arc<Vec<u8>>> {
+        let held = HELD.with_borrow(|held| {
+            let held = held.as_ref().filter(|held| held.blocks == self.blocks.id && held.offset == offset);
+            held.map(|held| Arc::clone(&held.container))
+        });
+        if let Some(container) = held {
+            return Ok(container);
+        }
         self.blocks.containers.get_or_insert_with(&offset, || self.read_container(offset, near).map(Arc::new))
     }
 

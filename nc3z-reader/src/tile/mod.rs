@@ -143,7 +143,9 @@ impl TileStore {
             }
         }
         let decode = |piece: Vec<(u64, usize, W)>| -> Vec<(usize, R)> {
-            piece.into_iter().map(|(_, at, work)| (at, decode(work))).collect()
+            let container = if piece.len() > 1 { piece[0].0 } else { 0 };
+            let all = || piece.into_iter().map(|(_, at, work)| (at, decode(work))).collect();
+            if container == 0 { all() } else { self.with_container(container, near, all) }
         };
         let done: Vec<Vec<_>> = if in_parallel {
             parallel::map(pieces, decode)
