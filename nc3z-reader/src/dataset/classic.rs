@@ -50,6 +50,11 @@ impl ArraySource for ClassicFile {
         pieces::view(variable(self, var)?, tile, self)
     }
 
+    fn lends(&self, var: VarId) -> bool {
+        // Records are gathered, which takes a copy.
+        self.source().lends() && variable(self, var).is_ok_and(|v| !v.is_record)
+    }
+
     fn fetches_ahead(&self) -> bool {
         self.source().reach().fetches_ahead()
     }

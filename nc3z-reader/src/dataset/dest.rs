@@ -2,6 +2,7 @@
 
 use crate::dataset::convert::{Cast, Element, Stored};
 use crate::error::Result;
+use multiversion::multiversion;
 use nc3z_format::Error as FormatError;
 use nc3z_format::plan::copy::{copy_run, map_run};
 use nc3z_format::plan::{CopyRun, TilePlan};
@@ -105,7 +106,11 @@ impl<S: Stored, T: Element + Cast<S>> Dest for Typed<'_, S, T> {
             value
         };
         for run in tile.runs() {
-            map_run(&from(run, first)?, elements, self.out, convert)?;
+            let run = from(run, first)?;
+            match contiguous(&run, elements, self.out) {
+                Some((from, to)) => all_fit.set(all_fit.get() & convert_all::<S, T>(from, to)),
+                None => map_run(&run, elements, self.out, convert)?,
+            }
         }
         Ok(if all_fit.get() { None } else { find_misfit::<S, T>(tile, first, elements) })
     }
@@ -114,6 +119,25 @@ impl<S: Stored, T: Element + Cast<S>> Dest for Typed<'_, S, T> {
         let parts = cut(self.out, lens);
         parts.map(|part| Box::new(Typed::<S, T>::new(part)) as Box<dyn Dest + 'a>).collect()
     }
+}
+
+/// Both parts of a run whose elements follow one another; nothing where they do not, or where it leaves one of the slices.
+fn contiguous<'s, 'o, S, T>(run: &CopyRun, src: &'s [S], dst: &'o mut [T]) -> Option<(&'s [S], &'o mut [T])> {
+    let len = usize::try_from(run.len).ok().filter(|_| run.is_contiguous())?;
+    let (at, to) = (usize::try_from(run.src).ok()?, usize::try_from(run.dst).ok()?);
+    Some((src.get(at..at.checked_add(len)?)?, dst.get_mut(to..to.checked_add(len)?)?))
+}
+
+/// Converts elements one after another; tells whether all fit. By the widest instructions that the processor has.
+#[multiversion(targets("x86_64+avx+avx2"))]
+fn convert_all<S: Stored, T: Cast<S>>(from: &[S::Bytes], to: &mut [T]) -> bool {
+    let mut all_fit = true;
+    for (to, from) in to.iter_mut().zip(from) {
+        let (value, fits) = T::cast(S::from_be(*from));
+        *to = value;
+        all_fit &= fits;
+    }
+    all_fit
 }
 
 /// The first element of the tile that does not fit.

@@ -124,7 +124,7 @@ impl Request<'_> {
 
     /// One tile: straight into the output where it lands there whole, else copied.
     fn read_tile(&self, tile: &TilePlan<'_>, dest: &mut dyn Dest) -> Result<()> {
-        if let Some(first) = tile.whole {
+        if let Some(first) = tile.whole.filter(|_| !self.source.lends(self.var)) {
             let range = in_memory(first)..in_memory(first + tile.elements);
             if let Some(room) = dest.room(range.clone()) {
                 self.source.fill_tile(self.var, tile.tile, room)?;

@@ -41,6 +41,11 @@ pub trait ArraySource: Send + Sync {
     /// As [`ArraySource::fill_tile`].
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)>;
 
+    /// Whether [`ArraySource::tile`] gives the bytes of any piece where they are, so that none need be copied before they are converted.
+    fn lends(&self, _var: VarId) -> bool {
+        false
+    }
+
     /// Whether [`ArraySource::fetch`] should come before tiles are asked for: where each request costs a round trip.
     fn fetches_ahead(&self) -> bool {
         false
