@@ -1,5 +1,6 @@
 //! Classic files as array sources: nothing to decode, nothing to cache; a map is copied from directly.
 
+use super::lent;
 use super::pieces::{self, FileBytes};
 use super::source::ArraySource;
 use crate::classic::ClassicFile;
@@ -50,9 +51,9 @@ impl ArraySource for ClassicFile {
         pieces::view(variable(self, var)?, tile, self)
     }
 
-    fn lends(&self, var: VarId) -> bool {
-        // Records are gathered, which takes a copy.
-        self.source().lends() && variable(self, var).is_ok_and(|v| !v.is_record)
+    fn lent(&self, var: VarId) -> Option<Bytes> {
+        let (begin, len) = lent::extent(variable(self, var).ok()?)?;
+        self.source().lends().then(|| self.source().read_at(begin, len).ok())?
     }
 
     fn fetches_ahead(&self) -> bool {

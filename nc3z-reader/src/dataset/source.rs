@@ -41,9 +41,10 @@ pub trait ArraySource: Send + Sync {
     /// As [`ArraySource::fill_tile`].
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)>;
 
-    /// Whether [`ArraySource::tile`] gives the bytes of any piece where they are, so that none need be copied before they are converted.
-    fn lends(&self, _var: VarId) -> bool {
-        false
+    /// The bytes of the classic file from the variable's first element to its last one present, where these are in memory and lending
+    /// them copies nothing: they are then converted where they lie, without tiles.
+    fn lent(&self, _var: VarId) -> Option<Bytes> {
+        None
     }
 
     /// Whether [`ArraySource::fetch`] should come before tiles are asked for: where each request costs a round trip.

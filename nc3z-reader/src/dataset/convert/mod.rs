@@ -15,7 +15,7 @@ pub use cast::Cast;
 
 use multiversion::multiversion;
 use nc3z_format::NcType;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A Rust type that elements are read as: `i8` to `u64`, `f32`, `f64`.
 ///
@@ -46,7 +46,7 @@ pub trait Element:
 /// A type that stands big-endian in files.
 pub trait Stored: sealed::Sealed + Copy + Default + Send + Sync + std::fmt::Display + 'static {
     /// Its bytes: an array.
-    type Bytes: Copy;
+    type Bytes: Copy + FromBytes + Immutable + KnownLayout + Unaligned;
 
     /// One element.
     fn from_be(bytes: Self::Bytes) -> Self;
@@ -67,7 +67,7 @@ macro_rules! elements {
         impl Stored for $rust {
             type Bytes = [u8; size_of::<$rust>()];
 
-            #[inline(always)]
+            #[inline]
             fn from_be(bytes: Self::Bytes) -> Self {
                 <$rust>::from_be_bytes(bytes)
             }
@@ -118,7 +118,7 @@ trait Turn: Copy {
 macro_rules! turn {
     ($($int:ty),+) => {$(
         impl Turn for $int {
-            #[inline(always)]
+            #[inline]
             fn turned(self) -> Self {
                 <$int>::from_be(self)
             }
