@@ -182,10 +182,12 @@ def test_azurite(azurite, files, name, whole):
                 ds["SST"][step]
         nc3z.set_cache(64 << 20)
     other = {**options, "account_key": base64.b64encode(b"another key").decode()}
-    with pytest.raises(OSError, match=f"{url}.*(403|[Ff]orbidden|denied)"):
+    with pytest.raises(PermissionError, match="403") as caught:
         nc3z.open(url, storage_options=other)
+    assert url in str(caught.value)
     if TOOL.exists():
-        words = [word for item in options.items() for word in ("--storage-option", "=".join(map(str, item)).replace("True", "true"))]
-        done = subprocess.run([TOOL, "read", f"az://bucket/{NAME}.nc3z", "SST", "-d", "TIME,3", "--format", "raw", *words], capture_output=True)
-        if name == NAME:
-            assert done.stdout == whole[3].astype("<f4").tobytes() or done.stdout == whole[3].astype(">f4").tobytes(), done.stderr
+        words = [word for name, value in options.items() for word in ("--storage-option", f"{name}={str(value).lower() if value is True else value}")]
+        # The object under this name was replaced above; the other was not.
+        url = f"az://bucket/{NAME if name != NAME else f'{NAME}.nc3z'}"
+        read = lambda file, *more: subprocess.run([TOOL, "read", file, "SST", "-d", "TIME,3", *more], check=True, capture_output=True).stdout
+        assert read(url, *words) == read(CLASSIC / NAME)

@@ -47,7 +47,11 @@ impl Walk {
         let (mut first, mut last, mut width) = (0_u64, size, size);
         let mut axes: Vec<(usize, isize)> = Vec::with_capacity(slab.rank());
         for (d, line) in selection.dims().iter().enumerate().rev() {
-            let each = if d == 0 && v.is_record { v.stride } else { width };
+            let each = match v.is_record && d == 0 {
+                true if width != v.slot_len => return None,
+                true => v.stride,
+                false => width,
+            };
             width = width.checked_mul(v.shape[d])?;
             let high = line.low.checked_add(line.step.checked_mul(line.count - 1)?)?;
             first = first.checked_add(each.checked_mul(if line.reversed { high } else { line.low })?)?;
