@@ -2,10 +2,11 @@
 """Reads from Python, beside others: open, whole, map, series, 1,000 boxes, by 1, 2 and 4 threads. Everything in one run.
 
     pip install ./nc3z-python netCDF4 h5netcdf scipy 'zarr>=3' zarrs hidefix blosc2
-    python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--only nc3z] [--json FILE]
+    python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--only nc3z] [--json FILE] [--in-turns]
 
 One variable, f4 tas(time=120, lat=181, lon=360), 31 MB, made here: a smooth field with noise of which two decimals are kept.
-Tiles, chunks and blocks are of about 1 MB for everyone, maps of four times: (4, 181, 360). Files are in the page cache. Times are the best
+Tiles and chunks are of about 1 MB for everyone, maps of four times: (4, 181, 360), but for nc3z's layouts `map` and `auto`. Blosc2 cuts its chunks
+again, into blocks of half a map, and decodes no more of them than it must. Files are in the page cache. Times are the best
 of the repetitions, since others may use the machine too; all that is read is compared with the array once, before it is
 timed. `open` reads one attribute; the other columns begin with an open file, and with an empty cache where the reader has one.
 With threads, N of them do the same work at once, each a share of the maps or boxes, or of the whole; who has a lock of its own
@@ -103,6 +104,11 @@ class Nc3zDefault(Nc3zArchive):
 class Nc3zAuto(Nc3zArchive):
     name = "nc3z, archive (default, layout auto)"
     options = {"preset": "default", "layout": "auto"}
+
+
+class Nc3zMaps(Nc3zArchive):
+    name = "nc3z, archive (fast, layout map)"
+    options = {"preset": "fast", "layout": "map"}
 
 
 class Scipy(Classic):
@@ -270,7 +276,7 @@ class Blosc2(Reader):
         return a
 
 
-READERS = [Nc3zClassic, Scipy, NetCDF4Classic, Nc3zArchive, Nc3zDefault, Nc3zAuto, NetCDF4, H5netcdf, Hidefix, Zarr, Zarrs, ZarrNum,
+READERS = [Nc3zClassic, Scipy, NetCDF4Classic, Nc3zArchive, Nc3zDefault, Nc3zMaps, Nc3zAuto, NetCDF4, H5netcdf, Hidefix, Zarr, Zarrs, ZarrNum,
            ZarrStore, Blosc2]
 
 
@@ -282,6 +288,46 @@ def boxes(n):
     rng = np.random.default_rng(5)
     for t, y, x in zip(rng.integers(0, SHAPE[0] - 3, n), rng.integers(0, SHAPE[1] - 20, n), rng.integers(0, SHAPE[2] - 20, n)):
         yield slice(t, t + 3), slice(y, y + 20), slice(x, x + 20)
+
+
+def reads(threads):
+    """What is read, by task: keys, and by how many of them its time is divided."""
+    steps = -(-SHAPE[0] // threads)
+    return {
+        "whole": ([(slice(n, min(n + steps, SHAPE[0])), slice(None), slice(None)) for n in range(0, SHAPE[0], steps)], 1),
+        "map": ([(n, slice(None), slice(None)) for n in range(0, SHAPE[0], 5)], len(range(0, SHAPE[0], 5))),
+        "series": ([(slice(None), 90, n) for n in range(0, SHAPE[2], 90)], len(range(0, SHAPE[2], 90))),
+        "boxes": (list(boxes(BOXES)), 1),
+    }
+
+
+def in_turns(readers, data, threads, repeat):
+    """The same reads of a few readers, one repetition of each after another, so that what else the machine does meets all of them alike: by
+    task and reader the least wall and processor seconds."""
+    out = {}
+    with ThreadPoolExecutor(threads) as pool:
+        for task, (keys, each) in reads(threads).items():
+            times = {reader.name: [] for reader in readers}
+            for repetition in range(repeat + 1):
+                for reader in readers:
+                    handle = reader.open()
+                    getattr(reader, "fresh", lambda: None)()
+
+                    def work(mine, handle=handle, check=repetition == 0):
+                        for key in mine:
+                            found = np.asarray(handle[key])
+                            assert not check or np.array_equal(found, data[key])
+
+                    clock = Clock()
+                    if threads == 1:
+                        work(keys)
+                    else:
+                        list(pool.map(work, [keys[n::threads] for n in range(threads)]))
+                    if repetition:
+                        times[reader.name].append([seconds / each for seconds in clock.read()])
+                    reader.close(handle)
+            out[task] = {name: least(found) for name, found in times.items()}
+    return out
 
 
 def measure(reader, data, threads, repeat):
@@ -313,13 +359,7 @@ def measure(reader, data, threads, repeat):
             list(pool.map(work, [keys[n::threads] for n in range(threads)]))
         return None
 
-    steps = -(-SHAPE[0] // threads)
-    tasks = {
-        "whole": ([(slice(n, min(n + steps, SHAPE[0])), slice(None), slice(None)) for n in range(0, SHAPE[0], steps)], 1),
-        "map": ([(n, slice(None), slice(None)) for n in range(0, SHAPE[0], 5)], len(range(0, SHAPE[0], 5))),
-        "series": ([(slice(None), 90, n) for n in range(0, SHAPE[2], 90)], len(range(0, SHAPE[2], 90))),
-        "boxes": (list(boxes(BOXES)), 1),
-    }
+    tasks = reads(threads)
     out = {}
     times = []
     for _ in range(5 * repeat):
@@ -423,6 +463,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2, 4])
     parser.add_argument("--only", default="", help="readers whose names hold this")
+    parser.add_argument("--in-turns", action="store_true", help="nc3z and scipy on the classic file only, repetition by repetition")
     parser.add_argument("--json", type=Path, help="where all figures go")
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
@@ -432,6 +473,20 @@ def main():
         "versions": versions(), "python": platform.python_version(), "cores": os.cpu_count(), "bytes": data.nbytes,
         "copy": best(lambda: np.copyto(there, data), 9), "copy_to_new": best(data.copy, 9), "threads": {}, "missing": {},
     }
+    if args.in_turns:
+        readers = [kind() for kind in (Nc3zClassic, Scipy)]
+        for reader in readers:
+            reader.make(args.folder, data)
+        import nc3z
+
+        print("| threads | task | nc3z ms, wall · processor | scipy ms | ratio |\n|---|---|---|---|---|")
+        for threads in args.threads:
+            nc3z.set_threads(threads)
+            for task, times in in_turns(readers, data, threads, 8 * args.repeat).items():
+                ours, theirs = (times[reader.name] for reader in readers)
+                words = [" · ".join(f"{seconds * 1e3:.3g}" for seconds in both) for both in (ours, theirs)]
+                print(f"| {threads} | {task} | {words[0]} | {words[1]} | {' · '.join(f'{a / b:.2f}' for a, b in zip(ours, theirs))} |", flush=True)
+        return
     print(f"{data.nbytes / 1e6:.1f} MB; a copy takes {found['copy'] * 1e3:.1f} ms, into new memory {found['copy_to_new'] * 1e3:.1f} ms")
     print(f"Python {found['python']}, {', '.join(f'{name} {version}' for name, version in found['versions'].items())}\n")
     for threads in args.threads:

@@ -62,6 +62,14 @@ step "aggregations that are killed" env NC3Z_KILLS=200 NC3Z="$PWD/target/release
 step "a collection of 2,000 files" env NC3Z_FILES=2000 NC3Z_KILLS=20 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_collection.py
 step "recipes, Snakemake's too" env NC3Z="$PWD/target/release/nc3z" "$python" tests/test_recipes.py
 step "static binary" scripts/static.sh
+# Azure's blobs, by Microsoft's emulator.
+azurite() {
+    command -v npm >/dev/null || { echo "NOT RUN: there is no npm to install azurite by"; return 77; }
+    mkdir -p target/azurite
+    npm install --silent --no-audit --no-fund --prefix target/azurite azurite@3.35.0
+}
+step "azurite, an emulator of Azure's blobs" azurite
+[ -d target/azurite/node_modules/azurite ] && export NC3Z_AZURITE=$PWD/target/azurite
 step "Python package, a thousand archives" env NC3Z_NIGHT=1 NC3Z="$PWD/target/release/nc3z" NC3Z_TEST_ARCHIVES=1000 NC3Z_OPENS=100000 scripts/python.sh
 step "Python package, other interpreters" scripts/python-versions.sh
 step "Python package, installed as its README says" scripts/python-install.sh

@@ -33,7 +33,7 @@ mod _nc3z {
     #[pymodule_export]
     use crate::num::{num_decode, num_encode};
     #[pymodule_export]
-    use crate::operations::{archive, archive_bytes, check, estimate, restore};
+    use crate::operations::{archive, archive_buffer, archive_bytes, check, estimate, restore};
     #[pymodule_export]
     use crate::process::{cache_stats, get_threads, set_cache, set_threads};
     #[pymodule_export]

@@ -1,18 +1,18 @@
 //! Whole files: archive, restore, verify, estimate. Each gives a dict, of which `nc3z/_operations.py` makes its result.
 
 use crate::error::Failure;
-use crate::source::{self, Origin, Settings};
+use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
 use nc3z_format::bytes::hex;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
-use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
 use nc3z_remote::ForwardSource;
 use nc3z_writer::{
     Archived, AtomicFile, ChunkRequest, Preset, Share, TileChoice, Wanted, WriterOptions, archive_file,
-    archive_to_vec,
+    archive_source, archive_to_vec,
 };
 use pyo3::exceptions::{PyFileExistsError, PyValueError};
 use pyo3::prelude::*;
@@ -114,6 +114,27 @@ pub(crate) fn archive<'py>(
     let total = std::fs::metadata(&input).map_or(0, |m| m.len());
     let done =
         work::run(py, total, progress, cancel, |watch| Ok(archive_file(&input, &output, &options, watch)?));
+    archived(py, &done.map_err(named)?)
+}
+
+/// Archives a classic file that is in memory as a file. Nobody may write to the memory meanwhile.
+#[pyfunction]
+#[pyo3(signature = (input, output, options, progress=None, cancel=None))]
+pub(crate) fn archive_buffer<'py>(
+    py: Python<'py>,
+    input: &Bound<'py, PyAny>,
+    output: PathBuf,
+    options: &Bound<'py, PyAny>,
+    progress: Option<&Bound<'py, PyAny>>,
+    cancel: Option<&Cancel>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let name = output.to_string_lossy().into_owned();
+    let named = |e: Failure| e.in_file(Some(&name));
+    let options = options.extract::<Options>()?.into_writer().map_err(named)?;
+    let source = Arc::new(BufferSource::new(input)?);
+    let total = source.len();
+    let done =
+        work::run(py, total, progress, cancel, |watch| Ok(archive_source(source, &output, &options, watch)?));
     archived(py, &done.map_err(named)?)
 }
 

@@ -6,12 +6,14 @@ use bytes::Bytes;
 use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
 use nc3z_reader::{Error, Result};
 use nc3z_remote::RemoteOptions;
+use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyAnyMethods, PyByteArray, PyBytes, PyDict, PyMemoryView};
+use pyo3::types::{PyAnyMethods, PyByteArray, PyBytes, PyDict, PyMemoryView, PySlice};
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -169,6 +171,41 @@ fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Bes
     let held: PyBackedBytes = bytes.extract()?;
     let source = MemorySource::new(Bytes::from_owner(held));
     Ok((Arc::new(source), Origin::Bytes(bytes.clone().unbind()), Beside::Nothing))
+}
+
+/// Memory that a Python object lends: of `bytes`, of a `memoryview`. What is read is copied while the GIL is held; all of it at once never is.
+pub(crate) struct BufferSource {
+    /// Bytes, one dimension.
+    view: Py<PyMemoryView>,
+    len: u64,
+}
+
+impl BufferSource {
+    pub(crate) fn new(lender: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let view = PyMemoryView::from(lender)?.call_method1("cast", ("B",))?.cast_into::<PyMemoryView>()?;
+        Ok(BufferSource { len: view.len()? as u64, view: view.unbind() })
+    }
+
+    fn copy(&self, py: Python<'_>, range: Range<u64>, buf: &mut [u8]) -> PyResult<()> {
+        let (first, end) = (isize::try_from(range.start)?, isize::try_from(range.end)?);
+        let part = self.view.bind(py).get_item(PySlice::new(py, first, end, 1))?;
+        PyBuffer::<u8>::get(&part)?.copy_to_slice(py, buf)
+    }
+}
+
+impl ByteSource for BufferSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
+        let (wanted, left) = (buf.len() as u64, self.len.saturating_sub(offset));
+        if wanted > left {
+            return Err(nc3z_format::Error::truncated("file", offset, "read", wanted - left, left).into());
+        }
+        Python::attach(|py| self.copy(py, offset..offset + wanted, buf))
+            .map_err(|e| Error::io("read", None, io::Error::other(e)))
+    }
 }
 
 /// A binary file object. Each read seeks first; one at a time.

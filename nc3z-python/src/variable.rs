@@ -22,6 +22,11 @@ use std::time::Instant;
 /// So many elements are allocated without a question whether the file holds them.
 const SMALL: u128 = 1 << 20;
 
+/// So few bytes, in an array of so few dimensions, are made by NumPy's C interface, which clears them: that takes less than asking Python for an
+/// array that is not cleared.
+const CLEARED: u128 = 16 << 10;
+const CLEARED_RANK: usize = 8;
+
 /// A variable of an open file. Nothing is read before it is indexed.
 #[pyclass(frozen, weakref, module = "nc3z", name = "Variable")]
 pub(crate) struct Variable {
@@ -71,6 +76,26 @@ impl Variable {
         let array = empty.call1((shape, dtype))?;
         self.read_to(&array, &selected.slab)?;
         Ok(array)
+    }
+
+    /// The same for few elements of the variable's own type.
+    fn read_few<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
+        let shape = selected.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
+        let reader = self.reader()?;
+        macro_rules! by_type {
+            ($($ty:pat => $rust:ty),+) => {
+                match self.ty { $($ty => {
+                    let array = PyArrayDyn::<$rust>::zeros(py, &shape[..], false);
+                    self.fill::<$rust>(&reader, &array, &selected.slab)?;
+                    array.into_any()
+                })+ }
+            };
+        }
+        Ok(by_type!(
+            NcType::Byte => i8, NcType::Char | NcType::UByte => u8, NcType::Short => i16, NcType::UShort => u16,
+            NcType::Int => i32, NcType::UInt => u32, NcType::Int64 => i64, NcType::UInt64 => u64,
+            NcType::Float => f32, NcType::Double => f64
+        ))
     }
 
     /// Reads into a contiguous array of any numeric type, or of bytes where the variable is text.
@@ -140,7 +165,12 @@ impl Variable {
     }
 
     fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
-        let mut array = self.read_new(py, selected, &self.descriptor(py))?;
+        let bytes = selected.elements().saturating_mul(self.ty.size() as u128);
+        let mut array = if bytes <= CLEARED && selected.shape.len() <= CLEARED_RANK {
+            self.read_few(py, selected)?
+        } else {
+            self.read_new(py, selected, &self.descriptor(py))?
+        };
         if self.ty == NcType::Char {
             array = array.call_method1("view", ("S1",))?;
         }

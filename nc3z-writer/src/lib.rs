@@ -27,7 +27,8 @@ pub use atomic::{AtomicFile, commit_all, is_same_file};
 pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
 pub use job::archive::{
-    Archived, Prepared, archive_file, archive_open_file, archive_to, archive_to_vec, prepare_file, publish,
+    Archived, Prepared, archive_file, archive_open_file, archive_source, archive_to, archive_to_vec,
+    prepare_file, publish,
 };
 pub use job::commit::{CommitNote, Committed, commit_file};
 pub use job::estimate::{

@@ -197,3 +197,21 @@ def test_the_main_thread_goes_on_while_another_archives(noisy, tmp_path):
     cancel.set()
     thread.join()
     assert turns > 1000 and failed
+
+
+@pytest.mark.parametrize("lend", [bytes, bytearray, memoryview, lambda data: memoryview(bytearray(data))])
+def test_a_file_in_memory_becomes_the_same_archive(lend, tmp_path):
+    data = (CLASSIC / "coads_climatology.cdf").read_bytes()
+    told = []
+    done = nc3z.archive(lend(data), tmp_path / "a.nc3z", progress=lambda *now: told.append(now))
+    assert done.source == "<memory>" and done.proven and told[-1] == (len(data), len(data))
+    nc3z.archive(CLASSIC / "coads_climatology.cdf", tmp_path / "b.nc3z")
+    assert (tmp_path / "a.nc3z").read_bytes() == (tmp_path / "b.nc3z").read_bytes()
+    with pytest.raises(FileExistsError):
+        nc3z.archive(lend(data), tmp_path / "a.nc3z")
+    for wrong in ({}, {"path": tmp_path / "a.nc3z", "skip_existing": True}):
+        with pytest.raises(TypeError):
+            nc3z.archive(lend(data), **wrong)
+    with pytest.raises(nc3z.CorruptError):
+        nc3z.archive(lend(b"CDF\x01"), tmp_path / "c.nc3z")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.nc3z", "b.nc3z"]

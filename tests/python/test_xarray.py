@@ -186,7 +186,11 @@ def test_tokens_follow_the_content(archives, tmp_path):
 
 
 @pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT", "NETCDF3_64BIT_DATA"])
-def test_to_archive(format, tmp_path):
+def test_to_archive(format, tmp_path, monkeypatch):
+    def refused(*_, **__):
+        raise AssertionError("the classic file went through a folder")
+
+    monkeypatch.setattr("tempfile.TemporaryDirectory", refused)
     ds = xr.Dataset(
         {"t": (("time", "x"), np.arange(12.0).reshape(4, 3), {"units": "K"}), "name": ("x", ["a", "bc", "d"])},
         {"time": np.arange(4, dtype="i4")},
@@ -199,6 +203,14 @@ def test_to_archive(format, tmp_path):
         assert back.encoding["unlimited_dims"] == {"time"} and back.attrs == ds.attrs
     with pytest.raises(FileExistsError):
         ds.nc3z.to_archive(tmp_path / "a.nc3z")
+
+
+def test_to_archive_where_netcdf4_writes_files_only(tmp_path, monkeypatch):
+    monkeypatch.setattr("nc3z.xarray._NETCDF4_WRITES_MEMORY", False)
+    ds = xr.Dataset({"t": ("x", np.arange(12, dtype="u8"))})
+    assert ds.nc3z.to_archive(tmp_path / "a.nc3z", format="NETCDF3_64BIT_DATA").proven
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc3z"]
+    xr.testing.assert_equal(xr.open_dataset(tmp_path / "a.nc3z").load(), ds)
 
 
 def test_many_archives_as_one(archives, tmp_path):

@@ -13,6 +13,7 @@ __all__ = [
     "Variable",
     "__version__",
     "archive",
+    "archive_buffer",
     "archive_bytes",
     "cache_stats",
     "check",
@@ -209,6 +210,13 @@ def open(
 ) -> Dataset: ...
 def archive(
     input: str,
+    output: str,
+    options: Mapping[str, Any],
+    progress: Callable[[int, int], object] | None = None,
+    cancel: Cancel | None = None,
+) -> dict[str, Any]: ...
+def archive_buffer(
+    input: bytes | bytearray | memoryview,
     output: str,
     options: Mapping[str, Any],
     progress: Callable[[int, int], object] | None = None,

@@ -100,7 +100,7 @@ class Archived:
     """What was archived."""
 
     source: str
-    """The classic file."""
+    """The classic file; ``"<memory>"`` for one that was given as bytes."""
     path: str
     """The archive."""
     original_nbytes: int
@@ -230,7 +230,7 @@ class Info:
 
 
 def archive(
-    source: Path,
+    source: Path | bytes | bytearray | memoryview,
     path: Path | None = None,
     *,
     skip_existing: bool = False,
@@ -245,9 +245,9 @@ def archive(
     Parameters
     ----------
     source
-        The classic file.
+        The classic file, or its bytes, which nobody may write to meanwhile.
     path
-        The archive; ``source`` with ``.nc3z`` behind it by default.
+        The archive; ``source`` with ``.nc3z`` behind it by default. Bytes have no name: for them it must be given.
     skip_existing
         Whether an archive that is there, whole, and the source's is left as it is: its header and length are the source's, and
         it is not older. Anything else of that name is an error.
@@ -264,6 +264,14 @@ def archive(
     >>> done.original_nbytes, done.proven, done.ratio > 1
     (67548, True, True)
     """
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        if path is None:
+            raise TypeError("bytes have no name: the archive of them needs a path")
+        if skip_existing:
+            raise TypeError("skip_existing compares files; bytes have no time to compare")
+        path = os.fspath(path)
+        done = _nc3z.archive_buffer(source, path, _complete(options), progress, cancel)
+        return Archived("<memory>", path, **{**done, "warnings": tuple(done["warnings"])})
     source, path = os.fspath(source), os.fspath(path) if path is not None else os.fspath(source) + ".nc3z"
     complete = _complete(options)
     if skip_existing and os.path.lexists(path):

@@ -7,6 +7,8 @@ path, and reopen by themselves where they are used after ``close``, as those of 
 
 from __future__ import annotations
 
+import errno
+import functools
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -248,6 +250,9 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
             raise
 
 
+#: Whether xarray has netCDF4 write a file in memory.
+_NETCDF4_WRITES_MEMORY = tuple(int(part) for part in xr.__version__.split(".")[:2] if part.isdigit()) >= (2025, 9)
+
 Format = Literal["NETCDF3_CLASSIC", "NETCDF3_64BIT", "NETCDF3_64BIT_DATA"]
 
 
@@ -266,22 +271,29 @@ class Nc3zAccessor:
         unlimited_dims: Iterable[str] | None = None,
         **options: Unpack[ArchiveOptions],
     ) -> Archived:
-        """Writes the dataset as a classic file, and that as an archive; only the archive stays.
+        """Writes the dataset as a classic file in memory, and that as an archive.
 
-        The classic file is written by xarray into a temporary folder beside ``path``: by scipy or, as ``"NETCDF3_64BIT_DATA"``
-        (CDF-5, which has 64-bit and unsigned integers), by netCDF4. ``encoding`` and ``unlimited_dims`` are those of
-        ``Dataset.to_netcdf``; for ``options`` see :func:`nc3z.archive`.
+        The classic file is written by xarray: by scipy or, as ``"NETCDF3_64BIT_DATA"`` (CDF-5, which has 64-bit and unsigned integers),
+        by netCDF4. ``encoding`` and ``unlimited_dims`` are those of ``Dataset.to_netcdf``; for ``options`` see :func:`nc3z.archive`.
+        An xarray before 2025.9 has netCDF4 write files only: CDF-5 then goes through a temporary folder beside ``path``.
         """
         import nc3z
 
         path = os.fspath(path)
+        if not options.get("overwrite") and os.path.lexists(path):
+            # Before anything is computed for it. Whatever takes the name meanwhile is not replaced either.
+            raise FileExistsError(errno.EEXIST, "there is such a file; `overwrite=True` replaces it", path)
+        engine = "netcdf4" if format == "NETCDF3_64BIT_DATA" else "scipy"
+        # Its types know no CDF-5, which its code does.
+        write: Any = functools.partial(
+            self._dataset.to_netcdf, format=format, engine=engine, encoding=encoding, unlimited_dims=unlimited_dims
+        )
+        if engine == "scipy" or _NETCDF4_WRITES_MEMORY:
+            return nc3z.archive(write(), path, **options)
         directory = os.path.dirname(os.path.abspath(path))
         with tempfile.TemporaryDirectory(prefix=".nc3z-", dir=directory) as folder:
             classic = os.path.join(folder, "classic.nc")
-            engine = "netcdf4" if format == "NETCDF3_64BIT_DATA" else "scipy"
-            # Its types know no CDF-5, which its code does.
-            write: Any = self._dataset.to_netcdf
-            write(classic, format=format, engine=engine, encoding=encoding, unlimited_dims=unlimited_dims)
+            write(classic)
             return nc3z.archive(classic, path, **options)
 
 

@@ -1,5 +1,6 @@
 //! Classic files as array sources: nothing to decode, nothing to cache; a map is copied from directly.
 
+use super::lent;
 use super::pieces::{self, FileBytes};
 use super::source::ArraySource;
 use crate::classic::ClassicFile;
@@ -48,6 +49,11 @@ impl ArraySource for ClassicFile {
 
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, _: bool) -> Result<(u64, Bytes)> {
         pieces::view(variable(self, var)?, tile, self)
+    }
+
+    fn lent(&self, var: VarId) -> Option<Bytes> {
+        let (begin, len) = lent::extent(variable(self, var).ok()?)?;
+        self.source().lends().then(|| self.source().read_at(begin, len).ok())?
     }
 
     fn fetches_ahead(&self) -> bool {

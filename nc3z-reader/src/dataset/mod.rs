@@ -6,6 +6,7 @@ mod classic;
 pub mod convert;
 mod dest;
 mod direct;
+mod lent;
 mod pieces;
 mod read;
 mod source;

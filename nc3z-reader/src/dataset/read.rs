@@ -16,7 +16,7 @@ const PARALLEL_FROM: u64 = 2 << 20;
 /// Tiles of a plan that are looked at to tell how much work it is.
 const LOOK_AT: usize = 16;
 /// Shares a thread, so that one slow share does not hold up the rest.
-const SHARES: usize = 4;
+pub(super) const SHARES: usize = 4;
 
 /// Elements of a hyperslab, all of which lie in the variable and are present in the file.
 pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> Result<u64> {
@@ -50,6 +50,9 @@ pub(super) fn read(
     slab: &Hyperslab,
     dest: &mut dyn Dest,
 ) -> Result<()> {
+    if let Some(done) = super::lent::read(source, var, slab, dest) {
+        return done;
+    }
     let tiling = source.tiling(var)?;
     let plan = plan(source, var, &tiling, slab)?;
     if plan.selected() != dest.len() as u64 {

@@ -41,6 +41,12 @@ pub trait ArraySource: Send + Sync {
     /// As [`ArraySource::fill_tile`].
     fn tile(&self, var: VarId, tile: &TilePlan<'_>, keep: bool) -> Result<(u64, Bytes)>;
 
+    /// The bytes of the classic file from the variable's first element to its last one present, where these are in memory and lending
+    /// them copies nothing: they are then converted where they lie, without tiles.
+    fn lent(&self, _var: VarId) -> Option<Bytes> {
+        None
+    }
+
     /// Whether [`ArraySource::fetch`] should come before tiles are asked for: where each request costs a round trip.
     fn fetches_ahead(&self) -> bool {
         false

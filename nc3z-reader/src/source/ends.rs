@@ -104,6 +104,10 @@ impl ByteSource for EndsSource {
         len.is_some_and(|len| self.held(range.start, len).is_some()) || self.source.holds(range)
     }
 
+    fn lends(&self) -> bool {
+        self.source.lends()
+    }
+
     fn identity(&self) -> Option<Arc<str>> {
         self.source.identity()
     }

@@ -30,4 +30,8 @@ impl ByteSource for MemorySource {
         let at = usize::try_from(offset).expect("check_range: the offset is inside memory");
         Ok(self.0.slice(at..at + len))
     }
+
+    fn lends(&self) -> bool {
+        true
+    }
 }

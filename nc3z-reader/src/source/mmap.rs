@@ -55,4 +55,8 @@ impl ByteSource for MmapSource {
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.0.read_at(offset, len)
     }
+
+    fn lends(&self) -> bool {
+        true
+    }
 }

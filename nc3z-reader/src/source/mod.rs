@@ -98,6 +98,11 @@ pub trait ByteSource: Send + Sync {
         false
     }
 
+    /// Whether [`ByteSource::read_at`] gives bytes that are in memory, and copies none: readers then convert them where they are.
+    fn lends(&self) -> bool {
+        false
+    }
+
     /// What tells these bytes from others under the same name: an entity tag, a version. It is that of the time the source was
     /// opened: a source that finds another object in its place fails with [`Error::replaced`], and never mixes the bytes of two.
     fn identity(&self) -> Option<Arc<str>> {

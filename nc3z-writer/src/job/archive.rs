@@ -148,7 +148,25 @@ pub fn archive_to_vec(
     Ok((memory.into_vec(), done))
 }
 
-/// The same, written to `out` once it is proven: until then nothing is.
+/// Archives what a source holds, wherever that is, as the file `output`, as [`archive_file`] does for a file. The source must not change
+/// meanwhile.
+///
+/// # Errors
+/// As [`archive_file`].
+pub fn archive_source(
+    source: SharedSource,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Archived> {
+    let subject = Subject::new(source, options, monitor)?;
+    let target = AtomicFile::create_with_mode(output, options.force, 0o666)?;
+    let done = subject.archive(&target.medium(), Path::new("source"), options, &|| Ok(true), monitor)?;
+    commit(target, None, monitor)?;
+    Ok(done)
+}
+
+/// The same as [`archive_to_vec`], written to `out` once it is proven: until then nothing is.
 ///
 /// # Errors
 /// As [`archive_to_vec`], and what `out` refuses.

@@ -22,6 +22,7 @@ macro_rules! to_integer {
     )+};
     ($to:ty; $($from:ty)+) => {$(
         impl Cast<$from> for $to {
+            #[inline]
             fn cast(from: $from) -> (Self, bool) {
                 <$to>::try_from(from).map_or((0, false), |to| (to, true))
             }
@@ -32,6 +33,7 @@ macro_rules! to_integer {
 macro_rules! float_to_integer {
     ($to:ty; $($from:ty)+) => {$(
         impl Cast<$from> for $to {
+            #[inline]
             fn cast(from: $from) -> (Self, bool) {
                 // Both bounds are powers of two (or zero), and so exact: where MAX rounds, it rounds up to one.
                 let fits = from > <$to>::MIN as $from - 1.0 && from < <$to>::MAX as $from + 1.0;
@@ -48,6 +50,7 @@ macro_rules! to_float {
     )+};
     ($to:ty; $($from:ty)+) => {$(
         impl Cast<$from> for $to {
+            #[inline]
             fn cast(from: $from) -> (Self, bool) {
                 (from as $to, true)
             }
@@ -59,24 +62,28 @@ to_integer! { i8 u8 i16 u16 i32 u32 i64 u64 }
 to_float! { f32 f64 }
 
 impl Cast<f32> for f32 {
+    #[inline]
     fn cast(from: f32) -> (Self, bool) {
         (from, true)
     }
 }
 
 impl Cast<f64> for f64 {
+    #[inline]
     fn cast(from: f64) -> (Self, bool) {
         (from, true)
     }
 }
 
 impl Cast<f32> for f64 {
+    #[inline]
     fn cast(from: f32) -> (Self, bool) {
         (f64::from(from), true)
     }
 }
 
 impl Cast<f64> for f32 {
+    #[inline]
     fn cast(from: f64) -> (Self, bool) {
         let beyond = from.abs() > f64::from(f32::MAX) && from.is_finite();
         (from as f32, !beyond)

@@ -13,8 +13,9 @@ mod cast;
 
 pub use cast::Cast;
 
+use multiversion::multiversion;
 use nc3z_format::NcType;
-use zerocopy::{FromBytes, Immutable, IntoBytes};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// A Rust type that elements are read as: `i8` to `u64`, `f32`, `f64`.
 ///
@@ -45,7 +46,7 @@ pub trait Element:
 /// A type that stands big-endian in files.
 pub trait Stored: sealed::Sealed + Copy + Default + Send + Sync + std::fmt::Display + 'static {
     /// Its bytes: an array.
-    type Bytes: Copy;
+    type Bytes: Copy + FromBytes + Immutable + KnownLayout + Unaligned;
 
     /// One element.
     fn from_be(bytes: Self::Bytes) -> Self;
@@ -66,6 +67,7 @@ macro_rules! elements {
         impl Stored for $rust {
             type Bytes = [u8; size_of::<$rust>()];
 
+            #[inline]
             fn from_be(bytes: Self::Bytes) -> Self {
                 <$rust>::from_be_bytes(bytes)
             }
@@ -89,16 +91,41 @@ macro_rules! elements {
 elements! {
     i8, Byte, |_| ();
     u8, UByte, |_| ();
-    i16, Short, |x| x.iter_mut().for_each(|x| *x = i16::from_be(*x));
-    u16, UShort, |x| x.iter_mut().for_each(|x| *x = u16::from_be(*x));
-    i32, Int, |x| x.iter_mut().for_each(|x| *x = i32::from_be(*x));
-    u32, UInt, |x| x.iter_mut().for_each(|x| *x = u32::from_be(*x));
-    i64, Int64, |x| x.iter_mut().for_each(|x| *x = i64::from_be(*x));
-    u64, UInt64, |x| x.iter_mut().for_each(|x| *x = u64::from_be(*x));
+    i16, Short, turn_all;
+    u16, UShort, turn_all;
+    i32, Int, turn_all;
+    u32, UInt, turn_all;
+    i64, Int64, turn_all;
+    u64, UInt64, turn_all;
     // As integers: a float that is not in native order yet may be any NaN, whose bits a float move need not keep.
     f32, Float, |x| <[u32]>::mut_from_bytes(x.as_mut_bytes()).map_or((), u32::from_be_in_place);
     f64, Double, |x| <[u64]>::mut_from_bytes(x.as_mut_bytes()).map_or((), u64::from_be_in_place);
 }
+
+/// Brings big-endian numbers into native order, by the widest instructions that the processor has.
+#[multiversion(targets("x86_64+avx+avx2"))]
+fn turn_all<T: Turn>(elements: &mut [T]) {
+    for x in elements {
+        *x = x.turned();
+    }
+}
+
+/// Integers that may stand in another order.
+trait Turn: Copy {
+    fn turned(self) -> Self;
+}
+
+macro_rules! turn {
+    ($($int:ty),+) => {$(
+        impl Turn for $int {
+            #[inline]
+            fn turned(self) -> Self {
+                <$int>::from_be(self)
+            }
+        }
+    )+};
+}
+turn!(i16, u16, i32, u32, i64, u64);
 
 #[cfg(test)]
 mod tests {

@@ -1,0 +1,267 @@
+//! A request to a variable whose bytes are in memory as they stand in the file: converted where they lie, in one pass, without tiles.
+
+use super::dest::Dest;
+use super::read::{SHARES, unfit};
+use super::source::ArraySource;
+use crate::error::Result;
+use crate::parallel;
+use nc3z_format::classic::{VarId, VarLayout};
+use nc3z_format::select::Hyperslab;
+
+/// What a cache takes in for a single element: elements further apart than this cost as much as so many bytes.
+const CACHE_LINE: usize = 64;
+
+/// Bytes that a thread should have to convert, so that waking it is worth while: it takes as long as some hundred KiB on an idle machine, and
+/// much longer on a busy one.
+const SHARE_LEN: usize = 16 << 20;
+
+/// A hyperslab as places in a variable's bytes, in order of the output. Made for bytes that hold them all.
+pub(super) struct Walk {
+    /// Byte of the first element.
+    first: usize,
+    /// Outermost first: elements, at least 2, and bytes from one to the next.
+    outer: Vec<(usize, isize)>,
+    /// The innermost: elements, at least 1.
+    pub(super) row: usize,
+    /// Bytes from one element of a row to the next.
+    pub(super) step: isize,
+}
+
+/// One row, or a part of one.
+pub(super) struct Row {
+    /// Byte of its first element.
+    pub(super) at: usize,
+    /// Elements.
+    pub(super) len: usize,
+}
+
+impl Walk {
+    /// The walk of a hyperslab in bytes that begin with the variable's first element. Nothing where it does not lie in the variable, where
+    /// some of it is not in these bytes, or where it selects nothing.
+    fn of(v: &VarLayout, len: usize, slab: &Hyperslab) -> Option<Walk> {
+        let selection = slab.resolve(&v.shape).ok()?;
+        if selection.elements() == 0 {
+            return None;
+        }
+        let size = v.element_size();
+        let (mut first, mut last, mut width) = (0_u64, size, size);
+        let mut axes: Vec<(usize, isize)> = Vec::with_capacity(slab.rank());
+        for (d, line) in selection.dims().iter().enumerate().rev() {
+            let each = match v.is_record && d == 0 {
+                true if width != v.slot_len => return None,
+                true => v.stride,
+                false => width,
+            };
+            width = width.checked_mul(v.shape[d])?;
+            let high = line.low.checked_add(line.step.checked_mul(line.count - 1)?)?;
+            first = first.checked_add(each.checked_mul(if line.reversed { high } else { line.low })?)?;
+            last = last.checked_add(each.checked_mul(high)?)?;
+            if line.count == 1 {
+                continue;
+            }
+            let step = isize::try_from(each.checked_mul(line.step)?).ok()?;
+            let step = if line.reversed { -step } else { step };
+            let count = usize::try_from(line.count).ok()?;
+            match axes.last_mut() {
+                Some((inner, apart)) if isize::try_from(*inner).ok()?.checked_mul(*apart)? == step => {
+                    *inner *= count;
+                }
+                _ => axes.push((count, step)),
+            }
+        }
+        let within = usize::try_from(last).is_ok_and(|last| last <= len);
+        let (row, step) = if axes.is_empty() { (1, isize::try_from(size).ok()?) } else { axes.remove(0) };
+        axes.reverse();
+        within.then_some(Walk { first: usize::try_from(first).ok()?, outer: axes, row, step })
+    }
+
+    /// Gives the rows of `len` elements from number `first` on, one after another, until told not to go on.
+    #[inline]
+    pub(super) fn rows(&self, first: usize, len: usize, mut each: impl FnMut(Row) -> bool) {
+        let (mut number, mut within) = (first / self.row, first % self.row);
+        let mut at = self.first;
+        let mut index = vec![0; self.outer.len()];
+        for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev() {
+            *i = number % count;
+            number /= count;
+            // Inside the bytes at the end; on the way there, arithmetic modulo 2^64 finds it.
+            at = at.wrapping_add_signed(step.wrapping_mul((*i).cast_signed()));
+        }
+        let mut left = len;
+        while left > 0 {
+            let here = (self.row - within).min(left);
+            let skip = self.step.wrapping_mul(within.cast_signed());
+            if !each(Row { at: at.wrapping_add_signed(skip), len: here }) {
+                return;
+            }
+            left -= here;
+            within = 0;
+            for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev() {
+                *i += 1;
+                at = at.wrapping_add_signed(*step);
+                if *i < *count {
+                    break;
+                }
+                at = at.wrapping_add_signed(step.wrapping_mul(count.cast_signed()).wrapping_neg());
+                *i = 0;
+            }
+        }
+    }
+
+    /// About how many bytes go through the processor's caches for an element.
+    fn cost(&self) -> usize {
+        self.step.unsigned_abs().min(CACHE_LINE)
+    }
+}
+
+/// Reads a hyperslab into an output with as many elements, if the source lends the variable's bytes and they hold it all. What they
+/// do not hold is told by whoever plans it over tiles.
+pub(super) fn read(
+    source: &dyn ArraySource,
+    var: VarId,
+    slab: &Hyperslab,
+    dest: &mut dyn Dest,
+) -> Option<Result<()>> {
+    let bytes = source.lent(var)?;
+    let v = source.layout().variables.get(var.index())?;
+    let walk = Walk::of(v, bytes.len(), slab)?;
+    let len = dest.len();
+    if slab.count.iter().product::<u64>() != len as u64 {
+        return None;
+    }
+    let shares = len.saturating_mul(walk.cost()) / SHARE_LEN;
+    let misfit = if shares < 2 {
+        dest.gather(&walk, 0, &bytes)
+    } else {
+        parallel::in_pool(|| {
+            let each = len.div_ceil(shares.min(parallel::threads() * SHARES));
+            let lens: Vec<usize> = (0..len).step_by(each).map(|first| each.min(len - first)).collect();
+            let parts = (0..len).step_by(each).zip(dest.split(&lens)).collect();
+            let found = parallel::map(parts, |(first, mut part)| part.gather(&walk, first, &bytes));
+            // The first in order of the output.
+            found.into_iter().flatten().next()
+        })
+    };
+    Some(misfit.map_or(Ok(()), |misfit| Err(unfit(source, var, slab, &misfit))))
+}
+
+/// Where a variable's bytes begin, and how many there are to the end of the last element present; nothing where there is none.
+pub(super) fn extent(v: &VarLayout) -> Option<(u64, usize)> {
+    let last = v.element_run(v.present.checked_sub(1)?)?;
+    let len = (last.offset + v.element_size()).checked_sub(v.begin)?;
+    Some((v.begin, usize::try_from(len).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nc3z_format::NcType;
+
+    /// A variable of shorts, of which `present` are there.
+    fn layout(shape: &[u64], record: Option<u64>, present: u64) -> VarLayout {
+        let slot = shape[usize::from(record.is_some())..].iter().fold(2_u64, |n, len| n.saturating_mul(*len));
+        VarLayout {
+            ty: NcType::Short,
+            shape: shape.to_vec(),
+            begin: 100,
+            elements: shape.iter().try_fold(1_u64, |n, len| n.checked_mul(*len)),
+            present,
+            padding_present: 0,
+            is_record: record.is_some(),
+            owned: true,
+            slot_len: slot,
+            padded_len: slot,
+            stride: record.unwrap_or(0),
+        }
+    }
+
+    fn places(v: &VarLayout, slab: &Hyperslab, first: usize, len: usize) -> Option<Vec<usize>> {
+        let (_, bytes) = extent(v)?;
+        let walk = Walk::of(v, bytes, slab)?;
+        let mut found = Vec::new();
+        walk.rows(first, len, |row| {
+            found.extend((0..row.len).map(|i| row.at.wrapping_add_signed(walk.step * i.cast_signed())));
+            true
+        });
+        Some(found)
+    }
+
+    /// Each index by itself.
+    fn expected(v: &VarLayout, slab: &Hyperslab) -> Vec<usize> {
+        let total: u64 = slab.count.iter().product();
+        (0..total)
+            .map(|mut n| {
+                let mut flat = 0;
+                let mut width = 1;
+                for d in (0..slab.rank()).rev() {
+                    let i = slab.start[d]
+                        .wrapping_add(slab.stride[d].cast_unsigned().wrapping_mul(n % slab.count[d]));
+                    n /= slab.count[d];
+                    flat += i * width;
+                    width *= v.shape[d];
+                }
+                usize::try_from(v.element_run(flat).unwrap().offset - v.begin).unwrap()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn every_place_of_every_share_is_that_of_its_index() {
+        for (shape, record) in
+            [(vec![4, 3, 5], None), (vec![4, 3, 5], Some(64)), (vec![4, 3, 5], Some(30)), (vec![7], Some(2))]
+        {
+            let v = layout(&shape, record, shape.iter().product());
+            let rank = shape.len();
+            let mut slabs = vec![Hyperslab::all(&shape)];
+            for d in 0..rank {
+                let mut slab = Hyperslab::all(&shape);
+                (slab.start[d], slab.count[d], slab.stride[d]) = (shape[d] - 1, shape[d].div_ceil(2), -2);
+                slabs.push(slab.clone());
+                (slab.start[d], slab.count[d], slab.stride[d]) = (shape[d] - 1, shape[d], -1);
+                slabs.push(slab.clone());
+                (slab.start[d], slab.count[d], slab.stride[d]) = (1, 1, i64::MIN);
+                slabs.push(slab);
+            }
+            for slab in &slabs {
+                let wanted = expected(&v, slab);
+                for first in 0..wanted.len() {
+                    for len in [1, 2, wanted.len() - first] {
+                        let len = len.min(wanted.len() - first);
+                        let found = places(&v, slab, first, len).unwrap();
+                        assert_eq!(
+                            found,
+                            wanted[first..first + len],
+                            "{slab} of {shape:?}, {first} and {len}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_one_row() {
+        let v = layout(&[4, 3, 5], Some(30), 60);
+        let walk = Walk::of(&v, 120, &Hyperslab::all(&v.shape)).unwrap();
+        assert_eq!((walk.row, walk.step, walk.outer.len()), (60, 2, 0));
+        let v = layout(&[4, 3, 5], Some(32), 60);
+        let walk = Walk::of(&v, 126, &Hyperslab::all(&v.shape)).unwrap();
+        assert_eq!((walk.row, walk.step, &walk.outer[..]), (15, 2, &[(4, 32)][..]));
+    }
+
+    #[test]
+    fn what_is_not_there_is_left_to_others() {
+        let v = layout(&[4, 3, 5], Some(64), 44);
+        let row = |n| Hyperslab::new([n, 0, 0], [1, 3, 5], [1, 1, 1]).unwrap();
+        assert!(places(&v, &row(1), 0, 15).is_some() && places(&v, &row(2), 0, 15).is_none());
+        assert!(places(&v, &Hyperslab::new([2, 2, 3], [1, 1, 1], [1, 1, 1]).unwrap(), 0, 1).is_some());
+        assert!(places(&v, &row(4), 0, 15).is_none(), "outside");
+        assert!(
+            places(&v, &Hyperslab::new([0, 0, 0], [0, 3, 5], [1, 1, 1]).unwrap(), 0, 0).is_none(),
+            "nothing"
+        );
+        assert!(places(&layout(&[4], None, 0), &Hyperslab::all(&[4]), 0, 4).is_none());
+        let huge = layout(&[1 << 62, 1 << 62], None, 10);
+        assert!(places(&huge, &Hyperslab::new([1 << 61, 1], [2, 1], [1 << 60, 1]).unwrap(), 0, 1).is_none());
+    }
+}
