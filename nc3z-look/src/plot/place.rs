@@ -5,6 +5,7 @@ use super::axis::{self, Axis};
 use super::field::{Dim, read};
 use super::{Result, attribute, units};
 use crate::selection::{Segment, Selection, coordinate_variable};
+use crate::text;
 use nc3z_format::NcType;
 use nc3z_format::classic::DimId;
 use nc3z_reader::{Dataset, Variable};
@@ -13,8 +14,11 @@ use nc3z_reader::{Dataset, Variable};
 const RASTER: usize = 800;
 /// Cells of the raster that are looked at in all, so that no coordinates take for ever.
 const MOST: u64 = 100_000_000;
-/// A cell in no order is drawn no farther from its middle than this, in cells of the raster: what lies apart are dots.
-const DOT: f64 = 12.0;
+/// A cell in no order is drawn no farther from its middle than this, in cells of the raster.
+const FARTHEST: f64 = 60.0;
+/// Fewer cells than this are stations: dots, of a radius of this part of the map.
+const FEW: f64 = 200.0;
+const DOT: f64 = 1.0 / 70.0;
 
 /// The variables that tell where the cells of another one lie.
 pub(super) struct Place {
@@ -52,8 +56,10 @@ impl Place {
             if last.iter().all(|&d| coordinate_variable(dataset, d).is_some()) {
                 return None;
             }
-            let find = |is: fn(&Variable) -> bool| {
-                all.iter().find(|&v| is(v) && over(v).is_some_and(|dims| dims == last)).cloned()
+            let find = |is: fn(&Variable, bool) -> bool| {
+                all.iter()
+                    .find(|&v| is(v, names.is_some()) && over(v).is_some_and(|dims| dims == last))
+                    .cloned()
             };
             Some(Place { lon: find(is_longitude)?, lat: find(is_latitude)?, rank })
         })
@@ -85,10 +91,12 @@ impl Place {
         };
         let mut raster = Raster::around(&lon, &lat, &cells, counts.len() == 1);
         cells.iter().for_each(|cell| raster.draw(cell));
-        let label =
-            |v: &Variable, name| axis::label(&attribute(v, "long_name").unwrap_or(name), units(v).as_deref());
-        let x = Axis::of_degrees(label(&self.lon, "longitude".into()), raster.x.0, raster.x.1, raster.width);
-        let y = Axis::of_degrees(label(&self.lat, "latitude".into()), raster.y.0, raster.y.1, raster.height);
+        let label = |v: &Variable| {
+            let name = attribute(v, "long_name").unwrap_or_else(|| text::safe(&v.name()));
+            axis::label(&name, units(v).as_deref())
+        };
+        let x = Axis::of_degrees(label(&self.lon), raster.x.0, raster.x.1, raster.width);
+        let y = Axis::of_degrees(label(&self.lat), raster.y.0, raster.y.1, raster.height);
         Ok(Some((x, y, raster.values)))
     }
 
@@ -103,25 +111,27 @@ impl Place {
     }
 }
 
-fn is_longitude(v: &Variable) -> bool {
-    is_named(
-        v,
-        "longitude",
-        &["degrees_east", "degree_east", "degrees_e", "degree_e", "degree east", "degrees east"],
-    )
+/// By its attributes; by its name where it has none of them and is named as a coordinate.
+fn is_longitude(v: &Variable, is_named: bool) -> bool {
+    tells(v, "longitude", "degree", "east").unwrap_or_else(|| is_named && has_in_name(v, "lon"))
 }
 
-fn is_latitude(v: &Variable) -> bool {
-    is_named(
-        v,
-        "latitude",
-        &["degrees_north", "degree_north", "degrees_n", "degree_n", "degree north", "degrees north"],
-    )
+fn is_latitude(v: &Variable, is_named: bool) -> bool {
+    tells(v, "latitude", "degree", "north").unwrap_or_else(|| is_named && has_in_name(v, "lat"))
 }
 
-fn is_named(v: &Variable, standard: &str, spelled: &[&str]) -> bool {
-    attribute(v, "standard_name").is_some_and(|name| name == standard)
-        || units(v).is_some_and(|u| spelled.contains(&u.to_ascii_lowercase().as_str()))
+/// What standard name and units say, where there are any.
+fn tells(v: &Variable, standard: &str, degree: &str, towards: &str) -> Option<bool> {
+    if let Some(name) = attribute(v, "standard_name") {
+        return Some(name == standard);
+    }
+    let units = units(v)?.to_ascii_lowercase();
+    let direction = units.strip_prefix(degree)?.trim_start_matches('s').trim_start_matches(['_', ' ']);
+    Some(!direction.is_empty() && towards.starts_with(direction))
+}
+
+fn has_in_name(v: &Variable, part: &str) -> bool {
+    v.name().to_ascii_lowercase().contains(part)
 }
 
 /// Where longitudes begin, if they are to span as little as they can: behind the widest gap between them.
@@ -136,7 +146,7 @@ fn begin(lon: &[f64]) -> Option<f64> {
         }
     }
     // No gap to speak of: all around the globe, as maps have it.
-    if widest < 5.0 {
+    if widest < 20.0 {
         return Some(if lon.iter().any(|v| *v < 0.0) { -180.0 } else { 0.0 });
     }
     Some(if begin >= 180.0 { begin - 360.0 } else { begin })
@@ -200,7 +210,11 @@ fn loose(lon: &[f64], lat: &[f64], values: &[f64]) -> Vec<Cell> {
     let (west, east) = ends(places().map(|p| *p.0));
     let (south, north) = ends(places().map(|p| *p.1));
     let middle = f64::midpoint(south, north).to_radians().cos().max(0.1);
-    let apart = ((east - west) * middle * (north - south) / count).sqrt();
+    let apart = if count < FEW {
+        (east - west).max(north - south) * DOT
+    } else {
+        ((east - west) * middle * (north - south) / count).sqrt()
+    };
     let all = lon
         .iter()
         .zip(lat)
@@ -292,7 +306,7 @@ impl Raster {
         if cell.is_ellipse {
             let half = |v: f64, most: f64| v.clamp(1.0, most.max(1.0));
             let flat = (sides[0].0 / sides[1].1.max(1e-9)).clamp(1.0, 20.0);
-            let tall = half(sides[1].1, DOT);
+            let tall = half(sides[1].1, FARTHEST);
             sides = [((tall * flat).max(1.0), 0.0), (0.0, tall)];
         }
         let reach = (sides[0].0.abs() + sides[1].0.abs(), sides[0].1.abs() + sides[1].1.abs());
