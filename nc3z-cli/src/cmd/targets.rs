@@ -155,7 +155,7 @@ pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
     .with_context(|| format!("read the list of files `{}`", list.display()))?;
     let end = if null { 0 } else { b'\n' };
     let names = bytes.split(|&b| b == end).filter(|name| !name.is_empty());
-    Ok(names.map(|name| path_of(name)).collect())
+    Ok(names.map(path_of).collect())
 }
 
 /// Files of a tree, sorted. Links are not followed: what lies in the tree is found where it is, what lies outside is none of its files.

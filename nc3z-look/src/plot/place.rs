@@ -72,7 +72,7 @@ impl Place {
         dims: &[Dim],
         values: &[f64],
     ) -> Result<Option<(Axis, Axis, Vec<f64>)>> {
-        let (mut lon, lat) = (self.values(&self.lon, all)?, self.values(&self.lat, all)?);
+        let (mut lon, lat) = (coordinates(&self.lon, all)?, coordinates(&self.lat, all)?);
         let counts: Vec<usize> = dims.iter().map(Dim::len).collect();
         if lon.len() != values.len() || lat.len() != values.len() {
             return Ok(None);
@@ -99,16 +99,16 @@ impl Place {
         let y = Axis::of_degrees(label(&self.lat), raster.y.0, raster.y.1, raster.height);
         Ok(Some((x, y, raster.values)))
     }
+}
 
-    /// Longitudes or latitudes of the cells that are drawn.
-    fn values(&self, variable: &Variable, all: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>> {
-        let mine = variable.header().dimensions.iter();
-        let segments = mine.map(|id| {
-            let found = all.iter().find(|(d, _)| d == id);
-            found.map_or_else(|| vec![Segment { start: 0, count: 1, stride: 1 }], |(_, s)| s.clone())
-        });
-        read(variable, &Selection::new(segments.collect()))
-    }
+/// Longitudes or latitudes of the cells that are drawn.
+fn coordinates(variable: &Variable, all: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>> {
+    let mine = variable.header().dimensions.iter();
+    let segments = mine.map(|id| {
+        let found = all.iter().find(|(d, _)| d == id);
+        found.map_or_else(|| vec![Segment { start: 0, count: 1, stride: 1 }], |(_, s)| s.clone())
+    });
+    read(variable, &Selection::new(segments.collect()))
 }
 
 /// By its attributes; by its name where it has none of them and is named as a coordinate.
