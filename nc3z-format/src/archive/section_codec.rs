@@ -26,6 +26,8 @@ const TEMPLATE_MARKS: [&[u8]; 2] = [b"Argo ", b"cdm_data_type"];
 const HARD_LEN: usize = 1 << 20;
 const HARD_LEVEL: i32 = 19;
 const LEVEL: i32 = 6;
+/// For a look.
+const QUICK_LEVEL: i32 = 3;
 /// The dictionary wins clearly where its frame is smaller by one part in so many than a quick one without.
 const CLEARLY: usize = 8;
 /// What a frame with the dictionary must save: who has none can read the others.
@@ -39,7 +41,7 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     }
     // Compressing hard twice is dear: not where a quick look says that the dictionary wins.
     let quick = encode_zstd_frame(decoded, LEVEL)?;
-    let with = with_dictionary(decoded)?;
+    let with = with_dictionary(decoded, quick.len())?;
     if with.len() + with.len() / CLEARLY < quick.len().min(decoded.len()) {
         return Ok(Some(with));
     }
@@ -53,7 +55,7 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
 /// One zstd frame, whether that is smaller or not: with the dictionary, unless that does not help.
 pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     let quick = encode_zstd_frame(decoded, LEVEL)?;
-    let with = with_dictionary(decoded)?;
+    let with = with_dictionary(decoded, quick.len())?;
     if with.len() <= quick.len() {
         return Ok(with);
     }
@@ -62,11 +64,20 @@ pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
 
 /// About the length of that frame, and seldom less, in a tenth of its time.
 pub(super) fn frame_estimate(decoded: &[u8]) -> Result<usize> {
-    let words = encode_zstd_frame_with(&QUICK_WORDS, decoded)?.len();
+    let words = || Ok(encode_zstd_frame_with(&QUICK_WORDS, decoded)?.len());
     if !has_templates(decoded) {
-        return Ok(words);
+        return words();
     }
-    Ok(words.min(encode_zstd_frame_with(&TEMPLATES, decoded)?.len()))
+    let templates = encode_zstd_frame_with(&TEMPLATES, decoded)?.len();
+    if are_far_ahead(templates, encode_zstd_frame(decoded, QUICK_LEVEL)?.len()) {
+        return Ok(templates);
+    }
+    Ok(templates.min(words()?))
+}
+
+/// Whether the templates make less than half of what a frame without a dictionary takes: the words do not come near.
+fn are_far_ahead(templates: usize, alone: usize) -> bool {
+    templates * 2 < alone
 }
 
 fn has_templates(decoded: &[u8]) -> bool {
@@ -74,12 +85,15 @@ fn has_templates(decoded: &[u8]) -> bool {
     TEMPLATE_MARKS.iter().any(has)
 }
 
-/// One zstd frame with the dictionary that makes the smaller one.
-fn with_dictionary(decoded: &[u8]) -> Result<Vec<u8>> {
+/// One zstd frame with the dictionary that makes the smaller one; a frame without any takes `alone` bytes, about.
+fn with_dictionary(decoded: &[u8], alone: usize) -> Result<Vec<u8>> {
     if !has_templates(decoded) {
         return encode_zstd_frame_with(&DICTIONARY, decoded);
     }
     let templates = encode_zstd_frame_with(&TEMPLATES, decoded)?;
+    if are_far_ahead(templates.len(), alone) {
+        return Ok(templates);
+    }
     let quick = encode_zstd_frame_with(&QUICK_WORDS, decoded)?;
     // The words at their level are at most so much smaller.
     if templates.len() + templates.len() / CLEARLY < quick.len() {

@@ -111,8 +111,9 @@ pub fn choose_with<W: Word>(
     // A dictionary of the samples is that of the variable where they are the variable.
     let complete = sampled == elements;
     let (mut own, mut dict_len) = (None, 0);
+    let mut scratch = SCRATCH.take().unwrap_or_default();
     if let Some(dict) = dict {
-        dict_len = DEFINITION + dict.definition_estimate(ty)?;
+        dict_len = DEFINITION + dict.definition_estimate(ty, &mut scratch)?;
     } else if W::BITS > 8 {
         let (patterns, valid) = distinct(&samples, &crops, mask, complete);
         let count = patterns.len();
@@ -121,7 +122,7 @@ pub fn choose_with<W: Word>(
             dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
             own = Dictionary::new(patterns, ty).map(Arc::new);
             if let Some(own) = own.as_ref().filter(|_| complete) {
-                dict_len = DEFINITION + own.definition_estimate(ty)?;
+                dict_len = DEFINITION + own.definition_estimate(ty, &mut scratch)?;
             }
         }
     }
@@ -148,7 +149,7 @@ pub fn choose_with<W: Word>(
         effort,
         dict_len,
         elements,
-        scratch: SCRATCH.take().unwrap_or_default(),
+        scratch,
         grid: Pool::default(),
         tokens: Vec::new(),
     };

@@ -16,41 +16,34 @@ impl Dictionary {
     /// # Errors
     /// If the dictionary was made for words of another width.
     pub fn encode_definition(&self, ty: ElementType) -> Result<Vec<u8>> {
-        match ty.size() {
-            1 => self.encode_words::<u8>(ty),
-            2 => self.encode_words::<u16>(ty),
-            4 => self.encode_words::<u32>(ty),
-            _ => self.encode_words::<u64>(ty),
-        }
+        self.encode_at(ty, 9, &mut Scratch::new())
     }
 
     /// Bytes of the stored form, nearly; cheaper than making it.
-    pub(crate) fn definition_estimate(&self, ty: ElementType) -> Result<u64> {
-        let made = match ty.size() {
-            1 => self.encode_words_at::<u8>(ty, 3),
-            2 => self.encode_words_at::<u16>(ty, 3),
-            4 => self.encode_words_at::<u32>(ty, 3),
-            _ => self.encode_words_at::<u64>(ty, 3),
-        };
-        Ok(made?.len() as u64)
+    pub(crate) fn definition_estimate(&self, ty: ElementType, scratch: &mut Scratch) -> Result<u64> {
+        Ok(self.encode_at(ty, 3, scratch)?.len() as u64)
     }
 
-    fn encode_words<W: Word>(&self, ty: ElementType) -> Result<Vec<u8>> {
-        self.encode_words_at::<W>(ty, 9)
+    fn encode_at(&self, ty: ElementType, level: i32, scratch: &mut Scratch) -> Result<Vec<u8>> {
+        match ty.size() {
+            1 => self.encode_words::<u8>(ty, level, scratch),
+            2 => self.encode_words::<u16>(ty, level, scratch),
+            4 => self.encode_words::<u32>(ty, level, scratch),
+            _ => self.encode_words::<u64>(ty, level, scratch),
+        }
     }
 
-    fn encode_words_at<W: Word>(&self, ty: ElementType, level: i32) -> Result<Vec<u8>> {
+    fn encode_words<W: Word>(&self, ty: ElementType, level: i32, scratch: &mut Scratch) -> Result<Vec<u8>> {
         let words = self.patterns::<W>();
         if words.len() != self.len() {
             return Err(Error::invalid("the dictionary is of another type"));
         }
         let mut best: Option<Vec<u8>> = None;
-        let mut scratch = Scratch::new();
         for coder in [Coder::Ctx, Coder::Planes] {
             let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder, level, ..EncodePlan::default() };
             let mut out = Vec::new();
             put_varint(&mut out, self.len() as u64);
-            encode(words, ty, &Geometry::default(), &plan, &mut scratch, &mut out)?;
+            encode(words, ty, &Geometry::default(), &plan, scratch, &mut out)?;
             if best.as_ref().is_none_or(|b| out.len() < b.len()) {
                 best = Some(out);
             }

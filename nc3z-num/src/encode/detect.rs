@@ -4,6 +4,7 @@ use super::scale_offset::hits;
 use crate::scale_offset::ScaleOffset;
 use crate::word::{Word, index, low32};
 use std::cell::OnceCell;
+use std::sync::LazyLock;
 
 /// Values looked at.
 const SAMPLE: usize = 1024;
@@ -293,16 +294,20 @@ fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
 
 /// Fractions of a small divisor, or of decimals by one; the coarsest that fits, if it is much coarser than `below`.
 fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> {
+    /// Ascending. Sorting them takes longer than trying them on a short array.
+    static ALL: LazyLock<Vec<f64>> = LazyLock::new(|| {
+        let whole = (3..=DIVISORS).chain(TIMES).map(f64::from);
+        // Divisors that are multiples of ten have been tried with a digit less.
+        let parts = (3..=DIVISORS).filter(|d| !d.is_multiple_of(10)).map(f64::from);
+        let decimals = TENS[1..=DIGITS].iter().flat_map(|&ten| parts.clone().map(move |d| d * ten));
+        let mut divisors: Vec<f64> = whole.chain(decimals).collect();
+        divisors.sort_unstable_by(f64::total_cmp);
+        divisors
+    });
     let few = few_of(sample);
     let first = &few[..few.len().min(8)];
-    let whole = (3..=DIVISORS).chain(TIMES).map(f64::from);
-    // Divisors that are multiples of ten have been tried with a digit less.
-    let parts = (3..=DIVISORS).filter(|d| !d.is_multiple_of(10)).map(f64::from);
-    let decimals = TENS[1..=DIGITS].iter().flat_map(|&ten| parts.clone().map(move |d| d * ten));
-    let mut divisors: Vec<f64> = whole.chain(decimals).collect();
-    divisors.sort_unstable_by(f64::total_cmp);
-    divisors
-        .into_iter()
+    ALL.iter()
+        .copied()
         .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
         .map(|d| ScaleOffset { off: 0.0, step: -d })
         .filter(|&l| hits(first, l) + 1 >= first.len())

@@ -40,7 +40,11 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     let registry = subject.registry;
     let bytes = TileChain::bytes(registry.bind(ChainSpec(vec![policy.codec()])));
     if info.ty == NcType::Char || subject.samples.is_empty() {
+        let whole =
+            subject.info.tiling.tile_count() == 1 && subject.sampled_len() == subject.info.total_bytes();
         let tiles = match text_by_columns(subject, policy) {
+            // The one tile is compared by what is stored of it.
+            Some(columns) if whole => vec![columns, bytes],
             // A tile that is smaller as it is stays so.
             Some(columns) if total(&columns, subject, scratch)? < total(&bytes, subject, scratch)? => {
                 vec![columns, bytes]

@@ -105,7 +105,7 @@ fn is_promising<'a>(
     scratch: &mut Scratch,
 ) -> Result<bool> {
     let alone: Stored = members.clone().map(|m| m.alone).sum();
-    let all: Vec<u8> = members.flat_map(|m| &m.bytes).copied().collect();
+    let all = members.map(|m| &m.bytes[..]).collect::<Vec<_>>().concat();
     let expected = packed_len(&all, QUICK_LEVEL, scratch)?.percent(LZMA_PERCENT);
     Ok(expected.saved_against(alone).0.saturating_mul(bytes) > all.len() as u64)
 }

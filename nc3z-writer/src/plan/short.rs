@@ -106,8 +106,9 @@ pub(super) fn better_as_bytes(
     if short.iter().all(|s| s.numbers.is_none()) {
         return Ok(());
     }
-    let all: Vec<u8> = short.iter().flat_map(|s| &s.bytes).copied().collect();
-    let mixed: Vec<u8> = short.iter().flat_map(|s| s.numbers.as_ref().unwrap_or(&s.bytes)).copied().collect();
+    let all = short.iter().map(|s| &s.bytes[..]).collect::<Vec<_>>().concat();
+    let mixed =
+        short.iter().map(|s| &s.numbers.as_ref().unwrap_or(&s.bytes)[..]).collect::<Vec<_>>().concat();
     let mut stored = |bytes: &[u8]| -> Result<Stored> {
         let len = |container| packed_len(container, policy.container_level, planner.scratch);
         bytes.chunks(CONTAINER_LEN).map(len).sum()
