@@ -31,6 +31,7 @@ step "decoders on this machine's 32-bit side" scripts/targets.sh --test
 # And an S3 server that checks signatures.
 s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
 step "packages of the night" s3
+step "32 bits, the browser, Windows, macOS" scripts/targets.sh
 # The same programs by StagedChangesArray and by ours: equal arrays, and no chunk read that it does not read.
 staged_programs() {
     local trace; trace=$(mktemp) || return 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiles for targets that are not this machine's: wasm32 (a browser) and i686 (32 bits); with --test also runs the tests of the
-# pure crates as 32-bit programs. docs/testing.md says where the compilers come from, and what is not checked.
+# Compiles for targets that are not this machine's: wasm32 (a browser), i686 (32 bits), Windows and macOS; with --test also runs the tests
+# of the pure crates as 32-bit programs. docs/testing.md says where the compilers come from, and what is not checked.
 # A target whose toolchain is not here is named; where none is, the script ends with 77, not run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -58,5 +58,46 @@ if toolchain "$small" std,panic_unwind,proc_macro,test && printf '#include <stdi
     ran=1
 else
     echo "NOT CHECKED for $small: no toolchain, or a C compiler without -m32 (Debian: rustc-web, rust-web-src, gcc-multilib)"
+fi
+
+# The tool for other systems. Without URLs, whose library of cryptography wants a linker's headers of each, and without pictures.
+# Of the C libraries only objects are made: Debian's gcc-mingw-w64-x86-64 does for Windows, zig (PyPI: ziglang) for macOS.
+other_system() {
+    echo "$1: nc3z-cli without URLs and pictures"
+    cargo check -p nc3z-cli --no-default-features --target "$1" --target-dir target/other --quiet "${build_std[@]}"
+    ran=1
+}
+windows=x86_64-pc-windows-gnu macos=aarch64-apple-darwin
+if ! toolchain "$windows" std,panic_abort; then
+    echo "NOT CHECKED for $windows: no toolchain"
+elif ! command -v x86_64-w64-mingw32-gcc >/dev/null; then
+    echo "NOT CHECKED for $windows: no C compiler (Debian: gcc-mingw-w64-x86-64)"
+else
+    other_system "$windows"
+fi
+python=python3
+[ ! -x .venv/bin/python ] || python=$PWD/.venv/bin/python
+if ! toolchain "$macos" std,panic_abort; then
+    echo "NOT CHECKED for $macos: no toolchain"
+elif [ "$(uname -s)" != Darwin ] && ! "$python" -c 'import ziglang' 2>/dev/null; then
+    echo "NOT CHECKED for $macos: no C compiler (PyPI: ziglang)"
+elif [ "$(uname -s)" = Darwin ]; then
+    other_system "$macos"
+else
+    # zig takes the target by its own name, and not the options of Apple's compiler.
+    mkdir -p target/other/zig
+    cat > target/other/zig/cc <<END
+#!/usr/bin/env bash
+options=() skip=
+for option in "\$@"; do
+    if [ -n "\$skip" ]; then skip=; continue; fi
+    case \$option in --target=* | -mmacosx-version-min=*) ;; -arch | -isysroot) skip=1 ;; *) options+=("\$option") ;; esac
+done
+exec "$python" -m ziglang cc -target aarch64-macos "\${options[@]}"
+END
+    printf '#!/bin/sh\nexec "%s" -m ziglang ar "$@"\n' "$python" > target/other/zig/ar
+    chmod +x target/other/zig/cc target/other/zig/ar
+    export CC_aarch64_apple_darwin=$PWD/target/other/zig/cc AR_aarch64_apple_darwin=$PWD/target/other/zig/ar SDKROOT=$PWD/target/other/zig
+    other_system "$macos"
 fi
 [ "$ran" = 1 ] || exit 77

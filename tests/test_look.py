@@ -209,6 +209,50 @@ class Plot(Case):
         self.assertIn("\u221210", words)
         self.assertIn("lon (degrees_east)", words)
 
+    def test_cells_are_drawn_where_their_coordinates_are(self):
+        """A grid that is turned by 45 degrees, across the meridian of 180; the same cells in no order; the same as a series of times."""
+        import netCDF4
+        import numpy as np
+
+        j, i = np.mgrid[-10:11, -10:11]
+        lon, lat = (180.0 + i - j + 180) % 360 - 180, 20.0 + i + j
+        order = np.random.default_rng(1).permutation(lon.size)
+        with netCDF4.Dataset(self.dir / "x.nc", "w", format="NETCDF3_CLASSIC") as d:
+            for name, size in (("t", 2), ("y", 21), ("x", 21), ("cell", lon.size), ("obs", lon.size)):
+                d.createDimension(name, size)
+            for name, dims, values, units in (
+                    ("nav_lon", ("y", "x"), lon, None), ("nav_lat", ("y", "x"), lat, None),
+                    ("clon", ("cell",), lon.ravel()[order], "degrees_east"), ("clat", ("cell",), lat.ravel()[order], "degrees_north"),
+                    ("olon", ("obs",), lon.ravel(), "degrees_east"), ("olat", ("obs",), lat.ravel(), "degrees_north"),
+                    ("when", ("obs",), np.arange(lon.size), "days since 2000-01-01")):
+                v = d.createVariable(name, "f8", dims)
+                v[:] = values
+                if units:
+                    v.units = units
+            for name, dims, values, coordinates in (
+                    ("grid", ("t", "y", "x"), np.stack([lat, -lat]), "nav_lon nav_lat"), ("loose", ("t", "cell"), np.stack([lat.ravel()[order]] * 2), None),
+                    ("track", ("obs",), lat.ravel(), "when olon olat")):
+                v = d.createVariable(name, "f4", dims)
+                v[:] = values
+                if coordinates:
+                    v.coordinates = coordinates
+        for name in ("grid", "loose"):
+            with self.subTest(name):
+                inside = self.map("x.nc", name)
+                height, width = inside.shape[:2]
+                at = lambda y, x: inside[int(height * y), int(width * x)].astype(int)
+                for corner in ((0.1, 0.1), (0.1, 0.9), (0.9, 0.1), (0.9, 0.9)):
+                    self.assertEqual(tuple(at(*corner)), (255, 255, 255))
+                # From dark blue in the south to yellow in the north, in one piece.
+                self.assertLess(at(0.9, 0.5)[1], 60)
+                self.assertGreater(at(0.1, 0.5)[1], 200)
+                self.assertFalse((inside[height // 2, width // 5:-(width // 5)] == 255).all(axis=1).any())
+                words = self.plot("x.nc", name, output="x.svg").decode()
+                self.assertIn("(degrees_north)" if name == "loose" else "nav_lat", words)
+                self.assertIn(">180<", words.replace("\n", ""))
+        self.assertIn("<image", self.plot("x.nc", "grid", output="x.svg").decode())
+        self.assertNotIn("<image", self.plot("x.nc", "track", output="x.svg").decode())
+
     def test_svg_is_sound_and_holds_the_map(self):
         svg = self.plot(COADS, "SST", "-d", "TIME,0", "--width", 300, output="m.svg")
         root = ElementTree.fromstring(svg)

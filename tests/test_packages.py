@@ -57,6 +57,22 @@ class Packages(Case):
             self.assertIn("nc3z-cli", recipe)
             self.assertIn("completions", recipe)
 
+    def test_what_is_unix_stands_in_few_files(self):
+        """Whatever names `std::os::unix` elsewhere would keep the tool from being compiled on other systems (scripts/targets.sh compiles it)."""
+        known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "nc3z-plugin/src/child.rs",
+                 "nc3z-plugin/src/worker.rs"}
+        found = set()
+        for path in ROOT.glob("nc3z-*/src/**/*.rs"):
+            code = path.read_text("utf-8").split("#[cfg(test)]")[0]
+            if "std::os::unix" in code:
+                found.add(path.relative_to(ROOT).as_posix())
+        self.assertEqual(found, known)
+        for name in sorted(known):
+            path = ROOT / name
+            parts = path.read_text("utf-8") + (ROOT / name.split("/")[0] / "src/lib.rs").read_text("utf-8")
+            declared = re.search(rf"#\[cfg\(unix\)\]\nmod {path.stem};", parts)
+            self.assertTrue(declared or "#[cfg(unix)]" in path.read_text("utf-8"), name)
+
 
 if __name__ == "__main__":
     sys.exit(unittest.main())

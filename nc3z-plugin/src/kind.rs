@@ -5,7 +5,6 @@ use crate::wire::{Op, Request};
 use nc3z_format::codec::{Contexts, HDF5_ID, Hdf5Filter, Stage, StageKind, StageSpec, hdf5_filter_name};
 use nc3z_format::{Error, NcType};
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -63,7 +62,7 @@ impl PluginStage {
         }
         let request = Request {
             op,
-            library: self.library.as_os_str().as_bytes(),
+            library: self.library.as_os_str().as_encoded_bytes(),
             codec: "",
             cd_values: &self.filter.cd_values,
             input,
@@ -145,7 +144,7 @@ impl CodecKind {
         let json = spec.to_string();
         let request = Request {
             op: Op::ToHdf5,
-            library: self.library.as_os_str().as_bytes(),
+            library: self.library.as_os_str().as_encoded_bytes(),
             codec: &self.id,
             cd_values: &[],
             input: json.as_bytes(),

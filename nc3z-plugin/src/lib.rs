@@ -8,15 +8,26 @@
 //! ([`worker_main`]), over pipes, with limits on its time and memory. One that crashes, hangs or lies about a length costs an error that
 //! names it. Nothing is loaded either unless the caller names directories; an archive cannot cause it.
 //!
-//! `unsafe` stands in `ffi.rs` alone.
+//! `unsafe` stands in `ffi.rs` alone. On systems that are no Unix no plug-in is called (`elsewhere.rs`).
 
+#[cfg(unix)]
+mod child;
+#[cfg(not(unix))]
+#[path = "elsewhere.rs"]
+mod child;
+#[cfg(unix)]
 mod ffi;
 mod host;
 mod kind;
 mod plugins;
+#[cfg_attr(not(unix), expect(dead_code, reason = "no worker reads what is asked"))]
 mod wire;
+#[cfg(unix)]
 mod worker;
 
+#[cfg(not(unix))]
+pub use child::worker_main;
 pub use host::Launcher;
 pub use plugins::{Codec, Exports, Filter, Library, Plugins, Row, Use};
+#[cfg(unix)]
 pub use worker::worker_main;

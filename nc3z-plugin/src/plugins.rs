@@ -7,7 +7,6 @@ use nc3z_format::codec::{Hdf5Filter, Registry};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -148,7 +147,7 @@ impl Plugins {
             .ok_or_else(|| format!("no plug-in translates HDF5 filter {} to JSON", filter.id))?;
         let request = Request {
             op: Op::ToCodec,
-            library: library.as_os_str().as_bytes(),
+            library: library.as_os_str().as_encoded_bytes(),
             codec: id,
             cd_values: &filter.cd_values,
             input: &[],
@@ -185,13 +184,13 @@ fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// `libx.so`, `libx.so.1.2`, `libx.dylib`.
 fn is_library(name: &OsStr) -> bool {
-    let name = name.as_bytes();
+    let name = name.as_encoded_bytes();
     let holds = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
     name.ends_with(b".so") || name.ends_with(b".dylib") || holds(b".so.")
 }
 
 fn interrogate(workers: &Workers, path: &Path) -> Result<Exports, String> {
-    let library = path.as_os_str().as_bytes();
+    let library = path.as_os_str().as_encoded_bytes();
     let request =
         Request { op: Op::Interrogate, library, codec: "", cd_values: &[], input: &[], most: 1 << 20 };
     let answer = workers.ask_alone(&request).map_err(|why| why.to_string())?;

@@ -77,6 +77,7 @@ mod open;
 mod options;
 mod parallel;
 mod place;
+pub mod platform;
 mod restore;
 pub mod source;
 mod tile;

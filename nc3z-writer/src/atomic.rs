@@ -3,6 +3,8 @@
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::Medium;
 use crate::leftovers::{self, TEMPORARY_SUFFIX};
+use crate::platform::{self, sync_directory};
+use nc3z_reader::platform::identity;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
@@ -35,7 +37,6 @@ impl AtomicFile {
     /// # Errors
     /// As [`AtomicFile::create`].
     pub fn create_with_mode(target: &Path, force: bool, mode: u32) -> Result<Self> {
-        use std::os::unix::fs::PermissionsExt;
         match fs::symlink_metadata(target) {
             Ok(meta) if meta.is_dir() => {
                 let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
@@ -58,10 +59,8 @@ impl AtomicFile {
         }
         prefix.push(".");
         let create = || {
-            tempfile::Builder::new()
-                .prefix(&prefix)
-                .suffix(TEMPORARY_SUFFIX)
-                .permissions(fs::Permissions::from_mode(mode))
+            let mut builder = tempfile::Builder::new();
+            platform::with_mode(builder.prefix(&prefix).suffix(TEMPORARY_SUFFIX), mode)
                 .tempfile_in(directory_of(target))
         };
         let temp = leftovers::create_locked(create)
@@ -158,12 +157,10 @@ fn at_once<J: Send, T: Send>(jobs: Vec<J>, work: &(impl Fn(J) -> T + Sync)) -> V
 
 /// Mode and modification time of the source go onto the target, as gzip does; without a source, it keeps the mode it was made with.
 fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
     let wrap = |e| Error::io("set mode and time of", target, e);
     match like {
         Some(meta) => {
-            file.set_permissions(fs::Permissions::from_mode(meta.permissions().mode() & 0o777))
-                .map_err(wrap)?;
+            platform::copy_mode(file, meta).map_err(wrap)?;
             if let Ok(modified) = meta.modified() {
                 file.set_modified(modified).map_err(wrap)?;
             }
@@ -180,23 +177,9 @@ fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-fn sync_directory(path: &Path) -> io::Result<()> {
-    File::open(path)?.sync_all()
-}
-
-/// True where both paths name one file (by device and inode, through links).
+/// True where both are one file, through links ([`nc3z_reader::platform::identity`]).
 pub fn is_same_file(a: &fs::Metadata, b: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata(b).is_ok_and(|b| a.dev() == b.dev() && a.ino() == b.ino())
-}
-
-/// As far as the system lets us: root keeps files their owners', others own what they replace.
-pub(crate) fn keep_owner(file: &File, like: &fs::Metadata) {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    if fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
-        // Not ours to give away; the group may still be.
-        let _ = fchown(file, None, Some(like.gid()));
-    }
+    fs::metadata(b).is_ok_and(|b| identity(a) == identity(&b))
 }
 
 #[cfg(test)]

@@ -3,12 +3,10 @@
 //! A run holds a lock on each of its temporary files; the system drops it with the process, however that ended. A temporary file that
 //! can be locked is nobody's. Where the file system has no locks, nothing is removed.
 
-use rustix::fs::{FlockOperation, flock};
+use crate::platform;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
@@ -17,7 +15,7 @@ pub const TEMPORARY_SUFFIX: &str = ".nc3z-tmp";
 
 /// True for names that only temporary files have.
 pub fn is_temporary_name(name: &OsStr) -> bool {
-    let name = name.as_bytes();
+    let name = name.as_encoded_bytes();
     name.first() == Some(&b'.') && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
 }
 
@@ -35,7 +33,9 @@ pub fn remove_leftovers(directory: &Path) -> Vec<PathBuf> {
 /// The lock is held while the name goes, so that a run which has just made the file notices ([`create_locked`]).
 fn remove_unheld(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
-    flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+    if !platform::try_lock(&file)? {
+        return Err(io::ErrorKind::WouldBlock.into());
+    }
     fs::remove_file(path)
 }
 
@@ -43,12 +43,12 @@ fn remove_unheld(path: &Path) -> io::Result<()> {
 pub(crate) fn create_locked(create: impl Fn() -> io::Result<NamedTempFile>) -> io::Result<NamedTempFile> {
     loop {
         let temp = create()?;
-        match flock(temp.as_file(), FlockOperation::NonBlockingLockExclusive) {
+        match platform::try_lock(temp.as_file()) {
             // Its name is gone, or about to go.
-            Err(rustix::io::Errno::WOULDBLOCK) => {}
-            Ok(()) if temp.as_file().metadata()?.nlink() == 0 => {}
+            Ok(false) => {}
+            Ok(true) if platform::is_nameless(temp.as_file())? => {}
             // Without locks nobody removes it either.
-            Ok(()) | Err(_) => return Ok(temp),
+            Ok(true) | Err(_) => return Ok(temp),
         }
     }
 }

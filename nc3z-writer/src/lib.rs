@@ -20,6 +20,7 @@ mod options;
 pub mod parity;
 mod pipeline;
 mod plan;
+mod platform;
 mod tiles;
 mod wanted;
 

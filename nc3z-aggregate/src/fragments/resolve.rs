@@ -3,9 +3,8 @@
 
 use super::Refused;
 use crate::error::Error;
+use nc3z_reader::platform::path_of;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes that a URI cannot hold as they are, and that readers take amiss. Blanks stay: readers do not decode them.
@@ -35,7 +34,7 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
     let decoded: Vec<u8> = percent_decode_str(literal).collect();
     let mut names = vec![PathBuf::from(literal)];
     if decoded != literal.as_bytes() && !decoded.contains(&0) {
-        names.push(PathBuf::from(OsStr::from_bytes(&decoded)));
+        names.push(path_of(&decoded));
     }
     // A file that was archived since the aggregation was made.
     for n in 0..names.len() {

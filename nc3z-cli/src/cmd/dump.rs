@@ -18,7 +18,6 @@ use nc3z_reader::Dataset;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 /// Text is written out in pieces of about this length.
@@ -48,7 +47,7 @@ fn dump(args: &DumpArgs) -> Result<Exit> {
         cdl = cdl.with_specials(special::of(archive)?);
     }
     let name = match &args.name {
-        Some(name) => name.as_bytes(),
+        Some(name) => name.as_encoded_bytes(),
         None => dataset_name(&input.file, dataset.archive().is_some()),
     };
     cdl.begin(name, &mut out.text);
@@ -93,7 +92,7 @@ pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Opt
         return Ok(None);
     }
     let mut found = BTreeSet::new();
-    for name in lists.iter().flat_map(|list| list.as_bytes().split(|&b| b == b',')) {
+    for name in lists.iter().flat_map(|list| list.as_encoded_bytes().split(|&b| b == b',')) {
         match header.variable(name) {
             Some((id, _)) => found.insert(id),
             None if name.is_empty() => continue,
@@ -123,8 +122,8 @@ fn style(args: &DumpArgs) -> Style {
 
 /// The name of a data set: its file's, without what follows the last dot; an archive's without `.nc3z` first.
 fn dataset_name(path: &Path, is_archive: bool) -> &[u8] {
-    let name =
-        super::url::of(path).map_or(path.as_os_str().as_bytes(), |url| super::url::address(url).as_bytes());
+    let name = super::url::of(path)
+        .map_or(path.as_os_str().as_encoded_bytes(), |url| super::url::address(url).as_bytes());
     let name = name.rsplit(|&b| b == b'/').next().unwrap_or(name);
     let name = name.strip_suffix(b".nc3z").filter(|_| is_archive).unwrap_or(name);
     name.iter().rposition(|&b| b == b'.').map_or(name, |dot| &name[..dot])

@@ -9,9 +9,9 @@ use crate::manifest::sums;
 use crate::output::streams::Stdout;
 use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
+use nc3z_reader::platform::path_of;
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Writes the manifest.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
 
 /// All archives below a directory, by their names.
 fn below(root: &Path) -> Result<(Vec<PathBuf>, Exit)> {
-    let is_archive = |p: &Path| p.as_os_str().as_bytes().ends_with(SUFFIX.as_bytes());
+    let is_archive = |p: &Path| p.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes());
     let found = targets::list(&[root.to_owned()], true, &is_archive)?;
     let mut exit = Exit::Done;
     for (path, e) in &found.failures {
@@ -78,7 +78,7 @@ fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
         exit = Exit::Failed;
     };
     for (file, logged) in files {
-        let file = PathBuf::from(std::ffi::OsStr::from_bytes(&file));
+        let file = path_of(&file);
         if !logged.is_done {
             fail(&file, "the log lists it as failed; it is not in the manifest");
             continue;

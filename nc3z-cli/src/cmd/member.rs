@@ -4,17 +4,16 @@ use super::url;
 use crate::args::OpenArgs;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::Bundle;
+use nc3z_reader::platform::path_of;
 use nc3z_reader::source::{self, SharedSource};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The bundle and the name of the member, if this is how a member is named; a file that has the whole name comes first.
 pub(crate) fn of(path: &Path) -> Option<(PathBuf, String)> {
-    let bytes = path.as_os_str().as_bytes();
+    let bytes = path.as_os_str().as_encoded_bytes();
     let at = bytes.windows(2).position(|pair| pair == b"!/")?;
-    let bundle = PathBuf::from(OsStr::from_bytes(&bytes[..at]));
+    let bundle = path_of(&bytes[..at]);
     let name = String::from_utf8_lossy(&bytes[at + 2..]).into_owned();
     if url::of(path).is_some() {
         return Some((bundle, name));

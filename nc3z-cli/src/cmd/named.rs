@@ -5,11 +5,10 @@ use crate::cmd::{Input, stdin, url};
 use crate::output::words;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Limits;
+use nc3z_reader::platform::path_of;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Dataset, OpenOptions, VersionName};
-use std::ffi::OsStr;
 use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A file, and which version of it.
@@ -28,16 +27,16 @@ impl Named {
         if let Some(url) = url::of(path) {
             return Self::of_url(url);
         }
-        let bytes = path.as_os_str().as_bytes();
+        let bytes = path.as_os_str().as_encoded_bytes();
         let Some(at) = bytes.iter().rposition(|&b| b == b'@').filter(|&at| at > 0) else {
             return Ok(whole());
         };
-        let (file, version) = (Path::new(OsStr::from_bytes(&bytes[..at])), &bytes[at + 1..]);
+        let (file, version) = (path_of(&bytes[..at]), &bytes[at + 1..]);
         if path.symlink_metadata().is_ok() || !file.is_file() {
             return Ok(whole());
         }
         let version = std::str::from_utf8(version).ok().context("a version is a number or a tag")?;
-        Ok(Named { file: file.to_owned(), version: Some(version.parse()?) })
+        Ok(Named { file, version: Some(version.parse()?) })
     }
 
     /// Splits a URL. Hosts and objects may have an `@` too: a version stands behind the name of an archive.

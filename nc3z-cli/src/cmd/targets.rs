@@ -5,13 +5,12 @@ use crate::args::Shard;
 use crate::output::progress::while_blocked;
 use crate::output::text;
 use anyhow::{Context, Result, anyhow, bail};
+use nc3z_reader::platform::path_of;
 use nc3z_reader::source::special_name;
 use nc3z_writer::is_temporary_name;
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -114,7 +113,7 @@ fn is_relative_inside(path: &Path) -> bool {
 
 /// Keeps the jobs of one of `count` parts: a file is always in the same one, whatever else is there.
 pub(crate) fn keep_shard(jobs: &mut Vec<Job>, shard: Shard) {
-    jobs.retain(|job| fnv1a(job.name.as_os_str().as_bytes()) % shard.count == shard.index);
+    jobs.retain(|job| fnv1a(job.name.as_os_str().as_encoded_bytes()) % shard.count == shard.index);
 }
 
 /// FNV-1a with 64 bits: the same for ever, so that runs of different builds share the work in the same way.
@@ -124,7 +123,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 
 /// True for a directory, and for a name that can only be one's.
 pub(crate) fn is_directory_name(path: &Path) -> bool {
-    path.is_dir() || path.as_os_str().as_bytes().ends_with(b"/")
+    path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
 /// Two inputs must not become one output: the second would replace the first.
@@ -156,7 +155,7 @@ pub(crate) fn read_names(list: &Path, null: bool) -> Result<Vec<PathBuf>> {
     .with_context(|| format!("read the list of files `{}`", list.display()))?;
     let end = if null { 0 } else { b'\n' };
     let names = bytes.split(|&b| b == end).filter(|name| !name.is_empty());
-    Ok(names.map(|name| OsStr::from_bytes(name).into()).collect())
+    Ok(names.map(path_of).collect())
 }
 
 /// Files of a tree, sorted. Links are not followed: what lies in the tree is found where it is, what lies outside is none of its files.
@@ -297,9 +296,9 @@ pub(crate) fn archive_name(path: &Path) -> PathBuf {
 
 /// `x.nc.nc3z` becomes `x.nc`.
 pub(crate) fn restored_name(path: &Path) -> Result<PathBuf> {
-    let stem = path.as_os_str().as_bytes().strip_suffix(SUFFIX.as_bytes());
+    let stem = path.as_os_str().as_encoded_bytes().strip_suffix(SUFFIX.as_bytes());
     match stem.filter(|p| !p.is_empty() && !p.ends_with(b"/")) {
-        Some(name) => Ok(OsStr::from_bytes(name).into()),
+        Some(name) => Ok(path_of(name)),
         None => bail!("`{}` does not end in {SUFFIX}; name the output with -o", path.display()),
     }
 }

@@ -12,13 +12,13 @@ use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_reader::parity::ParityReport;
+use nc3z_reader::platform::read_exact_at;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::verify::{Finding, Report, deep, quick};
 use nc3z_reader::{Archive, Monitor, Restored, VersionName};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// Archives that are checked at a time; each in parallel too.
@@ -243,7 +243,7 @@ fn compare(archive: &Archive, original: &Path, progress: &dyn Monitor) -> Result
     let mut buffer = Vec::new();
     archive.restore_into(progress, &mut |at: u64, bytes: &[u8]| -> Result<(), CompareError> {
         buffer.resize(bytes.len(), 0);
-        file.read_exact_at(&mut buffer, at).map_err(|e| CompareError(e.into()))?;
+        read_exact_at(&file, &mut buffer, at).map_err(|e| CompareError(e.into()))?;
         match buffer.iter().zip(bytes).position(|(a, b)| a != b) {
             None => Ok(()),
             Some(i) => Err(CompareError(anyhow::anyhow!(

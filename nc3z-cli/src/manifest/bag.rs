@@ -3,7 +3,6 @@
 use super::{Entry, push_line};
 use crate::cmd::hash::unhex;
 use anyhow::{Context, Result, bail};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Where the payload is.
@@ -28,7 +27,7 @@ pub(crate) fn check_root(root: &Path, force: bool) -> Result<()> {
     let ours = [PAYLOAD, DECLARATION, MANIFEST, INFO, TAG_MANIFEST];
     for entry in entries {
         let name = entry?.file_name();
-        let log = name.as_bytes().ends_with(super::fixity::LOG_SUFFIX.as_bytes());
+        let log = name.as_encoded_bytes().ends_with(super::fixity::LOG_SUFFIX.as_bytes());
         if !log && !ours.iter().any(|o| name == *o) {
             bail!(
                 "`{}` holds `{}` and is no bag; a bag needs a directory of its own",
@@ -158,6 +157,7 @@ pub(crate) fn check_tags(root: &Path, payload: (u64, u64)) -> Result<Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nc3z_reader::platform::path_of;
 
     #[test]
     fn names_are_encoded_as_the_rfc_says() {
@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(decode_name(encoded.as_bytes()), name.as_bytes());
         }
         assert_eq!(decode_name(b"data/50% of it %0a%2"), b"data/50% of it \n%2");
-        assert!(encode_name(Path::new(std::ffi::OsStr::from_bytes(b"\xff"))).is_err());
+        assert!(encode_name(&path_of(b"\xff")).is_err());
     }
 
     #[test]

@@ -7,11 +7,10 @@ pub(crate) mod sums;
 
 use anyhow::{Context, Result, bail};
 use nc3z_format::bytes::hex;
+use nc3z_reader::platform::path_of;
 use nc3z_writer::AtomicFile;
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use walkdir::WalkDir;
 
@@ -28,7 +27,7 @@ pub(crate) struct Entry {
 
 impl Entry {
     fn new(path: &[u8], sha256: [u8; 32]) -> Self {
-        Entry { path: OsStr::from_bytes(path).into(), sha256 }
+        Entry { path: path_of(path), sha256 }
     }
 }
 

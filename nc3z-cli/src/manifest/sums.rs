@@ -4,7 +4,6 @@ use super::{Entry, push_line};
 use crate::cmd::hash::{Line, Subject, parse};
 use anyhow::{Result, bail};
 use std::collections::BTreeMap;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The manifest's name in its directory.
@@ -33,7 +32,7 @@ pub(crate) fn encode(entries: &BTreeMap<PathBuf, [u8; 32]>) -> Vec<u8> {
     let mut out = Vec::new();
     for (path, sha256) in entries {
         let mut name = Vec::new();
-        for &b in path.as_os_str().as_bytes() {
+        for &b in path.as_os_str().as_encoded_bytes() {
             match b {
                 b'\\' => name.extend_from_slice(b"\\\\"),
                 b'\n' => name.extend_from_slice(b"\\n"),

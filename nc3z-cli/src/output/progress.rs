@@ -13,11 +13,9 @@ static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// Asks for SIGINT, SIGTERM and SIGHUP to set the flag instead of killing the process; a second one kills it.
 pub(crate) fn catch_signals() {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGINT, SIGTERM};
     let flag = INTERRUPTED.get_or_init(|| Arc::new(AtomicBool::new(false)));
-    // What `nohup` asks for is kept.
-    let hangup = (!is_ignored(SIGHUP)).then_some(SIGHUP);
-    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup()) {
         // Order matters: the conditional exit sees the flag of the signal before this one.
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(flag));
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(blocked()));
@@ -25,7 +23,20 @@ pub(crate) fn catch_signals() {
     }
 }
 
+/// SIGHUP, where there is one; what `nohup` asks for is kept.
+#[cfg(unix)]
+fn hangup() -> Option<i32> {
+    let hangup = signal_hook::consts::SIGHUP;
+    (!is_ignored(hangup)).then_some(hangup)
+}
+
+#[cfg(not(unix))]
+fn hangup() -> Option<i32> {
+    None
+}
+
 /// Whether the process was started with a signal ignored, where the system tells (Linux).
+#[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

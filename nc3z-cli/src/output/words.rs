@@ -5,11 +5,10 @@ use super::text;
 use crate::cmd::url;
 use nc3z_format::{Error as FormatError, ErrorKind as Format};
 use nc3z_reader::ErrorKind as Read;
+use nc3z_reader::platform::path_of;
 use nc3z_writer::ErrorKind as Write;
 use std::error::Error as StdError;
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// An error and its causes, none said twice, and what to do. `file` is the file that it is said of, where the caller knows.
@@ -208,9 +207,9 @@ fn about_names(path: &Path, e: &io::Error) -> Option<String> {
     if e.kind() != io::ErrorKind::NotFound {
         return None;
     }
-    let bytes = path.as_os_str().as_bytes();
+    let bytes = path.as_os_str().as_encoded_bytes();
     let other = match bytes.strip_suffix(b".nc3z") {
-        Some(original) => OsStr::from_bytes(original).into(),
+        Some(original) => path_of(original),
         None => crate::cmd::targets::archive_name(path),
     };
     if other.is_file() {

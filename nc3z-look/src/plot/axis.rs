@@ -71,6 +71,22 @@ impl Axis {
         Ok(Axis { edges: edges(&values), values, label, time: None, degrees: false, downwards: false })
     }
 
+    /// So many cells from one degree to another.
+    pub(super) fn of_degrees(label: String, low: f64, high: f64, cells: usize) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "a picture's width")]
+        let at = |n: f64| low + (high - low) * n / cells as f64;
+        #[expect(clippy::cast_precision_loss, reason = "a picture's width")]
+        let every = |from: f64, count: usize| (0..count).map(|n| at(n as f64 + from)).collect();
+        Axis {
+            edges: every(0.0, cells + 1),
+            values: every(0.5, cells),
+            label,
+            time: None,
+            degrees: true,
+            downwards: false,
+        }
+    }
+
     /// The smallest and the largest value of its cells.
     pub(super) fn ends(&self) -> (f64, f64) {
         let (a, b) = (self.edges[0], self.edges[self.edges.len() - 1]);

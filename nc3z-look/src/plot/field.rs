@@ -1,6 +1,7 @@
 //! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
 
 use super::axis;
+use super::place::Place;
 use super::{Error, Note, Result};
 use crate::selection::{Segment, Selection, coordinate_variable};
 use crate::text;
@@ -20,10 +21,21 @@ pub(super) struct Dim {
     pub(super) segments: Vec<Segment>,
 }
 
+impl Dim {
+    /// How many of its indices.
+    pub(super) fn len(&self) -> usize {
+        self.segments.iter().map(|s| usize::try_from(s.count).unwrap_or(usize::MAX)).sum()
+    }
+}
+
 /// What is drawn.
 pub(super) struct Field {
     /// One or two dimensions, slowest first; none where one value is left.
     pub(super) dims: Vec<Dim>,
+    /// Which indices of each dimension.
+    pub(super) all: Vec<(DimId, Vec<Segment>)>,
+    /// Where the cells lie, if variables over these dimensions say it.
+    pub(super) place: Option<Place>,
     pub(super) values: Vec<f64>,
     /// What is fixed along the other dimensions.
     pub(super) fixed: Vec<String>,
@@ -43,7 +55,9 @@ impl Field {
         }
         let long: Vec<usize> = (0..counts.len()).filter(|&d| counts[d] > 1).collect();
         // Of more than two dimensions the last two make the map; of the others the first index is taken.
-        let kept = &long[long.len().saturating_sub(2)..];
+        let ids: Vec<DimId> = long.iter().map(|&d| variable.header().dimensions[d]).collect();
+        let place = Place::of(dataset, variable, &ids);
+        let kept = &long[long.len().saturating_sub(place.as_ref().map_or(2, |p| p.rank))..];
         let room = if kept.len() == 2 { MAP } else { SERIES };
         let (mut fixed, mut notes, mut dims, mut each) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let named = variable.dimensions().zip(&variable.header().dimensions).enumerate();
@@ -66,11 +80,11 @@ impl Field {
                 fixed.push(format!("{name} = {value}"));
                 segments = vec![Segment { start: at, count: 1, stride: 1 }];
             }
-            each.push(segments);
+            each.push((id, segments));
         }
-        let selection = Selection::new(each);
+        let selection = Selection::new(each.iter().map(|(_, segments)| segments.clone()).collect());
         let values = read(variable, &selection)?;
-        Ok(Field { dims, values, fixed, notes })
+        Ok(Field { dims, all: each, place, values, fixed, notes })
     }
 }
 
@@ -107,7 +121,7 @@ fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
 }
 
 /// The values of a selection, slowest dimension first.
-fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
+pub(super) fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
     let counts: Vec<usize> = selection.counts().into_iter().map(position).collect::<Result<_>>()?;
     let mut values = vec![f64::NAN; counts.iter().product()];
     for (slab, place) in selection.slabs() {

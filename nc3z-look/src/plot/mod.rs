@@ -6,6 +6,7 @@ mod draw;
 mod error;
 mod field;
 mod image;
+mod place;
 
 pub use error::{Error, Result};
 
@@ -128,6 +129,11 @@ pub fn draw(
 
 /// A series or a map, by the dimensions that are longer than one.
 fn picture(dataset: &Dataset, variable: &Variable, field: Field) -> Result<Picture> {
+    if let Some(place) = &field.place
+        && let Some((x, y, values)) = place.raster(&field.all, &field.dims, &field.values)?
+    {
+        return Ok(Picture::Map { x, y, values });
+    }
     let mut axes = field.dims.iter().map(|d| Axis::of(dataset, d));
     Ok(match (axes.next().transpose()?, axes.next().transpose()?) {
         (Some(y), Some(x)) => Picture::Map { x, y, values: field.values },

@@ -4,9 +4,9 @@ use super::Restored;
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::platform::write_all_at;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Runs of zeros this long, at multiples of it, become holes.
@@ -36,12 +36,12 @@ fn write_sparse(file: &File, at: u64, bytes: &[u8]) -> io::Result<()> {
     while pos < bytes.len() {
         let end = (if pos < lead { lead } else { pos + HOLE_LEN }).min(bytes.len());
         if end - pos == HOLE_LEN && is_zero(&bytes[pos..end]) {
-            file.write_all_at(&bytes[pending..pos], at + pending as u64)?;
+            write_all_at(file, &bytes[pending..pos], at + pending as u64)?;
             pending = end;
         }
         pos = end;
     }
-    file.write_all_at(&bytes[pending..], at + pending as u64)
+    write_all_at(file, &bytes[pending..], at + pending as u64)
 }
 
 fn is_zero(bytes: &[u8]) -> bool {
@@ -63,7 +63,7 @@ mod tests {
             write_sparse(&file, split as u64, &bytes[split..]).unwrap();
             file.set_len(bytes.len() as u64).unwrap();
             let mut back = vec![9; bytes.len()];
-            file.read_exact_at(&mut back, 0).unwrap();
+            crate::platform::read_exact_at(&file, &mut back, 0).unwrap();
             assert!(back == bytes, "split at {split}");
         }
     }

@@ -2,8 +2,8 @@
 
 use super::{ByteSource, check_range};
 use crate::error::{Error, Result};
+use crate::platform;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// A file read by position.
@@ -50,7 +50,7 @@ impl ByteSource for FileSource {
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, buf.len())?;
-        self.file.read_exact_at(buf, offset).map_err(|e| {
+        platform::read_exact_at(&self.file, buf, offset).map_err(|e| {
             let e = if e.kind() == std::io::ErrorKind::UnexpectedEof {
                 std::io::Error::new(
                     e.kind(),

@@ -3,10 +3,10 @@
 use nc3z_format::archive::ArrayId;
 use nc3z_format::tile::{Edge, Extent, TileLayout};
 use nc3z_reader::Archive;
+use nc3z_reader::platform;
 use nc3z_staged::BaseSlab;
 use std::error::Error;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
@@ -131,7 +131,7 @@ impl SpillFile {
             none => none.insert((Arc::new(tempfile::tempfile()?), 0)),
         };
         let bytes = cells.as_flattened();
-        file.write_all_at(bytes, *end)?;
+        platform::write_all_at(file, bytes, *end)?;
         let slab = Spilled { file: Arc::clone(file), begin: *end, shape: shape.to_vec() };
         *end += bytes.len() as u64;
         Ok(Box::new(slab))
@@ -180,7 +180,7 @@ impl<const N: usize> BaseSlab<[u8; N]> for Spilled {
                 unit *= self.shape[axis];
             }
             let at = self.begin + (position * N) as u64;
-            self.file.read_exact_at(out.as_flattened_mut(), at)?;
+            platform::read_exact_at(&self.file, out.as_flattened_mut(), at)?;
         }
         Ok(())
     }

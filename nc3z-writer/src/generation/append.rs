@@ -3,13 +3,13 @@
 
 use super::ending::Unsealed;
 use super::medium::Medium;
-use crate::atomic::{AtomicFile, is_same_file, keep_owner};
+use crate::atomic::{AtomicFile, is_same_file};
 use crate::carry::carry_over;
 use crate::error::{Error, ErrorKind, Result};
 use crate::leftovers::is_temporary_name;
+use crate::platform;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, Digest, OpenOptions};
-use rustix::fs::{FlockOperation, flock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,10 +55,12 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
     if path.file_name().is_some_and(is_temporary_name) {
         return Ok(());
     }
-    match flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => {}
-        Err(rustix::io::Errno::WOULDBLOCK) => return Err(ErrorKind::Busy(path.to_owned()).into()),
-        Err(e) => return Err(Error::io("lock", path, e.into())),
+    match platform::try_lock(file) {
+        Ok(true) => {}
+        Ok(false) => return Err(ErrorKind::Busy(path.to_owned()).into()),
+        // Where a system has no locks at all, whoever writes is to see that nobody else does.
+        Err(_) if cfg!(not(unix)) => {}
+        Err(e) => return Err(Error::io("lock", path, e)),
     }
     let locked = file.metadata().map_err(|e| Error::io("look at", path, e))?;
     // Who replaced it held the lock of a file that has no name any more.
@@ -116,7 +118,7 @@ impl InPlace {
         let (medium, metadata) = (target.medium(), self.archive.metadata());
         let (unsealed, _) = carry_over(&self.archive, &|_, _| false, &medium, metadata, &())?;
         medium.write_at(unsealed.offset(), &unsealed.seal(digest))?;
-        keep_owner(target.file(), &before);
+        platform::keep_owner(target.file(), &before);
         target.commit(Some(&before))
     }
 

@@ -2,10 +2,10 @@
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
+use nc3z_reader::platform;
 use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,7 +54,7 @@ impl Medium<'_> {
 
     pub(crate) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let written = match self {
-            Medium::File { file, .. } => file.write_all_at(bytes, offset),
+            Medium::File { file, .. } => platform::write_all_at(file, bytes, offset),
             Medium::Memory(memory) => memory.write_at(offset, bytes),
         };
         written.map_err(|e| Error::io("write", self.name(), e))
@@ -62,7 +62,7 @@ impl Medium<'_> {
 
     pub(crate) fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let read = match self {
-            Medium::File { file, .. } => file.read_exact_at(out, offset),
+            Medium::File { file, .. } => platform::read_exact_at(file, out, offset),
             Medium::Memory(memory) => memory.read_exact_at(out, offset),
         };
         read.map_err(|e| Error::io("read", self.name(), e))

@@ -9,11 +9,11 @@ use crate::options::WriterOptions;
 use crate::plan::Partition;
 use nc3z_format::Limits;
 use nc3z_format::quantize::LossRecord;
+use nc3z_reader::platform;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
 use std::fs::{File, Metadata as FileMetadata};
 use std::io::Write;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -256,5 +256,5 @@ pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) 
     if after.modified().ok() != before.modified().ok() {
         return changed("its modification time is another".to_owned());
     }
-    Ok((after.ctime(), after.ctime_nsec()) == (before.ctime(), before.ctime_nsec()))
+    Ok(platform::inode_changed(&after) == platform::inode_changed(before))
 }

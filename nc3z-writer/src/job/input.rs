@@ -1,9 +1,10 @@
 //! An archive that is read to be written anew, to a file of its own or in its own place.
 
-use crate::atomic::{AtomicFile, is_same_file, keep_owner};
+use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
 use crate::options::WriterOptions;
+use crate::platform;
 use nc3z_reader::source::FileSource;
 use std::fs::Metadata;
 use std::path::Path;
@@ -55,7 +56,7 @@ impl<'a> Input<'a> {
     /// In place, the name leads to another file now: what took its place is not ours to replace.
     pub(super) fn put(&self, target: AtomicFile) -> Result<()> {
         if self.output.is_none() {
-            keep_owner(target.file(), &self.before);
+            platform::keep_owner(target.file(), &self.before);
             if !is_same_file(&self.before, self.path) {
                 let what = "another file took its name".to_owned();
                 return Err(ErrorKind::SourceChanged { path: self.path.to_owned(), what }.into());

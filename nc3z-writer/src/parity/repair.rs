@@ -4,11 +4,11 @@ use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::lock;
 use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, prove, repair};
+use nc3z_reader::platform;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Monitor, OpenOptions};
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -80,8 +80,9 @@ fn apply(
     path: &Path,
     monitor: &dyn Monitor,
 ) -> Result<RepairedShards> {
-    let mut write =
-        |offset, bytes: &[u8]| file.write_all_at(bytes, offset).map_err(|e| refused("write", path, e));
+    let mut write = |offset, bytes: &[u8]| {
+        platform::write_all_at(file, bytes, offset).map_err(|e| refused("write", path, e))
+    };
     Ok(repair(&**source, report, monitor, &mut write)?)
 }
 

@@ -3,12 +3,11 @@
 use crate::cmd::targets::Job;
 use crate::output::text;
 use anyhow::{Context, Result, bail};
+use nc3z_reader::platform::{path_of, read_exact_at};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};
-use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -40,10 +39,10 @@ impl Journal {
         let mut line = json!({"file": text::safe(&job.input.to_string_lossy()), "state": state});
         line["archive"] = text::safe(&job.output.to_string_lossy()).into();
         if needs_hex(&job.input) {
-            line["file_hex"] = text::hex(job.input.as_os_str().as_bytes()).into();
+            line["file_hex"] = text::hex(job.input.as_os_str().as_encoded_bytes()).into();
         }
         if needs_hex(&job.output) {
-            line["archive_hex"] = text::hex(job.output.as_os_str().as_bytes()).into();
+            line["archive_hex"] = text::hex(job.output.as_os_str().as_encoded_bytes()).into();
         }
         if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
             line.extend(more);
@@ -55,11 +54,10 @@ impl Journal {
 }
 
 fn ends_with_line(file: &File) -> std::io::Result<bool> {
-    use std::os::unix::fs::FileExt;
     let len = file.metadata()?.len();
     let mut last = [b'\n'];
     if len > 0 && file.metadata()?.is_file() {
-        file.read_exact_at(&mut last, len - 1)?;
+        read_exact_at(file, &mut last, len - 1)?;
     }
     Ok(last == *b"\n")
 }
@@ -99,7 +97,7 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
         };
         let (Some(file), Some(state)) = (name("file")?, value["state"].as_str()) else { continue };
         known += 1;
-        let archive = PathBuf::from(OsString::from_vec(name("archive")?.unwrap_or_default()));
+        let archive = path_of(&name("archive")?.unwrap_or_default());
         files.insert(file, Logged { archive, is_done: DONE.contains(&state) });
     }
     if lines > 0 && known == 0 {
@@ -127,7 +125,6 @@ fn unhex(hex: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::OsStr;
 
     #[test]
     fn logs_come_back_with_any_name_and_after_a_torn_line() {
@@ -135,8 +132,8 @@ mod tests {
         let path = dir.path().join("log");
         let names: [&[u8]; 4] = [b"a b.nc", b"\xff\n", b"\x1b[31m", "ä".as_bytes()];
         let job = |name: &[u8]| Job {
-            input: OsStr::from_bytes(name).into(),
-            output: crate::cmd::targets::archive_name(Path::new(OsStr::from_bytes(name))),
+            input: path_of(name),
+            output: crate::cmd::targets::archive_name(&path_of(name)),
             name: PathBuf::new(),
         };
         let journal = Journal::open(&path).unwrap();
@@ -148,7 +145,7 @@ mod tests {
         assert_eq!(done_in(&path).unwrap(), expected);
         let logged = read(&path).unwrap();
         assert_eq!((logged.len(), logged[&b"bad"[..]].is_done), (5, false));
-        assert_eq!(logged[names[1]].archive.as_os_str().as_bytes(), [names[1], b".nc3z"].concat());
+        assert_eq!(logged[names[1]].archive.as_os_str().as_encoded_bytes(), [names[1], b".nc3z"].concat());
         std::fs::write(&path, "what is this?\n").unwrap();
         assert!(done_in(&path).is_err());
     }

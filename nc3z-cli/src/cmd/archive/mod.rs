@@ -16,6 +16,7 @@ use anyhow::{Context, Result, bail};
 use journal::Journal;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
+use nc3z_reader::platform;
 use nc3z_writer::{
     Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file,
     publish,
@@ -23,7 +24,6 @@ use nc3z_writer::{
 use serde_json::json;
 use std::collections::HashSet;
 use std::fs::Metadata;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
@@ -280,7 +280,7 @@ impl<'a> Work<'a> {
 
     /// Whether an earlier run has archived this file, as far as the user wants that looked at.
     fn is_done(&self, job: &Job) -> Result<bool> {
-        if self.done_before.contains(job.input.as_os_str().as_bytes()) && job.output.is_file() {
+        if self.done_before.contains(job.input.as_os_str().as_encoded_bytes()) && job.output.is_file() {
             return Ok(true);
         }
         let Some(how) = self.args.run.skip_existing else { return Ok(false) };
@@ -450,8 +450,7 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
 
 /// Removes the source, if its name still leads to the file that was archived.
 fn remove_source(input: &Path, before: Option<&Metadata>) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let identity = |m: &Metadata| (m.dev(), m.ino(), m.len(), m.mtime(), m.mtime_nsec());
+    let identity = |m: &Metadata| (platform::identity(m), m.len(), m.modified().ok());
     let now = std::fs::metadata(input).with_context(|| format!("look at `{}`", input.display()))?;
     if before.map(identity) != Some(identity(&now)) {
         bail!("another file took its name while it was archived; nothing was removed");

@@ -1,8 +1,7 @@
 //! Lines of digests: what `hash` prints and `hash --check` takes back (`spec/digest.md`, section 6).
 
 use crate::output::text;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+use nc3z_reader::platform::path_of;
 use std::path::{Path, PathBuf};
 
 /// What a line is a digest of.
@@ -49,7 +48,7 @@ impl Subject {
 
 impl std::fmt::Display for Line {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let file = escape(self.file.as_os_str().as_bytes(), false);
+        let file = escape(self.file.as_os_str().as_encoded_bytes(), false);
         let name = match &self.subject {
             Subject::Variable(name) => escape(name, true),
             _ => Escaped::default(),
@@ -133,8 +132,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
         None => (line, false),
     };
     let plain = |bytes: &[u8]| if escaped { unescape(bytes) } else { Some(bytes.to_vec()) };
-    let path =
-        |bytes: &[u8]| plain(bytes).filter(|b| !b.is_empty()).map(|b| PathBuf::from(OsStr::from_bytes(&b)));
+    let path = |bytes: &[u8]| plain(bytes).filter(|b| !b.is_empty()).map(|b| path_of(&b));
     if let Some((digits, rest)) = line.split_at_checked(64)
         && let Some(digest) = unhex(digits)
         && let [b' ', b' ' | b'*', name @ ..] = rest
@@ -172,9 +170,9 @@ pub(crate) fn unhex(digits: &[u8]) -> Option<[u8; 32]> {
 
 /// The same file under the name it has in, or out of, an archive.
 pub(crate) fn other_name(file: &Path) -> PathBuf {
-    let bytes = file.as_os_str().as_bytes();
+    let bytes = file.as_os_str().as_encoded_bytes();
     match bytes.strip_suffix(b".nc3z") {
-        Some(stem) => OsStr::from_bytes(stem).into(),
+        Some(stem) => path_of(stem),
         None => crate::cmd::targets::archive_name(file),
     }
 }
@@ -184,7 +182,7 @@ mod tests {
     use super::*;
 
     fn line(subject: Subject, file: &[u8]) -> Line {
-        Line { subject, file: OsStr::from_bytes(file).into(), digest: [0xA5; 32] }
+        Line { subject, file: path_of(file), digest: [0xA5; 32] }
     }
 
     #[test]

@@ -1,0 +1,28 @@
+//! Systems that are no Unix: there plug-ins are found by name and not called.
+
+use crate::host::{Failure, Launcher};
+use crate::wire::Request;
+use std::io;
+use std::time::Duration;
+
+/// There is none.
+pub(crate) enum Worker {}
+
+impl Worker {
+    pub(crate) fn start(launcher: &Launcher) -> io::Result<Self> {
+        let _ = (&launcher.program, &launcher.arguments);
+        Err(io::Error::new(io::ErrorKind::Unsupported, "plug-ins are called on Unix only"))
+    }
+
+    pub(crate) fn ask(&mut self, _: &Request<'_>, _: Duration) -> Result<Vec<u8>, Failure> {
+        match *self {}
+    }
+}
+
+/// What a worker process does: nothing on this system.
+///
+/// # Errors
+/// Always.
+pub fn worker_main() -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "plug-ins are called on Unix only"))
+}

@@ -1,0 +1,145 @@
+//! What differs between operating systems, in one place: files read and written by position, names as bytes, which file a name leads to.
+//!
+//! The tools are run and tested on Unix. Elsewhere this does what the standard library offers, and says where that is less.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+/// Fills `buffer` from `offset` on. No other thread's position in the file matters.
+///
+/// # Errors
+/// Whatever the system says; `UnexpectedEof` where the file ends before.
+pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::read_exact_at(file, buffer, offset);
+    #[cfg(windows)]
+    {
+        let mut done = 0;
+        while done < buffer.len() {
+            match std::os::windows::fs::FileExt::seek_read(file, &mut buffer[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(some) => done += some,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+    #[cfg(not(any(unix, windows)))]
+    {
+        let _ = (file, buffer, offset);
+        Err(io::Error::new(io::ErrorKind::Unsupported, "files are not read by position on this system"))
+    }
+}
+
+/// Writes all of `bytes` from `offset` on.
+///
+/// # Errors
+/// Whatever the system says.
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, offset);
+    #[cfg(windows)]
+    {
+        let mut done = 0;
+        while done < bytes.len() {
+            match std::os::windows::fs::FileExt::seek_write(file, &bytes[done..], offset + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(some) => done += some,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+    #[cfg(not(any(unix, windows)))]
+    {
+        let _ = (file, bytes, offset);
+        Err(io::Error::new(io::ErrorKind::Unsupported, "files are not written by position on this system"))
+    }
+}
+
+/// The name that these bytes are: any bytes on Unix; elsewhere UTF-8, and what is none becomes a name that no file has.
+pub fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    return PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes));
+    #[cfg(not(unix))]
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Which file this is, whatever it is called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileIdentity(Kept);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    #[cfg_attr(not(unix), expect(dead_code, reason = "told by Unix alone"))]
+    Inode { device: u64, inode: u64 },
+    #[cfg_attr(unix, expect(dead_code, reason = "where the system tells no inode"))]
+    Times { created: Option<SystemTime>, modified: Option<SystemTime>, len: u64 },
+}
+
+/// Device and inode. Where the system tells neither: when the file was made and written, and its length.
+pub fn identity(meta: &Metadata) -> FileIdentity {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        FileIdentity(Kept::Inode { device: meta.dev(), inode: meta.ino() })
+    }
+    #[cfg(not(unix))]
+    {
+        FileIdentity(Kept::Times {
+            created: meta.created().ok(),
+            modified: meta.modified().ok(),
+            len: meta.len(),
+        })
+    }
+}
+
+/// When a file's inode was changed last, by a write, a link or a new name, in seconds and nanoseconds; nothing where the system does not tell.
+pub fn inode_changed(meta: &Metadata) -> Option<(i64, i64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        Some((meta.ctime(), meta.ctime_nsec()))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = meta;
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_itself_by_any_name_and_no_other_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let [a, b, c] = ["a", "b", "c"].map(|name| dir.path().join(name));
+        std::fs::write(&a, b"x").unwrap();
+        std::fs::hard_link(&a, &b).unwrap();
+        std::fs::write(&c, b"xy").unwrap();
+        let of = |path| identity(&std::fs::metadata(path).unwrap());
+        assert_eq!(of(&a), of(&b));
+        assert_ne!(of(&a), of(&c));
+    }
+
+    #[test]
+    fn positions_are_those_asked_for() {
+        let file = tempfile::tempfile().unwrap();
+        write_all_at(&file, b"abcdef", 10).unwrap();
+        let mut back = [9; 4];
+        read_exact_at(&file, &mut back, 8).unwrap();
+        assert_eq!(&back, b"\0\0ab");
+        assert_eq!(read_exact_at(&file, &mut back, 13).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn names_that_are_text_come_back() {
+        assert_eq!(path_of("ä/b.nc".as_bytes()).as_os_str().as_encoded_bytes(), "ä/b.nc".as_bytes());
+    }
+}
