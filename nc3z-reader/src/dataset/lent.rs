@@ -59,7 +59,7 @@ impl Walk {
             if line.count == 1 {
                 continue;
             }
-            let step = isize::try_from(each.checked_mul(line.step)?).ok()?;
+            let step = isize::try_from(each.checked_mul(line.step)?).ok().filter(|step| *step > 0)?;
             let step = if line.reversed { -step } else { step };
             let count = usize::try_from(line.count).ok()?;
             match axes.last_mut() {
