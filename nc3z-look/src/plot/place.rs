@@ -362,7 +362,7 @@ mod tests {
     #[test]
     fn any_coordinates_end_soon() {
         let wild: Vec<f64> = (0..40_000).map(|i| f64::from((i * 7919) % 360)).collect();
-        let lat: Vec<f64> = (0..40_000).map(|i| f64::from((i * 104_729) % 180) - 90.0).collect();
+        let lat: Vec<f64> = (0..40_000).map(|i| f64::from((i * 10_473) % 180) - 90.0).collect();
         let cells = curvilinear(&wild, &lat, &wild, 200, 200);
         let mut raster = Raster::around(&wild, &lat, &cells, false);
         cells.iter().for_each(|c| raster.draw(c));
