@@ -105,6 +105,21 @@ impl Archive {
         let this = (self.inner.trailer_offset, self.inner.trailer.clone());
         generations(&*store.source, this, &store.limits)
     }
+
+    /// The trailers of this generation and of those right before it, at most so many in all, each with its offset.
+    ///
+    /// # Errors
+    /// A damaged trailer.
+    pub fn recent_generations(&self, most: usize) -> Result<Vec<(u64, Trailer)>> {
+        let mut recent = vec![(self.inner.trailer_offset, self.inner.trailer.clone())];
+        while recent.len() < most
+            && let Some((_, trailer)) = recent.last().filter(|(_, trailer)| trailer.previous != 0)
+        {
+            let previous = read_previous(&*self.inner.store.source, trailer)?;
+            recent.push(previous);
+        }
+        Ok(recent)
+    }
 }
 
 impl Parts {

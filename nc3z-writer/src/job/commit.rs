@@ -168,10 +168,12 @@ impl CommitNote {
     }
 }
 
-/// The generation that holds the file with this digest, if one does.
+/// The generation that holds the file with this digest, if one of the newest does: a commit must not take longer the more there are. What only an
+/// older one holds is stored as any edit is.
 fn find_known(place: &InPlace, sha256: &[u8; 32]) -> Result<Option<Archive>> {
-    let all = place.archive().generations()?;
-    let found = all.iter().find(|(_, t)| t.digest_state == DigestState::Valid && t.sha256 == *sha256);
+    const MOST_GENERATIONS: usize = 1024;
+    let recent = place.archive().recent_generations(MOST_GENERATIONS)?;
+    let found = recent.iter().find(|(_, t)| t.digest_state == DigestState::Valid && t.sha256 == *sha256);
     let Some((_, trailer)) = found else { return Ok(None) };
     let options = place.options().clone().with_generation(u64::from(trailer.generation));
     Ok(Some(Archive::from_source(place.source()?, &options)?))

@@ -6,7 +6,7 @@ use nc3z_format::archive::{ArrayId, Role};
 use nc3z_reader::Archive;
 use std::collections::BTreeSet;
 
-/// At most so many generations are looked at.
+/// At most so many generations are looked at, the newest among them.
 const MOST_GENERATIONS: usize = 64;
 
 /// A generation that has variables which the later ones have not.
@@ -26,7 +26,7 @@ impl Dropped {
         if is_all(&seen) {
             return Ok(found);
         }
-        for (_, trailer) in newest.generations()?.iter().skip(1).take(MOST_GENERATIONS) {
+        for (_, trailer) in newest.recent_generations(MOST_GENERATIONS)?.iter().skip(1) {
             if is_all(&seen) {
                 break;
             }
