@@ -111,14 +111,11 @@ impl Archive {
     /// # Errors
     /// A damaged trailer.
     pub fn recent_generations(&self, most: usize) -> Result<Vec<(u64, Trailer)>> {
-        let mut recent = vec![(self.inner.trailer_offset, self.inner.trailer.clone())];
-        while recent.len() < most
-            && let Some((_, trailer)) = recent.last().filter(|(_, trailer)| trailer.previous != 0)
-        {
-            let previous = read_previous(&*self.inner.store.source, trailer)?;
-            recent.push(previous);
-        }
-        Ok(recent)
+        recent_generations(
+            &*self.inner.store.source,
+            (self.inner.trailer_offset, self.inner.trailer.clone()),
+            most as u64,
+        )
     }
 }
 
@@ -398,16 +395,28 @@ pub(crate) fn generations(
     last: (u64, Trailer),
     limits: &Limits,
 ) -> Result<Vec<(u64, Trailer)>> {
-    let mut all = vec![last];
-    while let Some((at, trailer)) = all.last().filter(|(_, trailer)| trailer.previous != 0) {
-        if all.len() as u64 >= limits.generations {
-            let (limit, n) = (limits.generations, all.len() as u64);
-            return Err(FormatError::limit("archive", *at, "generations", limit, n).into());
-        }
-        let previous = read_previous(source, trailer)?;
-        all.push(previous);
+    let all = recent_generations(source, last, limits.generations)?;
+    if let Some((at, _)) = all.last().filter(|(_, trailer)| trailer.previous != 0) {
+        let (limit, n) = (limits.generations, all.len() as u64);
+        return Err(FormatError::limit("archive", *at, "generations", limit, n).into());
     }
     Ok(all)
+}
+
+/// The trailer given and those before it, at most so many in all.
+fn recent_generations(
+    source: &dyn ByteSource,
+    last: (u64, Trailer),
+    most: u64,
+) -> Result<Vec<(u64, Trailer)>> {
+    let mut recent = vec![last];
+    while (recent.len() as u64) < most
+        && let Some((_, trailer)) = recent.last().filter(|(_, trailer)| trailer.previous != 0)
+    {
+        let previous = read_previous(source, trailer)?;
+        recent.push(previous);
+    }
+    Ok(recent)
 }
 
 /// The trailer before one that names it. It stands before that one, so that there are no cycles.
