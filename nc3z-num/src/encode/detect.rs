@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 
 /// Values looked at.
 const SAMPLE: usize = 1024;
+/// Where fewer of those are wanted, most elements are masked: the others are looked for.
+const FEW: usize = SAMPLE / 4;
 
 /// Powers of ten, exact in binary64.
 const TENS: [f64; 16] =
@@ -61,7 +63,11 @@ impl<'a, W: Word> Values<'a, W> {
     /// Of those elements that are wanted.
     pub(crate) fn of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
         let finite = |i: &usize| wanted.has(elements, *i);
-        let sample: Vec<W> = spread(elements.len(), SAMPLE).filter(finite).map(|i| elements[i]).collect();
+        let mut sample: Vec<W> = spread(elements.len(), SAMPLE).filter(finite).map(|i| elements[i]).collect();
+        if elements.len() > SAMPLE && sample.len() < FEW {
+            let all: Vec<W> = (0..elements.len()).filter(finite).map(|i| elements[i]).collect();
+            sample = spread(all.len(), SAMPLE).map(|i| all[i]).collect();
+        }
         Self { elements, wanted, sample, ordered: OnceCell::new() }
     }
 
@@ -477,6 +483,24 @@ fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<Sc
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// One value in fifty is there: a sample of all positions would have twenty.
+    #[test]
+    fn a_scale_is_found_where_nearly_all_is_masked() {
+        let (off, step) = (-0.017_902_f32, 6.007_5e-7_f32);
+        #[expect(clippy::cast_possible_truncation, reason = "as models store it")]
+        let value = |i: u32| {
+            let k = if i % 5000 == 0 { i * 6 } else { 20_000 + (i.wrapping_mul(2_654_435_761) >> 12) % 5000 };
+            (f64::from(off) + f64::from(k) * f64::from(step)) as f32
+        };
+        let bits: Vec<u32> =
+            (0..16_384).map(|i| if i % 50 == 0 { value(i).to_bits() } else { 1e20_f32.to_bits() }).collect();
+        let valid: Vec<u8> = bits.iter().map(|&b| u8::from(b != 1e20_f32.to_bits())).collect();
+        let values = Values::of(&bits, Wanted::Valid(&valid));
+        assert_eq!(values.len(), 328);
+        let found = values.detect(false).best(58).expect("it lies on a step");
+        assert!((found.step / f64::from(step) - 1.0).abs() < 1e-4, "{found:?}");
+    }
 
     /// A detector's counts by a step, near 0 but for a peak whose numbers stand further apart than the step.
     #[test]
