@@ -91,14 +91,19 @@ pub(crate) fn held_samples(
 }
 
 /// Byte ranges (in the flattened array) of the samples: the beginnings of the first, a middle and the last whole tile. Of an array
-/// of which that were too much, shorter pieces that begin where rows or planes do.
+/// of which that were too much, and of one of fewer tiles, shorter pieces that begin where rows or planes do.
 fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
     let total = info.total_bytes();
     let tile = info.linear_tile_len().unwrap_or(total).clamp(1, total.max(1));
     let tiles = (total / tile).max(1);
     let size = info.ty.size() as u64;
-    let len = sample_len(info, policy).min(tile);
     let n = policy.count.min(tiles);
+    if n < policy.count && total > policy.whole_len as u64 {
+        // The beginnings of one or two tiles tell little of the rest: surface levels stand there, or spin-up.
+        let len = planes_len(info, policy, policy.whole_len as u64 / policy.count);
+        return pieces(info, total, len, policy.count.min(total / len).max(1));
+    }
+    let len = sample_len(info, policy).min(tile);
     if total < policy.pieces_below {
         // An array of one plane has none before it.
         let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).filter(|p| *p < info.tiling.present());
@@ -134,11 +139,15 @@ fn pieces(info: &ArrayInfo, total: u64, len: u64, count: u64) -> Vec<(u64, usize
         .collect()
 }
 
-/// Bytes of a sample at most: some whole planes at least, so that predictors in time and scale-offset by plane are seen.
+/// Bytes of a sample at most: all of a short array, else some planes.
 fn sample_len(info: &ArrayInfo, policy: &SamplePolicy) -> u64 {
+    let whole = policy.whole_len as u64;
+    planes_len(info, policy, if info.total_bytes() <= whole { whole } else { policy.len })
+}
+
+/// At least `len` bytes, and some whole planes, so that predictors in time and scale-offset by plane are seen.
+fn planes_len(info: &ArrayInfo, policy: &SamplePolicy, len: u64) -> u64 {
     let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0);
     let plane = plane.saturating_mul(info.ty.size() as u64);
-    let whole = policy.whole_len as u64;
-    let least = if info.total_bytes() <= whole { whole } else { policy.len };
-    least.max(plane.saturating_mul(policy.planes)).min(policy.most)
+    len.max(plane.saturating_mul(policy.planes)).min(policy.most)
 }
