@@ -45,7 +45,7 @@ pub(crate) fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Ve
         let values = Values::of(elements, Wanted::Valid(valid.get(plane * len..).unwrap_or_default()));
         // That of the plane before where it holds nearly everywhere, else the best.
         let before = |least| last.filter(|l| values.hold(*l, least));
-        let fit = before(62).or_else(|| values.detect(false).best(43)).or_else(|| before(43));
+        let fit = before(62).or_else(|| values.detect(true).best(43)).or_else(|| before(43));
         last = fit.or(last);
         fit
     };

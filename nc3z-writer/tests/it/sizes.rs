@@ -93,3 +93,56 @@ fn what_lies_in_the_gap_may_be_what_arrays_had_before() {
     let twice = len(&[&bytes[..], &bytes[at..]].concat(), Preset::Max);
     assert!(twice < once + 400, "{once} bytes without a gap, {twice} with one that holds the same");
 }
+
+/// A pseudo-random number below `below`, of a place.
+fn hash(at: usize, below: u64) -> f64 {
+    let mixed = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    f64::from(u32::try_from((mixed ^ mixed >> 27) % below).unwrap())
+}
+
+/// A float variable of `levels` levels of 128 by 128 with these values.
+fn levels(levels: usize, value: impl Fn(usize, usize) -> f32) -> Vec<u8> {
+    let shape = [levels as u64, 128, 128];
+    let mut bytes = Model::new(Version::Cdf1, 0, vec![Var::fixed(NcType::Float, &shape)]).build().bytes;
+    let at = bytes.len() - levels * 128 * 128 * 4;
+    for (i, element) in bytes[at..].chunks_exact_mut(4).enumerate() {
+        element.copy_from_slice(&value(i / (128 * 128), i % (128 * 128)).to_be_bytes());
+    }
+    bytes
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "as models pack them")]
+fn each_level_has_its_own_scale_though_the_first_are_nearly_empty() {
+    // An ocean model's field: each level was packed into 60,000 steps between its least and greatest value; of the upper levels
+    // (one tile is 16 levels) nearly nothing is there.
+    let bytes = levels(24, |level, i| {
+        let valid = if level < 4 { i % 40 == 7 } else { i % 128 < 90 };
+        let (row, column) = (i / 128, i % 128);
+        let smooth = ((row as f64 / 20.0).sin() + (column as f64 / 30.0).cos() + 2.0) * 14_000.0;
+        let k = smooth.round() + hash(i + level * 128 * 128, 16);
+        let least = f64::from(-0.1_f32 - 0.013 * level as f32);
+        let step = f64::from((0.21_f32 + 0.017 * level as f32) / 60_000.0);
+        if valid { (least + k * step) as f32 } else { 1e20 }
+    });
+    for preset in [Preset::Fast, Preset::Default] {
+        let stored = len(&bytes, preset);
+        // Some six bits a value are noise: hardly more than a byte is left of four.
+        assert!(stored < bytes.len() / 4, "{stored} of {} bytes at {}", bytes.len(), preset.name());
+    }
+}
+
+#[test]
+#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "as a mean is stored")]
+fn means_over_months_of_different_length_are_fractions_level_by_level() {
+    // Means of 28 to 31 numbers that are multiples of 1/800.
+    let bytes = levels(12, |month, i| {
+        let days = [31.0, 28.0, 31.0, 30.0][month % 4];
+        let sum = ((i as f64 / 700.0).sin() * 300_000.0).round() + hash(i * 12 + month, 1 << 13);
+        (sum / (days * 800.0)) as f32
+    });
+    let stored = len(&bytes, Preset::Default);
+    // 13 bits of noise are 0.41 of 32; as floats they take half.
+    assert!(stored < bytes.len() * 45 / 100, "{stored} of {} bytes", bytes.len());
+}
