@@ -325,6 +325,24 @@ fn packed_fields_have_a_scale_and_an_offset_each() {
 }
 
 #[test]
+fn where_no_dictionary_can_be_stored_no_plan_needs_one() {
+    // 300 values without order, on no step: a dictionary names them best.
+    let value = |i: u32| (f64::from(i.wrapping_mul(2_654_435_761) >> 8) / 1e7).powi(3).to_bits();
+    let words: Vec<u64> =
+        (0..6000u32).map(|i| value(((i * i).wrapping_mul(2_654_435_761) >> 13) % 300)).collect();
+    let sizes = [true, false].map(|dictionary| {
+        let extent = Extent { elements: 6000, dictionary, ..Extent::default() };
+        let geom = Geometry::default();
+        let found =
+            choose_with(&[&words[..]], ElementType::F64, &geom, Effort::Default, &[], extent, None).unwrap();
+        assert_eq!(found.plans[0].dictionary().is_some(), dictionary, "{:?}", found.plans[0]);
+        assert!(dictionary || found.plans.iter().all(|p| p.dictionary().is_none()));
+        check(&words, ElementType::F64, &geom, &found.plans[0]).len()
+    });
+    assert!(sizes[1] < words.len() * 4, "{sizes:?}");
+}
+
+#[test]
 fn ramps_are_not_taken_for_their_tenths() {
     // x + 10 y + 100 z: what is looked at must not be of one tenth only.
     let (nx, ny, nz) = (40u32, 30u32, 60u32);

@@ -33,11 +33,13 @@ pub struct Extent {
     pub elements: u64,
     /// Samples of at most so many bytes in all are encoded as they are by some ten plans; longer ones by the best of each coder.
     pub whole_len: usize,
+    /// Whether a dictionary of the variable's values can be stored beside its tiles.
+    pub dictionary: bool,
 }
 
 impl Default for Extent {
     fn default() -> Self {
-        Self { elements: 0, whole_len: 512 << 10 }
+        Self { elements: 0, whole_len: 512 << 10, dictionary: true }
     }
 }
 
@@ -114,7 +116,7 @@ pub fn choose_with<W: Word>(
     let mut scratch = SCRATCH.take().unwrap_or_default();
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty, &mut scratch)?;
-    } else if W::BITS > 8 {
+    } else if extent.dictionary && W::BITS > 8 {
         let (patterns, valid) = distinct(&samples, &crops, mask, complete);
         let count = patterns.len();
         if count * 2 < valid && count <= MAX_DICTIONARY {

@@ -177,7 +177,8 @@ impl Plans {
             let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
             let fills = fill_values(classic, info);
             let registry = &options.registry;
-            let subject = Subject { info, registry, samples, fills, whole_len, scan: &scan };
+            let subject =
+                Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan };
             let plan = SCRATCH.with_borrow_mut(|scratch| match requested_chain(classic, info, options)? {
                 Some(chain) => array::requested(&subject, chain, policy),
                 None => plan_array(&subject, policy, scratch),
@@ -243,7 +244,11 @@ pub(crate) fn plan_one(
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
     let (fills, registry) = (fill_values(classic, info), &options.registry);
     let whole_len = whole_len(arrays, policy);
-    plan_array(&Subject { info, registry, samples, fills, whole_len, scan: &scan }, policy, scratch)
+    plan_array(
+        &Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan },
+        policy,
+        scratch,
+    )
 }
 
 /// Ways for the difference of a tile of an array to an older one: zeros where it did not change.
@@ -272,8 +277,11 @@ pub(crate) fn plan_difference(
         Ok(())
     };
     let (registry, whole_len) = (&options.registry, whole_len(arrays, policy));
-    let plan =
-        plan_array(&Subject { info, registry, samples, fills, whole_len, scan: &scan }, policy, scratch)?;
+    let plan = plan_array(
+        &Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan },
+        policy,
+        scratch,
+    )?;
     Ok(plan.tiles)
 }
 

@@ -78,7 +78,8 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> 
     let samples: Vec<Vec<W>> = subject.samples.iter().map(|s| words_of(s)).collect();
     let samples: Vec<&[W]> = samples.iter().map(Vec::as_slice).collect();
     let fills: Vec<W> = subject.fills.iter().flat_map(|f| words_of(f)).collect();
-    let extent = num::Extent { elements: info.tiling.present(), whole_len: subject.whole_len };
+    let Subject { whole_len, dictionary, .. } = *subject;
+    let extent = num::Extent { elements: info.tiling.present(), whole_len, dictionary };
     let candidates = |effort: Effort, dictionary: Option<&Arc<Dictionary>>| -> Result<Candidates> {
         num::choose_with(&samples, info.ty.into(), &geometry, effort, &fills, extent, dictionary)
             .map_err(|e| nc3z_format::Error::from(e).into())

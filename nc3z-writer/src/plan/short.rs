@@ -60,7 +60,7 @@ pub(super) fn as_numbers(
 }
 
 impl Planner<'_> {
-    /// The numeric plan of a short array, and what it makes of it; not where it takes a table of values.
+    /// The numeric plan of a short array, and what it makes of it.
     fn numbers(
         &mut self,
         info: &ArrayInfo,
@@ -74,13 +74,12 @@ impl Planner<'_> {
             samples: vec![raw.bytes.clone()],
             fills: fill_values(self.classic, info),
             whole_len: policy.trial_len,
+            // It would be a block of its own, for one tile that has none.
+            dictionary: false,
             scan: &scan,
         };
         let plan =
             trials(numeric_plans(&subject, self.policy)?.plans, &subject, self.scratch)?.remove(0).plan;
-        if plan.dictionary().is_some() {
-            return Ok(None);
-        }
         let tiles = vec![TileChain::numeric(plan, &self.options.registry)];
         let mut plan = ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() };
         Ok(self.packed(info, &mut plan)?.map(|numbers| (plan, numbers)))

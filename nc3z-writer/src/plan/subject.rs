@@ -20,6 +20,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) fills: Vec<Vec<u8>>,
     /// See [`nc3z_format::num::Extent::whole_len`].
     pub(crate) whole_len: usize,
+    /// See [`nc3z_format::num::Extent::dictionary`].
+    pub(crate) dictionary: bool,
     /// Calls the sink with the whole array, piece after piece, until the sink says false.
     pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
 }

@@ -84,6 +84,7 @@ pub(super) fn array_cost(
         },
         fills: fill_values(classic, info),
         whole_len: whole_len(samples.all(), policy),
+        dictionary: true,
         scan: &scan,
     };
     let mut plan = plan_array(&subject, policy, &mut scratch)?;
