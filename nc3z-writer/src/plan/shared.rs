@@ -22,6 +22,9 @@ const FLUSH_LEN: u64 = 6;
 
 /// What LZMA makes of bytes whose values recur, in hundredths of what a quick zstd makes of them.
 const LZMA_PERCENT: u64 = 75;
+/// Where a quick zstd leaves more of the bytes than this, in hundredths, nothing recurs: LZMA would code literals, which the numeric
+/// chains do better.
+const RECURRING: u64 = 67;
 
 /// An array that may go with others.
 #[derive(Clone)]
@@ -98,16 +101,15 @@ fn member<'a>(
     Ok(member)
 }
 
-/// Whether one byte of so many is expected to be saved, by a quick zstd of all members together.
-fn is_promising<'a>(
-    members: impl Iterator<Item = &'a Member<'a>> + Clone,
-    bytes: u64,
-    scratch: &mut Scratch,
-) -> Result<bool> {
-    let alone: Stored = members.clone().map(|m| m.alone).sum();
-    let all = members.map(|m| &m.bytes[..]).collect::<Vec<_>>().concat();
-    let expected = packed_len(&all, QUICK_LEVEL, scratch)?.percent(LZMA_PERCENT);
-    Ok(expected.saved_against(alone).0.saturating_mul(bytes) > all.len() as u64)
+/// Whether LZMA is worth its time on the arrays of a pool, by a quick zstd of them together: whether one byte of `one_saved_of` is
+/// expected to be saved.
+fn is_promising(pool: &[Member<'_>], one_saved_of: u64, scratch: &mut Scratch) -> Result<bool> {
+    let alone: Stored = pool.iter().map(|m| m.alone).sum();
+    let all = pool.iter().map(|m| &m.bytes[..]).collect::<Vec<_>>().concat();
+    let len = Stored(all.len() as u64);
+    let quick = packed_len(&all, QUICK_LEVEL, scratch)?;
+    let saved = quick.percent(LZMA_PERCENT).saved_against(alone);
+    Ok(quick < len.percent(RECURRING) && saved.0.saturating_mul(one_saved_of) > len.0)
 }
 
 /// Arrays that share containers.
@@ -126,18 +128,23 @@ fn groups(
     dict: u32,
     scratch: &mut Scratch,
 ) -> Result<Vec<Group>> {
-    let mut pools = pools(members, policy);
-    if let Some(bytes) = policy.one_saved_of
-        && !is_promising(pools.iter().flatten(), bytes, scratch)?
-    {
-        pools.clear();
-    }
+    let pools = pools(members, policy);
+    let mut promising = |pool: &[Member<'_>]| match policy.one_saved_of {
+        Some(bytes) => is_promising(pool, bytes, scratch),
+        None => Ok(true),
+    };
     let gap = |m: &Member<'_>| m.info.id.role() == Role::Gap && m.bytes.len() as u64 >= policy.least_pool;
     let mut whole = None;
     if pools.len() > 1 && pools.iter().flatten().any(gap) {
-        whole = Some(group(&pools.concat(), dict)?);
+        let all = pools.concat();
+        whole = if promising(&all)? { Some(group(&all, dict)?) } else { None };
     }
-    let parts = pools.into_iter().map(|pool| group(&pool, dict)).collect::<Result<Vec<_>>>()?;
+    let mut parts = Vec::new();
+    for pool in pools {
+        if promising(&pool)? {
+            parts.push(group(&pool, dict)?);
+        }
+    }
     let saved: Stored = parts.iter().map(|g| g.saved).sum();
     let groups = match whole {
         Some(whole) if whole.saved > saved => vec![whole],
