@@ -490,7 +490,11 @@ mod tests {
         let (off, step) = (-0.017_902_f32, 6.007_5e-7_f32);
         #[expect(clippy::cast_possible_truncation, reason = "as models store it")]
         let value = |i: u32| {
-            let k = if i % 5000 == 0 { i * 6 } else { 20_000 + (i.wrapping_mul(2_654_435_761) >> 12) % 5000 };
+            let k = if i.is_multiple_of(5000) {
+                i * 6
+            } else {
+                20_000 + (i.wrapping_mul(2_654_435_761) >> 12) % 5000
+            };
             (f64::from(off) + f64::from(k) * f64::from(step)) as f32
         };
         let bits: Vec<u32> =

@@ -24,7 +24,7 @@ const FLUSH_LEN: u64 = 6;
 const LZMA_PERCENT: u64 = 75;
 /// Where a quick zstd leaves more of the bytes than this, in hundredths, nothing recurs: LZMA would code literals, which the numeric
 /// chains do better.
-const RECURRING: u64 = 67;
+const RECURRING: u64 = 60;
 
 /// An array that may go with others.
 #[derive(Clone)]
