@@ -23,6 +23,9 @@ const QUICK: i32 = 3;
 const LEVEL: i32 = 19;
 /// A difference that takes at most one byte in so many of the tile's is taken at once.
 const SPARSE: usize = 64;
+/// One of at most so many bytes is kept as the first try made it: the block around it takes more than a higher level could save, whose
+/// tables for a tile of 1 MiB take longer to clear than all else that a commit of one element does.
+const FIRST_TRY: usize = 128;
 
 /// A difference takes at most three quarters of what the tile takes alone.
 const CLEARLY: usize = 3;
@@ -186,7 +189,15 @@ impl<'a> TileEncoder<'a> {
         if quick.bytes.len() >= self.plain(bytes, QUICK)?.bytes.len().min(bytes.len()) {
             return Ok(None);
         }
-        Ok(Some(self.difference(info, bytes, base, LEVEL)?.or_smaller(quick)))
+        Ok(Some(self.finished(quick, info, bytes, base)?))
+    }
+
+    /// What is kept of a difference that the first try shows to be worth it.
+    fn finished(&mut self, quick: Payload, info: &ArrayInfo, bytes: &[u8], base: &Base) -> Result<Payload> {
+        if quick.bytes.len() <= FIRST_TRY {
+            return Ok(quick);
+        }
+        Ok(self.difference(info, bytes, base, LEVEL)?.or_smaller(quick))
     }
 
     /// How to store a tile: as the difference to an older one where that is clearly smaller, else in the smallest of the other ways; none where all are larger than the tile.
@@ -204,7 +215,7 @@ impl<'a> TileEncoder<'a> {
         };
         let quick = self.difference(info, bytes, base, QUICK)?;
         if quick.bytes.len() <= bytes.len() / SPARSE {
-            return Ok(Some(self.difference(info, bytes, base, LEVEL)?.or_smaller(quick)));
+            return Ok(Some(self.finished(quick, info, bytes, base)?));
         }
         let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(key.1)? };
         let alone = self.alone(info, key.0, bytes, &shape)?;
