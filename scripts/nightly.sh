@@ -63,6 +63,8 @@ step "aggregations that are killed" env NC3Z_KILLS=200 NC3Z="$PWD/target/release
 step "a collection of 2,000 files" env NC3Z_FILES=2000 NC3Z_KILLS=20 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_collection.py
 step "recipes, Snakemake's too" env NC3Z="$PWD/target/release/nc3z" "$python" tests/test_recipes.py
 step "static binary" scripts/static.sh
+step "conda's package" scripts/conda.sh
+step "Homebrew's formula" scripts/homebrew.sh
 # Azure's blobs, by Microsoft's emulator.
 azurite() {
     command -v npm >/dev/null || { echo "NOT RUN: there is no npm to install azurite by"; return 77; }

@@ -47,7 +47,7 @@ class Packages(Case):
         self.assertIn("assets/DejaVuSans-LICENCE.txt", listed)
 
     def test_other_recipes_are_well_formed(self):
-        conda = (ROOT / "packaging/conda/meta.yaml").read_text("utf-8")
+        conda = (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")
         version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8")).group(1)
         self.assertIn(f"  version: {version}\n", conda)
         formula = ROOT / "packaging/homebrew/nc3z.rb"
