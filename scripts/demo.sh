@@ -3,7 +3,7 @@
 # URLs and pictures and without link-time optimisation, so that it is there soon: for daily use, `cargo install --locked --path nc3z-cli`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-echo "Building nc3z, without URLs and pictures: three to four minutes on two cores the first time, seconds after that." >&2
+echo "Building nc3z, without URLs and pictures: two to four minutes on two cores the first time, seconds after that." >&2
 begin=$SECONDS
 cargo build --profile demo --package nc3z-cli --no-default-features --quiet &
 build=$!
