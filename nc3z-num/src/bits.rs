@@ -17,6 +17,7 @@ impl<'a> Cursor<'a> {
         Self { data }
     }
 
+    #[inline]
     pub(crate) fn byte(&mut self) -> Result<u8> {
         let (&b, rest) = self.data.split_first().ok_or_else(|| bad("length", "one more byte", 0))?;
         self.data = rest;
@@ -32,6 +33,16 @@ impl<'a> Cursor<'a> {
     /// A LEB128 number of at most 64 bits in its shortest form.
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64> {
+        match self.data {
+            [b @ 0..0x80, rest @ ..] => {
+                self.data = rest;
+                Ok(u64::from(*b))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64> {
         let mut x = 0u64;
         for shift in (0..64).step_by(7) {
             let b = self.byte()?;

@@ -46,6 +46,26 @@ fn sums<W: Word, const N: usize>(x: &mut [W], base: W) {
     }
 }
 
+/// The same for the runs of a grid. The first word of a run is a difference from the run before: all sums but the last begin anew behind it.
+fn run_sums<W: Word, const N: usize>(grid: &mut [W], base: W, runs: &Runs) {
+    let mut sum = base;
+    for run in &runs.list {
+        let Some((first, rest)) = grid[run.clone()].split_first_mut() else { continue };
+        sum = sum.plus(*first);
+        *first = sum;
+        let mut sums = [W::default(); N];
+        for x in rest {
+            let mut value = *x;
+            for sum in &mut sums {
+                *sum = sum.plus(value);
+                value = *sum;
+            }
+            sum = sum.plus(value);
+            *x = sum;
+        }
+    }
+}
+
 /// Undoes the neighbours' differences, of which there are `again` after the first.
 fn neighbours<W: Word>(grid: &mut [W], base: W, runs: &Runs, again: u8) {
     if runs.valid == grid.len() {
@@ -56,21 +76,11 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, runs: &Runs, again: u8) {
             _ => sums::<W, 4>(grid, base),
         };
     }
-    let mut sum = base;
-    for run in &runs.list {
-        let run = &mut grid[run.clone()];
-        for _ in 0..again {
-            // The first of a run is a difference from the run before: it takes no part.
-            let mut before = W::default();
-            for x in &mut run[1..] {
-                before = before.plus(*x);
-                *x = before;
-            }
-        }
-        for x in run {
-            sum = sum.plus(*x);
-            *x = sum;
-        }
+    match again {
+        0 => run_sums::<W, 0>(grid, base, runs),
+        1 => run_sums::<W, 1>(grid, base, runs),
+        2 => run_sums::<W, 2>(grid, base, runs),
+        _ => run_sums::<W, 3>(grid, base, runs),
     }
 }
 

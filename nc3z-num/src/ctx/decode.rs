@@ -1,17 +1,17 @@
 //! Decoder of `ctx`.
 
 use super::context::Model;
-use super::lane::Lane;
+use super::lane::{AHEAD, Lane};
 use super::limits::{
     MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_TABLES, MAX_WEST, MIN_LOG, MIN_STRIDE,
 };
 use super::table;
 use super::token::{TOKENS, alphabet, floor, raw_bits};
-use super::workspace::Workspace;
+use super::workspace::{Block, Workspace};
 use crate::bits::{Cursor, finish_bits, load, pad_into};
 use crate::error::{Result, bad};
 use crate::mask::Runs;
-use crate::word::{Word, index, low8, low16};
+use crate::word::{Word, index, low8, low16, low32};
 use multiversion::multiversion;
 
 struct Header {
@@ -86,50 +86,85 @@ fn build(header: &Header, cursor: &mut Cursor<'_>, bits: u32, work: &mut Workspa
     Ok(())
 }
 
-/// Decodes `m` tokens of each of four lanes.
+/// Decodes `count` tokens of each of four lanes.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn four_lanes(
     entries: &[u32; MAX_STATES],
     padded: &[u8],
     bit: &mut u64,
-    states: &mut [u16; 4],
-    contexts: [&[u16]; 4],
-    tokens: [&mut [u8]; 4],
+    states: &mut [usize; 4],
+    block: &mut Block,
+    count: usize,
 ) -> bool {
-    let [c0, c1, c2, c3] = contexts;
-    let [t0, t1, t2, t3] = tokens;
     let [mut s0, mut s1, mut s2, mut s3] = *states;
-    let mut at = *bit;
-    let inputs = c0.iter().zip(c1).zip(c2).zip(c3);
-    let outputs = t0.iter_mut().zip(t1).zip(t2).zip(t3);
-    for ((((&c0, &c1), &c2), &c3), (((t0, t1), t2), t3)) in inputs.zip(outputs) {
-        let Some(mut w) = load(padded, at) else { return false };
-        let mut sum = 0u32;
-        macro_rules! lane {
-            ($c:ident, $s:ident, $t:ident) => {
-                let e = entries[usize::from($c.wrapping_add($s))];
-                *$t = low8(u64::from(e >> 8));
-                $s = low16((e >> 16).wrapping_add(low16_bits(w, e & 63)));
-                w = w.wrapping_shr(e);
-                sum = sum.wrapping_add(e);
-            };
-        }
-        lane!(c0, s0, t0);
-        lane!(c1, s1, t1);
-        lane!(c2, s2, t2);
-        lane!(c3, s3, t3);
-        let _ = w;
+    let Some(mut window) = Window::at(padded, *bit) else { return false };
+    let Block { contexts: [c0, c1, c2, c3], tokens: [t0, t1, t2, t3] } = block;
+    for i in 0..count.min(AHEAD) {
+        // The four look-ups do not wait for each other; where each finds its bits follows from the entries before it.
+        let Some(&e0) = entries.get(usize::from(c0[i]) + s0) else { return false };
+        let Some(&e1) = entries.get(usize::from(c1[i]) + s1) else { return false };
+        let Some(&e2) = entries.get(usize::from(c2[i]) + s2) else { return false };
+        let Some(&e3) = entries.get(usize::from(c3[i]) + s3) else { return false };
+        t0[i] = low8(u64::from(e0 >> 8));
+        t1[i] = low8(u64::from(e1 >> 8));
+        t2[i] = low8(u64::from(e2 >> 8));
+        t3[i] = low8(u64::from(e3 >> 8));
+        let w = window.bits;
+        s0 = next(e0, w);
+        let w = w.wrapping_shr(e0);
+        s1 = next(e1, w);
+        let w = w.wrapping_shr(e1);
+        s2 = next(e2, w);
+        let w = w.wrapping_shr(e2);
+        s3 = next(e3, w);
         // Four numbers of bits, at most 48 together, in the low byte.
-        at += u64::from(sum & 0xFF);
+        let used = e0.wrapping_add(e1).wrapping_add(e2.wrapping_add(e3));
+        if !window.advance(used) {
+            return false;
+        }
     }
-    *bit = at;
+    *bit = 8 * (padded.len() - window.rest.len()) as u64 - u64::from(window.held & 63);
     *states = [s0, s1, s2, s3];
     true
 }
 
-#[inline]
-fn low16_bits(w: u64, n: u32) -> u32 {
-    crate::word::low32(w & ((1u64 << n) - 1))
+/// The next bits of a stream, loaded before it is known how many of those before them are used.
+struct Window<'a> {
+    /// At least 48 bits that are still to be used, the next one lowest. Those above `held` are right, too, but counted later.
+    bits: u64,
+    /// Modulo 64.
+    held: u32,
+    /// The bytes after those counted.
+    rest: &'a [u8],
+}
+
+impl<'a> Window<'a> {
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+    fn at(padded: &'a [u8], bit: u64) -> Option<Self> {
+        let below = low32(bit & 7);
+        Some(Self { bits: load(padded, bit)?, held: 56 - below, rest: padded.get(index(bit >> 3) + 7..)? })
+    }
+
+    /// Goes on by `used` modulo 64, at most 48 bits; false where the stream and its padding end.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+    fn advance(&mut self, used: u32) -> bool {
+        let Some(more) = self.rest.first_chunk::<8>() else { return false };
+        self.held = self.held.wrapping_sub(used);
+        self.bits = self.bits.wrapping_shr(used) | u64::from_le_bytes(*more).wrapping_shl(self.held);
+        let Some(rest) = self.rest.get(index(u64::from(!self.held >> 3 & 7))..) else { return false };
+        self.rest = rest;
+        self.held |= 0b11_1000;
+        true
+    }
+}
+
+/// The state after an entry, whose number of bits are the lowest of `w`.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+fn next(e: u32, w: u64) -> usize {
+    index(u64::from(e >> 16) + (w & !(u64::MAX << (e & 63))))
 }
 
 /// Decodes all tokens from the padded stream in `work`.
@@ -138,12 +173,12 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
     let entries: &[u32; MAX_STATES] =
         work.entries.as_slice().try_into().map_err(|_| bad("ctx tables", MAX_STATES, 0))?;
     let padded = work.padded.as_slice();
-    let size = 1u16 << header.log;
+    let size = 1usize << header.log;
     let mut bit = 0u64;
-    let mut states = [0u16; 4];
+    let mut states = [0; 4];
     for s in &mut states {
         let w = load(padded, bit).ok_or_else(short)?;
-        *s = low16(low16_bits(w, header.log));
+        *s = index(w) & (size - 1);
         bit += u64::from(header.log);
     }
     work.tokens.clear();
@@ -153,6 +188,7 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
         work.grid.resize(n, 0);
     }
     let unit = low16(u32::try_from(header.model.kw()).unwrap_or(1) << header.log);
+    let block = work.block.get_or_insert_default();
     let mut lanes = Lane::all(&mut work.tokens, &mut work.grid, runs);
     loop {
         for lane in &mut lanes {
@@ -162,29 +198,27 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
         }
         let common = lanes.iter().map(|l| l.ready_to - l.done).min().unwrap_or(0);
         if common > 0 {
-            let [a, b, c, d] = lanes.as_mut_slice() else { return Err(short()) };
-            let mut slices = [a, b, c, d].map(|l| {
-                let from = l.done - l.ready_from;
-                l.done += common;
-                (&l.contexts[from..from + common], &mut l.tokens[l.done - common..l.done])
-            });
-            let contexts = slices.each_ref().map(|s| s.0);
-            let outputs = slices.each_mut().map(|s| &mut *s.1);
-            if !four_lanes(entries, padded, &mut bit, &mut states, contexts, outputs) {
+            for (l, lane) in lanes.iter().enumerate() {
+                let from = lane.done - lane.ready_from;
+                block.contexts[l][..common].copy_from_slice(&lane.contexts[from..from + common]);
+            }
+            if !four_lanes(entries, padded, &mut bit, &mut states, block, common) {
                 return Err(short());
+            }
+            for (l, lane) in lanes.iter_mut().enumerate() {
+                lane.tokens[lane.done..lane.done + common].copy_from_slice(&block.tokens[l][..common]);
+                lane.done += common;
             }
         } else {
             // Lanes of unequal length, at the end: one value each.
             let mut any = false;
             for (lane, state) in lanes.iter_mut().zip(&mut states) {
                 if lane.done < lane.ready_to {
-                    let e =
-                        entries[usize::from(lane.contexts[lane.done - lane.ready_from].wrapping_add(*state))];
-                    let w = load(padded, bit).ok_or_else(short)?;
-                    let nb = e & 63;
+                    let context = lane.contexts[lane.done - lane.ready_from];
+                    let &e = entries.get(usize::from(context) + *state).ok_or_else(short)?;
+                    *state = next(e, load(padded, bit).ok_or_else(short)?);
                     lane.tokens[lane.done] = low8(u64::from(e >> 8));
-                    *state = low16((e >> 16).wrapping_add(low16_bits(w, nb)));
-                    bit += u64::from(nb);
+                    bit += u64::from(e & 63);
                     lane.done += 1;
                     any = true;
                 }
@@ -216,20 +250,17 @@ impl<W: Word> TokenTable<W> {
         made
     }
 
-    /// `N` numbers whose fields are in one load.
+    /// `N` numbers whose fields are in one load: together at most 57 bits.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn group<const N: usize>(&self, tokens: &[u8; N], padded: &[u8], at: &mut u64, out: &mut [W; N]) -> bool {
         let Some(mut w) = load(padded, *at) else { return false };
         let mut total = 0;
-        for (&t, o) in tokens.iter().zip(out.iter_mut()) {
+        for (&t, o) in tokens.iter().zip(out) {
             let len = self.lengths[usize::from(t)];
             *o = self.floors[usize::from(t)].or(W::from_u64(w & !(u64::MAX << len)));
             w >>= len;
             total += len;
-        }
-        if W::BITS > 16 && total > 57 {
-            return tokens.iter().zip(out).all(|(&t, o)| self.single(t, padded, at, o));
         }
         *at += u64::from(total);
         true
@@ -260,21 +291,38 @@ impl<W: Word> TokenTable<W> {
         }
         last_tokens.iter().zip(last_out).all(|(&t, o)| self.single(t, padded, at, o))
     }
+
+    /// Numbers of tokens none of which is above `largest`: so many at once as surely fit one load.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+    fn numbers(&self, largest: u8, tokens: &[u8], padded: &[u8], at: &mut u64, out: &mut [W]) -> bool {
+        match self.lengths[usize::from(largest)] {
+            0 => {
+                for (&t, o) in tokens.iter().zip(out) {
+                    *o = W::from_u64(t.into());
+                }
+                true
+            }
+            1..=7 => self.groups::<8>(tokens, padded, at, out),
+            8..=14 => self.groups::<4>(tokens, padded, at, out),
+            15..=28 => self.groups::<2>(tokens, padded, at, out),
+            29..=57 => self.groups::<1>(tokens, padded, at, out),
+            _ => tokens.iter().zip(out).all(|(&t, o)| self.single(t, padded, at, o)),
+        }
+    }
 }
+
+/// Tokens that are looked at together for the largest of them.
+const TOGETHER: usize = 256;
 
 /// Adds the raw bits; undoes the zigzag where `signed`.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn numbers<W: Word>(tokens: &[u8], padded: &[u8], signed: bool, out: &mut [W], bit: &mut u64) -> bool {
     let table = TokenTable::<W>::new();
     let mut at = *bit;
-    for (t, o) in tokens.chunks(1024).zip(out.chunks_mut(1024)) {
-        // Fields that surely fit one load of 57 bits: 4 of 16-bit words; 2 or 1 of wider ones mostly do.
-        let read = match W::BITS {
-            8 | 16 => table.groups::<4>(t, padded, &mut at, o),
-            32 => table.groups::<2>(t, padded, &mut at, o),
-            _ => table.groups::<1>(t, padded, &mut at, o),
-        };
-        if !read {
+    for (t, o) in tokens.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {
+        let largest = t.iter().copied().max().unwrap_or(0);
+        if !table.numbers(largest, t, padded, &mut at, o) {
             return false;
         }
         if signed {

@@ -5,7 +5,7 @@ use crate::mask::Runs;
 use std::ops::Range;
 
 /// Most values whose contexts are prepared at once.
-const AHEAD: usize = 1024;
+pub(crate) const AHEAD: usize = 1024;
 
 /// The valid indices of the four lanes of `nv` values.
 pub(crate) fn split(nv: usize) -> [Range<usize>; 4] {
@@ -13,13 +13,16 @@ pub(crate) fn split(nv: usize) -> [Range<usize>; 4] {
     std::array::from_fn(|l| (l * q).min(nv)..((l + 1) * q).min(nv))
 }
 
+/// Most positions, masked ones included, whose contexts are prepared at once.
+const SPAN: usize = 2 * AHEAD;
+
 /// One lane of a decoder.
 pub(crate) struct Lane<'a> {
     /// Its tokens, compacted; `done` of them are known.
     pub(crate) tokens: &'a mut [u8],
     pub(crate) done: usize,
     /// Contexts of the tokens `ready_from..ready_to`.
-    pub(crate) contexts: Box<[u16; AHEAD]>,
+    pub(crate) contexts: Vec<u16>,
     pub(crate) ready_from: usize,
     pub(crate) ready_to: usize,
     /// Tokens on the grid, from the lane's first valid position on; empty where nothing is masked.
@@ -54,10 +57,12 @@ impl<'a> Lane<'a> {
                 taken = origin + part.len();
                 part
             };
+            // As many as are prepared at most.
+            let ahead = if part.is_empty() { AHEAD.min(mine.len()) } else { SPAN.min(part.len()) };
             lanes.push(Lane {
                 tokens: mine,
                 done: 0,
-                contexts: Box::new([0; AHEAD]),
+                contexts: vec![0; ahead],
                 ready_from: 0,
                 ready_to: 0,
                 grid: part,
@@ -94,21 +99,34 @@ impl<'a> Lane<'a> {
         // Put the tokens of the last round on the grid: they end where the cursor stands.
         self.scatter();
         self.ready_from = self.done;
+        self.ready_to = self.done;
         let Some(start) = self.runs.get(self.cursor.0).map(|r| r.start + self.cursor.1) else { return };
-        let limit = start + model.stride - 1;
-        let mut count = 0;
+        // Contexts of the next positions, masked ones too, as far as the previous row is known; then those of the runs are moved together.
+        let limit = start + (model.stride - 1).min(SPAN);
         let most = (self.tokens.len() - self.done).min(AHEAD);
-        while count < most {
-            let (run, offset) = self.cursor;
-            let at = self.runs[run].start + offset;
-            let take = (self.runs[run].end - at).min(most - count).min(limit.saturating_sub(at));
-            if take == 0 {
+        let (mut count, mut end, (mut run, mut offset)) = (0, start, self.cursor);
+        while count < most
+            && let Some(r) = self.runs.get(run).filter(|r| r.start + offset < limit)
+        {
+            let at = r.start + offset;
+            end = r.end.min(at + most - count).min(limit);
+            count += end - at;
+            (run, offset) = if end == r.end { (run + 1, 0) } else { (run, end - r.start) };
+        }
+        let span = &mut self.contexts[..end - start];
+        contexts_of(self.grid, start - self.origin, model, unit, span);
+        let mut to = 0;
+        for r in &self.runs[self.cursor.0..self.runs.len().min(run + 1)] {
+            let (from, end) = (r.start.max(start) - start, r.end.min(end).saturating_sub(start));
+            if from >= end {
                 break;
             }
-            contexts_of(self.grid, at - self.origin, model, unit, &mut self.contexts[count..count + take]);
-            count += take;
-            self.cursor = if at + take == self.runs[run].end { (run + 1, 0) } else { (run, offset + take) };
+            if from > to {
+                span.copy_within(from..end, to);
+            }
+            to += end - from;
         }
+        self.cursor = (run, offset);
         self.ready_to = self.done + count;
     }
 
