@@ -2,6 +2,7 @@
 
 use super::Input;
 use super::targets::{list, looks_classic};
+use super::tree;
 use crate::args::{EstimateArgs, OpenArgs, PresetArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::interrupted;
@@ -29,6 +30,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         report_error(Some(path), e);
         worst = worst.max(Exit::Failed);
     }
+    tree::judge(&listed.others, None);
     let all = Tree::of(&listed.files);
     let files = if args.recursive { spread(listed.files, args.most) } else { listed.files };
     super::with_threads(args.threads, || {
@@ -60,7 +62,9 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
             }
         }
         if args.json && args.recursive {
-            let report = json!({"files": reports, "summary": sums.scaled(all).to_json(&presets)});
+            let mut summary = sums.scaled(all).to_json(&presets);
+            summary["passed_over"] = tree::to_json(&listed.others);
+            let report = json!({"files": reports, "summary": summary});
             writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
         } else if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
@@ -73,6 +77,9 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
                 )?;
             }
             sums.scaled(all).print(&mut out, &presets)?;
+            if let Some(words) = tree::words(&listed.others) {
+                writeln!(out, "{words}")?;
+            }
         } else if args.files.len() > 1 {
             sums.print(&mut out, &presets)?;
         }
@@ -341,7 +348,8 @@ impl Sums {
 
     fn print(&self, out: &mut dyn Write, presets: &[Preset]) -> Result<()> {
         use Side::{Left, Right};
-        writeln!(out, "{} files: {}", self.files, text::size(self.original))?;
+        let plural = if self.files == 1 { "" } else { "s" };
+        writeln!(out, "{} file{plural}: {}", self.files, text::size(self.original))?;
         let mut table = Table::new(&[("", Left), ("size", Right), ("ratio", Right), ("archive", Right)]);
         for ((preset, stored), seconds) in presets.iter().zip(&self.presets).zip(&self.seconds) {
             let name = format!("nc3z {}", preset.name());

@@ -235,10 +235,11 @@ fn link(link: &Path, root: Option<&Path>, naming: &Naming<'_>) -> Link {
     Link::Outside
 }
 
-/// Files that a command reads, and what went wrong while looking for them.
+/// Files that a command reads, what went wrong while looking for them, and what of a tree it has no use for.
 pub(crate) struct Listed {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) failures: Vec<(PathBuf, anyhow::Error)>,
+    pub(crate) others: Vec<Other>,
 }
 
 /// The files named, and with `recursive` those of directories that take part.
@@ -256,7 +257,7 @@ pub(crate) fn list(inputs: &[PathBuf], recursive: bool, wanted: &dyn Fn(&Path) -
         }
     }
     let files = jobs.jobs.into_iter().map(|job| job.input).collect();
-    Ok(Listed { files, failures: jobs.failures })
+    Ok(Listed { files, failures: jobs.failures, others: jobs.others })
 }
 
 /// Archives and classic files below a directory, sorted by name.

@@ -97,6 +97,11 @@ fn words_of(kinds: &BTreeMap<Kind, u64>) -> Option<String> {
     (all > 0).then(|| format!("{all} passed over ({})", each.join(", ")))
 }
 
+/// How many files of each kind were passed over, for programs.
+pub(crate) fn to_json(others: &[Other]) -> serde_json::Value {
+    count(others).iter().map(|(kind, n)| (kind.to_string(), *n)).collect()
+}
+
 /// How many files were passed over, and what they are; nothing where there were none.
 pub(crate) fn words(others: &[Other]) -> Option<String> {
     words_of(&count(others))
