@@ -20,9 +20,11 @@ use std::path::Path;
 pub(crate) const OUT_BUFFER: usize = 1 << 20;
 /// Bytes that are compared or hashed at a time.
 const COMPARE_LEN: usize = 1 << 20;
-/// Sources of at most so many bytes are planned as each quicker preset does, too, and the smallest archive is kept: estimates err most where little
+/// Sources of at most so many bytes are archived as each quicker preset does, too, and the smallest archive is kept: estimates err most where little
 /// is to be estimated, and milliseconds are spent.
-const PLANNED_BY_ALL: u64 = 64 << 10;
+const ALL_WAYS: u64 = 64 << 10;
+/// The same for [`Preset::Max`], which spends ten times what the others do.
+const ALL_WAYS_MAX: u64 = 4 << 20;
 
 /// What is archived, and how.
 pub(crate) struct Build<'a> {
@@ -39,6 +41,20 @@ pub(crate) struct Build<'a> {
     /// An error where the original's digest is not to be.
     pub(crate) accept: &'a dyn Fn(&[u8; 32]) -> Result<()>,
     pub(crate) monitor: &'a dyn Monitor,
+}
+
+/// What stands on a medium.
+struct Written {
+    unsealed: Unsealed,
+    /// The length of the short form, where it is that.
+    short: Option<u64>,
+}
+
+impl Written {
+    /// Of the archive that it is or will be.
+    fn len(&self) -> u64 {
+        self.short.unwrap_or(self.unsealed.trailer.archive_len)
+    }
 }
 
 /// What was built.
@@ -59,19 +75,15 @@ impl Build<'_> {
         (self.accept)(&sha256)?;
         let prepared = prepared.map_err(|e| self.or_changed(e))?;
         let salt = Salt::of_file(&prepared.head.header, self.classic.source().len(), &sha256);
-        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
-        let unsealed = prepared
-            .write(out, medium.name(), salt, self.lossy, self.monitor)
-            .map_err(|e| self.or_changed(e))?;
-        let options = OpenOptions::default().with_registry(self.options.registry.clone());
-        let mut short = if self.parity.is_none() { shorten(medium, &unsealed, sha256)? } else { None };
-        if let Some(len) = &mut short
-            && self.classic.source().len() <= PLANNED_BY_ALL
-        {
+        let mut written = self.write(prepared, salt, &sha256, medium, self.monitor)?;
+        let most = if self.options.preset == Preset::Max { ALL_WAYS_MAX } else { ALL_WAYS };
+        if self.classic.source().len() <= most {
             for &quicker in self.options.preset.quicker() {
-                *len = self.planned_by(quicker, partition, salt, &sha256, medium, *len)?;
+                written = self.or_as(quicker, written, partition, (salt, &sha256), medium)?;
             }
         }
+        let Written { unsealed, short } = written;
+        let options = OpenOptions::default().with_registry(self.options.registry.clone());
         if self.prove {
             let archive = match short {
                 Some(_) => Archive::from_source(medium.source()?, &options),
@@ -88,32 +100,43 @@ impl Build<'_> {
         Ok(Built { sha256, stored_len })
     }
 
-    /// Puts the short archive of a quicker preset's plans on the medium where it is shorter than `len`; gives the shorter length.
-    fn planned_by(
+    /// Writes everything but the trailer; or the short form, trailer and all, where there may be one.
+    fn write(
         &self,
-        preset: Preset,
-        partition: &Partition,
+        prepared: Prepared<'_>,
         salt: Salt,
         sha256: &[u8; 32],
         medium: &Medium<'_>,
-        len: u64,
-    ) -> Result<u64> {
+        monitor: &dyn Monitor,
+    ) -> Result<Written> {
+        let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
+        let unsealed =
+            prepared.write(out, medium.name(), salt, self.lossy, monitor).map_err(|e| self.or_changed(e))?;
+        let short = if self.parity.is_none() { shorten(medium, &unsealed, *sha256)? } else { None };
+        Ok(Written { unsealed, short })
+    }
+
+    /// What is on the medium, or, where that is shorter and then in its place, what a quicker preset makes of the source.
+    fn or_as(
+        &self,
+        preset: Preset,
+        written: Written,
+        partition: &Partition,
+        (salt, sha256): (Salt, &[u8; 32]),
+        medium: &Medium<'_>,
+    ) -> Result<Written> {
         let options = WriterOptions { planned_by: Some(preset), ..self.options.clone() };
-        let memory = Memory::default();
-        let other = Medium::Memory(&memory);
         let prepared =
             Prepared::new(self.classic, partition.clone(), &options).map_err(|e| self.or_changed(e))?;
-        let out = other.writer_at(0)?;
-        let unsealed =
-            prepared.write(out, other.name(), salt, self.lossy, &()).map_err(|e| self.or_changed(e))?;
-        let Some(shorter) = shorten(&other, &unsealed, *sha256)?.filter(|shorter| *shorter < len) else {
-            return Ok(len);
-        };
-        let mut bytes = vec![0; usize::try_from(shorter).expect("a short archive has at most 16 KiB")];
-        other.read_exact_at(&mut bytes, 0)?;
+        let memory = Memory::default();
+        let other = self.write(prepared, salt, sha256, &Medium::Memory(&memory), &())?;
+        if other.len() >= written.len() {
+            return Ok(written);
+        }
+        let bytes = memory.into_vec();
         medium.write_at(0, &bytes)?;
-        medium.set_len(shorter)?;
-        Ok(shorter)
+        medium.set_len(bytes.len() as u64)?;
+        Ok(other)
     }
 
     /// An error where the source is not what it was when its bytes were hashed.
@@ -216,7 +239,7 @@ impl<'a> Prepared<'a> {
     ) -> Result<Unsealed> {
         let Prepared { classic, options, arrays, plans, head } = self;
         let len = classic.source().len();
-        let mut writer = GenerationWriter::fresh(out, path, &head, len, salt, options.preset)?;
+        let mut writer = GenerationWriter::fresh(out, path, &head, len, salt, options.planning_preset())?;
         writer.require(options.required);
         if lossy.is_some() {
             writer.require(REQUIRED_LOSSY);

@@ -96,7 +96,7 @@ pub struct WriterOptions {
     pub(crate) quantize: Wanted<Quantize>,
     /// Names of the variables that were rounded, where the job does that: their chains say it too.
     pub(crate) rounded: Option<BTreeSet<Vec<u8>>>,
-    /// The preset that arrays are planned by, where that is not the archive's own.
+    /// The preset that arrays are planned and containers are packed by, where that is not the archive's own.
     pub(crate) planned_by: Option<Preset>,
 }
 
@@ -243,9 +243,14 @@ impl WriterOptions {
         all
     }
 
+    /// The preset that arrays are planned and containers are packed by.
+    pub(crate) fn planning_preset(&self) -> Preset {
+        self.planned_by.unwrap_or(self.preset)
+    }
+
     /// What arrays are planned by.
     pub(crate) fn policy(&self) -> &'static crate::plan::Policy {
-        crate::plan::Policy::of(self.planned_by.unwrap_or(self.preset))
+        crate::plan::Policy::of(self.planning_preset())
     }
 
     /// Bytes of a tile, where its layout leaves that open.

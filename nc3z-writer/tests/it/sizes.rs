@@ -30,6 +30,30 @@ fn no_preset_is_larger_than_a_quicker_one() {
 }
 
 #[test]
+fn small_sources_are_archived_as_each_quicker_preset_does_too() {
+    // Short text and counts, in which estimates and zstd's higher levels mislead most.
+    for seed in 0..40u32 {
+        let vars = [8, 60 + 9 * u64::from(seed), 300].map(|len| Var::fixed(NcType::Short, &[len]));
+        let mut bytes = Model::new(Version::Cdf1, 0, vars.to_vec()).build().bytes;
+        let at = bytes.len() - 2 * (368 + 9 * seed as usize);
+        let mut state = seed + 1;
+        for (i, byte) in bytes[at..].iter_mut().enumerate() {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            *byte = if i % 7 < seed as usize % 7 {
+                state.to_be_bytes()[0] >> 3
+            } else {
+                (i / 40).to_le_bytes()[0]
+            };
+        }
+        let [fast, default, max] =
+            [Preset::Fast, Preset::Default, Preset::Max].map(|preset| len(&bytes, preset));
+        // `default` is three letters longer than `fast` and `max` in the metadata.
+        assert!(default <= fast + 8, "{seed}: default {default}, fast {fast} bytes");
+        assert!(max <= default + 8, "{seed}: max {max}, default {default} bytes");
+    }
+}
+
+#[test]
 fn a_field_that_turns_rough_behind_its_samples_falls_back() {
     // One variable of four tiles: smooth where samples are taken (the beginnings of the first, a middle and the last tile), and
     // elsewhere one short text of random bits over and over, which no prediction finds and zstd does.
