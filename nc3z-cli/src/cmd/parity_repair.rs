@@ -35,17 +35,28 @@ pub(super) fn in_place(args: &RepairArgs) -> Result<Exit> {
     }
 }
 
+/// Findings that a message names.
+const MOST_FINDINGS: usize = 4;
+
 /// Whether the archive is now what `verify` calls sound: parity mends what it covers, and no more.
 fn is_sound(args: &RepairArgs) -> Result<Exit> {
     let source = source::open(&args.archive, false)?;
     let report = super::with_threads(args.threads, || {
         quick(&source, &OpenOptions::default(), &progress(args)).map_err(anyhow::Error::from)
     })??;
-    let Some(finding) = report.findings.first() else { return Ok(Exit::Done) };
+    if report.findings.is_empty() {
+        return Ok(Exit::Done);
+    }
     let name = text::safe(&args.archive.to_string_lossy());
-    let what = text::safe(&finding.message);
+    // One cause may have several effects, and the first of the file need not be the one that names it.
+    let mut what: Vec<_> =
+        report.findings.iter().take(MOST_FINDINGS).map(|f| text::safe(&f.message)).collect();
+    if report.findings.len() > MOST_FINDINGS {
+        what.push(format!("and {} more", report.findings.len() - MOST_FINDINGS));
+    }
     eprintln!(
-        "nc3z: {name}: not sound all the same, beyond what the parity covers: {what}; `nc3z repair -o` saves what is whole"
+        "nc3z: {name}: not sound all the same, beyond what the parity covers: {}; `nc3z repair -o` saves what is whole",
+        what.join("; ")
     );
     Ok(Exit::Corrupt)
 }
