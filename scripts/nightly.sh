@@ -43,8 +43,14 @@ step "10,000 programs of versioned-hdf5" staged_programs
 # Older cf-python, each in an environment of its own, where there is an interpreter that it runs on.
 older_cf() {
     local name=$1 version=$2; shift 2
-    command -v "python$version" >/dev/null || { echo "NOT RUN: there is no python$version"; return 77; }
-    [ -x "target/$name/bin/python" ] || "python$version" -m venv "target/$name" || return 1
+    # pyenv puts names on the path that lead nowhere unless their version is chosen.
+    local python
+    for python in "$HOME/.pyenv/versions/$version".*/bin/python3 "python$version"; do
+        "$python" -c '' 2>/dev/null && break
+        python=
+    done
+    [ -n "$python" ] || { echo "NOT RUN: there is no python$version"; return 77; }
+    [ -x "target/$name/bin/python" ] || "$python" -m venv "target/$name" || return 1
     "target/$name/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 step "cf-python 3.16.3" older_cf cf-3.16 3.11 cf-python==3.16.3 "numpy<2" "setuptools<70"
