@@ -197,8 +197,9 @@ class EdgeCorpus(Case):
         if code == 1:
             if self.names():
                 return f"refused, but left {self.names()}"
-            # Where it is, or, of what is no classic file at all, what it is instead.
-            clear = "byte" in err or ": this is " in err or ": the file is empty" in err
+            # Where it is; or, of what is no classic file at all, what it is instead.
+            instead = expected == "R" and (": this is " in err or ": the file is empty" in err)
+            clear = "byte" in err or instead
             if "nc3z: error: " not in err or not clear or "panicked" in err:
                 return f"refused without a clear message: {err}"
             return "refused: " + err.strip() if expected in ("A", "B") else None
