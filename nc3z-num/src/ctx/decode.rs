@@ -100,7 +100,8 @@ fn four_lanes(
     let Some(mut window) = Window::at(padded, *bit) else { return false };
     let Block { contexts: [c0, c1, c2, c3], tokens: [t0, t1, t2, t3] } = block;
     for i in 0..count.min(AHEAD) {
-        // The four look-ups do not wait for each other; where each finds its bits follows from the entries before it.
+        // The four look-ups do not wait for each other; where each finds its bits follows from the entries before it. Contexts and
+        // states of sound tables stay below MAX_STATES together; asking costs less than cutting them to 16 bits.
         let Some(&e0) = entries.get(usize::from(c0[i]) + s0) else { return false };
         let Some(&e1) = entries.get(usize::from(c1[i]) + s1) else { return false };
         let Some(&e2) = entries.get(usize::from(c2[i]) + s2) else { return false };
