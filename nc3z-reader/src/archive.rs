@@ -5,6 +5,7 @@ use crate::source::short::ShortFacts;
 use crate::source::{Near, SharedSource};
 use crate::tile::cache::TileCache;
 use crate::tile::{Fill, TileStore};
+use bytes::Bytes;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
 use nc3z_format::archive::{
@@ -249,6 +250,14 @@ impl Archive {
         Ok(out)
     }
 
+    /// The same by way of the cache of decoded tiles: for one that is asked for more than once.
+    ///
+    /// # Errors
+    /// As [`Archive::read_tile_into`].
+    pub fn cached_tile(&self, array: ArrayId, tile: u64) -> Result<Bytes> {
+        self.inner.store.cached(TileKey::new(array, tile), &self.near, 0, true)
+    }
+
     /// What a later tile in the place of this one may be coded against: a tile that is coded against no other. It is
     /// this tile, or the one that this tile is coded against. Nothing, where there is no such tile.
     ///
@@ -264,7 +273,7 @@ impl Archive {
         if found.chain.needs().base {
             let (older, bytes) = store.base(&found, &near)?;
             let (array, tile) = older.named.map_or((array, tile), |named| (named.array, named.tile));
-            return Ok(Some(BaseTile { array, tile, entry: older.entry, bytes }));
+            return Ok(Some(BaseTile { array, tile, entry: older.entry, bytes: bytes.into() }));
         }
         if let Some(key) = found.reference {
             let other = store.info(key.array)?;
@@ -273,7 +282,7 @@ impl Archive {
             // A reference is itself coded against none: this ends here.
             return if alike { self.base_tile(key.array, key.tile) } else { Ok(None) };
         }
-        Ok(Some(BaseTile { array, tile, entry, bytes: self.read_tile(array, tile)? }))
+        Ok(Some(BaseTile { array, tile, entry, bytes: self.cached_tile(array, tile)? }))
     }
 
     /// CRC-32 of a decoded tile, as it was noted; nothing of one that has no bytes of its own.
@@ -310,7 +319,7 @@ pub struct BaseTile {
     /// Where its bytes are: a block, or a member of a container.
     pub entry: IndexEntry,
     /// What it decodes to.
-    pub bytes: Vec<u8>,
+    pub bytes: Bytes,
 }
 
 /// Finds a variable by name.

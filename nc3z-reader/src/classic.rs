@@ -48,17 +48,7 @@ impl ClassicFile {
             let size = usize::try_from(take).expect("Limits::header_len is checked below");
             let prefix = source.read_at(0, size)?;
             match parse_prefix(&prefix, len, limits)? {
-                Parse::Done(header, header_len) => {
-                    let end = usize::try_from(header_len).expect("the header lies in the prefix");
-                    let layout = Layout::new(&header, header_len, len)?;
-                    return Ok(ClassicFile {
-                        source,
-                        header: *header,
-                        header_bytes: prefix[..end].to_vec(),
-                        layout,
-                        arrays: None,
-                    });
-                }
+                Parse::Done(header, header_len) => return Self::parsed(source, *header, header_len, &prefix),
                 Parse::Incomplete { at_least } => {
                     if at_least > limits.header_len {
                         return Err(FormatError::limit(
@@ -76,6 +66,26 @@ impl ClassicFile {
                 }
             }
         }
+    }
+
+    /// A file whose header's bytes are known: nothing is read.
+    ///
+    /// # Errors
+    /// A header that is damaged or incomplete, limits.
+    pub fn with_header(source: SharedSource, header: &[u8], limits: &Limits) -> Result<Self> {
+        match parse_prefix(header, source.len(), limits)? {
+            Parse::Done(parsed, header_len) => Self::parsed(source, *parsed, header_len, header),
+            Parse::Incomplete { at_least } => {
+                let there = header.len() as u64;
+                Err(FormatError::truncated("header", 0, "header", at_least, there).into())
+            }
+        }
+    }
+
+    fn parsed(source: SharedSource, header: Header, header_len: u64, prefix: &[u8]) -> Result<Self> {
+        let end = usize::try_from(header_len).expect("the header lies in the prefix");
+        let layout = Layout::new(&header, header_len, source.len())?;
+        Ok(ClassicFile { source, header, header_bytes: prefix[..end].to_vec(), layout, arrays: None })
     }
 
     /// The same, its arrays read from there.

@@ -41,7 +41,8 @@ pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) 
     let header_bytes = arrangement.header_bytes.clone();
     let file = Arc::new(EditedFile::new(old.clone(), arrangement, edit.variables.clone())?);
     let source: SharedSource = file.clone();
-    let classic = ClassicFile::from_source(source, &Limits::default())?.with_arrays(file.clone());
+    let classic =
+        ClassicFile::with_header(source, &header_bytes, &Limits::default())?.with_arrays(file.clone());
     let matched = (0..).map(VarId).zip(&edit.variables).map(|(id, variable)| {
         let of = match (variable.kept(), &variable.cells) {
             (Some(v), _) => Match::Same(v),
@@ -132,7 +133,7 @@ impl Changed {
                     // Written, and yet what it was.
                     (Fate::Store, Some(was)) if same(was) => {
                         let content = changed.read(edit, old, file, info, tile)?;
-                        matches!(content, Content::Bytes(bytes) if bytes == old.read_tile(was.id, tile)?)
+                        matches!(content, Content::Bytes(bytes) if bytes == old.cached_tile(was.id, tile)?)
                     }
                     _ => false,
                 };

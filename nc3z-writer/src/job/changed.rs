@@ -8,6 +8,7 @@ use crate::generation::GenerationWriter;
 use crate::options::{PACK_LEN, WriterOptions};
 use crate::plan::{ArrayPlan, TileChain, plan_difference, plan_one};
 use crate::tiles::RawTile;
+use bytes::Bytes;
 use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
@@ -375,7 +376,7 @@ impl<'a> TileEncoder<'a> {
 struct Base {
     older: OlderTile,
     named: NamedTile,
-    bytes: Vec<u8>,
+    bytes: Bytes,
 }
 
 impl Base {

@@ -52,7 +52,8 @@ impl<'a> EqualTiles<'a> {
             for &(array, number) in by_content.get(&key).into_iter().flatten() {
                 // It is decoded in this tile's shape.
                 let Some(other) = archive.arrays().get(array) else { continue };
-                if other.tiling.inner_geometry(number)? == shape && archive.read_tile(array, number)? == bytes
+                if other.tiling.inner_geometry(number)? == shape
+                    && archive.cached_tile(array, number)? == bytes
                 {
                     return Ok(archive.base_tile(array, number)?);
                 }
