@@ -402,6 +402,34 @@ class Edits(Case):
         self.assertIn(b"tiles saved", done.stdout)
         self.assertEqual(json.loads(self.ok(nc3z("log", "--json", good)).stdout)["versions"][0]["version"], 4)
 
+    def test_a_damaged_end_of_an_older_generation(self):
+        """Versions cannot be listed then; those that are reached are saved, the others named, and what is saved can be edited."""
+        archive = self.archived(CLASSIC / "numeric.nc")
+        files = {1: sha256(CLASSIC / "numeric.nc")}
+        for n in range(2, 6):
+            self.ok(nc3z("att", archive, f":edited={n}"))
+            files[n] = sha256(self.restored(archive))
+        raw = bytearray(archive.read_bytes())
+        ends = [at for at in range(0, len(raw), 8) if raw[at:at + 4] == b"\xb1NCt"]
+        self.assertEqual(len(ends), 5)
+        raw[ends[2] + 10] ^= 1
+        archive.write_bytes(raw)
+        saved = self.dir / "saved.nc3z"
+        done = nc3z("repair", archive, "-o", saved)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn(b"lost: version 3: ", done.stdout)
+        found = [v["version"] for v in json.loads(self.ok(nc3z("log", "--json", saved)).stdout)["versions"]]
+        self.assertLess({4, 5}, {*found, 0})
+        for n in found:
+            self.assertEqual(sha256(self.restored(saved, n)), files[n])
+        for n in set(files) - set(found):
+            self.assertIn(b"lost: version %d: " % n, done.stdout)
+        self.ok(nc3z("verify", "--all-versions", saved))
+        # What is rewritten as one version is no dead end either.
+        self.ok(nc3z("repair", "--force", "--uncommitted", archive, "-o", saved))
+        self.ok(nc3z("att", saved, ":again=yes"))
+        self.ok(nc3z("verify", "--all-versions", saved))
+
     def test_a_quick_commit_says_so(self):
         file = self.dir / "a.nc"
         make(file)

@@ -60,6 +60,41 @@ class Exact(Case):
                 self.assertEqual(end, struct.unpack("<Q", again[-80:-72])[0])
                 self.assertEqual(fresh[:end], again[:end])
 
+    def test_edited_archives(self):
+        """The newest version of an archive whose header or values were edited, or that holds several files, as an archive of one."""
+        edits = {
+            "attribute": [("att", "A", ":edited=yes")],
+            "values": [("set", "A", "hundredths", "=7")],
+            "name": [("rename", "A", "--variable", "hundredths,other")],
+            "all": [("att", "A", ":edited=yes"), ("set", "A", "hundredths", "=7"), ("rename", "A", "--variable", "hundredths,other"), ("parity", "add", "A")],
+            "file": [("commit", "A", CLASSIC / "smooth.nc", "-m", "another")],
+        }
+        for name, steps in edits.items():
+            with self.subTest(name):
+                archive, new = self.dir / "a.nc3z", self.dir / "new.nc3z"
+                self.ok(nc3z("archive", "--force", CLASSIC / "numeric.nc", "-o", archive))
+                self.ok(nc3z("tag", archive, "first"))
+                for step in steps:
+                    self.ok(nc3z(*(archive if word == "A" else word for word in step)))
+                self.ok(nc3z("tag", archive, "good"))
+                wanted = json.loads(self.ok(nc3z("hash", "--json", archive)).stdout)
+                newest = json.loads(self.ok(nc3z("log", "--json", archive)).stdout)["versions"][0]["version"]
+                self.fails(nc3z("recompress", archive), 1, "--drop-history")
+                self.ok(nc3z("recompress", "--force", "--preset", "max", archive, "-o", new))
+                self.ok(nc3z("recompress", "--drop-history", "--preset", "fast", archive))
+                for path in (archive, new):
+                    self.ok(nc3z("verify", "--deep", path))
+                    found = json.loads(self.ok(nc3z("hash", "--json", path)).stdout)
+                    self.assertEqual(found[0]["content"], wanted[0]["content"])
+                    # Its number stays, and so do the tags that name it; no older version is there, nor looked for.
+                    self.assertEqual([v["version"] for v in json.loads(self.ok(nc3z("log", "--json", path)).stdout)["versions"]], [newest])
+                    self.ok(nc3z("info", f"{path}@good"))
+                    self.fails(nc3z("info", f"{path}@first"), 1, "first")
+                    self.fails(nc3z("info", f"{path}@1"), 1, "1")
+                    # And it can be edited again.
+                    self.ok(nc3z("att", path, ":again=yes"))
+                    self.ok(nc3z("verify", "--deep", path))
+
     def test_to_chunks_and_back(self):
         for name in ("coads_climatology.cdf", "record_padding.nc", "numeric.nc", "overlapping.nc", "truncated_fixed.nc"):
             with self.subTest(name):

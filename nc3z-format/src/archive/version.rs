@@ -72,6 +72,11 @@ impl VersionRecord {
         }))
     }
 
+    /// Takes the record out of metadata, whatever it says.
+    pub fn clear(metadata: &mut Metadata) {
+        metadata.extra.remove(KEY);
+    }
+
     /// Puts the record into metadata, in the place of the one they have.
     pub fn put(&self, metadata: &mut Metadata) {
         let mut object = Map::new();

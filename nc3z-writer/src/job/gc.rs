@@ -4,6 +4,7 @@
 //! stay what they were, since people cite them.
 
 use super::commit::commit_state;
+use super::history::add_dropped;
 use super::input::Input;
 use crate::atomic::AtomicFile;
 use crate::build::hash;
@@ -18,13 +19,12 @@ use nc3z_format::archive::version::put_tags;
 use nc3z_format::archive::{Metadata, VersionRecord};
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions, VersionName};
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The key of the metadata that lists versions that were dropped.
-const DROPPED: &str = "dropped";
+/// Versions of a damaged archive that are looked for by their numbers, where they cannot be listed.
+const LOOKED_FOR: u64 = 100_000;
 
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,20 @@ pub fn collect_file(
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Collected> {
+    let all =
+        |newest: &Archive| Ok(newest.versions(u64::MAX)?.iter().rev().map(|v| v.record.number).collect());
+    collect(input, output, keep, &all, options, monitor)
+}
+
+/// The same; `all` gives the numbers of all versions that the archive has.
+fn collect(
+    input: &Path,
+    output: Option<&Path>,
+    keep: &[VersionName],
+    all: &dyn Fn(&Archive) -> Result<Vec<u64>>,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Collected> {
     let old = Input::open(input, output)?;
     let source: SharedSource = old.source.clone();
     let open = |version: Option<VersionName>| {
@@ -63,8 +77,7 @@ pub fn collect_file(
     for name in keep {
         kept.insert(open(Some(name.clone()))?.version()?.number);
     }
-    let all: Vec<u64> = newest.versions(u64::MAX)?.iter().rev().map(|v| v.record.number).collect();
-    let dropped: Vec<u64> = all.into_iter().filter(|n| !kept.contains(n)).collect();
+    let dropped: Vec<u64> = all(&newest)?.into_iter().filter(|n| !kept.contains(n)).collect();
     let mut tags = newest.tags()?;
     let dropped_tags = tags.iter().filter(|(_, n)| !kept.contains(n)).map(|(tag, _)| tag.clone()).collect();
     tags.retain(|_, n| kept.contains(n));
@@ -131,24 +144,28 @@ pub fn save_versions(
         )
     };
     let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
-    let Ok(versions) = newest.versions(u64::MAX) else { return Ok(SavedVersions::None) };
-    if versions.len() < 2 || newest.trailer().required & REQUIRED_LOST != 0 {
+    let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
+    // Where the end of an older generation is damaged, a version before it may be reached by another way.
+    let numbers: Vec<u64> = match newest.versions(u64::MAX) {
+        Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),
+        Err(_) => (1..=last.min(LOOKED_FOR)).collect(),
+    };
+    if numbers.len() < 2 || newest.trailer().required & REQUIRED_LOST != 0 {
         return Ok(SavedVersions::None);
     }
     let (mut whole, mut lost) = (Vec::new(), Vec::new());
-    for version in versions.iter().rev() {
-        let number = version.record.number;
+    for &number in &numbers {
         match open(Some(VersionName::Number(number))).and_then(|archive| archive.check_original(monitor)) {
             Ok(_) => whole.push(number),
             Err(e) if e.is_interrupted() => return Err(e.into()),
             Err(e) => lost.push((number, e.with_causes())),
         }
     }
-    if whole.last() != versions.first().map(|newest| &newest.record.number) {
+    if whole.last() != Some(&last) {
         return Ok(SavedVersions::Older(whole));
     }
     let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
-    let done = collect_file(input, Some(output), &keep, options, monitor)?;
+    let done = collect(input, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
     Ok(SavedVersions::Written { done, lost })
 }
 
@@ -158,13 +175,7 @@ fn metadata_of(archive: &Archive, dropped: &[u64]) -> Metadata {
     // They stand in the head copy.
     metadata.chains.clear();
     put_tags(&std::collections::BTreeMap::new(), &mut metadata);
-    let mut all: BTreeSet<u64> = dropped.iter().copied().collect();
-    if let Some(Value::Array(before)) = metadata.extra.get(DROPPED) {
-        all.extend(before.iter().filter_map(Value::as_u64));
-    }
-    if !all.is_empty() {
-        metadata.extra.insert(DROPPED.to_owned(), all.into_iter().map(Value::from).collect());
-    }
+    add_dropped(&mut metadata, dropped.iter().copied());
     metadata
 }
 

@@ -8,6 +8,7 @@ mod dropped;
 mod equal;
 pub(crate) mod estimate;
 pub(crate) mod gc;
+mod history;
 mod input;
 pub(crate) mod quantize;
 pub(crate) mod recompress;

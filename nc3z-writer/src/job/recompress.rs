@@ -2,6 +2,7 @@
 //!
 //! The old archive is the byte source ([`Archive::original`]): nothing is restored to disk on the way.
 
+use super::history::metadata_alone;
 use super::input::Input;
 use crate::build::{Build, Built, hash};
 use crate::error::{ErrorKind, Result};
@@ -10,7 +11,7 @@ use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::plan::Partition;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
-use nc3z_format::archive::constants::REQUIRED_LOST;
+use nc3z_format::archive::constants::{REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
@@ -42,6 +43,8 @@ pub struct Recompressed {
     pub original_len: u64,
     /// Bytes of the old archive.
     pub old_len: u64,
+    /// SHA-256 of the old archive.
+    pub old_sha256: [u8; 32],
     /// Bytes of the new archive.
     pub stored_len: u64,
     /// SHA-256 of the classic file, computed from the new archive.
@@ -91,7 +94,10 @@ pub fn recompress_file(
     }
     let parity_before = crate::parity::share_of(&archive);
     let parity = terms.parity.share(parity_before);
-    let options = options.clone().with_extra(extra(&archive, source, monitor)?).with_required(required);
+    let old_sha256 = hash(&**source, monitor)?;
+    // That values were rounded is of the content; where the head stands, of the old archive alone.
+    let options =
+        options.clone().with_extra(extra(&archive, &old_sha256)).with_required(required & REQUIRED_LOSSY);
     let target = place.target(&options)?;
     let original: SharedSource = Arc::new(archive.original());
     let classic = ClassicFile::from_source(original, &Limits::default())?;
@@ -123,6 +129,7 @@ pub fn recompress_file(
     Ok(Recompressed {
         original_len,
         old_len: before.len(),
+        old_sha256,
         stored_len,
         sha256,
         recorded,
@@ -155,9 +162,9 @@ fn history(archive: &Archive, source: &FileSource) -> Vec<String> {
 /// What the old archive's metadata say beside what every writer says for itself: kept, since it is of the content. Its lineage has one more entry, the
 /// old archive itself. No names and no dates: the same input gives the same bytes,
 /// and a name may tell more than its owner meant to.
-fn extra(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Result<BTreeMap<String, Value>> {
+fn extra(archive: &Archive, sha256: &[u8; 32]) -> BTreeMap<String, Value> {
     let metadata = archive.metadata();
-    let mut extra = metadata.extra.clone();
+    let mut extra = metadata_alone(archive).extra;
     let mut entries = match extra.remove(LINEAGE) {
         Some(Value::Array(entries)) => entries,
         _ => Vec::new(),
@@ -167,15 +174,14 @@ fn extra(archive: &Archive, source: &FileSource, monitor: &dyn Monitor) -> Resul
         Digest::None => "none",
         Digest::Stale => "stale",
     };
-    let sha256 = hash(source, monitor)?;
     entries.push(json!({
         "archive_bytes": archive.stored_len(),
-        "archive_sha256": hex(&sha256),
+        "archive_sha256": hex(sha256),
         "digest_state": state,
         "generation": archive.trailer().generation,
         "options": metadata.options,
         "writer": metadata.writer,
     }));
     extra.insert(LINEAGE.to_owned(), Value::Array(entries));
-    Ok(extra)
+    extra
 }

@@ -11,6 +11,7 @@ use crate::carry::carry_over;
 use crate::error::{ErrorKind, Result};
 use crate::generation::shorten;
 use crate::job::archive::commit;
+use crate::job::history::metadata_alone;
 use crate::options::{DEFAULT_MEMORY, ParityChoice, Share};
 use nc3z_format::archive::{ArrayId, Metadata};
 use nc3z_format::bytes::hex;
@@ -264,7 +265,7 @@ fn metadata(
 ) -> Metadata {
     let old = archive.metadata();
     let by = concat!("nc3z ", env!("CARGO_PKG_VERSION"));
-    let mut extra = old.extra.clone();
+    let mut extra = metadata_alone(archive).extra;
     // An earlier repair may have kept the digest of the original.
     let earlier = extra.get("repair").and_then(|r| r.get("original_sha256")).cloned();
     let original = recorded.map(|d| Value::from(hex(&d))).or(earlier);

@@ -1,0 +1,40 @@
+//! What an archive that is made of another one says of versions that it does not hold.
+
+use nc3z_format::archive::version::{find_tags, put_tags};
+use nc3z_format::archive::{Metadata, VersionRecord};
+use nc3z_reader::Archive;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// The key of the metadata that lists versions that were dropped.
+const DROPPED: &str = "dropped";
+
+/// Metadata for an archive that holds the version of `archive` and none before it. It keeps its number, since people cite it, its words, and the tags that name it;
+/// older versions are listed as dropped. What leads to them leads nowhere in another file, and goes.
+pub(super) fn metadata_alone(archive: &Archive) -> Metadata {
+    let mut metadata = archive.metadata().clone();
+    // Of a damaged archive they may make no sense.
+    let record = VersionRecord::find(&metadata).ok().flatten();
+    let number = record.as_ref().map_or(VersionRecord::FIRST.number, |record| record.number);
+    match record {
+        Some(record) => VersionRecord { jump: None, ..record }.put(&mut metadata),
+        None => VersionRecord::clear(&mut metadata),
+    }
+    let mut tags = find_tags(&metadata).unwrap_or_default();
+    tags.retain(|_, tagged| *tagged == number);
+    put_tags(&tags, &mut metadata);
+    let older = archive.versions(u64::MAX).unwrap_or_default();
+    add_dropped(&mut metadata, older.iter().map(|version| version.record.number).filter(|&n| n < number));
+    metadata
+}
+
+/// Lists versions as dropped, beside those that are.
+pub(super) fn add_dropped(metadata: &mut Metadata, dropped: impl IntoIterator<Item = u64>) {
+    let mut all: BTreeSet<u64> = dropped.into_iter().collect();
+    if let Some(Value::Array(before)) = metadata.extra.get(DROPPED) {
+        all.extend(before.iter().filter_map(Value::as_u64));
+    }
+    if !all.is_empty() {
+        metadata.extra.insert(DROPPED.to_owned(), all.into_iter().map(Value::from).collect());
+    }
+}
