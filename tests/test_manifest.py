@@ -143,6 +143,50 @@ class Verify(Tree):
         os.unlink(self.dir / "out/a.nc.nc3z")
         self.check("--manifest", "out/SHA256SUMS", code=1)
 
+    def test_recompressed_archives_are_listed_anew(self):
+        before = (self.dir / "out/SHA256SUMS").read_text()
+        (self.dir / "out/SHA256SUMS.asc").write_text("a signature")
+        done = self.run_here("recompress", "--recursive", "--preset", "fast", "out")
+        self.ok(done)
+        self.assertIn("out/SHA256SUMS: 3 archives listed anew", done.stderr)
+        self.assertIn("SHA256SUMS.asc signs the manifest as it was", done.stderr)
+        self.check("--manifest", "out")
+        self.assertNotEqual((self.dir / "out/SHA256SUMS").read_text(), before)
+        # One archive, by a list above it; what another program wrote into the list stays.
+        with open(self.dir / "out/SHA256SUMS", "a", encoding="utf-8") as f:
+            f.write("0" * 64 + "  gone.nc3z\n")
+        self.assertIn("1 archive listed anew", self.run_here("recompress", "out/sub/b.nc.nc3z").stderr)
+        self.assertRegex(self.check("--manifest", "out", code=1), "^gone.nc3z: missing\n.*1 not as listed")
+        # What the list does not know stays unknown to it: --dry-run, another place, a file that was not the listed one.
+        before = (self.dir / "out/SHA256SUMS").read_text()
+        self.ok(self.run_here("recompress", "--dry-run", "--preset", "max", "out/a.nc.nc3z"))
+        self.ok(self.run_here("recompress", "--recursive", "--preset", "max", "out", "-o", "elsewhere"))
+        self.ok(self.run_here("att", "out/a.nc.nc3z", ":edited=yes"))
+        done = self.run_here("recompress", "--drop-history", "out/a.nc.nc3z")
+        self.ok(done)
+        self.assertIn("it was not what the manifest", done.stderr)
+        self.assertEqual((self.dir / "out/SHA256SUMS").read_text(), before)
+
+    def test_changed_but_sound(self):
+        """By what the archive says of itself where it was recompressed, by the listed bytes themselves where it has grown. Exit code 1: the list says otherwise."""
+        listed = (self.dir / "out/SHA256SUMS").read_text()
+        self.ok(self.run_here("recompress", "--preset", "max", "out/a.nc.nc3z", "out/sub/b.nc.nc3z"))
+        (self.dir / "out/SHA256SUMS").write_text(listed)
+        out = self.check("--manifest", "out", code=1)
+        self.assertRegex(out, "^a.nc.nc3z: changed but sound: it says that it was recompressed from the archive that is listed; SHA-256 is")
+        self.assertRegex(out, "\nsub/b.nc.nc3z: changed but sound: .*\n.*3 files.*2 not as listed")
+        # Grown since the list was made: by values, by parity.
+        self.ok(self.run_here("manifest", "out", "--force"))
+        for change in (("att", "out/sub/b.nc.nc3z", ":edited=yes"), ("parity", "add", "out/sub/b.nc.nc3z")):
+            self.ok(self.run_here(*change))
+            out = self.check("--manifest", "out", code=1)
+            self.assertRegex(out, "^sub/b.nc.nc3z: changed but sound: it has grown since, and begins with all that is listed; SHA-256 is")
+        # Damage is damage, whatever the archive says; and a sound archive need not be the listed one.
+        self.damage("out/sub/b.nc.nc3z")
+        self.assertRegex(self.check("--manifest", "out", code=3), "^sub/b.nc.nc3z: changed: SHA-256 is")
+        shutil.copy(self.dir / "out/sub/deeper/c d.nc.nc3z", self.dir / "out/sub/b.nc.nc3z")
+        self.assertRegex(self.check("--manifest", "out", code=3), "^sub/b.nc.nc3z: changed: a sound archive, but not the one that is listed")
+
     def test_where_the_log_goes(self):
         self.check("--manifest", "out/SHA256SUMS", "--no-fixity-log")
         self.assertNotIn("SHA256SUMS.fixity.jsonl", self.files("out"))
@@ -215,6 +259,20 @@ class Bag(Tree):
         self.archive("--manifest", "bagit", "in", "-o", "again")
         for tag in tags:
             self.assertEqual((self.dir / "bag" / tag).read_bytes(), (self.dir / "again" / tag).read_bytes())
+
+    def test_recompressed_archives_are_listed_anew(self):
+        self.make()
+        bag = self.dir / "bag"
+        # What somebody wrote into the facts stays, and the manifest of the tag files goes with them.
+        with open(bag / "bag-info.txt", "a", encoding="utf-8") as f:
+            f.write("Contact-Name: somebody\n")
+        lines = [line.split() for line in (bag / "tagmanifest-sha256.txt").read_text().splitlines()]
+        (bag / "tagmanifest-sha256.txt").write_text("".join(f"{sha256(bag / name)}  {name}\n" for _, name in lines))
+        self.validate("bag")
+        self.assertIn("3 archives listed anew", self.run_here("recompress", "--recursive", "--preset", "fast", "bag/data").stderr)
+        self.validate("bag")
+        self.check("--manifest", "bag")
+        self.assertIn("Contact-Name: somebody\n", (bag / "bag-info.txt").read_text())
 
     def test_percent_signs_as_the_rfc_says(self):
         """bagit-python leaves them as they are, so it is not asked."""

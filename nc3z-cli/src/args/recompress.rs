@@ -12,7 +12,8 @@ pub(crate) struct RecompressArgs {
     /// Archives (or directories with --recursive).
     #[arg(required = true)]
     pub(crate) archives: Vec<PathBuf>,
-    /// Output file, or a directory where there are several archives. Default: the archive itself is replaced.
+    /// Output file, or a directory where there are several archives. Default: the archive itself is replaced, and listed anew in the manifests
+    /// (SHA256SUMS, BagIt) of its directory and of those above that list it.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]

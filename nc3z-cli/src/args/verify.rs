@@ -25,7 +25,8 @@ pub(crate) struct VerifyArgs {
     /// What to do with files of a tree that are no archives; they are counted in any case.
     #[arg(long, value_enum, value_name = "WHAT", requires = "recursive")]
     pub(crate) others: Option<OthersArg>,
-    /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log.
+    /// Compare files with a manifest (SHA256SUMS, or a BagIt bag), and append the result to a fixity log. An archive that has changed but is sound, since it
+    /// has grown or was recompressed, is told from one that is damaged: exit code 1, not 3.
     #[arg(long, value_name = "PATH", conflicts_with_all = ["against", "deep", "recursive"])]
     pub(crate) manifest: Option<PathBuf>,
     /// The fixity log [default: the manifest's name with .fixity.jsonl behind it].

@@ -4,6 +4,7 @@ use super::hash::sha256_of_file;
 use super::many;
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
+use crate::manifest::changed::{Change, explain};
 use crate::manifest::{Entry, bag, fixity, inside, read, sums, unlisted};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
@@ -114,8 +115,19 @@ fn check(root: &Path, entry: &Entry, progress: &Progress) -> Result<u64, (String
     match sha256_of_file(&path, progress) {
         Ok(found) if found == entry.sha256 => Ok(len),
         Ok(found) => {
+            let explained = explain(&path, &entry.sha256, progress);
             let (found, listed) = (text::hex(&found), text::hex(&entry.sha256));
-            Err((format!("changed: SHA-256 is {found}, listed is {listed}"), Exit::Corrupt))
+            let digests = format!("SHA-256 is {found}, listed is {listed}");
+            let (words, exit) = match explained {
+                Ok(Change::Explained(why)) => (format!("changed but sound: {why}; {digests}"), Exit::Failed),
+                Ok(Change::Another) => (
+                    format!("changed: a sound archive, but not the one that is listed; {digests}"),
+                    Exit::Corrupt,
+                ),
+                Err(e) if of_error(&e) == Exit::Interrupted => ("interrupted".to_owned(), Exit::Interrupted),
+                Ok(Change::Damaged) | Err(_) => (format!("changed: {digests}"), Exit::Corrupt),
+            };
+            Err((words, exit))
         }
         Err(e) => Err((text::safe(&chain(&e)), of_error(&e))),
     }

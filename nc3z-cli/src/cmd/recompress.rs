@@ -5,9 +5,10 @@ use super::tree::{self, Summary};
 use super::{archive, many};
 use crate::args::{OpenArgs, RecompressArgs};
 use crate::exit::{Exit, of_error};
+use crate::manifest::relist::{Replaced, relist};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, set_level, text};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use nc3z_reader::Digest;
 use nc3z_writer::{ErrorKind, Recompressed, ReplacePolicy, WriterOptions, recompress_file};
 use std::path::{Path, PathBuf};
@@ -39,12 +40,16 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         .with_force(args.force);
     let progress = Progress::with_passes(0, 2, "recompress".to_owned()).of_files(found.jobs.len() as u64);
     let work = |job: &Job| run_one(job, args, &options, &progress);
+    let mut replaced = Vec::new();
     many::in_order(&found.jobs, args.threads, work, |job, done| {
         progress.file_done();
         match done {
             Ok(done) => {
                 if done.written {
                     summary.add(done.old_len, done.stored_len);
+                    if args.output.is_none() {
+                        replaced.push(Replaced { path: job.input.clone(), before: done.old_sha256 });
+                    }
                 } else {
                     summary.kept.0 += 1;
                 }
@@ -57,6 +62,8 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         }
         Ok(())
     })?;
+    drop(progress);
+    let listed = relist(&replaced);
     let others = tree::judge(&found.others, args.others);
     if found.is_tree {
         summary.failed = failed.len() as u64;
@@ -66,6 +73,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
         note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
         failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
     }
+    listed.context("the archives are recompressed, but a manifest still lists what they were")?;
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
 }
 

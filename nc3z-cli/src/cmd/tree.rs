@@ -43,6 +43,18 @@ impl Kind {
         }
     }
 
+    /// What several of the kind are called.
+    fn plural(self) -> String {
+        match self {
+            Kind::Classic | Kind::Hdf5 => self.to_string(),
+            Kind::Temporary => "temporary files of other runs".to_owned(),
+            Kind::Link => "links out of the tree".to_owned(),
+            Kind::Archive | Kind::Packed | Kind::Empty | Kind::Special(_) | Kind::Unknown => {
+                format!("{self}s")
+            }
+        }
+    }
+
     /// True for files with content of their own, which a copy of the tree would have.
     pub(crate) fn is_content(self) -> bool {
         !matches!(self, Kind::Special(_) | Kind::Temporary | Kind::Link)
@@ -93,7 +105,8 @@ fn count(others: &[Other]) -> BTreeMap<Kind, u64> {
 
 fn words_of(kinds: &BTreeMap<Kind, u64>) -> Option<String> {
     let all: u64 = kinds.values().sum();
-    let each = kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect::<Vec<_>>();
+    let name = |kind: &Kind, n: u64| if n == 1 { kind.to_string() } else { kind.plural() };
+    let each = kinds.iter().map(|(kind, n)| format!("{n} {}", name(kind, *n))).collect::<Vec<_>>();
     (all > 0).then(|| format!("{all} passed over ({})", each.join(", ")))
 }
 

@@ -7,6 +7,7 @@ use crate::args::VerifyArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
+use crate::output::table::count;
 use crate::output::{chain, report_error, set_level, tells, text};
 use crate::plugins::open_options;
 use anyhow::{Context, Result, bail};
@@ -316,9 +317,9 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
         let lost = if report.lost.is_empty() { "" } else { ", HOLDS LOST TILES" };
         let lossy = if is_lossy(archive) { ", LOSSY (values were rounded when it was made)" } else { "" };
         lines.push(format!(
-            "{name}: sound{lost}{lossy}, {} tiles, {} blocks, {}{}",
-            report.tiles,
-            report.blocks,
+            "{name}: sound{lost}{lossy}, {}, {}, {}{}",
+            count(report.tiles, "tile"),
+            count(report.blocks, "block"),
             text::size(report.stored_len),
             digest_words(report)
         ));

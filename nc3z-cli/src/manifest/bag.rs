@@ -3,6 +3,7 @@
 use super::{Entry, push_line};
 use crate::cmd::hash::unhex;
 use anyhow::{Context, Result, bail};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where the payload is.
@@ -13,6 +14,8 @@ pub(crate) const DECLARATION: &str = "bagit.txt";
 pub(crate) const MANIFEST: &str = "manifest-sha256.txt";
 /// Facts about the bag.
 const INFO: &str = "bag-info.txt";
+/// What the bag's facts say of the payload's bytes and files.
+const OXUM: &str = "Payload-Oxum";
 /// The manifest of the tag files.
 pub(crate) const TAG_MANIFEST: &str = "tagmanifest-sha256.txt";
 
@@ -68,7 +71,8 @@ fn decode_name(name: &[u8]) -> Vec<u8> {
     out
 }
 
-fn manifest(entries: &[Entry]) -> Result<Vec<u8>> {
+fn manifest(mut entries: Vec<Entry>) -> Result<Vec<u8>> {
+    entries.sort_unstable();
     let mut out = Vec::new();
     for e in entries {
         push_line(&mut out, false, &e.sha256, encode_name(&e.path)?.as_bytes());
@@ -104,26 +108,58 @@ pub(crate) fn payload(root: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Makes the directory a bag: all tag files, the declaration's manifest last. `entries` are all files of the payload, of `bytes` together.
-pub(crate) fn write(root: &Path, mut entries: Vec<Entry>, bytes: u64) -> Result<()> {
-    use sha2::Digest as _;
-    entries.sort_unstable();
-    let info = format!(
-        "Bag-Software-Agent: nc3z {}\nPayload-Oxum: {bytes}.{}\n",
-        env!("CARGO_PKG_VERSION"),
-        entries.len()
-    );
+pub(crate) fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> {
+    let oxum = format!("{OXUM}: {bytes}.{}\n", entries.len());
     let tags = [
-        (MANIFEST, manifest(&entries)?),
-        (INFO, info.into_bytes()),
+        (MANIFEST, manifest(entries)?),
+        (INFO, format!("Bag-Software-Agent: nc3z {}\n{oxum}", env!("CARGO_PKG_VERSION")).into_bytes()),
         (DECLARATION, b"BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n".to_vec()),
     ];
-    let mut own: Vec<Entry> =
-        tags.iter().map(|(name, b)| Entry::new(name.as_bytes(), sha2::Sha256::digest(b).into())).collect();
-    own.sort_unstable();
     for (name, bytes) in &tags {
         super::replace(&root.join(name), bytes)?;
     }
-    super::replace(&root.join(TAG_MANIFEST), &manifest(&own)?)
+    sign(root, tags.iter().map(|(name, _)| PathBuf::from(name)).collect())
+}
+
+/// Lists files of the payload anew; what else the tag files say stays, whoever wrote it.
+pub(crate) fn update(root: &Path, new: &[Entry]) -> Result<()> {
+    let path = root.join(MANIFEST);
+    let mut entries: BTreeMap<PathBuf, [u8; 32]> =
+        decode(&super::read(&path)?, &path)?.into_iter().map(|e| (e.path, e.sha256)).collect();
+    entries.extend(new.iter().map(|e| (e.path.clone(), e.sha256)));
+    let files = payload(root)?;
+    let bytes: u64 = files.iter().map(|f| root.join(f).metadata().map_or(0, |m| m.len())).sum();
+    super::replace(
+        &path,
+        &manifest(entries.into_iter().map(|(path, sha256)| Entry { path, sha256 }).collect())?,
+    )?;
+    let info = root.join(INFO);
+    if info.exists() {
+        let text = String::from_utf8_lossy(&super::read(&info)?).into_owned();
+        let line = |line: &str| match line.split_once(':') {
+            Some((label, _)) if label.eq_ignore_ascii_case(OXUM) => {
+                format!("{OXUM}: {bytes}.{}\n", files.len())
+            }
+            _ => line.to_owned(),
+        };
+        super::replace(&info, text.split_inclusive('\n').map(line).collect::<String>().as_bytes())?;
+    }
+    let tags = root.join(TAG_MANIFEST);
+    if !tags.exists() {
+        return Ok(());
+    }
+    sign(root, decode(&super::read(&tags)?, &tags)?.into_iter().map(|e| e.path).collect())
+}
+
+/// Writes the manifest of the tag files.
+fn sign(root: &Path, tags: Vec<PathBuf>) -> Result<()> {
+    use sha2::Digest as _;
+    let entry = |path: PathBuf| {
+        let bytes = super::read(&super::inside(root, &path).map_err(anyhow::Error::msg)?)?;
+        Ok(Entry { path, sha256: sha2::Sha256::digest(bytes).into() })
+    };
+    let entries = tags.into_iter().map(entry).collect::<Result<Vec<_>>>()?;
+    super::replace(&root.join(TAG_MANIFEST), &manifest(entries)?)
 }
 
 /// What is wrong with a bag's declaration, and whether its size is the one on record. `payload` is bytes and files found.
@@ -146,10 +182,10 @@ pub(crate) fn check_tags(root: &Path, payload: (u64, u64)) -> Result<Vec<String>
         other => wrong.push(format!("{DECLARATION}: encoding {}, expected UTF-8", other.unwrap_or_default())),
     }
     if root.join(INFO).exists()
-        && let Some(oxum) = field(&text(INFO)?, "Payload-Oxum")
+        && let Some(oxum) = field(&text(INFO)?, OXUM)
         && oxum != format!("{}.{}", payload.0, payload.1)
     {
-        wrong.push(format!("{INFO}: Payload-Oxum is {oxum}, found {}.{}", payload.0, payload.1));
+        wrong.push(format!("{INFO}: {OXUM} is {oxum}, found {}.{}", payload.0, payload.1));
     }
     Ok(wrong)
 }

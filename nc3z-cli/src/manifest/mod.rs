@@ -1,8 +1,10 @@
-//! Manifests of trees: lists of files with their SHA-256, as `sha256sum` or as a BagIt bag keeps them. Writing them, reading them, and the
-//! log of the times they were checked.
+//! Manifests of trees: lists of files with their SHA-256, as `sha256sum` or as a BagIt bag keeps them. Writing them, reading them, bringing
+//! them up to date, and the log of the times they were checked.
 
 pub(crate) mod bag;
+pub(crate) mod changed;
 pub(crate) mod fixity;
+pub(crate) mod relist;
 pub(crate) mod sums;
 
 use anyhow::{Context, Result, bail};

@@ -1,0 +1,76 @@
+//! An archive that is not the file a manifest lists, and yet holds what that file held: it has grown since, or was recompressed.
+
+use anyhow::{Context, Result};
+use nc3z_format::bytes::hex;
+use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
+use nc3z_reader::{Archive, Monitor, OpenOptions, verify};
+use nc3z_writer::LINEAGE;
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Bytes hashed at a time.
+const PIECE: u64 = 1 << 20;
+
+/// What became of a listed archive that is another file now.
+pub(crate) enum Change {
+    /// It is sound and holds what is listed: why.
+    Explained(&'static str),
+    /// It is a sound archive; nothing shows what it has to do with the one that is listed.
+    Another,
+    /// It is no archive, or a damaged one.
+    Damaged,
+}
+
+/// Looks into an archive whose SHA-256 is not the listed one. A list is signed, an archive's own words are not: this explains a difference, and does not undo it.
+pub(crate) fn explain(path: &Path, listed: &[u8; 32], monitor: &dyn Monitor) -> Result<Change> {
+    let options = OpenOptions::of_command();
+    let source: SharedSource = Arc::new(FileSource::open(path)?);
+    let Ok(archive) = Archive::from_source(source.clone(), &options) else { return Ok(Change::Damaged) };
+    // Every tile is decoded, and the file rebuilt and compared with the SHA-256 on record.
+    if !verify::deep(&source, &options, monitor)?.is_sound() {
+        return Ok(Change::Damaged);
+    }
+    if is_recompressed(&archive, listed) {
+        return Ok(Change::Explained("it says that it was recompressed from the archive that is listed"));
+    }
+    // What is in the short form has one generation, and is given the long one before it grows.
+    if !archive.is_short() && has_grown(&archive, &*source, listed, monitor)? {
+        return Ok(Change::Explained("it has grown since, and begins with all that is listed"));
+    }
+    Ok(Change::Another)
+}
+
+/// Whether the archive was the listed file at the end of one of its generations.
+fn has_grown(
+    archive: &Archive,
+    source: &dyn ByteSource,
+    listed: &[u8; 32],
+    monitor: &dyn Monitor,
+) -> Result<bool> {
+    let mut ends: Vec<u64> =
+        archive.generations()?.into_iter().map(|(_, trailer)| trailer.archive_len).collect();
+    ends.sort_unstable();
+    let (mut sha, mut at) = (Sha256::new(), 0);
+    for end in ends {
+        while at < end {
+            if monitor.is_cancelled() {
+                return Err(nc3z_reader::Error::interrupted().into());
+            }
+            let len = usize::try_from(PIECE.min(end - at)).context("a piece")?;
+            sha.update(source.read_at(at, len)?);
+            at += len as u64;
+        }
+        if sha.clone().finalize().as_slice() == listed {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether the archive names the listed file as one that it was made from.
+fn is_recompressed(archive: &Archive, listed: &[u8; 32]) -> bool {
+    let listed = hex(listed);
+    let lineage = archive.metadata().extra.get(LINEAGE).and_then(serde_json::Value::as_array);
+    lineage.into_iter().flatten().any(|entry| entry["archive_sha256"].as_str() == Some(&listed))
+}
