@@ -441,6 +441,14 @@ class Edits(Case):
         self.ok(nc3z("checkout", archive, "--version", 1, "-o", self.dir / "first.nc"))
         self.assertEqual(sha256(self.dir / "first.nc"), sha256(file))
 
+    def test_quiet(self):
+        archive = self.archived(CLASSIC / "numeric.nc")
+        told = lambda *args: self.ok(nc3z(*args)).stderr
+        self.assertIn("version 2", told("att", archive, ":a=1"))
+        for args in (("att", archive, ":a=2"), ("set", archive, "bytes", "=3"), ("rename", archive, "--variable", "bytes,octets"), ("revert", archive, "1"),
+                     ("commit", archive, CLASSIC / "smooth.nc"), ("commit", archive, CLASSIC / "smooth.nc")):
+            self.assertEqual(told(*args, "-q"), "", args)
+
     def test_one_writer_at_a_time(self):
         file = self.dir / "a.nc"
         make(file)

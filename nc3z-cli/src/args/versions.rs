@@ -17,6 +17,9 @@ pub(crate) struct NoteArgs {
     /// When it was made. Nothing is noted unless it is given.
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<String>,
+    /// Tell of warnings and failures only.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// What a new version may take to make.

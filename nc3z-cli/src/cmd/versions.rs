@@ -5,7 +5,7 @@ use crate::args::{CommitArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
-use crate::output::text;
+use crate::output::{set_quiet, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::archive::DigestState;
 use nc3z_reader::{Archive, Version};
@@ -17,6 +17,7 @@ use std::path::Path;
 
 /// Adds a version.
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
+    set_quiet(args.note.quiet);
     let note = note_of(&args.note);
     let options =
         WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
@@ -37,6 +38,7 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     let old = Named { file: args.archive.clone(), version: Some(args.version.clone()) };
     let archive = super::in_file(&args.archive, old.open_archive(&OpenArgs::default()))?;
     let version = archive.version()?.number;
+    set_quiet(args.note.quiet);
     let mut note = note_of(&args.note);
     note.message.get_or_insert_with(|| format!("version {version} again"));
     let options =
@@ -63,11 +65,11 @@ pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
 pub(super) fn tell(path: &Path, done: &Committed) {
     let name = text::safe(&path.to_string_lossy());
     if done.is_known() {
-        note!("{name}: the file is version {} already; nothing was added", done.version);
+        tell!("{name}: the file is version {} already; nothing was added", done.version);
         return;
     }
     let added = text::size(done.stored_len.1 - done.stored_len.0);
-    note!(
+    tell!(
         "{name}: version {}, {added} added ({} tiles new, {} kept)",
         done.version,
         done.new_tiles,

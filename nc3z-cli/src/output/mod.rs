@@ -25,6 +25,11 @@ pub(crate) fn set_level(args: &TellArgs) {
     LEVEL.store(if args.quiet { 0 } else { 1 + u8::from(args.verbose) }, Ordering::Relaxed);
 }
 
+/// The same for commands that have no more to tell.
+pub(crate) fn set_quiet(quiet: bool) {
+    LEVEL.store(u8::from(!quiet), Ordering::Relaxed);
+}
+
 /// Whether what became of each file is told.
 pub(crate) fn tells() -> bool {
     LEVEL.load(Ordering::Relaxed) > 0

@@ -11,7 +11,7 @@ use crate::args::{EditArgs, GcArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::table::count;
-use crate::output::text;
+use crate::output::{set_quiet, text};
 use anyhow::{Context, Result, bail};
 use nc3z_reader::VersionName;
 use nc3z_writer::edit::Edit;
@@ -25,6 +25,7 @@ fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
     }
     let options =
         WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
+    set_quiet(args.note.quiet);
     let edit = Edit::open(path, &options).with_context(|| format!("edit `{}`", path.display()))?;
     Ok(edit.with_digest(!args.quick))
 }

@@ -228,7 +228,7 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
         )?;
         appended += more;
     }
-    note!(
+    tell!(
         "{}: {appended} records appended, {} now",
         text::safe(&args.archive.to_string_lossy()),
         edit.records()
