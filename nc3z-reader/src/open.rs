@@ -375,18 +375,30 @@ pub(crate) fn find_trailer(source: &dyn ByteSource, superblock: &Superblock) -> 
         Err(e) if e.is_unsupported() => return Err(e.into()),
         Err(e) => e,
     };
+    match last_trailer_before(source, len, &superblock.salt)? {
+        Some((offset, trailer)) => check_trailer(trailer, superblock).map(|t| (offset, t)),
+        None => Err(error.into()),
+    }
+}
+
+/// The last trailer by this salt that ends at `len` at the latest.
+pub(crate) fn last_trailer_before(
+    source: &dyn ByteSource,
+    len: u64,
+    salt: &Salt,
+) -> Result<Option<(u64, Trailer)>> {
     let mut end = len;
     while end > SUPERBLOCK_LEN as u64 {
         let begin = end.saturating_sub(SEARCH_LEN) & !7;
         // Overlap, so that a trailer on the border of two windows is seen whole.
         let stop = (end + TRAILER_LEN as u64).min(len);
         let window = read_part(source, begin, stop - begin, "archive")?;
-        if let Some((offset, trailer)) = Trailer::find_last(&window, begin, &superblock.salt)? {
-            return check_trailer(trailer, superblock).map(|t| (offset, t));
+        if let Some(found) = Trailer::find_last(&window, begin, salt)? {
+            return Ok(Some(found));
         }
         end = begin;
     }
-    Err(error.into())
+    Ok(None)
 }
 
 /// The trailers of an archive from one back to that of its first generation, each with its offset.

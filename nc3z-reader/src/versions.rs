@@ -2,7 +2,7 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::open::{read_part, read_previous, read_section, read_sections};
+use crate::open::{last_trailer_before, read_part, read_previous, read_section, read_sections};
 use crate::source::ByteSource;
 use nc3z_format::archive::version::{find_tags, is_tag_name};
 use nc3z_format::archive::{Commit, Metadata, SectionKind, Trailer, VersionRecord};
@@ -161,6 +161,45 @@ impl Node {
         Node::read(source, read_previous(source, &named)?, limits)
     }
 
+    /// One step of the search for a version.
+    fn towards(&self, source: &dyn ByteSource, wanted: u64, limits: &Limits) -> Result<Self> {
+        let (number, at) = self.jump();
+        if number <= wanted || at >= self.at {
+            return Node::before(source, self, limits);
+        }
+        let found = Node::at(source, at, &self.trailer, limits)?;
+        if found.record.number != number {
+            let (what, found) = ("version that a jump leads to", found.record.number);
+            return Err(FormatError::corrupt("metadata", at, what, number, found).into());
+        }
+        Ok(found)
+    }
+
+    /// The nearest generation before `node` whose end and metadata are whole, where the way to it is damaged; nothing where that is one of an older version than
+    /// the one that is wanted: its own end is what is damaged then.
+    fn past_damage(
+        source: &dyn ByteSource,
+        node: &Node,
+        wanted: u64,
+        limits: &Limits,
+    ) -> Result<Option<Self>> {
+        let mut end = node.at;
+        for _ in 0..limits.generations {
+            let Some((at, trailer)) = last_trailer_before(source, end, &node.trailer.salt)? else { break };
+            end = at;
+            if trailer.generation >= node.trailer.generation {
+                continue;
+            }
+            match Node::read(source, (at, trailer), limits) {
+                Ok(found) if found.record.number > node.record.number => {}
+                Ok(found) => return Ok((found.record.number >= wanted).then_some(found)),
+                Err(e) if e.is_corrupt() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(None)
+    }
+
     /// Where it jumps to: the first version to itself.
     fn jump(&self) -> (u64, u64) {
         let jump = self.record.jump.filter(|&(number, at)| number < self.record.number && at < self.at);
@@ -222,23 +261,12 @@ pub(crate) fn find_version(
         if node.record.number < wanted || node.trailer.previous == 0 {
             break;
         }
-        let (number, at) = node.jump();
-        node = if number > wanted && at < node.at {
-            let found = Node::at(source, at, &node.trailer, limits)?;
-            if found.record.number != number {
-                let found = found.record.number;
-                return Err(FormatError::corrupt(
-                    "metadata",
-                    at,
-                    "version that a jump leads to",
-                    number,
-                    found,
-                )
-                .into());
+        node = match node.towards(source, wanted, limits) {
+            Err(e) if e.is_corrupt() => {
+                // What is damaged leads nowhere. Versions before it have their own ends.
+                Node::past_damage(source, &node, wanted, limits)?.ok_or(e)?
             }
-            found
-        } else {
-            Node::before(source, &node, limits)?
+            found => found?,
         };
     }
     if wanted < newest {
