@@ -10,6 +10,9 @@ use nc3z_format::{Error as FormatError, Limits};
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
+/// Trailers that are looked at past damage, in one search: each may take a megabyte to find, and a forged archive may have a great many.
+const PAST_DAMAGE: u32 = 1024;
+
 /// How a version is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum VersionName {
@@ -182,9 +185,11 @@ impl Node {
         node: &Node,
         wanted: u64,
         limits: &Limits,
+        tries: &mut u32,
     ) -> Result<Option<Self>> {
         let mut end = node.at;
-        for _ in 0..limits.generations {
+        while *tries > 0 {
+            *tries -= 1;
             let Some((at, trailer)) = last_trailer_before(source, end, &node.trailer.salt)? else { break };
             end = at;
             if trailer.generation >= node.trailer.generation {
@@ -254,6 +259,7 @@ pub(crate) fn find_version(
     };
     let mut node = Node { at, trailer, record };
     let newest = node.record.number;
+    let mut tries = PAST_DAMAGE;
     for _ in 0..limits.generations {
         if node.record.number == wanted {
             return Ok((node.at, node.trailer));
@@ -264,7 +270,7 @@ pub(crate) fn find_version(
         node = match node.towards(source, wanted, limits) {
             Err(e) if e.is_corrupt() => {
                 // What is damaged leads nowhere. Versions before it have their own ends.
-                Node::past_damage(source, &node, wanted, limits)?.ok_or(e)?
+                Node::past_damage(source, &node, wanted, limits, &mut tries)?.ok_or(e)?
             }
             found => found?,
         };
