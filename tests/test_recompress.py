@@ -95,16 +95,38 @@ class Exact(Case):
                     self.ok(nc3z("att", path, ":again=yes"))
                     self.ok(nc3z("verify", "--deep", path))
 
+    def layouts(self, archive):
+        return {v["name"]: v["layout"] for v in json.loads(self.ok(nc3z("info", "--json", archive)).stdout)["variables"]}
+
     def test_to_chunks_and_back(self):
         for name in ("coads_climatology.cdf", "record_padding.nc", "numeric.nc", "overlapping.nc", "truncated_fixed.nc"):
             with self.subTest(name):
                 archive = self.dir / "a.nc3z"
                 self.ok(nc3z("archive", "--force", CLASSIC / name, "-o", archive))
                 content = json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"]
-                for step in (("--layout", "chunked"), ("--layout", "series", "--edge", "pad"), ("--layout", "map", "--preset", "max"), ()):
+                for step in (("--layout", "chunked"), ("--layout", "series", "--edge", "pad"), ("--layout", "map", "--preset", "max"), (), ("--layout", "linear")):
+                    before = self.layouts(archive)
                     self.ok(nc3z("recompress", *step, archive))
                     self.assertEqual(json.loads(nc3z("hash", "--json", archive).stdout)[0]["content"], content)
                     self.ok(nc3z("verify", "--deep", archive, "--against", CLASSIC / name))
+                    kinds = {layout["kind"] for layout in self.layouts(archive).values()}
+                    if step == ():
+                        # Chunks stay; how long linear tiles are is the preset's.
+                        self.assertEqual({n: l for n, l in self.layouts(archive).items() if l["kind"] == "chunked"},
+                                         {n: l for n, l in before.items() if l["kind"] == "chunked"})
+                    elif step[1] == "linear":
+                        self.assertEqual(kinds, {"linear"})
+                    elif name == "coads_climatology.cdf":
+                        self.assertIn("chunked", kinds)
+        # Named alone: the others stay as they are.
+        self.ok(nc3z("archive", "--force", "--layout", "map", "--edge", "pad", CLASSIC / "coads_climatology.cdf", "-o", archive))
+        before = self.layouts(archive)
+        self.assertEqual(before["SLP"], {"kind": "chunked", "edge": "pad", "shape": [1, 90, 180]})
+        self.ok(nc3z("recompress", "--chunk", "SST:TIME=3", archive))
+        after = self.layouts(archive)
+        self.assertEqual(after.pop("SST"), {"kind": "chunked", "edge": "clip", "shape": [3, 90, 180]})
+        del before["SST"]
+        self.assertEqual(after, before)
         self.fails(nc3z("recompress", "--chunk", "nosuch=3", archive), 1, "nosuch")
 
     def test_lossy_archives_stay_lossy(self):

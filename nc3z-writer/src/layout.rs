@@ -76,8 +76,8 @@ impl fmt::Display for ChunkRequest {
 /// All that is asked of tile layouts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LayoutOptions {
-    /// For variables that nothing below names.
-    pub(crate) general: TileChoice,
+    /// For variables that nothing below names; linear where nothing is asked for.
+    pub(crate) general: Option<TileChoice>,
     /// By variable; the last of a name counts.
     pub(crate) by_variable: Vec<(String, TileChoice)>,
     /// The last that applies to a variable counts.
@@ -86,6 +86,14 @@ pub(crate) struct LayoutOptions {
 }
 
 impl LayoutOptions {
+    /// Whether anything is asked for a variable of this name, or for all.
+    pub(crate) fn asks_for(&self, name: &[u8]) -> bool {
+        let named = |variable: &str| variable.as_bytes() == name;
+        self.general.is_some()
+            || self.by_variable.iter().any(|(variable, _)| named(variable))
+            || self.chunks.iter().any(|request| request.variable.as_deref().is_none_or(named))
+    }
+
     /// What differs from the defaults, as the metadata says it.
     pub(crate) fn describe(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
@@ -96,7 +104,8 @@ impl LayoutOptions {
         };
         add("chunk", self.chunks.iter().map(ToString::to_string).collect());
         add("edge", if self.edge == Edge::Padded { vec!["pad".to_owned()] } else { vec![] });
-        let general = (self.general != TileChoice::Linear).then(|| self.general.name().to_owned());
+        let general = self.general.filter(|&choice| choice != TileChoice::Linear);
+        let general = general.map(|choice| choice.name().to_owned());
         let named = self.by_variable.iter().map(|(name, choice)| format!("{name}={}", choice.name()));
         add("layout", general.into_iter().chain(named).collect());
         found

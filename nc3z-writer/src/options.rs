@@ -167,7 +167,7 @@ impl WriterOptions {
     /// How variables are cut into tiles where nothing else is said of them; [`TileChoice::Linear`] unless chosen.
     #[must_use]
     pub fn with_layout(mut self, choice: TileChoice) -> Self {
-        self.layouts.general = choice;
+        self.layouts.general = Some(choice);
         self
     }
 

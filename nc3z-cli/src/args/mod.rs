@@ -143,8 +143,8 @@ The archive is read back and compared with the source, byte by byte, before succ
   nc3z recompress --block-size 256KiB tas.nc.nc3z -o quick.nc3z
 
 The new archive is rebuilt and compared with what the old one holds, byte by byte, before it replaces anything. It keeps mode and \
-modification time, and notes in its metadata what it came from (`nc3z info`). Options that are not given are not taken over from \
-the old archive.")]
+modification time, and notes in its metadata what it came from (`nc3z info`). Variables in chunks stay in them \
+unless --layout, --chunk or --profile says otherwise; other options that are not given are not taken over from the old archive.")]
     Recompress(RecompressArgs),
     /// Compute digests of content and bytes, or check them.
     #[command(after_help = "Examples:

@@ -11,8 +11,10 @@ use crate::options::{ParityChoice, Share, WriterOptions};
 use crate::plan::Partition;
 use nc3z_format::Error as FormatError;
 use nc3z_format::Limits;
+use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::archive::constants::{REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::bytes::hex;
+use nc3z_format::tile::Edge;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions};
 use serde_json::{Value, json};
@@ -66,7 +68,8 @@ pub struct Recompressed {
 /// Writes the content of the archive at `input` as a new archive at `output`, or in place of `input` where there is none.
 ///
 /// The new archive is rebuilt and compared with what the old one holds, byte by byte, whatever [`WriterOptions::with_verify`] says; the
-/// SHA-256 must be the one on record, if there is one. It has the mode and the modification time of the old archive.
+/// SHA-256 must be the one on record, if there is one. It has the mode and the modification time of the old archive. Variables in chunks stay in them
+/// unless the options ask for chunks or a layout, by name or for all.
 ///
 /// # Errors
 /// The input is no archive, is damaged, or changed meanwhile; it has history and the terms do not drop it; the output exists or cannot be
@@ -101,8 +104,9 @@ pub fn recompress_file(
     let target = place.target(&options)?;
     let original: SharedSource = Arc::new(archive.original());
     let classic = ClassicFile::from_source(original, &Limits::default())?;
-    let partition = Partition::new(classic.header(), classic.layout(), &options)?;
+    let mut partition = Partition::new(classic.header(), classic.layout(), &options)?;
     let warnings = partition.warnings.clone();
+    keep_chunks(&archive, &options, &mut partition);
     let build = Build {
         classic: &classic,
         name: input,
@@ -139,6 +143,19 @@ pub fn recompress_file(
         dropped,
         warnings,
     })
+}
+
+/// Leaves variables in the chunks that they are in, where the options ask for nothing else. Linear tiles follow the preset.
+fn keep_chunks(archive: &Archive, options: &WriterOptions, partition: &mut Partition) {
+    let variables = archive.header().variables.iter().zip(&archive.head().layouts);
+    for ((variable, was), is) in variables.zip(&mut partition.variables) {
+        if let TileLayoutSpec::Chunked { shape, padded } = was
+            && !options.layouts.asks_for(&variable.name)
+        {
+            let padded = *padded || options.layouts.edge == Edge::Padded;
+            *is = TileLayoutSpec::Chunked { shape: shape.clone(), padded };
+        }
+    }
 }
 
 /// What of the old archive a new one does not keep.

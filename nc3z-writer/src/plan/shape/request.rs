@@ -59,7 +59,7 @@ pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions)
             // What it claims to be is not in the file, and may be out of all bounds.
             Some(_) if !super::is_whole(place) => Ok(Wish::Chunks(Vec::new())),
             Some(request) => chunk_shape(header, variable, place, request, options.edge).map(Wish::Chunks),
-            None => Ok(Wish::Choice(choice.unwrap_or(options.general))),
+            None => Ok(Wish::Choice(choice.or(options.general).unwrap_or_default())),
         }
     });
     wishes.collect()
