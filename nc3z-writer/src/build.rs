@@ -5,10 +5,8 @@ use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, shorten};
 use crate::options::{Preset, Share, WriterOptions};
 use crate::pipeline::write_tiles;
 use crate::plan::{Partition, Plans};
-use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
 use nc3z_format::archive::{Head, Metadata, Salt};
-use nc3z_format::arrays::Arrays;
 use nc3z_format::quantize::LossRecord;
 use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, ClassicFile, Monitor, OpenOptions};
@@ -207,17 +205,14 @@ pub(crate) fn seal(
 struct Prepared<'a> {
     classic: &'a ClassicFile,
     options: &'a WriterOptions,
-    arrays: Arrays,
     plans: Plans,
     head: Head,
 }
 
 impl<'a> Prepared<'a> {
-    fn new(classic: &'a ClassicFile, partition: Partition, options: &'a WriterOptions) -> Result<Self> {
+    fn new(classic: &'a ClassicFile, mut partition: Partition, options: &'a WriterOptions) -> Result<Self> {
+        let plans = Plans::new(classic, &mut partition, options)?;
         let Partition { variables, paddings, gap, .. } = partition;
-        let (header, layout) = (classic.header(), classic.layout());
-        let arrays = Arrays::new(header, layout, &variables, &paddings, gap, &Limits::default())?;
-        let plans = Plans::new(classic, &arrays, options)?;
         let head = Head {
             header: classic.header_bytes().to_vec(),
             chains: plans.table.specs(),
@@ -225,7 +220,7 @@ impl<'a> Prepared<'a> {
             padding_tile_lens: paddings,
             gap_tile_len: gap,
         };
-        Ok(Prepared { classic, options, arrays, plans, head })
+        Ok(Prepared { classic, options, plans, head })
     }
 
     /// Writes everything but the trailer.
@@ -237,14 +232,14 @@ impl<'a> Prepared<'a> {
         lossy: Option<&LossRecord>,
         monitor: &dyn Monitor,
     ) -> Result<Unsealed> {
-        let Prepared { classic, options, arrays, plans, head } = self;
+        let Prepared { classic, options, plans, head } = self;
         let len = classic.source().len();
         let mut writer = GenerationWriter::fresh(out, path, &head, len, salt, options.planning_preset())?;
         writer.require(options.required);
         if lossy.is_some() {
             writer.require(REQUIRED_LOSSY);
         }
-        write_tiles(classic, &arrays, &plans, options, &mut writer, monitor)?;
+        write_tiles(classic, &plans, options, &mut writer, monitor)?;
         let metadata = Metadata {
             writer: concat!("nc3z ", env!("CARGO_PKG_VERSION")).to_owned(),
             options: options.recorded(),

@@ -129,7 +129,8 @@ impl WriterOptions {
         self
     }
 
-    /// Bytes of a tile before compression, up to [`MAX_TILE_LEN`].
+    /// Bytes of a tile before compression, up to [`MAX_TILE_LEN`]. Where nothing is asked for, that is the preset's, and less for
+    /// long arrays that shorter tiles cost next to nothing.
     #[must_use]
     pub fn with_tile_len(mut self, bytes: u64) -> Self {
         self.tile_len = Some(bytes.clamp(1, MAX_TILE_LEN));

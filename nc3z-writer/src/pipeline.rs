@@ -7,7 +7,7 @@ use crate::options::{RECORD_TILES_LEN, WriterOptions};
 use crate::plan::Plans;
 use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::archive::Role;
-use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
 use nc3z_format::codec::{Scratch, encode_dictionary};
 use nc3z_reader::{ClassicFile, Monitor};
@@ -32,12 +32,12 @@ thread_local! {
 /// Writes all tiles of the source.
 pub(crate) fn write_tiles<W: Write>(
     classic: &ClassicFile,
-    arrays: &Arrays,
     plans: &Plans,
     options: &WriterOptions,
     writer: &mut GenerationWriter<'_, W>,
     monitor: &dyn Monitor,
 ) -> Result<()> {
+    let arrays = &plans.arrays;
     for info in arrays.iter() {
         writer.declare(info.id, info.tiling.tile_count());
     }

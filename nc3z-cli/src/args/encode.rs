@@ -19,7 +19,8 @@ pub(crate) struct EncodeArgs {
     /// shape, filled up at the edges, and one chain, shuffle and zstd, whatever the data are. --layout, --chunk and --chain go before it.
     #[arg(long, value_enum, value_name = "READER")]
     pub(crate) profile: Option<ProfileArg>,
-    /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max].
+    /// Size of a tile before compression [default: 1MiB, 4MiB with --preset max; 256KiB for arrays of at least 16MiB where that costs
+    /// next to nothing].
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     pub(crate) block_size: Option<u64>,
     /// Chunk lengths by dimension, for all variables that have the dimensions named (`time=1,lat=90`) or for one

@@ -31,7 +31,8 @@ class ArchiveOptions(TypedDict, total=False):
     pad_edges
         Whether chunks at the upper edges are filled up, as Zarr and HDF5 have them.
     tile_nbytes
-        Bytes of a tile before compression.
+        Bytes of a tile before compression: 1 MiB unless said otherwise (``"max"``: 4 MiB), 256 KiB for arrays of at least 16 MiB where
+        that costs next to nothing.
     memory
         Bytes for buffers.
     parity

@@ -53,6 +53,7 @@ pub const RULES: &[Rule] = &[
         without: "tiles larger than promised are stored so",
         change: |p| p.promised_percent = None,
     },
+    Rule { name: "finer", without: "tiles of long arrays are not made shorter", change: |p| p.finer = None },
     Rule {
         name: "dictionary-scan",
         without: "no table of values of whole arrays",

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! header, wishes ─▶ shape: tiles ─▶ samples ─▶ score (numeric codec) ─▶ trial on the samples ─▶ ArrayPlan
-//! raw tiles of a short source ─▶ constant? equal? ─▶ short arrays ─▶ shared containers ────┘
+//! raw tiles of a short source ─▶ constant? equal? ─▶ short arrays ─▶ shared containers ────┤
+//! some tiles of a long array ─▶ whole or in parts? ─▶ shorter tiles ───────────────────────┘
 //! ```
 //! Thresholds stand in [`policy`], one value for each preset; costs have a unit ([`cost`]). Sizes alone decide, never the
 //! clock, so that the same input gives the same archive. What carries a plan out ([`crate::encode`]) searches nothing:
@@ -13,6 +14,7 @@ pub mod ablation;
 mod array;
 mod chains;
 mod cost;
+mod finer;
 mod numeric;
 mod policy;
 mod reference;
@@ -29,7 +31,8 @@ use crate::tiles::{HeldTiles, RawTile, held_samples, read_samples, record_sample
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
-use nc3z_format::archive::{ArrayId, Role};
+use finer::finer_tiles;
+use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch, StageSpec};
 use nc3z_format::num::{Dictionary, EncodePlan};
@@ -142,6 +145,8 @@ impl ArrayPlan {
 
 /// The plan of every array that has tiles, and the chain table they refer to.
 pub(crate) struct Plans {
+    /// The arrays that are planned, in the tiles that they are written in.
+    pub(crate) arrays: Arrays,
     pub(crate) table: ChainTable,
     pub(crate) by_array: BTreeMap<ArrayId, ArrayPlan>,
     /// The source's tiles, where they were kept.
@@ -153,18 +158,23 @@ thread_local! {
 }
 
 impl Plans {
-    /// Samples every array and plans it.
-    pub(crate) fn new(classic: &ClassicFile, arrays: &Arrays, options: &WriterOptions) -> Result<Self> {
+    /// Samples every array and plans it. Tiles may become shorter than the partition says, which is changed with them.
+    pub(crate) fn new(
+        classic: &ClassicFile,
+        partition: &mut Partition,
+        options: &WriterOptions,
+    ) -> Result<Self> {
+        let mut arrays = partition.arrays(classic)?;
         options.chains.check_names(classic.header(), "chain")?;
         let policy = options.policy();
-        let held = HeldTiles::read(classic, arrays, options.memory)?;
-        let mut known = held.as_ref().map(|held| repeats(held, arrays)).unwrap_or_default();
+        let mut held = HeldTiles::read(classic, &arrays, options.memory)?;
+        let mut known = held.as_ref().map(|held| repeats(held, &arrays)).unwrap_or_default();
         if !options.chains.is_empty() {
             // What is asked for one of two equal arrays is not asked for the other.
             known.retain(|_, repeat| *repeat == Repeat::Constant);
         }
-        let records = if held.is_some() { BTreeMap::new() } else { record_samples(classic, arrays)? };
-        let whole_len = whole_len(arrays, policy);
+        let records = if held.is_some() { BTreeMap::new() } else { record_samples(classic, &arrays)? };
+        let whole_len = whole_len(&arrays, policy);
         let searched = |a: &&ArrayInfo| a.tiling.tile_count() > 0 && !known.contains_key(&a.id);
         let plan = |info: &ArrayInfo| -> Result<(ArrayId, ArrayPlan)> {
             let short = info.total_bytes() <= PACK_LEN;
@@ -172,7 +182,7 @@ impl Plans {
             let samples = match kept.or_else(|| records.get(&info.id).cloned()) {
                 _ if short => Vec::new(),
                 Some(samples) => samples,
-                None => read_samples(classic, arrays, info, &policy.samples)?,
+                None => read_samples(classic, &arrays, info, &policy.samples)?,
             };
             let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
             let fills = fill_values(classic, info);
@@ -192,7 +202,7 @@ impl Plans {
             let mut scratch = Scratch::default();
             let mut planner = Planner {
                 classic,
-                arrays,
+                arrays: &arrays,
                 held,
                 policy,
                 options,
@@ -210,7 +220,7 @@ impl Plans {
                         let mut scratch = Scratch::default();
                         let planner = Planner {
                             classic,
-                            arrays,
+                            arrays: &arrays,
                             held,
                             policy,
                             options,
@@ -224,10 +234,21 @@ impl Plans {
             };
             by_array.insert(id, plan);
         }
+        let finer = finer_tiles(classic, &arrays, &by_array, options)?;
+        if !finer.is_empty() {
+            for (&var, &len) in &finer {
+                partition.variables[var.index()] = TileLayoutSpec::Linear(len);
+                by_array.entry(arrays.variable(var).id).and_modify(|plan| plan.made = Made::default());
+            }
+            arrays = partition.arrays(classic)?;
+            if held.is_some() {
+                held = HeldTiles::read(classic, &arrays, options.memory)?;
+            }
+        }
         let mut table = ChainTable::new(&options.registry);
         table.number(&options.registry.bind(ChainSpec(vec![policy.codec()])));
         by_array.values_mut().for_each(|plan| table.assign(plan));
-        Ok(Plans { table, by_array, held })
+        Ok(Plans { arrays, table, by_array, held })
     }
 }
 

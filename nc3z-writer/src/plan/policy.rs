@@ -19,6 +19,8 @@ pub(crate) struct Policy {
     pub(crate) text_columns: bool,
     /// Bytes of a tile, before compression.
     pub(crate) tile_len: u64,
+    /// When tiles of long arrays become shorter; `None`: never.
+    pub(crate) finer: Option<FinerPolicy>,
     /// What of an array is looked at.
     pub(crate) samples: SamplePolicy,
     /// How many plans each tile of an array is tried with, besides the one that samples liked best.
@@ -77,6 +79,19 @@ pub(crate) struct SamplePolicy {
     pub(crate) trial_len_large: usize,
     /// Arrays up to this length are read whole where a dictionary of their values may pay.
     pub(crate) scan_len: u64,
+}
+
+/// Shorter tiles of long arrays.
+#[derive(Debug, Clone)]
+pub(crate) struct FinerPolicy {
+    /// Arrays of fewer tiles keep them: a trial encodes some of them twice.
+    pub(crate) tiles: u64,
+    /// So many tiles, evenly spread, are tried whole and in shorter ones.
+    pub(crate) samples: u64,
+    /// How many times shorter tiles are, where rows and planes allow it.
+    pub(crate) times: u64,
+    /// What they may take, in thousandths of what long ones do.
+    pub(crate) most_permille: u32,
 }
 
 /// Plans that each tile is tried with.
@@ -139,6 +154,8 @@ const SHARED: SharedPolicy = SharedPolicy {
     level: 19,
 };
 
+const FINER: FinerPolicy = FinerPolicy { tiles: 16, samples: 3, times: 4, most_permille: 1005 };
+
 const NO_ALTERNATIVES: AlternativePolicy = AlternativePolicy { count: 0, percent: 100, slack: 0 };
 
 const SHORT: ShortPolicy = ShortPolicy {
@@ -156,6 +173,7 @@ const FAST: Policy = Policy {
     zstd_level: 1,
     text_columns: false,
     tile_len: 1 << 20,
+    finer: Some(FinerPolicy { most_permille: 1010, ..FINER }),
     samples: SamplePolicy { pieces_below: 128 << 10, piece: 1024, ..SAMPLES },
     alternatives: NO_ALTERNATIVES,
     short: None,
@@ -169,6 +187,7 @@ const DEFAULT: Policy = Policy {
     effort: Effort::Default,
     zstd_level: 9,
     text_columns: true,
+    finer: Some(FINER),
     samples: SamplePolicy { trial_len: 0, trial_len_large: 0, ..SAMPLES },
     short: Some(SHORT),
     promised_percent: Some(115),
@@ -189,6 +208,7 @@ const MAX: Policy = Policy {
     zstd_level: 19,
     text_columns: true,
     tile_len: 4 << 20,
+    finer: Some(FinerPolicy { tiles: 4, samples: 2, times: 16, most_permille: 995 }),
     samples: SAMPLES,
     alternatives: AlternativePolicy { count: 2, percent: 110, slack: 64 },
     promised_percent: Some(115),

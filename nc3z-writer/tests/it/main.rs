@@ -5,6 +5,7 @@
 mod chunks;
 mod classic;
 mod determinism;
+mod finer;
 mod layouts;
 mod memory;
 mod repaired;

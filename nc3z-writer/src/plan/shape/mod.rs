@@ -6,10 +6,12 @@ mod request;
 use crate::error::Result;
 use crate::options::{RECORD_TILES_LEN, WriterOptions};
 use model::{Bounds, Subject};
+use nc3z_format::Limits;
 use nc3z_format::archive::TileLayoutSpec;
-use nc3z_format::arrays::padded_variables;
+use nc3z_format::arrays::{Arrays, padded_variables};
 use nc3z_format::classic::{Header, Layout, VarLayout};
 use nc3z_format::tile::Edge;
+use nc3z_reader::ClassicFile;
 use request::Wish;
 
 /// The tile layouts of one archive, as the head copy stores them.
@@ -81,6 +83,15 @@ impl Partition {
     }
 }
 
+impl Partition {
+    /// The arrays of the file that was cut.
+    pub(crate) fn arrays(&self, classic: &ClassicFile) -> Result<Arrays> {
+        let (header, layout) = (classic.header(), classic.layout());
+        let Partition { variables, paddings, gap, .. } = self;
+        Ok(Arrays::new(header, layout, variables, paddings, *gap, &Limits::default())?)
+    }
+}
+
 /// Whether the format allows chunks: the variable is owned, and all its elements are in the file.
 fn is_whole(v: &VarLayout) -> bool {
     v.owned && v.present > 0 && v.elements == Some(v.present)
@@ -102,7 +113,7 @@ fn slow_restore(chunk: &[u64], v: &VarLayout, name: &str) -> Option<String> {
 
 /// Elements of a linear tile: at most `target`, and a multiple of the largest trailing slice (plane, row) that fits, so that
 /// tiles begin where rows and planes do. Never more than is present.
-fn aligned_len(shape: &[u64], present: u64, target: u64) -> u64 {
+pub(super) fn aligned_len(shape: &[u64], present: u64, target: u64) -> u64 {
     let mut slice = 1u64;
     for &dim in shape.iter().skip(1).rev() {
         match slice.checked_mul(dim) {
