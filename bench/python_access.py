@@ -5,7 +5,7 @@
     python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--only nc3z] [--json FILE] [--in-turns]
 
 One variable, f4 tas(time=120, lat=181, lon=360), 31 MB, made here: a smooth field with noise of which two decimals are kept.
-Tiles and chunks are of about 1 MB for everyone, maps of four times: (4, 181, 360), but for nc3z's layouts `map` and `auto`. Blosc2 cuts its chunks
+Chunks are of about 1 MB, maps of four times: (4, 181, 360), and nc3z cuts tiles as it does unless told otherwise. Blosc2 cuts its chunks
 again, into blocks of half a map, and decodes no more of them than it must. Files are in the page cache. Times are the best
 of the repetitions, since others may use the machine too; all that is read is compared with the array once, before it is
 timed. `open` reads one attribute; the other columns begin with an open file, and with an empty cache where the reader has one.
@@ -80,7 +80,7 @@ class Nc3zClassic(Classic):
 
 class Nc3zArchive(Nc3zClassic):
     name = "nc3z, archive (fast)"
-    options = {"preset": "fast", "tile_nbytes": 1 << 20}
+    options = {"preset": "fast"}
 
     def make(self, folder, data):
         import nc3z
@@ -98,7 +98,7 @@ class Nc3zArchive(Nc3zClassic):
 
 class Nc3zDefault(Nc3zArchive):
     name = "nc3z, archive (default)"
-    options = {"preset": "default", "tile_nbytes": 1 << 20}
+    options = {"preset": "default"}
 
 
 class Nc3zAuto(Nc3zArchive):
