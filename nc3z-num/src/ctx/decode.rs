@@ -179,7 +179,7 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
     let mut states = [0; 4];
     for s in &mut states {
         let w = load(padded, bit).ok_or_else(short)?;
-        *s = index(w) & (size - 1);
+        *s = index(w & (size as u64 - 1));
         bit += u64::from(header.log);
     }
     work.tokens.clear();
