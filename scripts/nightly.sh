@@ -26,12 +26,12 @@ step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_RE
 step "all other acceptance tests, release" acceptance
 step "every bit flipped" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it verify::
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
-step "decoders on this machine's 32-bit side" scripts/targets.sh --test
+step "32 bits and big-endian, tests" scripts/targets.sh --test
 # With NC3Z_DATA, every file of it as xarray reads it by netCDF4 and by nc3z.
 # And an S3 server that checks signatures.
 s3() { .venv/bin/python -m pip install --quiet --disable-pip-version-check -r scripts/nightly.txt; }
 step "packages of the night" s3
-step "32 bits, the browser, Windows, macOS" scripts/targets.sh
+step "32 bits, the browser, Windows, macOS, the oldest compiler" scripts/targets.sh
 # The same programs by StagedChangesArray and by ours: equal arrays, and no chunk read that it does not read.
 staged_programs() {
     local trace; trace=$(mktemp) || return 1

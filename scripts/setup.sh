@@ -28,6 +28,11 @@ if [ ${#packages[@]} -gt 0 ]; then
         undone+=("${packages[*]} are missing (as root: apt-get install ${packages[*]})")
     fi
 fi
+# For the tests of 32 bits; nothing that is here goes for it (it conflicts with compilers for other machines).
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! echo 'int main(void){return 0;}' | cc -m32 -xc - -o /dev/null 2>/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends --no-remove gcc-multilib >/dev/null ||
+        echo "setup: no gcc-multilib for this machine" >&2
+fi
 
 # python_packages LIST MODULE...: installs the packages of scripts/LIST where a module of them is missing. Fails where that cannot be done.
 reachable=true

@@ -1,70 +1,101 @@
 #!/usr/bin/env bash
-# Compiles for targets that are not this machine's: wasm32 (a browser), i686 (32 bits), Windows and macOS; with --test also runs the tests
-# of the pure crates as 32-bit programs. docs/testing.md says where the compilers come from, and what is not checked.
-# A target whose toolchain is not here is named; where none is, the script ends with 77, not run.
+# Compiles for targets that are not this machine's: wasm32 (a browser), i686 (32 bits), Windows and macOS, and by the oldest compiler that
+# Cargo.toml names. With --test runs tests instead: of the libraries as 32-bit programs, and of the codec and the format as big-endian ones.
+# With --brief, which is a part of scripts/test.sh: the reader for wasm32, and some of the codec's tests as 32-bit programs.
+# docs/testing.md says where the compilers come from, and what is not checked. A target whose toolchain cannot be had is named; where none can
+# be, the script ends with 77, not run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-wasm=wasm32-unknown-unknown small=i686-unknown-linux-gnu
-run=check
-[ "${1:-}" != --test ] || run=test
+wasm=wasm32-unknown-unknown small=i686-unknown-linux-gnu big_endian=s390x-unknown-linux-gnu
+run=${1:-check}
+other=(--target-dir target/other --quiet)
+oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# Which compiler knows a target: a standard library that rustup installed, or Debian's compiler and the library's source,
+# Which compiler knows a target: a standard library that rustup has or fetches, or Debian's compiler and the library's source,
 # from which cargo builds the library. RUSTC_BOOTSTRAP lets a stable cargo do so.
 build_std=()
 toolchain() {
     build_std=()
     unset RUSTC RUSTC_BOOTSTRAP
-    if rustup target list --installed 2>/dev/null | grep -qx "$1"; then return 0; fi
+    if rustup target list --installed 2>/dev/null | grep -qx "$1" || timeout 30 rustup target add "$1" 2>/dev/null; then return 0; fi
     [ -x /usr/bin/rustc ] && [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library" ] || return 1
     # Older than the workspace's rust-version: no use.
-    [ "$(printf '%s\n' "$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)" "$(/usr/bin/rustc --version | cut -d' ' -f2)" \
-        | sort -V | head -1)" = "$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)" ] || return 1
+    [ "$(printf '%s\n' "$oldest" "$(/usr/bin/rustc --version | cut -d' ' -f2)" | sort -V | head -1)" = "$oldest" ] || return 1
     export RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1
     build_std=("-Zbuild-std=$2")
 }
+links_32_bits() { printf '#include <stdio.h>\nint main(void){return 0;}' | cc -m32 -xc - -o /dev/null 2>/dev/null; }
 
 ran=0
-if toolchain "$wasm" std,panic_abort; then
-    for package in nc3z-num nc3z-format nc3z-reader; do
-        # What has C in it needs a C compiler for wasm: only what is built without is checked.
-        [ -d "$package" ] || continue
-        if ! cargo tree -p "$package" --no-default-features --target "$wasm" -e normal --prefix none 2>/dev/null | grep -q -- '-sys '; then
-            # With the codecs that are written in Rust.
-            case $package in
-                nc3z-num) features=ruzstd ;;
-                nc3z-format) features=bitshuffle,lz4,lzma-rs,ruzstd,zlib ;;
-                *) features=lzma-rs,ruzstd ;;
-            esac
-            echo "$wasm: $package without default features, with $features"
-            cargo check -p "$package" --no-default-features --features "$features" --target "$wasm" --target-dir target/other --quiet "${build_std[@]}"
-            ran=1
-        else
-            echo "NOT CHECKED for $wasm: $package, which needs C libraries without its default features too"
-        fi
+wasm_packages=(nc3z-num nc3z-format nc3z-reader)
+[ "$run" != --brief ] || wasm_packages=(nc3z-reader)
+if [ "$run" = --test ]; then
+    echo "NOT RUN for $wasm: nothing here runs it"
+elif toolchain "$wasm" std,panic_abort; then
+    # What has C in it needs a C compiler for wasm: what is built without is checked, with the codecs that are written in Rust.
+    for package in "${wasm_packages[@]}"; do
+        case $package in
+            nc3z-num) features=ruzstd ;;
+            nc3z-format) features=bitshuffle,lz4,lzma-rs,ruzstd,zlib ;;
+            *) features=lzma-rs,ruzstd ;;
+        esac
+        echo "$wasm: $package without default features, with $features"
+        cargo check -p "$package" --no-default-features --features "$features" --target "$wasm" "${other[@]}" "${build_std[@]}"
+        ran=1
     done
 else
     echo "NOT CHECKED for $wasm: no toolchain"
 fi
-if toolchain "$small" std,panic_unwind,proc_macro,test && printf '#include <stdio.h>\nint main(void){return 0;}' | cc -m32 -xc - -o /dev/null 2>/dev/null; then
-    packages=(-p nc3z-format)
-    [ ! -d nc3z-num ] || packages+=(-p nc3z-num)
-    if [ "$run" = test ]; then
-        echo "$small: tests of ${packages[*]}"
-        cargo test "${packages[@]}" --lib --target "$small" --target-dir target/other --quiet "${build_std[@]}"
-    else
-        echo "$small: the workspace"
-        cargo check --workspace --exclude nc3z-python --exclude public-api-list --exclude nc3z-remote --target "$small" --target-dir target/other --quiet "${build_std[@]}"
-    fi
+if toolchain "$small" std,panic_unwind,proc_macro,test && links_32_bits; then
+    case $run in
+        --brief)
+            echo "$small: tests of nc3z-num, some"
+            cargo test -p nc3z-num --lib --target "$small" "${other[@]}" "${build_std[@]}" -- tests::every_short tests::large_fields tests::quantised means reference_tests
+            ;;
+        --test)
+            libraries=(-p nc3z-num -p nc3z-format -p nc3z-reader -p nc3z-writer -p nc3z-staged -p nc3z-aggregate -p nc3z-look -p nc3z-refs -p nc3z-plugin)
+            echo "$small: tests of ${libraries[*]}"
+            cargo test "${libraries[@]}" --tests --target "$small" "${other[@]}" "${build_std[@]}"
+            ;;
+        *)
+            echo "$small: the workspace"
+            cargo check --workspace --exclude nc3z-python --exclude public-api-list --exclude nc3z-remote --target "$small" "${other[@]}" "${build_std[@]}"
+            ;;
+    esac
     ran=1
 else
-    echo "NOT CHECKED for $small: no toolchain, or a C compiler without -m32 (Debian: rustc-web, rust-web-src, gcc-multilib)"
+    echo "NOT CHECKED for $small: no toolchain, or a C compiler without -m32 (Debian: gcc-multilib; rustc-web and rust-web-src where rustup has no library)"
+fi
+if [ "$run" = --test ]; then
+    if command -v qemu-s390x >/dev/null && command -v s390x-linux-gnu-gcc >/dev/null && toolchain "$big_endian" std,panic_unwind,proc_macro,test; then
+        echo "$big_endian, by qemu: tests of nc3z-num and nc3z-format"
+        CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_LINKER=s390x-linux-gnu-gcc CARGO_TARGET_S390X_UNKNOWN_LINUX_GNU_RUNNER="qemu-s390x -L /usr/s390x-linux-gnu" \
+            CC_s390x_unknown_linux_gnu=s390x-linux-gnu-gcc AR_s390x_unknown_linux_gnu=s390x-linux-gnu-ar \
+            cargo test -p nc3z-num -p nc3z-format --tests --target "$big_endian" "${other[@]}" "${build_std[@]}"
+        ran=1
+    else
+        echo "NOT RUN for $big_endian: no toolchain, or none of qemu-user, gcc-s390x-linux-gnu, libc6-dev-s390x-cross (Debian)"
+    fi
+fi
+if [ "$run" != check ]; then
+    [ "$ran" = 1 ] || exit 77
+    exit 0
+fi
+
+unset RUSTC RUSTC_BOOTSTRAP
+if [ "$(rustc +"$oldest" --version 2>/dev/null | cut -d' ' -f2)" != "" ] || timeout 300 rustup toolchain install "$oldest" --profile minimal 2>/dev/null; then
+    echo "Rust $oldest, the oldest that Cargo.toml allows: the workspace"
+    cargo +"$oldest" check --workspace --exclude public-api-list --locked "${other[@]}"
+    ran=1
+else
+    echo "NOT CHECKED by Rust $oldest: rustup does not have it"
 fi
 
 # The tool for other systems. Without URLs, whose library of cryptography wants a linker's headers of each, and without pictures.
 # Of the C libraries only objects are made: Debian's gcc-mingw-w64-x86-64 does for Windows, zig (PyPI: ziglang) for macOS.
 other_system() {
     echo "$1: nc3z-cli without URLs and pictures"
-    cargo check -p nc3z-cli --no-default-features --target "$1" --target-dir target/other --quiet "${build_std[@]}"
+    cargo check -p nc3z-cli --no-default-features --target "$1" "${other[@]}" "${build_std[@]}"
     ran=1
 }
 windows=x86_64-pc-windows-gnu macos=aarch64-apple-darwin

@@ -64,6 +64,7 @@ python=.venv/bin/python
 compiled_step "Rust tests" tests
 compiled_step "documentation's tests" doc_tests
 compiled_step "documentation, public interface" scripts/public-api.sh
+compiled_step "32 bits, the browser" scripts/targets.sh --brief
 step "site" scripts/site.sh
 compiled_step "licences" scripts/licences.sh
 compiled_step "magic" scripts/check-magic.sh

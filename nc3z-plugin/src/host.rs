@@ -50,6 +50,7 @@ struct Pool {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The plug-in answered that it cannot.
+    #[cfg_attr(not(unix), expect(dead_code, reason = "no plug-in is called there"))]
     Refused(String),
     /// The worker is gone, or was ended; or there never was one.
     Lost(String),

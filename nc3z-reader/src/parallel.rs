@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 /// Runs the work it is given, once, in a pool of threads.
+#[cfg(feature = "parallel")]
 pub type PoolEntry = fn(&mut (dyn FnMut() + Send));
 
 #[cfg(feature = "parallel")]
