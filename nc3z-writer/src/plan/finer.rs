@@ -1,7 +1,6 @@
 //! Shorter tiles for long arrays, where that costs next to nothing: who reads a map, a box or one value decodes less, and who
 //! edits one stores less. Fields that were packed one by one even become smaller.
 
-use super::policy::FinerPolicy;
 use super::shape::aligned_len;
 use super::{ArrayPlan, Stored};
 use crate::encode::{Form, make_tile};
@@ -17,6 +16,7 @@ use nc3z_format::{TileLayout, Tiling};
 use nc3z_reader::ClassicFile;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 /// Bytes of a tile's block header and index entry, and what is lost, on average, to the multiple of 8 that blocks begin at.
 const TILE_OVERHEAD: u64 = BLOCK_HEADER_LEN as u64 + 24 + 4;
@@ -30,23 +30,18 @@ pub(super) fn finer_tiles(
     plans: &BTreeMap<ArrayId, ArrayPlan>,
     options: &WriterOptions,
 ) -> Result<BTreeMap<VarId, u64>> {
-    let Some(policy) = options.policy().finer.as_ref().filter(|_| options.tile_len.is_none()) else {
-        return Ok(BTreeMap::new());
-    };
     // A tile and the one that it is coded against have the same elements.
     let referred: BTreeSet<ArrayId> = plans.iter().filter_map(|(&id, plan)| referred_to(id, plan)).collect();
     let alone = |id, plan| referred_to(id, plan).is_none() && !referred.contains(&id);
-    let numeric = plans.iter().filter(|(id, plan)| plan.numeric().is_some() && alone(**id, plan));
-    let long: Vec<Candidate<'_>> = numeric
-        .filter_map(|(&id, plan)| {
-            let (var, info) = (arrays.variable_of(id)?, arrays.get(id)?);
-            let place = &classic.layout().variables[var.index()];
-            let readable = !place.is_record || place.slot_len >= LEAST_SLOT;
-            let candidate = Candidate { classic, var, info, plan };
-            (readable && info.tiling.tile_count() >= policy.tiles).then_some(candidate)
-        })
+    let candidates: Vec<(VarId, &ArrayInfo, &ArrayPlan)> = plans
+        .iter()
+        .filter(|(id, plan)| alone(**id, plan))
+        .filter_map(|(&id, plan)| Some((arrays.variable_of(id)?, arrays.get(id)?, plan)))
         .collect();
-    let finer = long.into_par_iter().map(|candidate| candidate.finer_len(policy));
+    let finer = candidates.into_par_iter().map(|(var, info, plan)| {
+        let finer = finer_array(classic, info, plan, options)?;
+        Ok(finer.as_ref().and_then(linear_len).map(|len| (var, len)))
+    });
     Ok(finer.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
@@ -58,56 +53,76 @@ fn referred_to(id: ArrayId, plan: &ArrayPlan) -> Option<ArrayId> {
     }
 }
 
-/// An array whose tiles may become shorter.
-struct Candidate<'a> {
-    classic: &'a ClassicFile,
-    var: VarId,
-    info: &'a ArrayInfo,
-    plan: &'a ArrayPlan,
+/// The elements of a tile, unless tiles are chunks.
+fn linear_len(info: &ArrayInfo) -> Option<u64> {
+    match *info.tiling.layout() {
+        TileLayout::Linear { len } => Some(len),
+        TileLayout::Chunked { .. } => None,
+    }
 }
 
-impl Candidate<'_> {
-    /// The variable and the elements of a shorter tile, where some tiles take hardly more cut into such.
-    fn finer_len(&self, policy: &FinerPolicy) -> Result<Option<(VarId, u64)>> {
-        let tiling = &self.info.tiling;
-        let &TileLayout::Linear { len } = tiling.layout() else { return Ok(None) };
-        let (shape, present) = (tiling.shape(), tiling.present());
-        let shorter = aligned_len(shape, present, len.div_ceil(policy.times));
-        if shorter > len / 2 {
-            return Ok(None);
-        }
-        let tiling = Tiling::new(TileLayout::linear(shorter), shape.to_vec(), present)?;
-        let finer = ArrayInfo { tiling, ..self.info.clone() };
-        let mut scratch = Scratch::default();
-        let (mut whole, mut parts) = (Stored(0), Stored(0));
-        for sample in 1..=policy.samples {
-            let tile = self.info.tiling.tile_count() * sample / (policy.samples + 1);
-            // Parts of the long tile that are tiles of the shorter kind.
-            let first = (tile * len).div_ceil(shorter);
-            let count = len / shorter;
-            whole += self.stored(self.info, tile..tile + 1, &mut scratch)?;
-            parts += self.stored(&finer, first..first + count, &mut scratch)?;
-        }
-        let whole_of_parts = u128::from(whole.0) * u128::from(len / shorter * shorter) / u128::from(len);
-        let most = whole_of_parts * u128::from(policy.most_permille) / 1000;
-        Ok((u128::from(parts.0) <= most).then_some((self.var, shorter)))
+/// The array in shorter tiles, where it is long and some of its tiles take hardly more cut into such.
+pub(crate) fn finer_array(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    plan: &ArrayPlan,
+    options: &WriterOptions,
+) -> Result<Option<ArrayInfo>> {
+    let policy = options.policy().finer.as_ref().filter(|policy| {
+        let asked = options.tile_len.is_some();
+        !asked && plan.numeric().is_some() && info.tiling.tile_count() >= policy.tiles
+    });
+    let (Some(policy), Some(len)) = (policy, linear_len(info)) else { return Ok(None) };
+    if !has_long_runs(classic, info.id) {
+        return Ok(None);
     }
+    let (shape, present) = (info.tiling.shape(), info.tiling.present());
+    let shorter = aligned_len(shape, present, len.div_ceil(policy.times));
+    if shorter > len / 2 {
+        return Ok(None);
+    }
+    let tiling = Tiling::new(TileLayout::linear(shorter), shape.to_vec(), present)?;
+    let finer = ArrayInfo { tiling, ..info.clone() };
+    let mut scratch = Scratch::default();
+    let (mut whole, mut parts) = (Stored(0), Stored(0));
+    for sample in 1..=policy.samples {
+        let tile = info.tiling.tile_count() * sample / (policy.samples + 1);
+        let first = (tile * len).div_ceil(shorter);
+        whole += stored(classic, info, plan, tile..tile + 1, &mut scratch)?;
+        parts += stored(classic, &finer, plan, first..first + len / shorter, &mut scratch)?;
+    }
+    let compared = u128::from(whole.0) * u128::from(len / shorter * shorter) / u128::from(len);
+    let most = compared * u128::from(policy.most_permille) / 1000;
+    Ok((u128::from(parts.0) <= most).then_some(finer))
+}
 
-    /// What some tiles take by the array's plan.
-    fn stored(&self, info: &ArrayInfo, tiles: std::ops::Range<u64>, scratch: &mut Scratch) -> Result<Stored> {
-        tiles
-            .map(|tile| {
-                let (first, len) = info.tile_bytes(tile)?;
-                let mut bytes = vec![0; len];
-                self.classic.read_array_bytes(info.id, first, &mut bytes)?;
-                let raw = RawTile { array: info.id, tile, bytes };
-                let made = make_tile(&raw, info, self.plan, None, scratch)?;
-                let payload = match made.form() {
-                    Form::Constant { .. } => Stored(0),
-                    Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::of(bytes),
-                };
-                Ok(payload + Stored(TILE_OVERHEAD))
-            })
-            .sum()
-    }
+/// Whether a tile of the array is read in few pieces.
+fn has_long_runs(classic: &ClassicFile, id: ArrayId) -> bool {
+    let Role::Variable(number) = id.role() else { return false };
+    let place = classic.layout().variable(VarId(number));
+    place.is_some_and(|place| !place.is_record || place.slot_len >= LEAST_SLOT)
+}
+
+/// What some tiles take by a plan.
+fn stored(
+    classic: &ClassicFile,
+    info: &ArrayInfo,
+    plan: &ArrayPlan,
+    tiles: Range<u64>,
+    scratch: &mut Scratch,
+) -> Result<Stored> {
+    tiles
+        .map(|tile| {
+            let (first, len) = info.tile_bytes(tile)?;
+            let mut bytes = vec![0; len];
+            classic.read_array_bytes(info.id, first, &mut bytes)?;
+            let raw = RawTile { array: info.id, tile, bytes };
+            let made = make_tile(&raw, info, plan, None, scratch)?;
+            let payload = match made.form() {
+                Form::Constant { .. } => Stored(0),
+                Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::of(bytes),
+            };
+            Ok(payload + Stored(TILE_OVERHEAD))
+        })
+        .sum()
 }

@@ -31,6 +31,7 @@ use crate::tiles::{HeldTiles, RawTile, held_samples, read_samples, record_sample
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
+pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};

@@ -6,7 +6,7 @@ use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::job::archive::archive_to_vec;
 use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, WriterOptions};
-use crate::plan::{ChainTable, Policy, Subject, fill_values, plan_array, whole_len};
+use crate::plan::{ChainTable, Policy, Subject, fill_values, finer_array, plan_array, whole_len};
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
 use nc3z_format::archive::{ArrayId, Head};
@@ -89,6 +89,11 @@ pub(super) fn array_cost(
     };
     let mut plan = plan_array(&subject, policy, &mut scratch)?;
     table.assign(&mut plan);
+    // Shorter pieces than tiles tell of shorter tiles anyway.
+    let whole = pieces.iter().any(|piece| Some(piece.len as u64) == info.linear_tile_len());
+    let finer = if whole { finer_array(classic, info, &plan, options)? } else { None };
+    let info = finer.as_ref().unwrap_or(info);
+    let tile_len = info.linear_tile_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX);
     let mut cost = ArrayCost {
         id: info.id,
         raw: 0.0,
@@ -106,9 +111,9 @@ pub(super) fn array_cost(
     if let Some(dictionary) = &dictionary {
         cost.fixed = float(encode_dictionary(dictionary, info.ty)?.len() as u64 + BLOCK_HEADER_LEN as u64);
     }
-    for bytes in &raw {
+    for bytes in raw.iter().flat_map(|bytes| bytes.chunks(tile_len)) {
         let len = float(bytes.len() as u64);
-        let tile = RawTile { array: info.id, tile: 0, bytes: bytes.clone() };
+        let tile = RawTile { array: info.id, tile: 0, bytes: bytes.to_vec() };
         let begin = Instant::now();
         let encoded = encode_tile(&tile, info, &plan, None, &mut scratch)?;
         cost.encode_seconds += begin.elapsed().as_secs_f64();
