@@ -246,7 +246,7 @@ pub(crate) fn finish<W: Word>(
         }
         Coder::Planes => {
             planes::shuffle(words, bytes);
-            frame::compress(bytes, plan.level, zstd, out)?;
+            frame::compress_planes(bytes, words.len(), plan.level, zstd, out)?;
         }
         Coder::Ctx => ctx::encode(words, n, runs, geom.row.map_or(0, index), plan.shape, work, out),
     }
