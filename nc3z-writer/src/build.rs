@@ -67,7 +67,7 @@ impl Build<'_> {
         // The salt depends on all of the content: it is read once before anything is written, while the arrays are planned.
         let (sha256, prepared) = rayon::join(
             || hash(&**self.classic.source(), self.monitor),
-            || Prepared::new(self.classic, partition.clone(), self.options),
+            || Prepared::new(self.classic, partition.clone(), self.options, self.monitor),
         );
         let sha256 = sha256.map_err(|e| self.or_changed(e))?;
         (self.accept)(&sha256)?;
@@ -124,8 +124,8 @@ impl Build<'_> {
         medium: &Medium<'_>,
     ) -> Result<Written> {
         let options = WriterOptions { planned_by: Some(preset), ..self.options.clone() };
-        let prepared =
-            Prepared::new(self.classic, partition.clone(), &options).map_err(|e| self.or_changed(e))?;
+        let prepared = Prepared::new(self.classic, partition.clone(), &options, self.monitor)
+            .map_err(|e| self.or_changed(e))?;
         let memory = Memory::default();
         let other = self.write(prepared, salt, sha256, &Medium::Memory(&memory), &())?;
         if other.len() >= written.len() {
@@ -210,8 +210,13 @@ struct Prepared<'a> {
 }
 
 impl<'a> Prepared<'a> {
-    fn new(classic: &'a ClassicFile, mut partition: Partition, options: &'a WriterOptions) -> Result<Self> {
-        let plans = Plans::new(classic, &mut partition, options)?;
+    fn new(
+        classic: &'a ClassicFile,
+        mut partition: Partition,
+        options: &'a WriterOptions,
+        monitor: &dyn Monitor,
+    ) -> Result<Self> {
+        let plans = Plans::new(classic, &mut partition, options, monitor)?;
         let Partition { variables, paddings, gap, .. } = partition;
         let head = Head {
             header: classic.header_bytes().to_vec(),

@@ -4,7 +4,7 @@
 use super::shape::aligned_len;
 use super::{ArrayPlan, Stored};
 use crate::encode::{Form, make_tile};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::options::WriterOptions;
 use crate::tiles::RawTile;
 use nc3z_format::archive::constants::BLOCK_HEADER_LEN;
@@ -13,7 +13,7 @@ use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;
 use nc3z_format::codec::Scratch;
 use nc3z_format::{TileLayout, Tiling};
-use nc3z_reader::ClassicFile;
+use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -29,6 +29,7 @@ pub(super) fn finer_tiles(
     arrays: &Arrays,
     plans: &BTreeMap<ArrayId, ArrayPlan>,
     options: &WriterOptions,
+    monitor: &dyn Monitor,
 ) -> Result<BTreeMap<VarId, u64>> {
     // A tile and the one that it is coded against have the same elements.
     let referred: BTreeSet<ArrayId> = plans.iter().filter_map(|(&id, plan)| referred_to(id, plan)).collect();
@@ -39,7 +40,7 @@ pub(super) fn finer_tiles(
         .filter_map(|(&id, plan)| Some((arrays.variable_of(id)?, arrays.get(id)?, plan)))
         .collect();
     let finer = candidates.into_par_iter().map(|(var, info, plan)| {
-        let finer = finer_array(classic, info, plan, options)?;
+        let finer = finer_array(classic, info, plan, options, monitor)?;
         Ok(finer.as_ref().and_then(linear_len).map(|len| (var, len)))
     });
     Ok(finer.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
@@ -67,6 +68,7 @@ pub(crate) fn finer_array(
     info: &ArrayInfo,
     plan: &ArrayPlan,
     options: &WriterOptions,
+    monitor: &dyn Monitor,
 ) -> Result<Option<ArrayInfo>> {
     let policy = options.policy().finer.as_ref().filter(|policy| {
         let asked = options.tile_len.is_some();
@@ -88,8 +90,18 @@ pub(crate) fn finer_array(
     for sample in 1..=policy.samples {
         let tile = info.tiling.tile_count() * sample / (policy.samples + 1);
         let first = (tile * len).div_ceil(shorter);
-        whole += stored(classic, info, plan, tile..tile + 1, &mut scratch)?;
-        parts += stored(classic, &finer, plan, first..first + len / shorter, &mut scratch)?;
+        let mut stored = |info: &ArrayInfo, tiles: Range<u64>| -> Result<Stored> {
+            tiles
+                .map(|tile| {
+                    if monitor.is_cancelled() {
+                        return Err(ErrorKind::Interrupted.into());
+                    }
+                    stored_tile(classic, info, plan, tile, &mut scratch)
+                })
+                .sum()
+        };
+        whole += stored(info, tile..tile + 1)?;
+        parts += stored(&finer, first..first + len / shorter)?;
     }
     let compared = u128::from(whole.0) * u128::from(len / shorter * shorter) / u128::from(len);
     let most = compared * u128::from(policy.most_permille) / 1000;
@@ -103,26 +115,22 @@ fn has_long_runs(classic: &ClassicFile, id: ArrayId) -> bool {
     place.is_some_and(|place| !place.is_record || place.slot_len >= LEAST_SLOT)
 }
 
-/// What some tiles take by a plan.
-fn stored(
+/// What a tile takes by a plan.
+fn stored_tile(
     classic: &ClassicFile,
     info: &ArrayInfo,
     plan: &ArrayPlan,
-    tiles: Range<u64>,
+    tile: u64,
     scratch: &mut Scratch,
 ) -> Result<Stored> {
-    tiles
-        .map(|tile| {
-            let (first, len) = info.tile_bytes(tile)?;
-            let mut bytes = vec![0; len];
-            classic.read_array_bytes(info.id, first, &mut bytes)?;
-            let raw = RawTile { array: info.id, tile, bytes };
-            let made = make_tile(&raw, info, plan, None, scratch)?;
-            let payload = match made.form() {
-                Form::Constant { .. } => Stored(0),
-                Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::of(bytes),
-            };
-            Ok(payload + Stored(TILE_OVERHEAD))
-        })
-        .sum()
+    let (first, len) = info.tile_bytes(tile)?;
+    let mut bytes = vec![0; len];
+    classic.read_array_bytes(info.id, first, &mut bytes)?;
+    let raw = RawTile { array: info.id, tile, bytes };
+    let made = make_tile(&raw, info, plan, None, scratch)?;
+    let payload = match made.form() {
+        Form::Constant { .. } => Stored(0),
+        Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::of(bytes),
+    };
+    Ok(payload + Stored(TILE_OVERHEAD))
 }

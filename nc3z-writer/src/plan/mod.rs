@@ -37,7 +37,7 @@ use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch, StageSpec};
 use nc3z_format::num::{Dictionary, EncodePlan};
-use nc3z_reader::ClassicFile;
+use nc3z_reader::{ClassicFile, Monitor};
 use policy::QUICK_LEVEL;
 pub(crate) use policy::{Policy, SamplePolicy};
 use rayon::prelude::*;
@@ -164,6 +164,7 @@ impl Plans {
         classic: &ClassicFile,
         partition: &mut Partition,
         options: &WriterOptions,
+        monitor: &dyn Monitor,
     ) -> Result<Self> {
         let mut arrays = partition.arrays(classic)?;
         options.chains.check_names(classic.header(), "chain")?;
@@ -235,7 +236,7 @@ impl Plans {
             };
             by_array.insert(id, plan);
         }
-        let finer = finer_tiles(classic, &arrays, &by_array, options)?;
+        let finer = finer_tiles(classic, &arrays, &by_array, options, monitor)?;
         if !finer.is_empty() {
             for (&var, &len) in &finer {
                 partition.variables[var.index()] = TileLayoutSpec::Linear(len);

@@ -57,6 +57,7 @@ pub(super) fn array_cost(
     samples: &Samples,
     records: &BTreeMap<ArrayId, Vec<Vec<u8>>>,
     options: &WriterOptions,
+    monitor: &dyn Monitor,
 ) -> Result<ArrayCost> {
     let pieces = samples.of(info.id);
     let begin = Instant::now();
@@ -91,7 +92,7 @@ pub(super) fn array_cost(
     table.assign(&mut plan);
     // Shorter pieces than tiles tell of shorter tiles anyway.
     let whole = pieces.iter().any(|piece| Some(piece.len as u64) == info.linear_tile_len());
-    let finer = if whole { finer_array(classic, info, &plan, options)? } else { None };
+    let finer = if whole { finer_array(classic, info, &plan, options, monitor)? } else { None };
     let info = finer.as_ref().unwrap_or(info);
     let tile_len = info.linear_tile_len().and_then(|len| usize::try_from(len).ok()).unwrap_or(usize::MAX);
     let mut cost = ArrayCost {

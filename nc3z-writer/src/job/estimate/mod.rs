@@ -140,7 +140,7 @@ fn measured(
     let records = record_samples(classic, samples.all())?;
     let one = |info: &&ArrayInfo| {
         go_on(monitor)?;
-        cost::array_cost(classic, info, samples, &records, options)
+        cost::array_cost(classic, info, samples, &records, options, monitor)
     };
     let found = samples.sampled().collect::<Vec<_>>().par_iter().map(one).collect::<Result<_>>()?;
     Ok(Costs::new(found, options.preset))
