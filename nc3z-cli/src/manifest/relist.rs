@@ -3,6 +3,7 @@
 use super::{Entry, bag, sums};
 use crate::cmd::hash::sha256_of_file;
 use crate::output::progress::Progress;
+use crate::output::table::count;
 use crate::output::text;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -64,8 +65,8 @@ pub(crate) fn relist(replaced: &[Replaced]) -> Result<()> {
         } else {
             sums::update(&directory, &anew)?;
         }
-        let (name, n) = (text::safe(&path.to_string_lossy()), anew.len());
-        note!("nc3z: {name}: {n} archive{} listed anew", if n == 1 { "" } else { "s" });
+        let name = text::safe(&path.to_string_lossy());
+        note!("nc3z: {name}: {} listed anew", count(anew.len() as u64, "archive"));
         for suffix in SIGNATURES {
             let mut signature = path.clone().into_os_string();
             signature.push(".");

@@ -56,10 +56,7 @@ fn referred_to(id: ArrayId, plan: &ArrayPlan) -> Option<ArrayId> {
 
 /// The elements of a tile, unless tiles are chunks.
 fn linear_len(info: &ArrayInfo) -> Option<u64> {
-    match *info.tiling.layout() {
-        TileLayout::Linear { len } => Some(len),
-        TileLayout::Chunked { .. } => None,
-    }
+    Some(info.linear_tile_len()? / info.ty.size() as u64)
 }
 
 /// The array in shorter tiles, where it is long and some of its tiles take hardly more cut into such.

@@ -4,10 +4,10 @@
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
 use crate::plan::Partition;
+use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;
-use nc3z_format::{Limits, NcType};
 use nc3z_reader::ClassicFile;
 use std::collections::BTreeMap;
 
@@ -55,9 +55,7 @@ impl Samples {
                 *spec = TileLayoutSpec::Linear(LINEAR_LEN);
             }
         }
-        let Partition { variables, paddings, gap, .. } = &partition;
-        let limits = Limits::default();
-        let arrays = Arrays::new(classic.header(), layout, variables, paddings, *gap, &limits)?;
+        let arrays = partition.arrays(classic)?;
         let (kept, alike) = representatives(&arrays);
         let total: u64 = arrays.iter().filter(|a| kept.contains(&a.id)).map(ArrayInfo::total_bytes).sum();
         let large =
