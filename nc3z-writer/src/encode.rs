@@ -136,7 +136,8 @@ pub(crate) fn make_tile(
     if let Some(fallback) = &plan.fallback
         && fallback.is_called_for(decoded_len.into(), Stored::of(&payload))
     {
-        let (at, other) = smallest(&fallback.ways, bytes, &shape, None, scratch)?;
+        let ways = fallback.ways_for(bytes, Stored::of(&payload), scratch)?;
+        let (at, other) = smallest(ways, bytes, &shape, None, scratch)?;
         if other.len() < payload.len() {
             (way, payload) = (at.map_or(Way::AsItIs, Way::Fallback), other);
         }

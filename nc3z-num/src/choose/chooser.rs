@@ -25,6 +25,10 @@ pub(crate) type Costed = (u64, EncodePlan);
 /// The samples of one variable, and what was found of them.
 pub(crate) struct Chooser<'a, W> {
     pub(crate) samples: Vec<&'a [W]>,
+    /// What of the samples the last plans are encoded on, as it is.
+    pub(crate) pieces: Vec<&'a [W]>,
+    /// The elements of all samples.
+    pub(crate) sampled: u64,
     pub(crate) geom: &'a Geometry,
     /// Pieces for estimates.
     pub(crate) crops: Vec<Crop<W>>,

@@ -142,8 +142,32 @@ fn plane_of<W: Word>(plane: &[W], look: Look<W>) -> Vec<Option<ScaleOffset>> {
 pub(crate) fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize, look: Look<W>) -> Vec<Crop<W>> {
     match samples {
         [sample] if sample.len() > len => [1, 4, 7].map(|part| crop(sample, geom, len, part, look)).into(),
-        _ => (1..).step_by(3).zip(samples).map(|(part, s)| crop(s, geom, len, part.min(7), look)).collect(),
+        _ => parts(samples).zip(samples).map(|(part, s)| crop(s, geom, len, part, look)).collect(),
     }
+}
+
+/// Pieces of samples that together have about `len` elements, whole planes or rows if those are short enough, from the same parts
+/// that crops are cut from; samples that are no longer as they are.
+pub(crate) fn pieces<'a, W>(samples: &[&'a [W]], geom: &Geometry, len: usize) -> Vec<&'a [W]> {
+    let each = len / samples.len().max(1);
+    let piece = |(part, sample): (usize, &&'a [W])| {
+        let all = sample.len();
+        if all <= each {
+            return *sample;
+        }
+        let lengths = [geom.plane, geom.row].into_iter().filter_map(|s| Geometry::usable(s, all));
+        let unit = lengths.filter(|&s| s <= each).max().unwrap_or(1);
+        let taken = each / unit * unit;
+        let from = (all - taken) / unit * part / 8 * unit;
+        &sample[from..from + taken]
+    };
+    parts(samples).zip(samples).map(piece).collect()
+}
+
+/// Eighths of the way through a sample where its piece is cut.
+fn parts<W>(samples: &[&[W]]) -> impl Iterator<Item = usize> {
+    let lone = samples.len() == 1;
+    (0..).map(move |i: usize| if lone { 4 } else { (1 + 3 * i).min(7) })
 }
 
 /// Keeps these ranges.

@@ -20,7 +20,7 @@ use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 use chooser::Chooser;
 pub use chooser::Effort;
-use crop::{Look, crop, crops};
+use crop::{Look, crop, crops, pieces};
 pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
@@ -48,7 +48,8 @@ impl Default for Extent {
 pub struct Candidates {
     /// At most four plans; at least one.
     pub plans: Vec<EncodePlan>,
-    /// What the samples take by each of them, in bytes, with their share of a dictionary; empty where only pieces were encoded.
+    /// What the samples take by each of them, in bytes, with their share of a dictionary; by a part of them where they are long. Empty
+    /// where only crops were encoded.
     pub sampled: Vec<u64>,
     /// What [`Effort::Fast`] would pick: for an array of which only pieces were looked at, worth a try on the whole of it.
     pub quick: EncodePlan,
@@ -62,6 +63,8 @@ pub struct Candidates {
 /// Elements of a crop for estimates, and of the crop that is really encoded; [`Effort::Max`] takes four times as many.
 const CROP: usize = 6 << 10;
 const TRIAL: usize = 16 << 10;
+/// Bytes of the samples that the last few plans are encoded on; all of them for [`Effort::Max`].
+const FINAL: usize = 256 << 10;
 /// Bytes that storing any definition costs, besides its own.
 const DEFINITION: u64 = 64;
 
@@ -139,8 +142,11 @@ pub fn choose_with<W: Word>(
     } else {
         vec![crop(middle, geom, scale * TRIAL, 4, look)]
     };
+    let last = if effort == Effort::Max || thorough { usize::MAX } else { FINAL / W::BYTES };
     let mut chooser = Chooser {
+        pieces: pieces(&samples, geom, last),
         samples,
+        sampled,
         geom,
         crops,
         trials,

@@ -9,7 +9,7 @@ use crate::word::Word;
 use std::sync::Arc;
 
 /// Elements whose distinct patterns are counted.
-const COUNTED: usize = 48 << 10;
+const COUNTED: usize = 16 << 10;
 /// Elements from which the mask is found.
 const MASK_SAMPLE: usize = 512;
 

@@ -11,9 +11,12 @@ use crate::word::Word;
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
 const LARGE: u64 = 1 << 18;
 /// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
-const LEVELS_GAIN: u64 = 135;
-/// Estimates that are really encoded, and plans that the samples are encoded by: of each coder so many.
+const LEVELS_GAIN: u64 = 120;
+/// Estimates that are really encoded, and plans that the samples are encoded by: of zstd's and of the context coder's so many.
+const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
+/// Pieces of which less than one byte of so many is left tell nothing: all of the samples is encoded, which is quickly done.
+const LEFT: u64 = 100;
 /// For [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded if its estimate is at most so many hundredths of the best.
@@ -120,7 +123,7 @@ impl<W: Word> Chooser<'_, W> {
 
     /// The best plans of zstd's: what [`Effort::Fast`] picks comes first.
     fn fast_plans(&mut self, estimated: &[Costed], transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
-        let mut plans = Self::shortlist(estimated, KEPT);
+        let mut plans = Self::shortlist(estimated, KEPT_FAST);
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Planes));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
@@ -141,12 +144,23 @@ impl<W: Word> Chooser<'_, W> {
     /// Bytes of the samples as they are, weighed; the definition of a dictionary is in them.
     fn sample_size(&mut self, plan: &EncodePlan) -> Result<u64> {
         let mut out = Vec::new();
-        let mut share = 0;
-        for sample in &self.samples {
-            encode(sample, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
-            share += self.share(plan, sample.len());
+        let (mut share, mut encoded) = (0, 0);
+        for list in [&self.pieces, &self.samples] {
+            out.clear();
+            (share, encoded) = (0, 0);
+            for piece in list {
+                encode(piece, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
+                share += self.share(plan, piece.len());
+                encoded += piece.len() as u64;
+            }
+            // Where next to nothing is left, what a plan takes for any number of elements decides.
+            if encoded == self.sampled || out.len() as u64 * LEFT > encoded * W::BYTES as u64 {
+                break;
+            }
         }
-        Ok(self.weighed(plan, out.len() as u64 + share))
+        let bytes =
+            u128::from(out.len() as u64 + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
+        Ok(self.weighed(plan, u64::try_from(bytes).unwrap_or(u64::MAX)))
     }
 
     /// The size on the samples as they are, where the pieces were not all of them.
@@ -201,16 +215,12 @@ impl<W: Word> Chooser<'_, W> {
         let level = self.level();
         let mut cheap = others(fast).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
         cheap.sort_by_key(|c| c.0);
-        // Words without planes gain most by higher levels: the best such plan is tried besides the best of all.
-        let plain = cheap.iter().position(|c| c.1.coder == Coder::Zstd).unwrap_or(0);
-        for (at, (size, plan)) in cheap.into_iter().enumerate() {
-            let may_win = size <= (best / 100).saturating_mul(LEVELS_GAIN).saturating_add(SLACK * 100);
-            if may_win && (at == 0 || at == plain) {
-                let finer = EncodePlan { level, ..plan.clone() };
-                done.push((self.sample_size(&finer)?, finer));
-            }
-            done.push((size, plan));
+        let most = (best / 100).saturating_mul(LEVELS_GAIN).saturating_add(SLACK * 100);
+        if let Some((_, plan)) = cheap.first().filter(|c| c.0 <= most) {
+            let finer = EncodePlan { level, ..plan.clone() };
+            done.push((self.sample_size(&finer)?, finer));
         }
+        done.extend(cheap);
         done.sort_by_key(|d| d.0);
         Ok(done)
     }

@@ -219,6 +219,9 @@ impl<W: Word> Detected<'_, W> {
 /// So many times as large as the others are values whose neighbours stand too far apart.
 const LOUD: f64 = 4.0;
 
+/// One gap of so many, or one value of twice as many, may be off the steps.
+const FEW_STRAY: usize = 64;
+
 /// Gaps this many times as wide as the step show that there may be a coarser one.
 const WIDE: f64 = 2.5;
 
@@ -350,22 +353,27 @@ impl Gaps {
 
 impl Gaps {
     /// The step that the gaps are multiples of, from a first guess: by least squares over wider and wider gaps. Values may lie
-    /// thousands of steps from the least one, too far for a guess; most gaps are narrow.
-    fn step(&self, guess: f64) -> f64 {
+    /// thousands of steps from the least one, too far for a guess; most gaps are narrow. None as soon as more gaps than a few
+    /// are no multiples.
+    fn step(&self, guess: f64, ulp: f64) -> Option<f64> {
         let (mut step, mut window) = (guess, 3.0 * guess);
         let widest = self.list.last().copied().unwrap_or(0.0);
         loop {
-            let (mut kg, mut kk) = (0.0, 0.0);
+            let (mut kg, mut kk, mut stray) = (0.0, 0.0, 0);
             for g in self.list.iter().take_while(|g| **g <= window) {
                 let k = (g / step).round_ties_even();
+                stray += usize::from((g - k * step).abs() > 4.0 * ulp);
                 kg += k * g;
                 kk += k * k;
+            }
+            if stray * FEW_STRAY > self.list.len() {
+                return None;
             }
             if kk > 0.0 {
                 step = kg / kk;
             }
             if window >= widest {
-                return if step.is_normal() { step } else { guess };
+                return Some(if step.is_normal() { step } else { guess });
             }
             window *= 1.8;
         }
@@ -380,7 +388,7 @@ fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Optio
     let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
     let start = if count > 0.0 { sum / count } else { gaps.least };
     [1.0, 2.0, 3.0].into_iter().find_map(|part| {
-        let (off, step) = refine(values, lo, gaps.step(start / part), ulp)?;
+        let (off, step) = refine(values, lo, gaps.step(start / part, ulp)?, ulp)?;
         snap(sample, values, off, step)
     })
 }

@@ -20,7 +20,14 @@ impl Stored {
 
     /// This share of it, in hundredths, rounded down.
     pub(crate) fn percent(self, hundredths: u64) -> Self {
-        Stored(u64::try_from(u128::from(self.0) * u128::from(hundredths) / 100).unwrap_or(u64::MAX))
+        self.scaled(hundredths, 100)
+    }
+
+    /// What `of` parts take, where this is what `parts` of them take; rounded down.
+    pub(crate) fn scaled(self, of: u64, parts: u64) -> Self {
+        Stored(
+            u64::try_from(u128::from(self.0) * u128::from(of) / u128::from(parts.max(1))).unwrap_or(u64::MAX),
+        )
     }
 }
 

@@ -17,6 +17,7 @@ mod cost;
 mod finer;
 mod numeric;
 mod policy;
+mod probe;
 mod reference;
 mod repeats;
 mod shape;
@@ -27,7 +28,7 @@ mod subject;
 use crate::encode::{MadeTile, in_variable, make_tile};
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::tiles::{HeldTiles, RawTile, held_samples, read_samples, record_samples};
+use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
@@ -35,11 +36,12 @@ pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
-use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch, StageSpec};
+use nc3z_format::codec::{ChainSpec, ReferenceTile, Scratch};
 use nc3z_format::num::{Dictionary, EncodePlan};
 use nc3z_reader::{ClassicFile, Monitor};
-use policy::QUICK_LEVEL;
+use policy::LEVELS_GAIN;
 pub(crate) use policy::{Policy, SamplePolicy};
+use probe::probed_len;
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
 pub(crate) use shape::Partition;
@@ -88,7 +90,7 @@ impl Made {
 /// Ways for tiles that the samples did not tell of.
 #[derive(Debug, Clone)]
 pub(crate) struct Fallback {
-    /// Tried in turn, the smallest kept.
+    /// Tried in turn, the smallest kept; the last is the tile's bytes by zstd.
     pub(crate) ways: Vec<TileChain>,
     /// What the samples took, of so many bytes.
     promised: Stored,
@@ -100,13 +102,24 @@ pub(crate) struct Fallback {
 impl Fallback {
     /// What was promised for `len` bytes.
     fn promised_for(&self, len: u64) -> Stored {
-        let promised = u128::from(self.promised.0) * u128::from(len) / u128::from(self.sampled.max(1));
-        Stored(u64::try_from(promised).unwrap_or(u64::MAX))
+        self.promised.scaled(len, self.sampled)
     }
 
     /// Whether a tile of `len` bytes takes more than was promised.
     pub(crate) fn is_called_for(&self, len: u64, stored: Stored) -> bool {
         stored > self.promised_for(len).percent(self.percent)
+    }
+
+    /// The ways that are worth their time for a tile that takes `stored` by its plan: zstd's higher levels take long, and a quick look
+    /// tells what they cannot reach.
+    pub(crate) fn ways_for(
+        &self,
+        bytes: &[u8],
+        stored: Stored,
+        scratch: &mut Scratch,
+    ) -> Result<&[TileChain]> {
+        let promising = probed_len(bytes, scratch)? <= stored.percent(LEVELS_GAIN);
+        Ok(&self.ways[..self.ways.len() - usize::from(!promising)])
     }
 }
 
@@ -202,15 +215,8 @@ impl Plans {
             infos.into_par_iter().map(plan).collect::<Result<_>>()?;
         if let Some(held) = &held {
             let mut scratch = Scratch::default();
-            let mut planner = Planner {
-                classic,
-                arrays: &arrays,
-                held,
-                policy,
-                options,
-                scratch: &mut scratch,
-                quick: BTreeMap::new(),
-            };
+            let mut planner =
+                Planner { classic, arrays: &arrays, held, policy, options, scratch: &mut scratch };
             planner.compare(&mut by_array)?;
         }
         for (id, repeat) in known {
@@ -227,7 +233,6 @@ impl Plans {
                             policy,
                             options,
                             scratch: &mut scratch,
-                            quick: BTreeMap::new(),
                         };
                         reference::equal(&planner, (id, first), &by_array[&first])
                     }
@@ -316,8 +321,6 @@ struct Planner<'a> {
     policy: &'a Policy,
     options: &'a WriterOptions,
     scratch: &'a mut Scratch,
-    /// What a quick zstd makes of tiles as they are.
-    quick: BTreeMap<(ArrayId, u64), Stored>,
 }
 
 impl Planner<'_> {
@@ -332,18 +335,6 @@ impl Planner<'_> {
             }
         }
         Ok(&plan.made.0)
-    }
-
-    /// What a quick zstd makes of a tile as it is.
-    fn quick(&mut self, raw: &RawTile) -> Result<Stored> {
-        if let Some(known) = self.quick.get(&(raw.array, raw.tile)) {
-            return Ok(*known);
-        }
-        let chain = self.options.registry.bind(ChainSpec(vec![StageSpec::zstd(QUICK_LEVEL)]));
-        let mut out = Vec::new();
-        chain.encode_bytes(&raw.bytes, self.scratch, &mut out)?;
-        self.quick.insert((raw.array, raw.tile), Stored::of(&out));
-        Ok(Stored::of(&out))
     }
 
     /// Plans short arrays anew, in the light of each other.

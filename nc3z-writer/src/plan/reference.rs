@@ -4,7 +4,7 @@
 //! encoding it whole. Only an array that refers to none itself is referred to, so that a tile needs at most one other.
 
 use super::cost::Stored;
-use super::short::packed_len;
+use super::probe::packed_len;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, TileChain, fill_values};
 use crate::encode::{Form, constant_value};

@@ -6,7 +6,7 @@
 
 use super::cost::Stored;
 use super::policy::{QUICK_LEVEL, SharedPolicy};
-use super::short::packed_len;
+use super::probe::packed_len;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, TileChain};
 use crate::encode::Form;
@@ -59,7 +59,10 @@ pub(super) fn plan_shared(
         }
         let member = member(info, raw, plan, policy.level, planner)?;
         // Where zstd is far behind the array's plan, LZMA does not catch up.
-        if !member.bytes.is_empty() && planner.quick(raw)? < member.alone.percent(175) + Stored(64) {
+        if !member.bytes.is_empty()
+            && packed_len(&member.bytes, QUICK_LEVEL, planner.scratch)?
+                < member.alone.percent(175) + Stored(64)
+        {
             members.push(member);
         }
     }

@@ -4,6 +4,7 @@ use super::array::short_chain;
 use super::cost::Stored;
 use super::numeric::{numeric_plans, trials};
 use super::policy::ShortPolicy;
+use super::probe::packed_len;
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, Subject, TileChain, fill_values};
 use crate::encode::{Form, MadeTile};
@@ -13,7 +14,6 @@ use crate::tiles::{RawTile, scan_pieces};
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
 use std::collections::BTreeMap;
 
 /// A short array that goes into a container of zstd.
@@ -124,15 +124,4 @@ pub(super) fn better_as_bytes(
         plans.insert(found.id, plan);
     }
     Ok(())
-}
-
-/// What a container's codec makes of a member, about.
-pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut Scratch) -> Result<Stored> {
-    /// What a frame has besides its content.
-    const FRAME: usize = 12;
-    let mut out = Vec::new();
-    Registry::default()
-        .bind(ChainSpec(vec![StageSpec::zstd(level)]))
-        .encode_bytes(bytes, scratch, &mut out)?;
-    Ok(Stored(out.len().saturating_sub(FRAME).clamp(1, bytes.len().max(1)) as u64))
 }
