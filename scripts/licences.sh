@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Licences, sources and doubled versions of all dependencies, as deny.toml allows them. Advisories need a database that is not in
-# any package registry; `cargo deny check advisories` fetches it where the network lets it.
+# any package registry: scripts/nightly.sh checks them where it can be fetched.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 PATH=$PWD/.venv/bin:$PATH

@@ -68,6 +68,12 @@ step "a bundle of 65,600 members" env NC3Z_ZIP64=1 NC3Z="$PWD/target/release/nc3
 step "aggregations that are killed" env NC3Z_KILLS=200 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_kills.py
 step "a collection of 2,000 files" env NC3Z_FILES=2000 NC3Z_KILLS=20 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_collection.py
 step "recipes, Snakemake's too" env NC3Z="$PWD/target/release/nc3z" "$python" tests/test_recipes.py
+# Known holes of the crates that we depend on.
+advisories() {
+    cargo deny --log-level error fetch db || { echo "NOT RUN: the database of advisories cannot be fetched"; return 77; }
+    cargo deny --workspace --all-features --log-level warn check --hide-inclusion-graph advisories
+}
+step "advisories" advisories
 step "static binary" scripts/static.sh
 step "conda's package" scripts/conda.sh
 step "Homebrew's formula" scripts/homebrew.sh
