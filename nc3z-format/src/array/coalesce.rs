@@ -64,7 +64,7 @@ mod tests {
                 }
                 // Longer than a request only where ranges are, or overlap.
                 let inner: Vec<_> = wanted.iter().filter(|r| !r.is_empty() && inside(m, r.start)).collect();
-                let overlap = (m.start + 1..m.end).any(|at| inner.iter().filter(|r| inside(r, at)).count() > 1);
+                let overlap = m.clone().any(|at| inner.iter().filter(|r| inside(r, at)).count() > 1);
                 prop_assert!(m.end - m.start <= most || overlap || inner.len() == 1, "{:?}", m);
             }
             // Neighbours stay apart for a reason: the first of the next ones did fit no more.

@@ -179,3 +179,30 @@ pub(crate) fn compact<W: Word>(words: &mut Vec<W>, ranges: &[Range<usize>]) {
     }
     words.truncate(kept);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_whole_planes_or_rows_within_their_samples() {
+        let words: Vec<u32> = (0..60_000).collect();
+        let geom = Geometry { row: Some(100), plane: Some(5000), volume: None };
+        for (samples, len, unit) in [
+            (vec![&words[..]], 20_000, 5000),
+            (vec![&words[..]], 3000, 100),
+            (vec![&words[..], &words[..10_000], &words[..700]], 18_000, 5000),
+            (vec![&words[..], &words[..]], 90, 1),
+        ] {
+            let found = pieces(&samples, &geom, len);
+            assert_eq!(found.len(), samples.len());
+            assert!(found.iter().map(|p| p.len()).sum::<usize>() <= len);
+            for (piece, sample) in found.iter().zip(&samples) {
+                let from = piece[0] as usize;
+                assert_eq!(*piece, &sample[from..from + piece.len()]);
+                assert!(piece.len() == sample.len() || (from % unit == 0 && piece.len() % unit == 0));
+            }
+        }
+        assert_eq!(pieces(&[&words[..]], &geom, usize::MAX), [&words[..]]);
+    }
+}
