@@ -26,7 +26,7 @@ pub(crate) type Costed = (u64, EncodePlan);
 pub(crate) struct Chooser<'a, W> {
     pub(crate) samples: Vec<&'a [W]>,
     /// What of the samples the last plans are encoded on, as it is.
-    pub(crate) pieces: Vec<&'a [W]>,
+    pub(crate) parts: Vec<&'a [W]>,
     /// The elements of all samples.
     pub(crate) sampled: u64,
     pub(crate) geom: &'a Geometry,

@@ -142,15 +142,15 @@ fn plane_of<W: Word>(plane: &[W], look: Look<W>) -> Vec<Option<ScaleOffset>> {
 pub(crate) fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize, look: Look<W>) -> Vec<Crop<W>> {
     match samples {
         [sample] if sample.len() > len => [1, 4, 7].map(|part| crop(sample, geom, len, part, look)).into(),
-        _ => parts(samples).zip(samples).map(|(part, s)| crop(s, geom, len, part, look)).collect(),
+        _ => places(samples).zip(samples).map(|(part, s)| crop(s, geom, len, part, look)).collect(),
     }
 }
 
-/// Pieces of samples that together have about `len` elements, whole planes or rows if those are short enough, from the same parts
+/// Parts of samples that together have at most `len` elements, whole planes or rows if those are short enough, from the same places
 /// that crops are cut from; samples that are no longer as they are.
-pub(crate) fn pieces<'a, W>(samples: &[&'a [W]], geom: &Geometry, len: usize) -> Vec<&'a [W]> {
+pub(crate) fn parts<'a, W>(samples: &[&'a [W]], geom: &Geometry, len: usize) -> Vec<&'a [W]> {
     let each = len / samples.len().max(1);
-    let piece = |(part, sample): (usize, &&'a [W])| {
+    let part = |(eighths, sample): (usize, &&'a [W])| {
         let all = sample.len();
         if all <= each {
             return *sample;
@@ -158,14 +158,14 @@ pub(crate) fn pieces<'a, W>(samples: &[&'a [W]], geom: &Geometry, len: usize) ->
         let lengths = [geom.plane, geom.row].into_iter().filter_map(|s| Geometry::usable(s, all));
         let unit = lengths.filter(|&s| s <= each).max().unwrap_or(1);
         let taken = each / unit * unit;
-        let from = (all - taken) / unit * part / 8 * unit;
+        let from = (all - taken) / unit * eighths / 8 * unit;
         &sample[from..from + taken]
     };
-    parts(samples).zip(samples).map(piece).collect()
+    places(samples).zip(samples).map(part).collect()
 }
 
-/// Eighths of the way through a sample where its piece is cut.
-fn parts<W>(samples: &[&[W]]) -> impl Iterator<Item = usize> {
+/// Where a sample is cut: eighths of the way through it.
+fn places<W>(samples: &[&[W]]) -> impl Iterator<Item = usize> {
     let lone = samples.len() == 1;
     (0..).map(move |i: usize| if lone { 4 } else { (1 + 3 * i).min(7) })
 }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_whole_planes_or_rows_within_their_samples() {
+    fn parts_are_whole_planes_or_rows_within_their_samples() {
         let words: Vec<u32> = (0..60_000).collect();
         let geom = Geometry { row: Some(100), plane: Some(5000), volume: None };
         for (samples, len, unit) in [
@@ -194,15 +194,18 @@ mod tests {
             (vec![&words[..], &words[..10_000], &words[..700]], 18_000, 5000),
             (vec![&words[..], &words[..]], 90, 1),
         ] {
-            let found = pieces(&samples, &geom, len);
+            let found = parts(&samples, &geom, len);
             assert_eq!(found.len(), samples.len());
             assert!(found.iter().map(|p| p.len()).sum::<usize>() <= len);
-            for (piece, sample) in found.iter().zip(&samples) {
-                let from = piece[0] as usize;
-                assert_eq!(*piece, &sample[from..from + piece.len()]);
-                assert!(piece.len() == sample.len() || (from % unit == 0 && piece.len() % unit == 0));
+            for (part, sample) in found.iter().zip(&samples) {
+                let from = part[0] as usize;
+                assert_eq!(*part, &sample[from..from + part.len()]);
+                assert!(
+                    part.len() == sample.len()
+                        || (from.is_multiple_of(unit) && part.len().is_multiple_of(unit))
+                );
             }
         }
-        assert_eq!(pieces(&[&words[..]], &geom, usize::MAX), [&words[..]]);
+        assert_eq!(parts(&[&words[..]], &geom, usize::MAX), [&words[..]]);
     }
 }

@@ -20,7 +20,7 @@ use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 use chooser::Chooser;
 pub use chooser::Effort;
-use crop::{Look, crop, crops, pieces};
+use crop::{Look, crop, crops, parts};
 pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
@@ -144,7 +144,7 @@ pub fn choose_with<W: Word>(
     };
     let last = if effort == Effort::Max || thorough { usize::MAX } else { FINAL / W::BYTES };
     let mut chooser = Chooser {
-        pieces: pieces(&samples, geom, last),
+        parts: parts(&samples, geom, last),
         samples,
         sampled,
         geom,

@@ -1,4 +1,4 @@
-//! The best plans by real encodes: of pieces first, of the samples as they are for those few that are left.
+//! The best plans by real encodes: of crops first, of parts of the samples as they are for those few that are left.
 
 use super::chooser::{Chooser, Costed, Effort, TransformKind, transform_kind};
 use super::crop::Crop;
@@ -15,7 +15,7 @@ const LEVELS_GAIN: u64 = 120;
 /// Estimates that are really encoded, and plans that the samples are encoded by: of zstd's and of the context coder's so many.
 const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
-/// Pieces of which less than one byte of so many is left tell nothing: all of the samples is encoded, which is quickly done.
+/// Parts of which less than one byte of so many is left tell nothing: all of the samples is encoded, which is quickly done.
 const LEFT: u64 = 100;
 /// For [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
@@ -145,13 +145,13 @@ impl<W: Word> Chooser<'_, W> {
     fn sample_size(&mut self, plan: &EncodePlan) -> Result<u64> {
         let mut out = Vec::new();
         let (mut share, mut encoded) = (0, 0);
-        for list in [&self.pieces, &self.samples] {
+        for list in [&self.parts, &self.samples] {
             out.clear();
             (share, encoded) = (0, 0);
-            for piece in list {
-                encode(piece, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
-                share += self.share(plan, piece.len());
-                encoded += piece.len() as u64;
+            for part in list {
+                encode(part, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
+                share += self.share(plan, part.len());
+                encoded += part.len() as u64;
             }
             // Where next to nothing is left, what a plan takes for any number of elements decides.
             if encoded == self.sampled || out.len() as u64 * LEFT > encoded * W::BYTES as u64 {
