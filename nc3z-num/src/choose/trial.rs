@@ -12,6 +12,8 @@ use crate::word::Word;
 const LARGE: u64 = 1 << 18;
 /// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
 const LEVELS_GAIN: u64 = 120;
+/// For [`Effort::Max`].
+const LEVELS_GAIN_AT_MOST: u64 = 135;
 /// Estimates that are really encoded, and plans that the samples are encoded by: of zstd's and of the context coder's so many.
 const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
@@ -215,7 +217,8 @@ impl<W: Word> Chooser<'_, W> {
         let level = self.level();
         let mut cheap = others(fast).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
         cheap.sort_by_key(|c| c.0);
-        let most = (best / 100).saturating_mul(LEVELS_GAIN).saturating_add(SLACK * 100);
+        let gain = if self.effort == Effort::Max { LEVELS_GAIN_AT_MOST } else { LEVELS_GAIN };
+        let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 100);
         if let Some((_, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let finer = EncodePlan { level, ..plan.clone() };
             done.push((self.sample_size(&finer)?, finer));

@@ -86,8 +86,13 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     ways.truncate(1);
     ways.push(bytes);
     let sampled = subject.sampled_len();
-    let fallback =
-        policy.promised_percent.map(|percent| Fallback { ways, promised: least, sampled, percent });
+    let fallback = policy.promised_percent.map(|percent| Fallback {
+        ways,
+        promised: least,
+        sampled,
+        percent,
+        probed: policy.probed,
+    });
     Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, ..ArrayPlan::default() })
 }
 

@@ -97,6 +97,8 @@ pub(crate) struct Fallback {
     sampled: u64,
     /// [`Policy::promised_percent`].
     percent: u64,
+    /// [`Policy::probed`].
+    probed: bool,
 }
 
 impl Fallback {
@@ -118,7 +120,7 @@ impl Fallback {
         stored: Stored,
         scratch: &mut Scratch,
     ) -> Result<&[TileChain]> {
-        let promising = probed_len(bytes, scratch)? <= stored.percent(LEVELS_GAIN);
+        let promising = !self.probed || probed_len(bytes, scratch)? <= stored.percent(LEVELS_GAIN);
         Ok(&self.ways[..self.ways.len() - usize::from(!promising)])
     }
 }

@@ -36,6 +36,8 @@ pub(crate) struct Policy {
     /// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks; `None`: samples
     /// promise nothing, and each tile is encoded once.
     pub(crate) promised_percent: Option<u64>,
+    /// Whether zstd is tried on such a tile only where a quick look says that it may win.
+    pub(crate) probed: bool,
 }
 
 /// Short arrays that share containers of zstd. Lengths are bytes before compression.
@@ -183,6 +185,7 @@ const FAST: Policy = Policy {
     lzma_rivals: false,
     references: true,
     promised_percent: None,
+    probed: true,
 };
 
 const DEFAULT: Policy = Policy {
@@ -217,6 +220,7 @@ const MAX: Policy = Policy {
     short: Some(ShortPolicy { source_len: 4 << 20, estimate_level: 19, container_level: 19, ..SHORT }),
     shared: Some(SHARED),
     lzma_rivals: true,
+    probed: false,
     ..FAST
 };
 
