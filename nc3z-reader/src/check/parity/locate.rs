@@ -5,6 +5,7 @@ use crate::error::Result;
 use crate::options::OpenOptions;
 use crate::source::truncated::TruncatedSource;
 use crate::source::{ByteSource, SharedSource};
+use memchr::memmem;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{Salt, SectionEntry, SectionKind};
 use nc3z_format::parity::{PACKET_HEADER_LEN, PACKET_MARKER, Packet, ParityLayout, UNIT};
@@ -130,7 +131,7 @@ fn search(source: &dyn ByteSource, place: Range<u64>, want: Want) -> Result<Opti
 /// Places below `end` where a packet may begin.
 fn markers(window: &[u8], end: usize) -> impl Iterator<Item = usize> {
     let last = window.len().saturating_sub(PACKET_HEADER_LEN - 1).min(end);
-    (0..last).filter(|&at| window[at] == PACKET_MARKER[0] && window[at..at + 4] == PACKET_MARKER)
+    memmem::find_iter(window, &PACKET_MARKER).take_while(move |&at| at < last)
 }
 
 /// A packet where it is wanted: in its place, or before it by what the file lost at its beginning.
