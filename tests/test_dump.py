@@ -8,7 +8,7 @@ import subprocess
 import unittest
 from pathlib import Path
 
-from common import CLASSIC, NC3Z, Case, good_files, header, nc3z, need_program, peak_memory
+from common import CLASSIC, NC3Z, NIGHT, Case, good_files, header, nc3z, need_program, peak_memory
 
 DATA = os.environ.get("NC3Z_DATA_DIR")
 EDGE = os.environ.get("NC3Z_EDGE_DIR")
@@ -222,12 +222,13 @@ class Generated(Dump):
                 self.assertTrue(self.compare(path, flags, archive), flags)
 
     def test_empty(self):
-        for kind in (3, 6, 5):
+        for turn, kind in enumerate((3, 6, 5)):
             for n, cdl in enumerate(("netcdf x { }", "netcdf x { dimensions: t = UNLIMITED ; }", "netcdf x { :a = 1 ; }",
                                      "netcdf x { dimensions: t = UNLIMITED ; x = 2 ; variables: int a(t) ; int b(t, x) ; char c(x) ; }")):
                 path = self.generate(f"empty{kind}{n}.nc", cdl, kind)
                 archive = self.archive(path)
-                for flags in FLAGS:
+                # By day, every flag meets every text, in one of the formats.
+                for flags in FLAGS if NIGHT else FLAGS[(turn + n) % 3::3]:
                     if flags != ["-s"] or kind != 5:
                         self.assertTrue(self.compare(path, flags, archive), flags)
 
@@ -313,7 +314,7 @@ class Random(Dump):
 
     def test_any_shape(self):
         rng = random.Random(3)
-        for n in range(40):
+        for n in range(40 if NIGHT else 14):
             rank = rng.randrange(0, 6)
             dims = [(f"d{i}", rng.randrange(1, 6)) for i in range(rank)]
             total = 1

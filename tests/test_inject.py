@@ -2,7 +2,7 @@
 interrupted. Nothing is lost, nothing half done stands under a final name, and the message says what the system said.
 
 `faults.c` is loaded before the C library; the rename, which does not go through it, fails by way of strace. NC3Z_FAULT_CALLS limits
-how many calls of a kind are tried (24 unless it says otherwise: the first, the last, and some between)."""
+how many calls of a kind are tried: the first, the last, and some between."""
 
 import errno
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common import NC3Z, Case, nc3z, sha256, synthetic
 
-MOST = int(os.environ.get("NC3Z_FAULT_CALLS", "12"))
+MOST = int(os.environ.get("NC3Z_FAULT_CALLS", "8"))
 WORDS = {errno.ENOSPC: "No space left on device", errno.EIO: "Input/output error"}
 
 

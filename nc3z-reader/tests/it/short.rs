@@ -1,7 +1,7 @@
 //! Archives in the short form: opened, checked, damaged, cut and mended as others are.
 
 use crate::classic::{Model, Var};
-use crate::support::{open, restore, stored_bytes};
+use crate::support::{exhaustive, open, restore, stored_bytes};
 use nc3z_format::NcType;
 use nc3z_format::archive::short::{expand, is_short};
 use nc3z_format::classic::Version;
@@ -54,7 +54,7 @@ fn it_restores_and_is_sound_and_says_how_long_it_is() {
 #[test]
 fn every_flipped_bit_is_found_and_its_place_in_the_file_is_named() {
     let (_, bytes) = made();
-    for at in (0..bytes.len()).step_by(if std::env::var_os("NC3Z_EXHAUSTIVE").is_some() { 1 } else { 7 }) {
+    for at in (0..bytes.len()).step_by(if exhaustive() { 1 } else { 7 }) {
         let mut bad = bytes.clone();
         bad[at] ^= 1 << (at % 8);
         match nc3z_reader::verify::quick(&source(&bad), &OpenOptions::default(), &()) {

@@ -9,6 +9,11 @@ use nc3z_reader::{Archive, Error, OpenOptions};
 use nc3z_writer::{WriterOptions, archive_file};
 use std::sync::Arc;
 
+/// Whether all cases are wanted (`NC3Z_EXHAUSTIVE`, scripts/nightly.sh), or a sample of them.
+pub(crate) fn exhaustive() -> bool {
+    std::env::var_os("NC3Z_EXHAUSTIVE").is_some()
+}
+
 /// The archive of a file, in the long form.
 pub(crate) fn archive_bytes(original: &[u8], options: &WriterOptions) -> Vec<u8> {
     let bytes = stored_bytes(original, options);
