@@ -11,9 +11,12 @@ use nc3z_format::select::Hyperslab;
 /// What a cache takes in for a single element: elements further apart than this cost as much as so many bytes.
 const CACHE_LINE: usize = 64;
 
-/// Bytes that a thread should have to convert, so that waking it is worth while: it takes as long as some hundred KiB on an idle machine, and
-/// much longer on a busy one.
-const SHARE_LEN: usize = 16 << 20;
+/// Bytes to convert from which on waking other threads is worth while: it takes as long as some hundred KiB on an idle machine, and much
+/// longer on a busy one.
+const PARALLEL_FROM: usize = 16 << 20;
+
+/// Bytes of a share at least: shares of one length end together where there are some of them for each thread.
+const SHARE_LEN: usize = 2 << 20;
 
 /// A hyperslab as places in a variable's bytes, in order of the output. Made for bytes that hold them all.
 pub(super) struct Walk {
@@ -129,12 +132,12 @@ pub(super) fn read(
     if slab.count.iter().product::<u64>() != len as u64 {
         return None;
     }
-    let shares = len.saturating_mul(walk.cost()) / SHARE_LEN;
-    let misfit = if shares < 2 {
+    let work = len.saturating_mul(walk.cost());
+    let misfit = if work < PARALLEL_FROM {
         dest.gather(&walk, 0, &bytes)
     } else {
         parallel::in_pool(|| {
-            let each = len.div_ceil(shares.min(parallel::threads() * SHARES));
+            let each = len.div_ceil((work / SHARE_LEN).min(parallel::threads() * SHARES));
             let lens: Vec<usize> = (0..len).step_by(each).map(|first| each.min(len - first)).collect();
             let parts = (0..len).step_by(each).zip(dest.split(&lens)).collect();
             let found = parallel::map(parts, |(first, mut part)| part.gather(&walk, first, &bytes));

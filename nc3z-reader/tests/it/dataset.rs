@@ -303,6 +303,27 @@ fn big_requests_are_shared_among_threads() {
     }
 }
 
+#[test]
+fn big_requests_of_classic_files_are_shared_among_threads() {
+    let shape = [19, 400, 640];
+    let sample = Model::new(Version::Cdf2, 0, vec![Var::fixed(NcType::Float, &shape)]).build();
+    let array = sample.variable(0).unwrap();
+    let v = Dataset::from_source(Arc::new(MemorySource::new(sample.bytes)), &OpenOptions::default()).unwrap();
+    let v = v.variable("v0").unwrap();
+    let slabs = [
+        // 19 MB: from far on, in order and not; 19 MB of cache lines, one for each element, and rows that no share ends with.
+        Hyperslab::new([18, 0, 639], [19, 400, 640], [-1, 1, -1]).unwrap(),
+        Hyperslab::new([0, 1, 5], [19, 399, 39], [1, 1, 16]).unwrap(),
+    ];
+    for slab in &slabs {
+        let expected = gather(&array, 4, &shape, slab);
+        for threads in [1, 2, 3, 7] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert!(pool.install(|| v.read_bytes(slab).unwrap()) == expected, "{slab} by {threads} threads");
+        }
+    }
+}
+
 #[cfg(feature = "ndarray")]
 #[test]
 fn arrays_have_the_shape_of_the_request() {
