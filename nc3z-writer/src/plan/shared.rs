@@ -140,12 +140,12 @@ fn groups(
     let mut whole = None;
     if pools.len() > 1 && pools.iter().flatten().any(gap) {
         let all = pools.concat();
-        whole = if promising(&all)? { Some(group(&all, dict)?) } else { None };
+        whole = if promising(&all)? { Some(group(&all, policy, dict)?) } else { None };
     }
     let mut parts = Vec::new();
     for pool in pools {
         if promising(&pool)? {
-            parts.push(group(&pool, dict)?);
+            parts.push(group(&pool, policy, dict)?);
         }
     }
     let saved: Stored = parts.iter().map(|g| g.saved).sum();
@@ -157,10 +157,10 @@ fn groups(
 }
 
 /// The best of one pool.
-fn group(pool: &[Member<'_>], dict: u32) -> Result<Group> {
+fn group(pool: &[Member<'_>], policy: &SharedPolicy, dict: u32) -> Result<Group> {
     let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
     let lzma = Lzma::for_elements(size, dict);
-    let (ids, saved) = worthwhile(pool, lzma)?;
+    let (ids, saved) = worthwhile(pool, lzma, policy.preset)?;
     Ok(Group { ids, lzma, saved })
 }
 
@@ -187,9 +187,9 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
 }
 
 /// The members of a pool, and what they save in one container; none where that is not a container's worth.
-fn worthwhile(pool: &[Member<'_>], lzma: Lzma) -> Result<(Vec<ArrayId>, Stored)> {
+fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
-    let shares = lzma_shares(lzma, pool.iter().map(|m| &m.bytes[..]))?;
+    let shares = lzma_shares(lzma, preset, pool.iter().map(|m| &m.bytes[..]))?;
     let own: Stored = shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum();
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let saved = own.saved_against(alone);

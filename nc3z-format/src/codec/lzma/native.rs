@@ -7,9 +7,6 @@ use liblzma::stream::{Action, Filters, LzmaOptions, Status, Stream};
 
 /// Level 9 with everything tried: streams are short, and written once.
 const PRESET: u32 = 9 | 1 << 31;
-/// The level at which shares are measured.
-#[cfg(feature = "encode")]
-const SHARES_PRESET: u32 = 6;
 /// LZMA2 packs at most 2 MiB into a chunk, whose least length is seven bytes.
 const MOST_PER_BYTE: u64 = (2 << 20) / 7 + 1;
 
@@ -27,15 +24,21 @@ impl Lzma {
 
 /// What each part adds to one stream of all parts: what it costs where the parts before it are known already.
 ///
-/// At a lower level than [`Lzma`] writes, a flush after each part; good for comparing, a few bytes too much for each.
+/// At a preset of liblzma's (0 to 9) below that which [`Lzma`] writes at, a flush after each part; good for comparing, a few bytes too much for
+/// each.
 ///
 /// # Errors
 /// liblzma's refusal, which would be a lack of memory.
 #[cfg(feature = "encode")]
-pub fn lzma_shares<'a>(lzma: Lzma, parts: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<u64>> {
+pub fn lzma_shares<'a>(
+    lzma: Lzma,
+    preset: u32,
+    parts: impl IntoIterator<Item = &'a [u8], IntoIter: Clone>,
+) -> Result<Vec<u64>> {
+    let parts = parts.into_iter();
+    let dictionary = reach(parts.clone().map(<[u8]>::len).sum(), lzma.dict_size);
     let failed = |e: liblzma::stream::Error| Error::invalid(format!("lzma: {e}"));
-    let mut stream =
-        Stream::new_raw_encoder(&lzma.filters(SHARES_PRESET, lzma.dict_size)?).map_err(failed)?;
+    let mut stream = Stream::new_raw_encoder(&lzma.filters(preset, dictionary)?).map_err(failed)?;
     let mut out = [0; 4096];
     let mut shares = Vec::new();
     for part in parts {
@@ -144,8 +147,10 @@ mod tests {
     #[test]
     fn a_part_that_was_there_before_costs_next_to_nothing() {
         let noise: Vec<u8> = (0..4000u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()).collect();
-        let shares = lzma_shares(TEXT, [&noise[..], b"", &noise, &noise[..8]]).unwrap();
-        assert!(shares[0] > 10_000 && shares[1] < 8 && shares[2] < 200 && shares[3] < 40, "{shares:?}");
+        for preset in [3, 6] {
+            let shares = lzma_shares(TEXT, preset, [&noise[..], b"", &noise, &noise[..8]]).unwrap();
+            assert!(shares[0] > 10_000 && shares[1] < 8 && shares[2] < 200 && shares[3] < 40, "{shares:?}");
+        }
     }
 
     #[test]
