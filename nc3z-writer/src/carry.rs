@@ -5,9 +5,10 @@ use crate::encode::{EncodedTile, Form};
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, Medium, Unsealed, WholeContainer};
 use crate::options::Preset;
+use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY, REQUIRED_LOST};
 use nc3z_format::archive::{ArrayId, Head, IndexEntry, Metadata, Role, Salt};
-use nc3z_format::codec::{Chain, ChainSpec, Scratch, StageSpec};
+use nc3z_format::codec::{Chain, ChainSpec, StageSpec};
 use nc3z_reader::recover::StoredTile;
 use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
@@ -201,7 +202,7 @@ fn by_itself(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Resul
     let mut best = Form::Block { chain: 0, payload: bytes.clone() };
     for (number, chain) in (0u16..).zip(archive.chains()).filter(|(_, chain)| fits(chain)) {
         let mut made = Vec::new();
-        chain.encode_bytes(&bytes, &mut Scratch::default(), &mut made)?;
+        with_scratch(|scratch| chain.encode_bytes(&bytes, scratch, &mut made))?;
         if let Form::Block { payload, .. } = &best
             && made.len() < payload.len()
         {

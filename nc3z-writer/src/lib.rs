@@ -21,6 +21,7 @@ pub mod parity;
 mod pipeline;
 mod plan;
 mod platform;
+mod scratch;
 mod tiles;
 mod wanted;
 

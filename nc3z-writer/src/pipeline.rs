@@ -5,14 +5,14 @@ use crate::error::{ErrorKind, Result};
 use crate::generation::GenerationWriter;
 use crate::options::{RECORD_TILES_LEN, WriterOptions};
 use crate::plan::Plans;
+use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, for_each_tile};
 use nc3z_format::archive::Role;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
-use nc3z_format::codec::{Scratch, encode_dictionary};
+use nc3z_format::codec::encode_dictionary;
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
-use std::cell::RefCell;
 use std::io::Write;
 
 /// Raw tiles of a batch for each thread: enough to share evenly, little enough that memory is used again while it is
@@ -23,10 +23,6 @@ const BATCH_LEN: u64 = 4 << 20;
 fn batch_len(options: &WriterOptions) -> u64 {
     let threads = rayon::current_num_threads() as u64;
     (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).min(threads * BATCH_LEN).max(BATCH_LEN)
-}
-
-thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
 }
 
 /// Writes all tiles of the source.
@@ -60,8 +56,7 @@ pub(crate) fn write_tiles<W: Write>(
                 return Ok(made.numbered(plan));
             }
             let other = plan.referred(raw.array, raw.tile, arrays, held)?;
-            SCRATCH
-                .with_borrow_mut(|scratch| encode_tile(raw, info, plan, other, scratch))
+            with_scratch(|scratch| encode_tile(raw, info, plan, other, scratch))
                 .map_err(|e| in_variable(e, classic, raw.array, raw.tile))
         };
         let encoded: Vec<_> = batch.par_iter().map(encode).collect();

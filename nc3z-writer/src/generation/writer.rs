@@ -8,13 +8,14 @@ use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
 use crate::options::{CONTAINER_LEN, Preset};
 use crate::plan::Policy;
+use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     ArrayId, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata, SUPERBLOCK_LEN,
     Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, VariableTable,
     encode_head_parity, encode_section,
 };
-use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch};
+use nc3z_format::codec::{Chain, ChainSpec, Registry};
 use nc3z_reader::Archive;
 use nc3z_reader::source::SharedSource;
 use std::collections::BTreeMap;
@@ -49,7 +50,6 @@ pub(crate) struct GenerationWriter<'a, W> {
     constants: ConstantsBuilder,
     constants_lists: u64,
     blocks_begin: u64,
-    scratch: Scratch,
 }
 
 /// Where the head section comes from.
@@ -114,7 +114,6 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             constants: ConstantsBuilder::default(),
             constants_lists: 0,
             blocks_begin,
-            scratch: Scratch::default(),
         })
     }
 
@@ -153,7 +152,6 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             constants: ConstantsBuilder::default(),
             constants_lists: 0,
             blocks_begin: last.archive_len,
-            scratch: Scratch::default(),
         };
         // How long the archive will be is put in before the trailer is written.
         let commit = writer.commit(0);
@@ -336,7 +334,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         decoded: &[u8],
     ) -> Result<u64> {
         let (chain, payload) =
-            encode_own(decoded, container_chain, &self.chains, self.preset, &mut self.scratch)?;
+            with_scratch(|scratch| encode_own(decoded, container_chain, &self.chains, self.preset, scratch))?;
         let decoded_len = u32::try_from(decoded.len()).expect("containers and lists are some MiB at most");
         let decoded_crc = crc32fast::hash(decoded);
         let content = Content { kind, array, tile, chain, decoded_len, decoded_crc };

@@ -6,12 +6,12 @@ use super::{ArrayPlan, Stored};
 use crate::encode::{Form, make_tile};
 use crate::error::{ErrorKind, Result};
 use crate::options::WriterOptions;
+use crate::scratch::with_scratch;
 use crate::tiles::RawTile;
 use nc3z_format::archive::constants::BLOCK_HEADER_LEN;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::VarId;
-use nc3z_format::codec::Scratch;
 use nc3z_format::{TileLayout, Tiling};
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
@@ -82,18 +82,17 @@ pub(crate) fn finer_array(
     }
     let tiling = Tiling::new(TileLayout::linear(shorter), shape.to_vec(), present)?;
     let finer = ArrayInfo { tiling, ..info.clone() };
-    let mut scratch = Scratch::default();
     let (mut whole, mut parts) = (Stored(0), Stored(0));
     for sample in 1..=policy.samples {
         let tile = info.tiling.tile_count() * sample / (policy.samples + 1);
         let first = (tile * len).div_ceil(shorter);
-        let mut stored = |info: &ArrayInfo, tiles: Range<u64>| -> Result<Stored> {
+        let stored = |info: &ArrayInfo, tiles: Range<u64>| -> Result<Stored> {
             tiles
                 .map(|tile| {
                     if monitor.is_cancelled() {
                         return Err(ErrorKind::Interrupted.into());
                     }
-                    stored_tile(classic, info, plan, tile, &mut scratch)
+                    stored_tile(classic, info, plan, tile)
                 })
                 .sum()
         };
@@ -113,18 +112,12 @@ fn has_long_runs(classic: &ClassicFile, id: ArrayId) -> bool {
 }
 
 /// What a tile takes by a plan.
-fn stored_tile(
-    classic: &ClassicFile,
-    info: &ArrayInfo,
-    plan: &ArrayPlan,
-    tile: u64,
-    scratch: &mut Scratch,
-) -> Result<Stored> {
+fn stored_tile(classic: &ClassicFile, info: &ArrayInfo, plan: &ArrayPlan, tile: u64) -> Result<Stored> {
     let (first, len) = info.tile_bytes(tile)?;
     let mut bytes = vec![0; len];
     classic.read_array_bytes(info.id, first, &mut bytes)?;
     let raw = RawTile { array: info.id, tile, bytes };
-    let made = make_tile(&raw, info, plan, None, scratch)?;
+    let made = with_scratch(|scratch| make_tile(&raw, info, plan, None, scratch))?;
     let payload = match made.form() {
         Form::Constant { .. } => Stored(0),
         Form::Member { bytes, .. } | Form::Block { payload: bytes, .. } => Stored::of(bytes),

@@ -28,6 +28,7 @@ mod subject;
 use crate::encode::{MadeTile, in_variable, make_tile};
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
+use crate::scratch::with_scratch;
 use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
@@ -45,7 +46,6 @@ use probe::probed_len;
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
 pub(crate) use shape::Partition;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use subject::requested_chain;
@@ -169,10 +169,6 @@ pub(crate) struct Plans {
     pub(crate) held: Option<HeldTiles>,
 }
 
-thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::default());
-}
-
 impl Plans {
     /// Samples every array and plans it. Tiles may become shorter than the partition says, which is changed with them.
     pub(crate) fn new(
@@ -206,7 +202,7 @@ impl Plans {
             let registry = &options.registry;
             let subject =
                 Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan };
-            let plan = SCRATCH.with_borrow_mut(|scratch| match requested_chain(classic, info, options)? {
+            let plan = with_scratch(|scratch| match requested_chain(classic, info, options)? {
                 Some(chain) => array::requested(&subject, chain, policy),
                 None => plan_array(&subject, policy, scratch),
             })?;
@@ -216,28 +212,19 @@ impl Plans {
         let mut by_array: BTreeMap<ArrayId, ArrayPlan> =
             infos.into_par_iter().map(plan).collect::<Result<_>>()?;
         if let Some(held) = &held {
-            let mut scratch = Scratch::default();
-            let mut planner =
-                Planner { classic, arrays: &arrays, held, policy, options, scratch: &mut scratch };
-            planner.compare(&mut by_array)?;
+            with_scratch(|scratch| {
+                Planner { classic, arrays: &arrays, held, policy, options, scratch }.compare(&mut by_array)
+            })?;
         }
         for (id, repeat) in known {
             let plan = match repeat {
                 // Nothing is stored of its tiles but their values.
                 Repeat::Constant => ArrayPlan::default(),
                 Repeat::Equal(first) => match (&held, &policy.short) {
-                    (Some(held), Some(_)) => {
-                        let mut scratch = Scratch::default();
-                        let planner = Planner {
-                            classic,
-                            arrays: &arrays,
-                            held,
-                            policy,
-                            options,
-                            scratch: &mut scratch,
-                        };
+                    (Some(held), Some(_)) => with_scratch(|scratch| {
+                        let planner = Planner { classic, arrays: &arrays, held, policy, options, scratch };
                         reference::equal(&planner, (id, first), &by_array[&first])
-                    }
+                    }),
                     _ => by_array[&first].clone(),
                 },
             };

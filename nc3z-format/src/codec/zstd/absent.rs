@@ -36,15 +36,21 @@ pub(super) struct Encoder(());
 
 impl Encoder {
     #[expect(clippy::unused_self, reason = "one signature for all builds")]
+    pub(super) fn encode_with(
+        &mut self,
+        _: &'static ZstdDictionary,
+        _: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<()> {
+        Err(absent())
+    }
+
+    #[expect(clippy::unused_self, reason = "one signature for all builds")]
     pub(super) fn encode(&mut self, _: i32, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
         Err(absent())
     }
 
     pub(super) fn encode_after(_: &[u8], _: &[u8]) -> Result<Vec<u8>> {
-        Err(absent())
-    }
-
-    pub(super) fn encode_with(_: &ZstdDictionary, _: &[u8]) -> Result<Vec<u8>> {
         Err(absent())
     }
 }

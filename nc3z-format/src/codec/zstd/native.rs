@@ -82,41 +82,62 @@ impl Decoder {
     }
 }
 
-/// A compression context, its level, and room for a frame.
+/// What a compression context is set to: a level, or a dictionary with its own, which is known by its address.
+#[derive(Clone, Copy, PartialEq)]
+enum Setting {
+    Level(i32),
+    Dictionary(usize),
+}
+
+/// A compression context, what it is set to, and room for a frame.
 #[derive(Default)]
 pub(super) struct Encoder {
-    context: Option<(i32, Compressor<'static>)>,
+    context: Option<(Setting, Compressor<'static>)>,
     frame: Vec<u8>,
 }
 
 impl Encoder {
     pub(super) fn encode(&mut self, level: i32, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        let context = match &mut self.context {
-            Some((at, made)) => {
-                if *at != level {
-                    made.set_compression_level(level).map_err(refused)?;
-                    *at = level;
-                }
-                made
-            }
-            none => &mut none.insert((level, Compressor::new(level).map_err(refused)?)).1,
+        // Which takes any dictionary away, too.
+        let change = |context: &mut Compressor<'static>| context.set_compression_level(level);
+        self.compress(Setting::Level(level), change, input, out)
+    }
+
+    pub(super) fn encode_with(
+        &mut self,
+        dictionary: &'static ZstdDictionary,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let setting = Setting::Dictionary(std::ptr::from_ref(dictionary).addr());
+        let change =
+            |context: &mut Compressor<'static>| context.set_prepared_dictionary(dictionary.encoder());
+        self.compress(setting, change, input, out)
+    }
+
+    /// Compresses with the context at a setting, which `change` makes of any other. A context that failed is not kept.
+    fn compress(
+        &mut self,
+        wanted: Setting,
+        change: impl FnOnce(&mut Compressor<'static>) -> io::Result<()>,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let (setting, mut context) = match self.context.take() {
+            Some((setting, made)) => (Some(setting), made),
+            None => (None, Compressor::new(0).map_err(refused)?),
         };
+        if setting != Some(wanted) {
+            change(&mut context).map_err(refused)?;
+        }
         self.frame.clear();
         self.frame.reserve(compress_bound(input.len()));
         context.compress_to_buffer(input, &mut self.frame).map_err(refused)?;
+        self.context = Some((wanted, context));
         out.extend_from_slice(&self.frame);
         Ok(())
     }
 
-    pub(super) fn encode_with(dictionary: &ZstdDictionary, input: &[u8]) -> Result<Vec<u8>> {
-        let mut compressor = Compressor::with_prepared_dictionary(dictionary.encoder()).map_err(refused)?;
-        let mut out = compressor.compress(input).map_err(refused)?;
-        out.shrink_to_fit();
-        Ok(out)
-    }
-}
-
-impl Encoder {
     /// Bytes that do not begin as a dictionary does are content and nothing else.
     pub(super) fn encode_after(before: &[u8], input: &[u8]) -> Result<Vec<u8>> {
         let mut compressor = Compressor::with_dictionary(AFTER_LEVEL, before).map_err(refused)?;

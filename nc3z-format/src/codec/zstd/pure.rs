@@ -105,11 +105,17 @@ pub(super) struct Encoder(());
 
 impl Encoder {
     #[expect(clippy::unused_self, reason = "one signature for all builds")]
-    pub(super) fn encode(&mut self, _: i32, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
+    pub(super) fn encode_with(
+        &mut self,
+        _: &'static ZstdDictionary,
+        _: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<()> {
         Err(decodes_only())
     }
 
-    pub(super) fn encode_with(_: &ZstdDictionary, _: &[u8]) -> Result<Vec<u8>> {
+    #[expect(clippy::unused_self, reason = "one signature for all builds")]
+    pub(super) fn encode(&mut self, _: i32, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
         Err(decodes_only())
     }
 }

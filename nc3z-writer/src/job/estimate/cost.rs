@@ -7,11 +7,12 @@ use crate::error::Result;
 use crate::job::archive::archive_to_vec;
 use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, WriterOptions};
 use crate::plan::{ChainTable, Policy, Subject, fill_values, finer_array, plan_array, whole_len};
+use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
 use nc3z_format::archive::{ArrayId, Head};
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{ChainSpec, Dependencies, Scratch, TileShape, encode_dictionary, encode_zstd_frame};
+use nc3z_format::codec::{ChainSpec, Dependencies, TileShape, encode_dictionary, encode_zstd_frame};
 use nc3z_reader::ClassicFile;
 use nc3z_reader::Monitor;
 use sha2::{Digest, Sha256};
@@ -63,7 +64,6 @@ pub(super) fn array_cost(
     let begin = Instant::now();
     let raw = pieces.iter().map(|p| read(classic, info, p)).collect::<Result<Vec<_>>>()?;
     let read_seconds = begin.elapsed().as_secs_f64();
-    let mut scratch = Scratch::default();
     let policy = Policy::of(options.preset);
     let mut table = ChainTable::new(&options.registry);
     table.number(&options.registry.bind(ChainSpec(vec![policy.codec()])));
@@ -88,7 +88,7 @@ pub(super) fn array_cost(
         dictionary: true,
         scan: &scan,
     };
-    let mut plan = plan_array(&subject, policy, &mut scratch)?;
+    let mut plan = with_scratch(|scratch| plan_array(&subject, policy, scratch))?;
     table.assign(&mut plan);
     // Shorter pieces than tiles tell of shorter tiles anyway.
     let whole = pieces.iter().any(|piece| Some(piece.len as u64) == info.linear_tile_len());
@@ -116,7 +116,7 @@ pub(super) fn array_cost(
         let len = float(bytes.len() as u64);
         let tile = RawTile { array: info.id, tile: 0, bytes: bytes.to_vec() };
         let begin = Instant::now();
-        let encoded = encode_tile(&tile, info, &plan, None, &mut scratch)?;
+        let encoded = with_scratch(|scratch| encode_tile(&tile, info, &plan, None, scratch))?;
         cost.encode_seconds += begin.elapsed().as_secs_f64();
         let stored = match encoded.form {
             Form::Constant { .. } => 0.0,
@@ -129,7 +129,9 @@ pub(super) fn array_cost(
                 let shape = TileShape { ty: info.ty, geometry: info.tiling.geometry(0)? };
                 let begin = Instant::now();
                 let given = Dependencies::default().with_dictionary(dictionary.as_deref());
-                table.get(chain).decode_tile(&payload, &shape, &given, &mut scratch, &mut back)?;
+                with_scratch(|scratch| {
+                    table.get(chain).decode_tile(&payload, &shape, &given, scratch, &mut back)
+                })?;
                 cost.decode_seconds += begin.elapsed().as_secs_f64();
                 float((payload.len() as u64 + BLOCK_HEADER_LEN as u64).next_multiple_of(8))
             }

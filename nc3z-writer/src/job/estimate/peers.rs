@@ -3,10 +3,11 @@
 use super::cost::{float, whole};
 use super::sample::{Piece, Samples, read};
 use crate::error::Result;
+use crate::scratch::with_scratch;
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
-use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch, StageSpec};
+use nc3z_format::codec::{Chain, ChainSpec, Registry, StageSpec};
 use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -29,7 +30,6 @@ pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Sample
     };
     // Level 1 of the zlib that netCDF-4 comes with stores about what level 2 of this one does.
     let chains = [bound([StageSpec::gzip(6)]), deflated(2), deflated(5)];
-    let mut scratch = Scratch::default();
     let (mut raw, mut stored) = (0.0, [0.0; 3]);
     // A few pieces tell: deflate is slow, and differs little from piece to piece.
     let pieces: Vec<&Piece> = samples.of(info.id).iter().collect();
@@ -39,7 +39,7 @@ pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Sample
         raw += float(bytes.len() as u64);
         for (chain, sum) in chains.iter().zip(&mut stored) {
             let mut out = Vec::new();
-            chain.encode_bytes(&bytes, &mut scratch, &mut out)?;
+            with_scratch(|scratch| chain.encode_bytes(&bytes, scratch, &mut out))?;
             *sum += float(out.len() as u64);
         }
     }
@@ -76,7 +76,7 @@ pub(super) fn gzip_len(classic: &ClassicFile, sample_len: u64, monitor: &dyn Mon
         let n = usize::try_from(WINDOW_LEN.min(len - first)).expect("a window");
         let bytes = classic.source().read_at(first, n)?;
         let mut out = Vec::new();
-        chain.encode_bytes(&bytes, &mut Scratch::default(), &mut out)?;
+        with_scratch(|scratch| chain.encode_bytes(&bytes, scratch, &mut out))?;
         Ok((float(n as u64), float(out.len() as u64)))
     };
     let found = (0..count).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
