@@ -4,6 +4,7 @@ use super::{ByteSource, check_range};
 use crate::error::{Error, Result};
 use crate::platform;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A file read by position.
@@ -31,7 +32,7 @@ impl FileSource {
     pub fn from_file(file: File, path: &Path) -> Result<Self> {
         let meta = file.metadata().map_err(|e| Error::io("read the length of", Some(path), e))?;
         if meta.is_dir() {
-            let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
+            let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
         Ok(FileSource { file, path: path.to_owned(), len: meta.len() })
@@ -41,6 +42,11 @@ impl FileSource {
     pub fn file(&self) -> &File {
         &self.file
     }
+
+    fn became_shorter(&self, offset: u64) -> Error {
+        let what = format!("the file became shorter while it was read (at byte {offset})");
+        Error::io("read", Some(&self.path), io::Error::new(io::ErrorKind::UnexpectedEof, what))
+    }
 }
 
 impl ByteSource for FileSource {
@@ -48,18 +54,51 @@ impl ByteSource for FileSource {
         self.len
     }
 
+    /// The length is asked for once more after the bytes: a system that cuts the file meanwhile may give zeros in place of what is gone,
+    /// and no error.
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         check_range(self.len, offset, buf.len())?;
-        platform::read_exact_at(&self.file, buf, offset).map_err(|e| {
-            let e = if e.kind() == std::io::ErrorKind::UnexpectedEof {
-                std::io::Error::new(
-                    e.kind(),
-                    format!("the file became shorter while it was read (at byte {offset})"),
-                )
-            } else {
-                e
-            };
-            Error::io("read", Some(&self.path), e)
-        })
+        platform::read_exact_at(&self.file, buf, offset).map_err(|e| match e.kind() {
+            io::ErrorKind::UnexpectedEof => self.became_shorter(offset),
+            _ => Error::io("read", Some(&self.path), e),
+        })?;
+        let now = self.file.metadata().map_err(|e| Error::io("read the length of", Some(&self.path), e))?;
+        if now.len() < offset + buf.len() as u64 { Err(self.became_shorter(offset)) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Barrier;
+
+    /// The last bytes are cut while they are being read again and again: the system then mostly is in the middle of a read.
+    #[test]
+    fn a_file_cut_during_a_read_gives_an_error_and_never_zeros() {
+        const LEN: usize = 1 << 20;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a");
+        for _ in 0..200 {
+            std::fs::write(&path, vec![1; LEN]).unwrap();
+            let source = FileSource::open(&path).unwrap();
+            let file = File::options().write(true).open(&path).unwrap();
+            let begun = Barrier::new(2);
+            let refused = std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    begun.wait();
+                    file.set_len(LEN as u64 - 2000).unwrap();
+                });
+                let mut bytes = vec![0; LEN];
+                begun.wait();
+                loop {
+                    match source.read_into(0, &mut bytes) {
+                        Ok(()) => assert_eq!(bytes[LEN - 1], 1),
+                        Err(e) => break e,
+                    }
+                }
+            });
+            let cause = std::error::Error::source(&refused).unwrap().to_string();
+            assert!(cause.contains("became shorter while it was read"), "{cause}");
+        }
     }
 }
