@@ -33,10 +33,18 @@ impl<'a> Cursor<'a> {
     /// A LEB128 number of at most 64 bits in its shortest form.
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64> {
-        match self.data {
-            [b @ 0..0x80, rest @ ..] => {
+        match *self.data {
+            [a @ 0..0x80, ref rest @ ..] => {
                 self.data = rest;
-                Ok(u64::from(*b))
+                Ok(u64::from(a))
+            }
+            [a, b @ 1..0x80, ref rest @ ..] => {
+                self.data = rest;
+                Ok(u64::from(a & 0x7F) | u64::from(b) << 7)
+            }
+            [a, b @ 0x80..=0xFF, c @ 1..0x80, ref rest @ ..] => {
+                self.data = rest;
+                Ok(u64::from(a & 0x7F) | u64::from(b & 0x7F) << 7 | u64::from(c) << 14)
             }
             _ => self.long_varint(),
         }

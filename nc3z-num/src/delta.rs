@@ -46,7 +46,45 @@ fn sums<W: Word, const N: usize>(x: &mut [W], base: W) {
     }
 }
 
-/// The same for the runs of a grid. The first word of a run is a difference from the run before: all sums but the last begin anew behind it.
+/// Words whose sums [`sums_once`] finds at once.
+const TOGETHER: usize = 8;
+
+/// Running sums from `base` on, in one pass: those within a few words do not wait for each other.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn sums_once<W: Word>(x: &mut [W], base: W) {
+    let mut sum = base;
+    let (groups, rest) = x.as_chunks_mut::<TOGETHER>();
+    for group in groups {
+        let mut sums = *group;
+        for apart in [1, 2, 4] {
+            let before = sums;
+            for i in apart..TOGETHER {
+                sums[i] = before[i].plus(before[i - apart]);
+            }
+        }
+        for (x, of_group) in group.iter_mut().zip(sums) {
+            *x = of_group.plus(sum);
+        }
+        sum = group[TOGETHER - 1];
+    }
+    for x in rest {
+        sum = sum.plus(*x);
+        *x = sum;
+    }
+}
+
+/// Running sums of the valid positions alone; masked ones get the sum before them.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn valid_sums<W: Word>(grid: &mut [W], valid: &[u8], base: W) {
+    let mut sum = base;
+    for (x, &v) in grid.iter_mut().zip(valid) {
+        sum = sum.plus(x.and(W::widen_mask(v)));
+        *x = sum;
+    }
+}
+
+/// Running sums for the runs of a grid, `N` times over and once more over all runs. The first word of a run is a difference from the run
+/// before: all sums but the last begin anew behind it.
 fn run_sums<W: Word, const N: usize>(grid: &mut [W], base: W, runs: &Runs) {
     let mut sum = base;
     for run in &runs.list {
@@ -67,9 +105,11 @@ fn run_sums<W: Word, const N: usize>(grid: &mut [W], base: W, runs: &Runs) {
 }
 
 /// Undoes the neighbours' differences, of which there are `again` after the first.
-fn neighbours<W: Word>(grid: &mut [W], base: W, runs: &Runs, again: u8) {
+fn neighbours<W: Word>(grid: &mut [W], base: W, valid: &[u8], runs: &Runs, again: u8) {
     if runs.valid == grid.len() {
         return match again {
+            // Of bytes, eight are too few to gain by it.
+            0 if W::BYTES > 1 => sums_once(grid, base),
             0 => sums::<W, 1>(grid, base),
             1 => sums::<W, 2>(grid, base),
             2 => sums::<W, 3>(grid, base),
@@ -77,7 +117,7 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, runs: &Runs, again: u8) {
         };
     }
     match again {
-        0 => run_sums::<W, 0>(grid, base, runs),
+        0 => valid_sums(grid, valid, base),
         1 => run_sums::<W, 1>(grid, base, runs),
         2 => run_sums::<W, 2>(grid, base, runs),
         _ => run_sums::<W, 3>(grid, base, runs),
@@ -88,7 +128,7 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, runs: &Runs, again: u8) {
 pub(crate) fn decode<W: Word>(
     grid: &mut [W],
     base: W,
-    pairs: &[u8],
+    (valid, pairs): (&[u8], &[u8]),
     runs: &Runs,
     geom: &Geometry,
     axes: DeltaAxes,
@@ -105,6 +145,6 @@ pub(crate) fn decode<W: Word>(
             inverse_masked(grid, pairs, s);
         }
     }
-    neighbours(grid, base, runs, axes.repeats().0);
+    neighbours(grid, base, valid, runs, axes.repeats().0);
     Ok(())
 }

@@ -6,6 +6,7 @@ use crate::frame::{self, Zstd};
 use crate::geometry::Geometry;
 use crate::reference::toggle_valid;
 use crate::word::{Word, index};
+use multiversion::multiversion;
 use std::ops::Range;
 
 /// Positions of a tile that hold something else than the masked pattern: ascending, not touching, not empty.
@@ -64,16 +65,6 @@ impl Runs {
         }
     }
 
-    /// Fills everything outside the runs.
-    pub(crate) fn fill_gaps<W: Word>(&self, grid: &mut [W], value: W) {
-        let mut at = 0;
-        for run in &self.list {
-            grid[at..run.start].fill(value);
-            at = run.end;
-        }
-        grid[at..].fill(value);
-    }
-
     /// Moves the first `valid` words to their positions; gaps keep what they had.
     pub(crate) fn scatter<W: Word>(&self, grid: &mut [W]) {
         let mut from = self.valid;
@@ -98,7 +89,7 @@ pub(crate) fn pack(block: &[u8]) -> u64 {
 }
 
 /// Undoes the exclusive or with the reference, block by block of its length.
-#[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn undo_reference(valid: &mut [u8], r: usize) {
     let mut at = r;
     while at < valid.len() {
@@ -193,10 +184,16 @@ pub(crate) fn decode_all<W: Word>(part: &[u8]) -> Result<W> {
 }
 
 /// 0xFF where both a position and its predecessor are valid.
-pub(crate) fn pairs(runs: &Runs, n: usize, out: &mut Vec<u8>) {
+pub(crate) fn pairs(valid: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    out.resize(n, 0);
-    for run in &runs.list {
-        out[run.start + 1..run.end].fill(0xFF);
+    out.push(0);
+    out.extend(valid.iter().zip(&valid[1..]).map(|(before, here)| before & here));
+}
+
+/// Gives all masked positions one value.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(crate) fn fill_masked<W: Word>(grid: &mut [W], valid: &[u8], value: W) {
+    for (x, &v) in grid.iter_mut().zip(valid) {
+        *x = value.xor(x.xor(value).and(W::widen_mask(v)));
     }
 }

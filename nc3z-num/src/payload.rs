@@ -190,7 +190,7 @@ fn rebuild<W: Word>(
     scratch: &mut Scratch,
     out: &mut [W],
 ) -> Result<()> {
-    let Scratch { zstd, runs, bytes, pairs, reference: integers, .. } = scratch;
+    let Scratch { zstd, runs, bytes, valid, pairs, reference: integers, .. } = scratch;
     if pattern.is_some() {
         runs.scatter(out);
     }
@@ -201,9 +201,9 @@ fn rebuild<W: Word>(
         }
         W::get_le(parts.base, &mut base);
         if pattern.is_some() && stages.axes.later(geom, out.len()).iter().any(Option::is_some) {
-            mask::pairs(runs, out.len(), pairs);
+            mask::pairs(valid, pairs);
         }
-        delta::decode(out, base[0], pairs, runs, geom, stages.axes)?;
+        delta::decode(out, base[0], (valid, pairs), runs, geom, stages.axes)?;
     }
     let map = Transform::take::<W>(stages.transform, parts.transform, out.len(), ty)?;
     if let Some(against) = against {
@@ -212,14 +212,14 @@ fn rebuild<W: Word>(
         reference::add(out, integers);
     }
     if pattern.is_some() && matches!(map, Transform::ScaleOffset(_) | Transform::Dictionary) {
-        runs.fill_gaps(out, W::default());
+        mask::fill_masked(out, valid, W::default());
     }
     transform::invert(out, &map, ty, dict)?;
     if stages.exceptions {
         transform::apply_exceptions(parts.exceptions, out, runs, ty, zstd, bytes)?;
     }
     if let Some(pattern) = pattern {
-        runs.fill_gaps(out, pattern);
+        mask::fill_masked(out, valid, pattern);
     }
     Ok(())
 }

@@ -5,8 +5,9 @@ use super::lane::{AHEAD, Lane};
 use super::limits::{
     MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_TABLES, MAX_WEST, MIN_LOG, MIN_STRIDE,
 };
+use super::numbers::numbers;
 use super::table;
-use super::token::{TOKENS, alphabet, floor, raw_bits};
+use super::token::{TOKENS, alphabet};
 use super::workspace::{Block, Workspace};
 use crate::bits::{Cursor, finish_bits, load, pad_into};
 use crate::error::{Result, bad};
@@ -233,107 +234,6 @@ fn tokens(header: &Header, runs: &Runs, n: usize, work: &mut Workspace) -> Resul
         return Err(bad("ctx final state", 0, format_args!("{states:?}")));
     }
     finish_bits(padded, bit, "ctx stream 1")
-}
-
-/// Per token: the floor of its numbers, and its raw bits.
-struct TokenTable<W> {
-    floors: [W; 256],
-    lengths: [u32; 256],
-}
-
-impl<W: Word> TokenTable<W> {
-    fn new() -> Self {
-        let mut made = Self { floors: [W::default(); 256], lengths: [0; 256] };
-        for t in (0..low8(TOKENS as u64)).filter(|&t| u32::from(t) < alphabet(W::BITS)) {
-            made.floors[usize::from(t)] = W::from_u64(floor(t));
-            made.lengths[usize::from(t)] = raw_bits(t);
-        }
-        made
-    }
-
-    /// `N` numbers whose fields are in one load: together at most 57 bits.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
-    fn group<const N: usize>(&self, tokens: &[u8; N], padded: &[u8], at: &mut u64, out: &mut [W; N]) -> bool {
-        let Some(mut w) = load(padded, *at) else { return false };
-        let mut total = 0;
-        for (&t, o) in tokens.iter().zip(out) {
-            let len = self.lengths[usize::from(t)];
-            *o = self.floors[usize::from(t)].or(W::from_u64(w & !(u64::MAX << len)));
-            w >>= len;
-            total += len;
-        }
-        *at += u64::from(total);
-        true
-    }
-
-    /// One number, whose field may need two loads.
-    #[inline(never)]
-    fn single(&self, token: u8, padded: &[u8], at: &mut u64, out: &mut W) -> bool {
-        let len = self.lengths[usize::from(token)];
-        let low = len.min(32);
-        let Some(a) = load(padded, *at) else { return false };
-        let Some(b) = load(padded, *at + u64::from(low)) else { return false };
-        let raw = (a & !(u64::MAX << low)) | (b & !(u64::MAX << (len - low))) << low;
-        *out = self.floors[usize::from(token)].or(W::from_u64(raw));
-        *at += u64::from(len);
-        true
-    }
-
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
-    fn groups<const N: usize>(&self, tokens: &[u8], padded: &[u8], at: &mut u64, out: &mut [W]) -> bool {
-        let (tokens, last_tokens) = tokens.as_chunks::<N>();
-        let (out, last_out) = out.as_chunks_mut::<N>();
-        for (t, o) in tokens.iter().zip(out) {
-            if !self.group(t, padded, at, o) {
-                return false;
-            }
-        }
-        last_tokens.iter().zip(last_out).all(|(&t, o)| self.single(t, padded, at, o))
-    }
-
-    /// Numbers of tokens none of which is above `largest`: so many at once as surely fit one load.
-    #[inline(always)]
-    #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
-    fn numbers(&self, largest: u8, tokens: &[u8], padded: &[u8], at: &mut u64, out: &mut [W]) -> bool {
-        match self.lengths[usize::from(largest)] {
-            0 => {
-                for (&t, o) in tokens.iter().zip(out) {
-                    *o = W::from_u64(t.into());
-                }
-                true
-            }
-            1..=7 => self.groups::<8>(tokens, padded, at, out),
-            8..=14 => self.groups::<4>(tokens, padded, at, out),
-            15..=28 => self.groups::<2>(tokens, padded, at, out),
-            29..=57 => self.groups::<1>(tokens, padded, at, out),
-            _ => tokens.iter().zip(out).all(|(&t, o)| self.single(t, padded, at, o)),
-        }
-    }
-}
-
-/// Tokens that are looked at together for the largest of them.
-const TOGETHER: usize = 256;
-
-/// Adds the raw bits; undoes the zigzag where `signed`.
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn numbers<W: Word>(tokens: &[u8], padded: &[u8], signed: bool, out: &mut [W], bit: &mut u64) -> bool {
-    let table = TokenTable::<W>::new();
-    let mut at = *bit;
-    for (t, o) in tokens.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {
-        let largest = t.iter().copied().max().unwrap_or(0);
-        if !table.numbers(largest, t, padded, &mut at, o) {
-            return false;
-        }
-        if signed {
-            for o in o.iter_mut() {
-                *o = o.unzigzag();
-            }
-        }
-    }
-    *bit = at;
-    true
 }
 
 /// Decodes a part into `out`, which has the valid elements of a tile of `n`; `signed` undoes the zigzag.

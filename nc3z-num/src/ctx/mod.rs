@@ -5,6 +5,7 @@ pub(crate) mod context;
 mod decode;
 pub(crate) mod lane;
 pub(crate) mod limits;
+mod numbers;
 pub(crate) mod table;
 pub(crate) mod token;
 mod workspace;

@@ -10,12 +10,12 @@ pub(crate) const fn alphabet(bits: u32) -> u32 {
 
 /// Raw bits behind a token.
 #[inline]
-pub(crate) const fn raw_bits(token: u8) -> u32 {
-    if token < 16 { 0 } else { ((token - 16) >> 1) as u32 + 3 }
+pub(crate) const fn raw_bits(token: u8) -> u8 {
+    if token < 16 { 0 } else { (token >> 1) - 5 }
 }
 
-/// The number a token stands for when all its raw bits are zero.
+/// What stands before the raw bits in the number of a token.
 #[inline]
-pub(crate) const fn floor(token: u8) -> u64 {
-    if token < 16 { token as u64 } else { (2 | (token & 1) as u64) << raw_bits(token) }
+pub(crate) const fn lead(token: u8) -> u8 {
+    if token < 16 { token } else { 2 | (token & 1) }
 }

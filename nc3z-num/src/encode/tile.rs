@@ -179,13 +179,13 @@ pub(crate) fn predict<W: Word>(
     scratch: &mut Scratch,
 ) {
     let axes = axes.reduced(geom, n);
-    let Scratch { runs, pairs, encoder: Buffers { mapped, spare, .. }, .. } = scratch;
+    let Scratch { runs, valid, pairs, encoder: Buffers { mapped, spare, .. }, .. } = scratch;
     let grid = W::pool(mapped);
     staged.base.clear();
     staged.stages.axes = axes;
     if axes != DeltaAxes::NONE {
         if runs.valid < n && axes != DeltaAxes::NEIGHBOURS {
-            pairs_of(runs, n, pairs);
+            pairs_of(valid, pairs);
         }
         let base = delta::encode(grid, W::pool(spare), pairs, runs, geom, axes);
         W::put_le(&[base], &mut staged.base);

@@ -170,7 +170,7 @@ pub(crate) fn put_raw<W: Word>(numbers: &[W], tokens: &[u8], work: &mut Vec<u8>,
         let mut at = 0usize;
         let mut put = |numbers: &[W], tokens: &[u8]| {
             for (&z, &t) in numbers.iter().zip(tokens) {
-                let n = raw_bits(t);
+                let n = u32::from(raw_bits(t));
                 let mut raw = z.to_u64() & ((1 << n) - 1);
                 let mut left = n;
                 if W::BITS == 64 && n > 32 {
