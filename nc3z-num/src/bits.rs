@@ -104,3 +104,19 @@ pub(crate) fn pad_into(stream: &[u8], padded: &mut Vec<u8>) {
     padded.extend_from_slice(stream);
     padded.extend_from_slice(&[0; PAD]);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_numbers_are_read_as_long_ones_are() {
+        for n in 0..1u32 << 24 {
+            let bytes = n.to_le_bytes();
+            let (mut quick, mut plain) = (Cursor::new(&bytes), Cursor::new(&bytes));
+            let found = (quick.varint().ok(), plain.long_varint().ok());
+            assert_eq!(found.0, found.1, "{bytes:?}");
+            assert!(found.0.is_none() || quick.len() == plain.len(), "{bytes:?}");
+        }
+    }
+}
