@@ -60,8 +60,11 @@ impl Archive {
     }
 }
 
-/// The source with its ends in memory; as it is, where they cannot be read together: then each part tells its own trouble.
+/// The source with its ends in memory; as it is, where all of it is, or where they cannot be read together: then each part tells its own trouble.
 pub(crate) fn with_ends(source: SharedSource) -> SharedSource {
+    if source.lends() {
+        return source;
+    }
     match EndsSource::read(Arc::clone(&source)) {
         Ok(ends) => Arc::new(ends),
         Err(_) => source,

@@ -30,17 +30,19 @@ impl MmapSource {
         if meta.len() == 0 {
             return Ok(MmapSource(MemorySource::new(Bytes::new())));
         }
-        let map = map_file(&file).map_err(|e| Error::io("map", Some(path), e))?;
+        let map = map_file(&file, meta.len()).map_err(|e| Error::io("map", Some(path), e))?;
         Ok(MmapSource(MemorySource::new(Bytes::from_owner(map))))
     }
 }
 
 #[expect(unsafe_code, reason = "mapping a file is what this module is for")]
-fn map_file(file: &File) -> std::io::Result<Mmap> {
+fn map_file(file: &File, len: u64) -> std::io::Result<Mmap> {
+    // Told the length, memmap2 does not ask for it once more.
+    let len = usize::try_from(len).map_err(|_| std::io::ErrorKind::FileTooLarge)?;
     // SAFETY: the map is private (copy-on-write) and read-only, so no aliasing write goes through it. That the file is not
     // truncated or rewritten in place while mapped is the documented duty of the caller (module docs); every byte read is
     // checked against checksums before use, so a change in place yields an error and not wrong data.
-    unsafe { MmapOptions::new().map_copy_read_only(file) }
+    unsafe { MmapOptions::new().len(len).map_copy_read_only(file) }
 }
 
 impl ByteSource for MmapSource {
