@@ -13,12 +13,13 @@ const BLOCK: usize = 256;
 const GROUP: usize = 8;
 /// Raw bits of a token, up to which a block's fields lie in one window.
 const MOST: u8 = 28;
-/// Raw bits that one load surely holds.
-const ONE_LOAD: u8 = 57;
 /// Bytes in which those fields begin: a power of two.
 const WINDOW: usize = 1024;
 
 const _: () = assert!(BLOCK * MOST as usize / 8 < WINDOW);
+
+/// Raw bits that one load surely holds.
+const ONE_LOAD: u8 = 57;
 
 /// The steps of a block.
 struct Fields {
