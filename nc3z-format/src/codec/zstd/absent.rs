@@ -3,6 +3,8 @@
 use super::frame::{SECTION, ZstdDictionary};
 use crate::error::{Error, Result};
 
+pub(super) use super::no_encoder::{Encoder, Prepared};
+
 /// What there is not.
 #[derive(Default)]
 pub(super) struct Decoder;
@@ -15,51 +17,18 @@ impl Decoder {
         _: &[u8],
         _: &mut Vec<u8>,
     ) -> Result<usize> {
-        Err(absent())
+        Err(refusal())
     }
 }
 
 impl Decoder {
     pub(super) fn decode_after(_: &[u8], _: &[u8], _: &mut Vec<u8>) -> Result<usize> {
-        Err(absent())
+        Err(refusal())
     }
 }
 
-fn absent() -> Error {
+/// Why nothing is decoded, nor encoded.
+pub(super) fn refusal() -> Error {
     let what = "this build of nc3z-format was made without the features zstd and ruzstd";
     Error::unsupported(SECTION, None, what)
-}
-
-/// What there is not.
-#[derive(Default)]
-pub(super) struct Encoder(());
-
-impl Encoder {
-    #[expect(clippy::unused_self, reason = "one signature for all builds")]
-    pub(super) fn encode_with(
-        &mut self,
-        _: &'static ZstdDictionary,
-        _: &[u8],
-        _: &mut Vec<u8>,
-    ) -> Result<()> {
-        Err(absent())
-    }
-
-    #[expect(clippy::unused_self, reason = "one signature for all builds")]
-    pub(super) fn encode(&mut self, _: i32, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
-        Err(absent())
-    }
-
-    pub(super) fn encode_after(_: &[u8], _: &[u8]) -> Result<Vec<u8>> {
-        Err(absent())
-    }
-}
-
-/// Nothing is made of a dictionary.
-pub(super) struct Prepared;
-
-impl Prepared {
-    pub(super) const fn new() -> Self {
-        Prepared
-    }
 }

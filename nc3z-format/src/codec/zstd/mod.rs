@@ -7,6 +7,8 @@ mod frame;
 #[cfg_attr(all(feature = "ruzstd", not(feature = "zstd")), path = "pure.rs")]
 #[cfg_attr(not(any(feature = "zstd", feature = "ruzstd")), path = "absent.rs")]
 mod library;
+#[cfg(not(feature = "zstd"))]
+mod no_encoder;
 #[cfg(test)]
 #[cfg(all(feature = "zstd", feature = "ruzstd"))]
 #[expect(dead_code, reason = "compared with the C library in tests")]

@@ -4,6 +4,9 @@ use super::frame::{SECTION, ZstdDictionary};
 use crate::error::{Error, Result};
 use ruzstd::decoding::{Dictionary, FrameDecoder};
 
+#[cfg(not(feature = "zstd"))]
+pub(super) use super::no_encoder::{Encoder, Prepared};
+
 /// The most bytes that a block holds.
 const BLOCK_MOST: usize = 128 << 10;
 
@@ -99,42 +102,7 @@ fn wrong(found: impl std::fmt::Display) -> Error {
     Error::corrupt(SECTION, None, "content", "a zstd frame", found)
 }
 
-/// This build does not encode.
-#[derive(Default)]
-pub(super) struct Encoder(());
-
-impl Encoder {
-    #[expect(clippy::unused_self, reason = "one signature for all builds")]
-    pub(super) fn encode_with(
-        &mut self,
-        _: &'static ZstdDictionary,
-        _: &[u8],
-        _: &mut Vec<u8>,
-    ) -> Result<()> {
-        Err(decodes_only())
-    }
-
-    #[expect(clippy::unused_self, reason = "one signature for all builds")]
-    pub(super) fn encode(&mut self, _: i32, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
-        Err(decodes_only())
-    }
-}
-
-impl Encoder {
-    pub(super) fn encode_after(_: &[u8], _: &[u8]) -> Result<Vec<u8>> {
-        Err(decodes_only())
-    }
-}
-
-fn decodes_only() -> Error {
+/// Why nothing is encoded.
+pub(super) fn refusal() -> Error {
     Error::invalid("this build of nc3z-format decodes zstd only; the feature zstd encodes")
-}
-
-/// Nothing is made of a dictionary but by each decoder.
-pub(super) struct Prepared;
-
-impl Prepared {
-    pub(super) const fn new() -> Self {
-        Prepared
-    }
 }

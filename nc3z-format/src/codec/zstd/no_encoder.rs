@@ -1,0 +1,39 @@
+//! What stands in for the encoder where the C library is not built in: each call gives the library's refusal.
+
+use super::frame::ZstdDictionary;
+use super::library::refusal;
+use crate::error::Result;
+
+/// What there is not.
+#[derive(Default)]
+pub(super) struct Encoder(());
+
+impl Encoder {
+    #[expect(clippy::unused_self, reason = "one signature for all builds")]
+    pub(super) fn encode_with(
+        &mut self,
+        _: &'static ZstdDictionary,
+        _: &[u8],
+        _: &mut Vec<u8>,
+    ) -> Result<()> {
+        Err(refusal())
+    }
+
+    #[expect(clippy::unused_self, reason = "one signature for all builds")]
+    pub(super) fn encode(&mut self, _: i32, _: &[u8], _: &mut Vec<u8>) -> Result<()> {
+        Err(refusal())
+    }
+
+    pub(super) fn encode_after(_: &[u8], _: &[u8]) -> Result<Vec<u8>> {
+        Err(refusal())
+    }
+}
+
+/// Nothing is made of a dictionary but by each decoder.
+pub(super) struct Prepared;
+
+impl Prepared {
+    pub(super) const fn new() -> Self {
+        Prepared
+    }
+}
