@@ -204,8 +204,22 @@ def references():
         struct.pack(f">{len(values)}{pack[kind]}", *values) for _, kind, _, values in content)
 
 
+def outlines():
+    """A header that is data: outlines of regions as attributes, in degrees of four digits, with numbers of other types among them."""
+    draw, atts = Numbers(11), [(b"title", CHAR, b"outlines of regions")]
+    for region in range(24):
+        n = 30 + draw.below(40)
+        for axis, at in ((b"lat", 350_000 + 9000 * region), (b"lon", -863_000 - 7000 * region)):
+            atts.append((b"%s_%d" % (axis, region), FLOAT, struct.pack(f">{n}f", *(k / 1e4 for k in draw.walk(n, 300, at)))))
+        atts.append((b"name_%d" % region, CHAR, b"region %d" % region))
+        atts.append((b"code_%d" % region, SHORT, struct.pack(">h", region)))
+    atts.append((b"crossings", SHORT, struct.pack(">60h", *draw.walk(60, 9))))
+    atts.append((b"areas", DOUBLE, struct.pack(">24d", *(k / 7 for k in draw.walk(24, 10**6, 10**8)))))
+    return File(1, [(b"region", 24)], [(b"number", [0], INT)], 0, atts).build()
+
+
 def files():
-    made = {"numeric": numeric(), "references": references(), "smooth": smooth()}
+    made = {"numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]

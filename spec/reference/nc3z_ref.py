@@ -99,6 +99,9 @@ class Bytes:
                 return value
         raise Corrupt(f"{self.what}: varint is too long")
 
+    def rest(self):
+        return self.take(len(self.data) - self.pos)
+
     def end(self):
         need(self.pos == len(self.data), f"{self.what}: {len(self.data) - self.pos} bytes too many")
 
@@ -142,6 +145,52 @@ def unzstd(data, length, what, dictionary=False, before=None):
         raise Corrupt(f"{what}: {error}") from error
     need(len(out) == length, f"{what}: {len(out)} bytes, expected {length}")
     return out
+
+
+def unpack_head(data, length, what):
+    """A packed head of `length` bytes (None: those that it says): one zstd frame, or one with its numbers apart (section 1)."""
+    if data[:4] != b"\xb1NCh":
+        size = frame_size(data, what)
+        need(size != zstandard.CONTENTSIZE_UNKNOWN and length in (None, size), f"{what}: frame without its content size, or of another one")
+        return unzstd(data, size, what, dictionary=True)
+    try:
+        import nc3z_num
+    except ImportError:
+        raise Refused(f"{what}: nc3z.num is not here") from None
+    data = Bytes(data[4:], what)
+    frame = data.take(data.varint())
+    size = frame_size(frame, what)
+    need(size != zstandard.CONTENTSIZE_UNKNOWN, f"{what}: frame without its content size")
+    text = Bytes(unzstd(frame, size, what, dictionary=True), what)
+    count = text.varint()
+    need(count <= 11, f"{what}: {count} types of numbers")
+    kinds = [(text.u8(), text.varint()) for _ in range(count)]
+    types = [number for number, _ in kinds]
+    need(all(1 <= number <= 11 for number in types) and types == sorted(set(types)), f"{what}: types of numbers")
+    count = text.varint()
+    need(count <= (1 << 20 if kinds else 0), f"{what}: {count} runs of numbers")
+    skips, which, elements = ([text.varint() for _ in range(count)] for _ in range(3))
+    need(all(kind < len(kinds) for kind in which), f"{what}: which numbers")
+    rest, lengths = Bytes(text.rest(), what), [0] * len(kinds)
+    for kind, n in zip(which, elements):
+        lengths[kind] += n
+    need(sum(n * nc3z_num.SIZES[number] for n, number in zip(lengths, types)) <= 1 << 24, f"{what}: too many numbers")
+    values = []
+    for (number, stored), n in zip(kinds, lengths):
+        try:
+            patterns = nc3z_num.decode(data.take(stored), n, number, nc3z_num.geometry_of([n]))
+        except (nc3z_num.Refused, nc3z_num.Unsupported) as error:
+            raise Corrupt(f"{what}: {error}") from error
+        width = nc3z_num.SIZES[number]
+        values.append((width, Bytes(b"".join(p.to_bytes(width, "big") for p in patterns), what)))
+    data.end()
+    out = bytearray()
+    for skip, kind, n in zip(skips, which, elements):
+        width, numbers = values[kind]
+        out += rest.take(skip) + numbers.take(n * width)
+    out += rest.rest()
+    need(length in (None, len(out)), f"{what}: of another length")
+    return bytes(out)
 
 
 def frame_size(data, what):
@@ -725,6 +774,8 @@ class Archive:
         need(crc32(raw) == s.crc, f"{what}: checksum")
         if s.encoding == 0:
             return raw
+        if s.kind == S_HEAD:
+            return unpack_head(raw, None, what)
         before = None
         if s.encoding == 3:         # the entry of an older section, and a frame that continues it
             need(len(raw) >= 24, f"{what}: ends early")
@@ -742,8 +793,7 @@ class Archive:
         need(crc32(raw) == self.head_crc, "head copy: checksum")
         if stored == decoded:
             return raw
-        need(frame_size(raw, "head copy") == decoded, "head copy: frame without its content size, or of another one")
-        return unzstd(raw, decoded, "head copy", dictionary=True)
+        return unpack_head(raw, decoded, "head copy")
 
     def _head(self):
         decoded = self.head_copy()

@@ -80,7 +80,7 @@ impl SectionKind {
 pub enum SectionEncoding {
     /// As it is.
     Raw = 0,
-    /// One zstd frame with its content size, with the format's dictionary or without one.
+    /// One zstd frame with its content size, with the format's dictionary or without one; of a head also its packed form with numbers apart.
     Zstd = 1,
     /// As it is, with checksums of its own inside. Just for index pages, and for kinds with parity or checksums of their own.
     SelfChecked = 2,
@@ -174,7 +174,11 @@ impl SectionEntry {
         let name = self.kind.name();
         match self.encoding {
             SectionEncoding::Zstd => {
-                return super::section_codec::unpack(stored, limit).map_err(|e| e.within(name, self.offset));
+                let unpacked = match self.kind {
+                    SectionKind::Head => super::head_numbers::unpack(stored, limit),
+                    _ => super::section_codec::unpack(stored, limit),
+                };
+                return unpacked.map_err(|e| e.within(name, self.offset));
             }
             SectionEncoding::After => {
                 return Err(Error::corrupt(name, self.offset, "encoding", "0, 1 or 2", 3));

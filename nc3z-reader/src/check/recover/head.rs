@@ -10,8 +10,8 @@ use nc3z_format::{Error as FormatError, Limits};
 
 /// Bytes looked at in one step.
 const WINDOW_LEN: usize = 1 << 20;
-/// A zstd frame's first bytes.
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+/// The first bytes of packed heads (`spec/archive.md`, "Head copy"): a zstd frame, or one with its numbers apart.
+const MAGICS: [[u8; 4]; 2] = [[0x28, 0xB5, 0x2F, 0xFD], [0xB1, 0x4E, 0x43, 0x68]];
 
 /// Finds a head copy whose checksum holds and whose header bytes make the salt; gives its decoded bytes too.
 ///
@@ -131,7 +131,10 @@ fn search(points: &EntryPoints, fact: &SectionEntry) -> Option<u64> {
         lenient.read(begin, &mut window[..size]);
         for at in (0..size.saturating_sub(3)).step_by(8) {
             let offset = begin + at as u64;
-            if window[at..at + 4] != ZSTD_MAGIC || offset == fact.offset || fact.len > end - offset {
+            if !MAGICS.iter().any(|magic| window[at..].starts_with(magic))
+                || offset == fact.offset
+                || fact.len > end - offset
+            {
                 continue;
             }
             budget = budget.checked_sub(fact.len)?;
