@@ -61,11 +61,15 @@ pub(super) fn write_block<W: Write>(
     Ok((offset, BlockHeader::header_crc(&encoded)))
 }
 
+/// Members of a kind with fewer bytes stay with the others.
+const APART: usize = 2 << 10;
+
 /// A container that is being filled.
 #[derive(Default)]
 pub(super) struct OpenContainer {
-    builder: ContainerBuilder,
     members: Vec<Member>,
+    /// Theirs, one after another.
+    stored: Vec<u8>,
 }
 
 /// A member of a container, but for its place.
@@ -80,22 +84,48 @@ struct Member {
 impl OpenContainer {
     pub(super) fn push(&mut self, array: ArrayId, tile: u64, chain: u16, decoded_crc: u32, stored: &[u8]) {
         let len = u32::try_from(stored.len()).expect("a packed tile is small");
-        self.builder.push(array, tile, chain, stored);
         self.members.push(Member { array, tile, chain, decoded_crc, len });
+        self.stored.extend(stored);
     }
 
     /// Bytes of the members so far.
     pub(super) fn len(&self) -> usize {
-        self.builder.len()
+        self.stored.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
+    fn members(&self) -> impl Iterator<Item = (&Member, &[u8])> {
+        let mut rest = &self.stored[..];
+        self.members.iter().map(move |member| {
+            let (stored, others) = rest.split_at(member.len as usize);
+            rest = others;
+            (member, stored)
+        })
+    }
+
+    /// Members whose chain is one of the numeric codec, and the others; `None` where either are too few to make a difference.
+    pub(super) fn apart(&self, is_numeric: impl Fn(u16) -> bool) -> Option<[OpenContainer; 2]> {
+        let numeric: usize =
+            self.members.iter().filter(|m| is_numeric(m.chain)).map(|m| m.len as usize).sum();
+        if numeric < APART || self.len() - numeric < APART {
+            return None;
+        }
+        let mut parts = [OpenContainer::default(), OpenContainer::default()];
+        for (m, stored) in self.members() {
+            let part = &mut parts[usize::from(!is_numeric(m.chain))];
+            part.push(m.array, m.tile, m.chain, m.decoded_crc, stored);
+        }
+        Some(parts)
+    }
+
     /// The decoded container, and the entries of its members once its block stands at some offset.
     pub(super) fn finish(self) -> (Vec<u8>, impl FnOnce(u64) -> Vec<(ArrayId, u64, IndexEntry)>) {
-        let (decoded, starts) = self.builder.finish();
+        let mut builder = ContainerBuilder::default();
+        self.members().for_each(|(m, stored)| builder.push(m.array, m.tile, m.chain, stored));
+        let (decoded, starts) = builder.finish();
         let members = self.members;
         let entries = move |offset| {
             let entry = |(m, start): (Member, u32)| {
@@ -159,4 +189,33 @@ pub(super) fn encode_own(
         return Ok((0, decoded.to_vec()));
     }
     Ok((chain, payload))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_apart_are_those_of_the_container_each_once() {
+        let mut open = OpenContainer::default();
+        for n in 0..8u8 {
+            open.push(ArrayId::variable(n.into()), 0, u16::from(n % 2), n.into(), &[n; 700]);
+        }
+        assert!(open.apart(|chain| chain == 5).is_none());
+        let parts = open.apart(|chain| chain == 1).expect("2,800 bytes of each");
+        let mut seen = Vec::new();
+        for part in parts {
+            let (decoded, entries) = part.finish();
+            for (array, tile, entry) in entries(160) {
+                let IndexEntry::Packed { offset: 160, start, len: 700, chain, check } = entry else {
+                    panic!("{entry:?}");
+                };
+                let n = u8::try_from(check).unwrap();
+                assert_eq!((array, tile, chain), (ArrayId::variable(n.into()), 0, u16::from(n % 2)));
+                assert_eq!(decoded[start as usize..][..700], [n; 700]);
+                seen.push(n);
+            }
+        }
+        assert_eq!(seen, [1, 3, 5, 7, 0, 2, 4, 6]);
+    }
 }

@@ -11,8 +11,8 @@ use crate::plan::Policy;
 use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    ArrayId, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata, SUPERBLOCK_LEN,
-    Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, VariableTable,
+    ArrayId, BLOCK_HEADER_LEN, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata,
+    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, VariableTable,
     encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry};
@@ -29,6 +29,8 @@ const SECOND_HEAD_SHARE: u64 = 64;
 /// Heads of at least so many bytes have parity instead, where a copy would cost more than one part in so many of the blocks.
 const HEAD_PARITY_FROM: u64 = 32 << 10;
 const HEAD_PARITY_SHARE: u64 = 16;
+/// What one more container costs: a block's header, what fills it up, and places in the index that differ.
+const ONE_MORE: usize = BLOCK_HEADER_LEN + 36;
 /// A section continues an older one where that takes at most three quarters of what it takes by itself.
 const CONTINUED: usize = 3;
 const CONTINUED_OF: usize = 4;
@@ -324,31 +326,54 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         write_block(&mut self.sink, stamp, content, payload)
     }
 
+    /// Bytes of our own making as they are stored: the number of the chain, and the payload.
+    fn encode_own(&self, decoded: &[u8], container_chain: Option<u16>) -> Result<(u16, Vec<u8>)> {
+        with_scratch(|scratch| encode_own(decoded, container_chain, &self.chains, self.preset, scratch))
+    }
+
     /// Writes a block of bytes of our own making.
     fn own_block(
         &mut self,
-        kind: BlockKind,
-        array: ArrayId,
-        tile: u64,
-        container_chain: Option<u16>,
+        (kind, array, tile): (BlockKind, ArrayId, u64),
         decoded: &[u8],
+        (chain, payload): (u16, &[u8]),
     ) -> Result<u64> {
-        let (chain, payload) =
-            with_scratch(|scratch| encode_own(decoded, container_chain, &self.chains, self.preset, scratch))?;
         let decoded_len = u32::try_from(decoded.len()).expect("containers and lists are some MiB at most");
         let decoded_crc = crc32fast::hash(decoded);
         let content = Content { kind, array, tile, chain, decoded_len, decoded_crc };
-        Ok(self.block(content, &payload)?.0)
+        Ok(self.block(content, payload)?.0)
     }
 
+    /// Writes a container; two, where one of zstd would have to find the frequencies of text and of coded numbers in one table, and they are smaller.
     fn write_container(&mut self, container_chain: Option<u16>, open: OpenContainer) -> Result<()> {
         if open.is_empty() {
             return Ok(());
         }
+        let is_numeric = |chain: u16| self.chains[usize::from(chain)].is_numeric();
+        let parts = if container_chain.is_none() { open.apart(is_numeric) } else { None };
         let (decoded, entries) = open.finish();
+        let (chain, payload) = self.encode_own(&decoded, container_chain)?;
+        if let Some(parts) = parts {
+            let parts = parts.map(OpenContainer::finish);
+            let stored = [self.encode_own(&parts[0].0, None)?, self.encode_own(&parts[1].0, None)?];
+            if stored.iter().map(|(_, payload)| payload.len()).sum::<usize>() + ONE_MORE < payload.len() {
+                for ((decoded, entries), (chain, payload)) in parts.into_iter().zip(stored) {
+                    self.close_container(&decoded, (chain, &payload), entries)?;
+                }
+                return Ok(());
+            }
+        }
+        self.close_container(&decoded, (chain, &payload), entries)
+    }
+
+    fn close_container(
+        &mut self,
+        decoded: &[u8],
+        stored: (u16, &[u8]),
+        entries: impl FnOnce(u64) -> Vec<(ArrayId, u64, IndexEntry)>,
+    ) -> Result<()> {
         let number = self.containers;
-        let offset =
-            self.own_block(BlockKind::Container, ArrayId::CONTAINERS, number, container_chain, &decoded)?;
+        let offset = self.own_block((BlockKind::Container, ArrayId::CONTAINERS, number), decoded, stored)?;
         self.containers += 1;
         entries(offset).into_iter().for_each(|(array, tile, entry)| self.index.set(array, tile, entry));
         Ok(())
@@ -360,7 +385,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             return Ok(());
         }
         let number = self.constants_lists;
-        self.own_block(BlockKind::Constants, ArrayId::CONSTANTS, number, None, &decoded)?;
+        let (chain, payload) = self.encode_own(&decoded, None)?;
+        self.own_block((BlockKind::Constants, ArrayId::CONSTANTS, number), &decoded, (chain, &payload))?;
         self.constants_lists += 1;
         Ok(())
     }
