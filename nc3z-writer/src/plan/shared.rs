@@ -26,6 +26,24 @@ const LZMA_PERCENT: u64 = 75;
 /// chains do better.
 const RECURRING: u64 = 60;
 
+/// A look by LZMA's quickest preset at what zstd does not promise: values that recur, changed a little or after a while, in elements or in text.
+struct Look {
+    /// What LZMA with everything tried leaves, in hundredths of what the quickest does.
+    percent: u64,
+    /// One byte of so many must be saved.
+    one_saved_of: u64,
+}
+
+const NUMBERS_LOOK: Look = Look { percent: 90, one_saved_of: 64 };
+const TEXT_LOOK: Look = Look { percent: 85, one_saved_of: 100 };
+const QUICKEST_PRESET: u32 = 0;
+/// Where a quick zstd leaves more than this, in hundredths of what each takes alone, the look costs more than it finds.
+const BEHIND: u64 = 130;
+/// LZMA seldom saves more than so many hundredths of that where zstd promises nothing: longer arrays are not looked at for less.
+const MOST_SAVED: u64 = 20;
+/// And fewer bytes than this are not looked for.
+const LEAST_SAVED: Stored = Stored(256);
+
 /// An array that may go with others.
 #[derive(Clone)]
 struct Member<'a> {
@@ -104,15 +122,31 @@ fn member<'a>(
     Ok(member)
 }
 
-/// Whether LZMA is worth its time on the arrays of a pool, by a quick zstd of them together: whether one byte of `one_saved_of` is
-/// expected to be saved.
-fn is_promising(pool: &[Member<'_>], one_saved_of: u64, scratch: &mut Scratch) -> Result<bool> {
+/// Whether LZMA is worth its time on the arrays of a pool: whether one byte of `one_saved_of` is expected to be saved, by a quick zstd of
+/// them together, or, where that does not promise it and is not far behind, by LZMA's quickest.
+fn is_promising(
+    pool: &[Member<'_>],
+    (one_saved_of, lzma): (u64, Lzma),
+    scratch: &mut Scratch,
+) -> Result<bool> {
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let all = pool.iter().map(|m| &m.bytes[..]).collect::<Vec<_>>().concat();
     let len = Stored(all.len() as u64);
     let quick = packed_len(&all, QUICK_LEVEL, scratch)?;
-    let saved = quick.percent(LZMA_PERCENT).saved_against(alone);
-    Ok(quick < len.percent(RECURRING) && saved.0.saturating_mul(one_saved_of) > len.0)
+    if quick >= len.percent(RECURRING) {
+        return Ok(false);
+    }
+    if quick.percent(LZMA_PERCENT).saved_against(alone).0.saturating_mul(one_saved_of) > len.0 {
+        return Ok(true);
+    }
+    let look = if lzma.lp == 0 { TEXT_LOOK } else { NUMBERS_LOOK };
+    let is_worth_it =
+        |saved: Stored| saved > LEAST_SAVED && saved.0.saturating_mul(look.one_saved_of) > len.0;
+    if quick >= alone.percent(BEHIND) || !is_worth_it(alone.percent(MOST_SAVED)) {
+        return Ok(false);
+    }
+    let quickest = shares(pool, lzma, QUICKEST_PRESET)?;
+    Ok(is_worth_it(quickest.percent(look.percent).saved_against(alone)))
 }
 
 /// Arrays that share containers.
@@ -133,7 +167,7 @@ fn groups(
 ) -> Result<Vec<Group>> {
     let pools = pools(members, policy);
     let mut promising = |pool: &[Member<'_>]| match policy.one_saved_of {
-        Some(bytes) => is_promising(pool, bytes, scratch),
+        Some(bytes) => is_promising(pool, (bytes, contexts(pool, dict)), scratch),
         None => Ok(true),
     };
     let gap = |m: &Member<'_>| m.info.id.role() == Role::Gap && m.bytes.len() as u64 >= policy.least_pool;
@@ -158,10 +192,15 @@ fn groups(
 
 /// The best of one pool.
 fn group(pool: &[Member<'_>], policy: &SharedPolicy, dict: u32) -> Result<Group> {
-    let size = pool.iter().map(|m| (m.bytes.len(), m.info.ty.size())).max().map_or(1, |(_, size)| size);
-    let lzma = Lzma::for_elements(size, dict);
+    let lzma = contexts(pool, dict);
     let (ids, saved) = worthwhile(pool, lzma, policy.preset)?;
     Ok(Group { ids, lzma, saved })
+}
+
+/// LZMA for the elements of the longest member. The gap has none: what lies there is what the other members are.
+fn contexts(pool: &[Member<'_>], dict: u32) -> Lzma {
+    let rank = |m: &Member<'_>| (m.info.id.role() != Role::Gap, m.bytes.len(), m.info.ty.size());
+    Lzma::for_elements(pool.iter().map(rank).max().map_or(1, |(_, _, size)| size), dict)
 }
 
 /// Members by the size of their elements, as far as the policy compares them.
@@ -189,8 +228,7 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
 /// The members of a pool, and what they save in one container; none where that is not a container's worth.
 fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
-    let shares = lzma_shares(lzma, preset, pool.iter().map(|m| &m.bytes[..]))?;
-    let own: Stored = shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum();
+    let own = shares(pool, lzma, preset)?;
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let saved = own.saved_against(alone);
     Ok(if saved > LEAST {
@@ -198,4 +236,10 @@ fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<Array
     } else {
         (Vec::new(), Stored(0))
     })
+}
+
+/// What the members take in one container, about.
+fn shares(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<Stored> {
+    let shares = lzma_shares(lzma, preset, pool.iter().map(|m| &m.bytes[..]))?;
+    Ok(shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum())
 }
