@@ -30,6 +30,8 @@
 //! links the decoder alone. `zstd` (on by default) links the C library; `ruzstd` decodes
 //! zstd frames in Rust where that is not built. With neither, payloads that have any are [`Error::Unsupported`].
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod bits;
 #[cfg(feature = "encode")]
 mod choose;
@@ -49,6 +51,7 @@ mod planes;
 mod reference;
 mod scale_offset;
 mod scratch;
+mod sums;
 mod transform;
 mod word;
 mod zstd_frame;

@@ -6,73 +6,66 @@ use crate::frame::{self, Zstd};
 use crate::geometry::Geometry;
 use crate::reference::toggle_valid;
 use crate::word::{Word, index};
-use multiversion::multiversion;
-use std::ops::Range;
+use multiversion::{multiversion, target::match_target};
+#[cfg(target_arch = "x86_64")]
+use {crate::avx2::expand, crate::word::ByWidth};
 
-/// Positions of a tile that hold something else than the masked pattern: ascending, not touching, not empty.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Runs {
-    pub(crate) list: Vec<Range<usize>>,
-    /// Positions in all runs together.
-    pub(crate) valid: usize,
-}
-
-impl Runs {
-    fn clear(&mut self) {
-        self.list.clear();
-        self.valid = 0;
-    }
-
-    /// Appends a run; joins it to the last if they touch.
-    fn push(&mut self, run: Range<usize>) {
-        self.valid += run.len();
-        match self.list.last_mut() {
-            Some(last) if last.end == run.start => last.end = run.end,
-            _ => self.list.push(run),
-        }
-    }
-
-    /// One run of everything.
-    pub(crate) fn all(&mut self, n: usize) {
-        self.clear();
-        if n > 0 {
-            self.push(0..n);
-        }
-    }
-
-    /// Runs of the bytes of `valid` that are 0xFF; the others are 0.
-    pub(crate) fn scan(&mut self, valid: &[u8]) {
-        self.clear();
-        let (mut start, mut open) = (0usize, 0u64);
-        for (at, block) in (0..).step_by(64).zip(valid.chunks(64)) {
-            let bits = pack(block);
-            // A one wherever the state changes; beyond the end nothing does.
-            let known = u64::MAX >> (64 - block.len());
-            let mut changes = (bits ^ (bits << 1 | open)) & known;
-            while changes != 0 {
-                let here = at + changes.trailing_zeros() as usize;
-                if open == 0 {
-                    start = here;
-                } else {
-                    self.push(start..here);
-                }
-                open ^= 1;
-                changes &= changes - 1;
+/// Moves the first `count` words to the positions whose byte of `valid` is 0xFF, as many; what the others hold then means nothing.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(crate) fn scatter<W: Word>(words: &mut [W], valid: &[u8], count: usize) {
+    match_target! {
+        "x86_64+avx2" => match W::by_width(words) {
+            ByWidth::W8(words) => expand::words8(words, valid, count),
+            ByWidth::W16(words) => expand::words16(words, valid, count),
+            ByWidth::W32(words) => expand::words32(words, valid, count),
+            ByWidth::W64(words) => expand::words64(words, valid, count),
+        },
+        _ => {
+            let mut from = count;
+            for (at, &valid) in valid.iter().enumerate().rev() {
+                from -= usize::from(valid & 1);
+                words[at] = words[from];
             }
         }
-        if open == 1 {
-            self.push(start..valid.len());
-        }
     }
+}
 
-    /// Moves the first `valid` words to their positions; gaps keep what they had.
-    pub(crate) fn scatter<W: Word>(&self, grid: &mut [W]) {
-        let mut from = self.valid;
-        for run in self.list.iter().rev() {
-            from -= run.len();
-            grid.copy_within(from..from + run.len(), run.start);
+/// Moves the words whose byte of `valid` is 0xFF to the front; gives how many they are. What is behind them then means nothing.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+pub(crate) fn gather(words: &mut [u16], valid: &[u8]) -> usize {
+    match_target! {
+        "x86_64+avx2" => expand::gather16(words, valid),
+        _ => {
+            let mut to = 0;
+            for (at, &valid) in valid.iter().enumerate() {
+                words[to] = words[at];
+                to += usize::from(valid & 1);
+            }
+            to
         }
     }
+}
+
+/// Positions of the valid ones of some numbers, which ascend; the end for those that are not there.
+pub(crate) fn positions<const N: usize>(valid: &[u8], numbers: [usize; N]) -> [usize; N] {
+    let mut out = [valid.len(); N];
+    let (mut before, mut next) = (0, 0);
+    for (block, at) in valid.chunks(64).zip((0..).step_by(64)) {
+        let mut bits = pack(block);
+        let count = bits.count_ones() as usize;
+        let mut passed = 0;
+        while next < N && numbers[next] < before + count {
+            // The bits of those before the wanted one go.
+            while passed < numbers[next] - before {
+                bits &= bits - 1;
+                passed += 1;
+            }
+            out[next] = at + bits.trailing_zeros() as usize;
+            next += 1;
+        }
+        before += count;
+    }
+    out
 }
 
 /// Bit i = bit 0 of byte i, of at most 64 bytes.
@@ -114,14 +107,13 @@ pub(crate) fn reference(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
     }
 }
 
-/// Reads the part of a mixed mask: the pattern, and the runs of a tile of `n` elements.
+/// Reads the part of a mixed mask of a tile of `n` elements: the pattern, and how many are valid. The second buffer then tells which.
 pub(crate) fn decode<W: Word>(
     part: &[u8],
     (n, geom, against): (usize, &Geometry, Option<&[W]>),
     zstd: &mut Zstd,
     buffers: (&mut Vec<u8>, &mut Vec<u8>),
-    runs: &mut Runs,
-) -> Result<W> {
+) -> Result<(W, usize)> {
     let (content, valid) = buffers;
     let mut cursor = Cursor::new(part);
     let mut pattern = [W::default()];
@@ -150,11 +142,11 @@ pub(crate) fn decode<W: Word>(
     if let Some(other) = other {
         toggle_valid(valid, other, pattern[0]);
     }
-    runs.scan(valid);
-    if runs.valid == 0 || runs.valid == n {
-        return Err(bad("mask", "both valid and masked positions", runs.valid));
+    let count = valid.chunks(64).map(|block| pack(block).count_ones() as usize).sum();
+    if count == 0 || count == n {
+        return Err(bad("mask", "both valid and masked positions", count));
     }
-    Ok(pattern[0])
+    Ok((pattern[0], count))
 }
 
 fn expand_runs(content: &[u8], n: usize, valid: &mut Vec<u8>) -> Result<()> {
@@ -195,5 +187,42 @@ pub(crate) fn pairs(valid: &[u8], out: &mut Vec<u8>) {
 pub(crate) fn fill_masked<W: Word>(grid: &mut [W], valid: &[u8], value: W) {
     for (x, &v) in grid.iter_mut().zip(valid) {
         *x = value.xor(x.xor(value).and(W::widen_mask(v)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn scattered<W: Word>(valid: &[u8]) {
+        let count = valid.iter().filter(|v| **v != 0).count();
+        let mut words: Vec<W> = (1..=valid.len() as u64).map(W::from_u64).collect();
+        scatter(&mut words, valid, count);
+        let found: Vec<W> = words.iter().zip(valid).filter(|(_, v)| **v != 0).map(|(w, _)| *w).collect();
+        assert_eq!(found, (1..=count as u64).map(W::from_u64).collect::<Vec<_>>());
+    }
+
+    proptest! {
+        #[test]
+        fn words_find_their_positions(valid in prop::collection::vec(prop::bool::weighted(0.7), 0..300)) {
+            let valid: Vec<u8> = valid.into_iter().map(|v| if v { 0xFF } else { 0 }).collect();
+            scattered::<u8>(&valid);
+            scattered::<u16>(&valid);
+            scattered::<u32>(&valid);
+            scattered::<u64>(&valid);
+        }
+
+        #[test]
+        fn words_of_positions_come_to_the_front(valid in prop::collection::vec(prop::bool::weighted(0.7), 0..300)) {
+            let bytes: Vec<u8> = valid.iter().map(|&v| if v { 0xFF } else { 0 }).collect();
+            let places: Vec<u16> = (0..).zip(&valid).filter(|(_, v)| **v).map(|(at, _)| at).collect();
+            let mut words: Vec<u16> = (0..).take(valid.len()).collect();
+            assert_eq!(gather(&mut words, &bytes), places.len());
+            assert_eq!(words[..places.len()], places);
+            let wanted = [0, places.len() / 3, places.len().saturating_sub(1), places.len()];
+            let found = wanted.map(|number| places.get(number).map_or(valid.len(), |&at| usize::from(at)));
+            assert_eq!(positions(&bytes, wanted), found);
+        }
     }
 }

@@ -105,7 +105,7 @@ fn residuals<W: Word>(
     out: &mut [W],
 ) -> Result<()> {
     let len = out.len() * W::BYTES;
-    let Scratch { zstd, bytes, runs, ctx: work, .. } = scratch;
+    let Scratch { zstd, bytes, valid, ctx: work, .. } = scratch;
     match stages.coder {
         0 if part.len() == len => W::get_le(part, out),
         0 => return Err(bad("stored residuals", len, part.len())),
@@ -117,7 +117,10 @@ fn residuals<W: Word>(
             frame::expand(part, len..=len, zstd, bytes)?;
             planes::unshuffle(bytes, signed, out);
         }
-        _ => ctx::decode(part, n, runs, signed, work, out)?,
+        _ => {
+            let valid = (out.len() < n).then_some(&valid[..]);
+            ctx::decode(part, n, valid, signed, work, out)?;
+        }
     }
     Ok(())
 }
@@ -165,34 +168,32 @@ pub fn decode_against<W: Word>(
         out.fill(mask::decode_all(parts.mask)?);
         return Ok(());
     }
-    let Scratch { zstd, runs, bytes, valid, .. } = &mut *scratch;
-    let mut pattern = None;
+    let Scratch { zstd, bytes, valid, .. } = &mut *scratch;
+    let (mut pattern, mut nv) = (None, n);
     if stages.mask == 1 {
-        pattern = Some(mask::decode::<W>(parts.mask, (n, geom, against), zstd, (bytes, valid), runs)?);
-    } else {
-        runs.all(n);
+        let found = mask::decode::<W>(parts.mask, (n, geom, against), zstd, (bytes, valid))?;
+        (pattern, nv) = (Some(found.0), found.1);
     }
-    let nv = scratch.runs.valid;
     if stages.coder == 3 && nv == 0 {
         return Err(bad("residuals", "no ctx without values", 0));
     }
     let signed = stages.axes.0 != 0 || against.is_some();
     residuals(parts.residuals, n, (stages, signed), scratch, &mut out[..nv])?;
-    rebuild(stages, &parts, (pattern, against), (ty, geom, dict), scratch, out)
+    rebuild(stages, &parts, (pattern, nv, against), (ty, geom, dict), scratch, out)
 }
 
 /// Residuals to elements.
 fn rebuild<W: Word>(
     stages: Stages,
     parts: &Parts<'_>,
-    (pattern, against): (Option<W>, Option<&[W]>),
+    (pattern, nv, against): (Option<W>, usize, Option<&[W]>),
     (ty, geom, dict): (ElementType, &Geometry, Option<&Dictionary>),
     scratch: &mut Scratch,
     out: &mut [W],
 ) -> Result<()> {
-    let Scratch { zstd, runs, bytes, valid, pairs, reference: integers, .. } = scratch;
+    let Scratch { zstd, bytes, valid, pairs, reference: integers, .. } = scratch;
     if pattern.is_some() {
-        runs.scatter(out);
+        mask::scatter(out, valid, nv);
     }
     if stages.axes.0 != 0 {
         let mut base = [W::default()];
@@ -200,10 +201,11 @@ fn rebuild<W: Word>(
             return Err(bad("base", W::BYTES, parts.base.len()));
         }
         W::get_le(parts.base, &mut base);
-        if pattern.is_some() && stages.axes.later(geom, out.len()).iter().any(Option::is_some) {
+        if pattern.is_some() && delta::needs_pairs(geom, out.len(), stages.axes) {
             mask::pairs(valid, pairs);
         }
-        delta::decode(out, base[0], (valid, pairs), runs, geom, stages.axes)?;
+        let masked = pattern.map(|_| delta::Masked { valid, pairs });
+        delta::decode(out, base[0], masked, geom, stages.axes)?;
     }
     let map = Transform::take::<W>(stages.transform, parts.transform, out.len(), ty)?;
     if let Some(against) = against {
@@ -216,7 +218,8 @@ fn rebuild<W: Word>(
     }
     transform::invert(out, &map, ty, dict)?;
     if stages.exceptions {
-        transform::apply_exceptions(parts.exceptions, out, runs, ty, zstd, bytes)?;
+        let valid = pattern.map(|_| (&valid[..], nv));
+        transform::apply_exceptions(parts.exceptions, out, valid, ty, zstd, bytes)?;
     }
     if let Some(pattern) = pattern {
         mask::fill_masked(out, valid, pattern);

@@ -2,15 +2,15 @@
 
 use crate::ctx::Workspace;
 #[cfg(feature = "encode")]
-use crate::encode::Buffers;
+use crate::encode::{Buffers, Runs};
 use crate::frame::Zstd;
-use crate::mask::Runs;
 use crate::word::Pool;
 
 /// Buffers and contexts reused between calls; holds nothing that outlives a call.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(crate) zstd: Zstd,
+    #[cfg(feature = "encode")]
     pub(crate) runs: Runs,
     pub(crate) bytes: Vec<u8>,
     pub(crate) valid: Vec<u8>,

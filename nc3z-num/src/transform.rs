@@ -5,7 +5,6 @@ use crate::dictionary::Dictionary;
 use crate::element::ElementType;
 use crate::error::{Result, bad};
 use crate::frame::{self, Zstd};
-use crate::mask::Runs;
 use crate::scale_offset::{self, Segments};
 use crate::word::{Word, index};
 use multiversion::multiversion;
@@ -114,11 +113,11 @@ pub(crate) fn invert<W: Word>(
     Ok(())
 }
 
-/// Applies the exceptions of a part to the patterns in `grid`.
+/// Applies the exceptions of a part to the patterns in `grid`; `valid`: where something is masked, which are valid and how many.
 pub(crate) fn apply_exceptions<W: Word>(
     part: &[u8],
     grid: &mut [W],
-    runs: &Runs,
+    valid: Option<(&[u8], usize)>,
     ty: ElementType,
     zstd: &mut Zstd,
     content: &mut Vec<u8>,
@@ -128,17 +127,15 @@ pub(crate) fn apply_exceptions<W: Word>(
     frame::take_bytes(part, 3..=most, zstd, content)?;
     let mut cursor = Cursor::new(content);
     let count = index(cursor.varint()?);
-    if count == 0 || count > runs.valid || count > content.len() {
-        return Err(bad("exception count", format_args!("1 to {}", runs.valid), count));
+    let valid_count = valid.map_or(grid.len(), |(_, count)| count);
+    if count == 0 || count > valid_count || count > content.len() {
+        return Err(bad("exception count", format_args!("1 to {valid_count}"), count));
     }
     let mut positions = Vec::with_capacity(count);
-    let (mut next, mut run) = (0usize, 0usize);
+    let mut next = 0usize;
     for _ in 0..count {
         let at = next.saturating_add(index(cursor.varint()?));
-        while run < runs.list.len() && runs.list[run].end <= at {
-            run += 1;
-        }
-        if runs.list.get(run).is_none_or(|r| !r.contains(&at)) {
+        if at >= grid.len() || valid.is_some_and(|(valid, _)| valid[at] == 0) {
             return Err(bad("exception position", "a valid element", at));
         }
         positions.push(at);

@@ -14,6 +14,19 @@ pub struct Pool {
     w64: Vec<u64>,
 }
 
+/// Words whose width is known, for what is written once for each.
+#[derive(Debug)]
+pub enum ByWidth<'a> {
+    /// Of 8 bits.
+    W8(&'a mut [u8]),
+    /// Of 16 bits.
+    W16(&'a mut [u16]),
+    /// Of 32 bits.
+    W32(&'a mut [u32]),
+    /// Of 64 bits.
+    W64(&'a mut [u64]),
+}
+
 /// Native unsigned word of an element: `u8`, `u16`, `u32` or `u64`.
 pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static {
     /// Bits of a word.
@@ -71,6 +84,9 @@ pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static
     /// The vector of this width, read only.
     fn pooled(pool: &Pool) -> &[Self];
 
+    /// The words by their width.
+    fn by_width(words: &mut [Self]) -> ByWidth<'_>;
+
     /// 0, -1, 1, -2, … become 0, 1, 2, 3, …
     #[must_use]
     #[inline]
@@ -87,8 +103,12 @@ pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static
 }
 
 macro_rules! word {
-    ($u:ty, $i:ty, $bytes:literal, $field:ident, $value:expr, $pattern:expr) => {
+    ($u:ty, $i:ty, $bytes:literal, $field:ident, $value:expr, $pattern:expr, $variant:ident) => {
         impl Word for $u {
+            #[inline]
+            fn by_width(words: &mut [Self]) -> ByWidth<'_> {
+                ByWidth::$variant(words)
+            }
             const BITS: u32 = <$u>::BITS;
             const BYTES: usize = $bytes;
             #[inline]
@@ -203,10 +223,10 @@ fn value32(x: u32) -> f64 {
     f64::from(f32::from_bits(x))
 }
 
-word!(u8, i8, 1, w8, |_| 0.0, |_| 0);
-word!(u16, i16, 2, w16, |_| 0.0, |_| 0);
-word!(u32, i32, 4, w32, value32, narrow);
-word!(u64, i64, 8, w64, f64::from_bits, f64::to_bits);
+word!(u8, i8, 1, w8, |_| 0.0, |_| 0, W8);
+word!(u16, i16, 2, w16, |_| 0.0, |_| 0, W16);
+word!(u32, i32, 4, w32, value32, narrow, W32);
+word!(u64, i64, 8, w64, f64::from_bits, f64::to_bits, W64);
 
 /// Where a 64-bit count must index memory: saturates, so that a comparison with a length fails.
 #[inline]

@@ -53,9 +53,9 @@ impl<W: Word> Chooser<'_, W> {
     /// A plan for trials: zstd at level 1, which ranks plans as its higher levels do.
     pub(crate) fn plan(&self, transform: TransformPlan, axes: DeltaAxes, coder: Coder) -> EncodePlan {
         let shape = if self.effort == Effort::Max {
-            Shape { log: 11, north: 8, west: 4 }
+            Shape { log: 11, north: 8, west: 4, rows_worth: 0, ..Shape::default() }
         } else {
-            Shape { log: 9, north: 4, west: 4 }
+            Shape::default()
         };
         EncodePlan { mask: self.mask, transform, axes, coder, shape, level: 1 }
     }

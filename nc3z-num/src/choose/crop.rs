@@ -1,8 +1,8 @@
 //! Small pieces of samples, on which plans are compared.
 
+use crate::encode::Runs;
 use crate::encode::per_plane;
 use crate::geometry::Geometry;
-use crate::mask::Runs;
 use crate::scale_offset::{ScaleOffset, Segments};
 use crate::word::Word;
 use std::ops::Range;

@@ -2,10 +2,10 @@
 
 use super::samples::find_mask;
 use crate::element::ElementType;
+use crate::encode::Runs;
 use crate::encode::{Coder, EncodePlan, TransformPlan, Values, Wanted, common_zeros, hits, log2_q16};
 use crate::error::{Error, Result, bad};
 use crate::geometry::DeltaAxes;
-use crate::mask::Runs;
 use crate::reference::integers;
 use crate::scale_offset::Segments;
 use crate::transform::Transform;

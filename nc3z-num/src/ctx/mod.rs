@@ -3,11 +3,13 @@
 
 pub(crate) mod context;
 mod decode;
+mod fields;
 pub(crate) mod lane;
 pub(crate) mod limits;
 mod numbers;
 pub(crate) mod table;
 pub(crate) mod token;
+mod tokens;
 mod workspace;
 
 pub(crate) use decode::decode;

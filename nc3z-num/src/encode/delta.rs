@@ -1,7 +1,7 @@
 //! Differences along the delta axes.
 
+use crate::encode::Runs;
 use crate::geometry::{DeltaAxes, Geometry};
-use crate::mask::Runs;
 use crate::word::Word;
 use multiversion::multiversion;
 

@@ -5,7 +5,7 @@ use super::rank_index::RankIndex;
 use super::transform::Exceptions;
 use crate::dictionary::{Dictionary, MAX_DICTIONARY};
 use crate::element::ElementType;
-use crate::mask::Runs;
+use crate::encode::Runs;
 use crate::transform::{key, sort_key};
 use crate::word::{Word, index};
 

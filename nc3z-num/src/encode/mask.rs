@@ -2,22 +2,12 @@
 
 use super::bits::put_varint;
 use super::frame::{self, Compressor};
+use super::runs::Runs;
 use crate::error::Result;
 use crate::geometry::Geometry;
-use crate::mask::{REFERENCE, Runs, pack, reference};
+use crate::mask::{REFERENCE, pack, reference};
 use crate::reference::toggle_valid;
 use crate::word::Word;
-
-impl Runs {
-    /// Moves the words in the runs to the front.
-    pub(crate) fn gather<T: Copy>(&self, grid: &mut [T]) {
-        let mut to = 0;
-        for run in &self.list {
-            grid.copy_within(run.clone(), to);
-            to += run.len();
-        }
-    }
-}
 
 /// Marks positions that do not hold `pattern` by 0xFF; gives how many.
 #[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]

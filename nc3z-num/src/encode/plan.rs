@@ -14,6 +14,16 @@ pub struct Shape {
     pub north: u8,
     /// Classes of the previous token, 1 to 16.
     pub west: u8,
+    /// The same where the previous row tells nothing.
+    pub alone: u8,
+    /// Thousandths of a payload that the previous row must save to be looked at, which takes the decoder a third of its time.
+    pub rows_worth: u8,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self { log: 9, north: 4, west: 4, alone: 6, rows_worth: 15 }
+    }
 }
 
 /// How residuals are stored.
@@ -68,7 +78,7 @@ impl Default for EncodePlan {
             transform: TransformPlan::Ordered,
             axes: DeltaAxes::NONE,
             coder: Coder::Store,
-            shape: Shape { log: 9, north: 4, west: 4 },
+            shape: Shape::default(),
             level: 9,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::bits::put_varint;
 use super::transform::Exceptions;
-use crate::mask::Runs;
+use crate::encode::Runs;
 use crate::scale_offset::{ScaleOffset, Segments, point};
 use crate::transform::ord;
 use crate::word::Word;

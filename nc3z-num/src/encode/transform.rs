@@ -2,8 +2,8 @@
 
 use super::bits::put_varint;
 use super::frame::{self, Compressor};
+use crate::encode::Runs;
 use crate::error::Result;
-use crate::mask::Runs;
 use crate::transform::Transform;
 use crate::word::{Word, low8};
 

@@ -1,23 +1,20 @@
 //! Encoder of `ctx`.
 
-use super::context::averages_of;
-use super::model::{Histogram, Tables, tables, thresholds};
+use super::contexts::Sample;
+use super::model::{Histogram, Tables, tables};
 use super::stream::{put_raw, put_tokens};
 use super::symbols::{histograms, symbols, tokens_of};
 use super::table::{self, Encoder};
 use super::workspace::Workspace;
 use crate::ctx::context::Model;
 use crate::ctx::lane::split;
-use crate::ctx::limits::{MAX_CONTEXTS, MAX_LOG, MAX_NORTH, MAX_STATES, MAX_WEST, MIN_LOG, MIN_STRIDE};
+use crate::ctx::limits::{MAX_LOG, MAX_STATES, MIN_LOG, MIN_STRIDE};
 use crate::ctx::token::TOKENS;
+use crate::encode::Runs;
 use crate::encode::bits::{BitWriter, put_varint};
 use crate::encode::plan::Shape;
-use crate::mask::Runs;
 use crate::word::{Word, low8};
 use std::ops::Range;
-
-/// At most so many values are looked at to find thresholds.
-const SAMPLE: usize = 1 << 16;
 
 /// The stride of contexts for rows of `row` elements in a tile of `n`: whole rows, 16 elements or more.
 fn context_stride(row: usize, n: usize) -> usize {
@@ -41,57 +38,6 @@ fn lane_grids(runs: &Runs, lanes: &[Range<usize>; 4], n: usize) -> [Range<usize>
         before += run.len();
     }
     std::array::from_fn(|l| starts[l]..starts[l + 1])
-}
-
-/// Chooses the thresholds from a sample of the tokens.
-fn model(
-    tokens: &[u8],
-    grid: &[u8],
-    grids: &[Range<usize>; 4],
-    stride: usize,
-    shape: Shape,
-    work: &mut Vec<u8>,
-) -> Model {
-    let small = tokens.len() < 1024;
-    let kw = if small { 1 } else { usize::from(shape.west).clamp(1, MAX_WEST) };
-    let kn = if small || stride == 0 { 1 } else { usize::from(shape.north).clamp(1, MAX_NORTH) };
-    let kn = kn.min(MAX_CONTEXTS / kw);
-    if kw == 1 && kn == 1 {
-        return Model::default();
-    }
-    // Averages are no larger than tokens.
-    let largest = tokens.iter().copied().max().map_or(0, usize::from);
-    let mut rows = vec![[0u32; TOKENS]; largest + 1];
-    let pieces = |len: usize| {
-        let every = len.div_ceil(SAMPLE).max(1);
-        (0..len).step_by(1024 * every).map(move |s| s..(s + 1024).min(len))
-    };
-    let mut west = Vec::new();
-    if kw > 1 {
-        for piece in pieces(tokens.len()) {
-            for pair in tokens[piece].windows(2) {
-                rows[usize::from(pair[0])][usize::from(pair[1])] += 1;
-            }
-        }
-        west = thresholds(&rows, kw);
-    }
-    let mut north = Vec::new();
-    if kn > 1 {
-        rows.fill([0; TOKENS]);
-        work.resize(1024, 0);
-        for lane in grids.iter().filter(|g| g.len() > stride + 1) {
-            let grid = &grid[lane.clone()];
-            for piece in pieces(grid.len() - stride - 1) {
-                let from = piece.start + stride + 1;
-                averages_of(grid, from, stride, &mut work[..piece.len()]);
-                for (&u, &t) in work.iter().zip(&grid[from..from + piece.len()]) {
-                    rows[usize::from(u)][usize::from(t)] += 1;
-                }
-            }
-        }
-        north = thresholds(&rows, kn);
-    }
-    Model { stride: if north.is_empty() { 0 } else { stride }, north, west }
 }
 
 /// Writes tokens to `work.tokens`, and to `work.grid` where something is masked.
@@ -153,7 +99,8 @@ pub(crate) fn encode<W: Word>(
     let lanes = split(numbers.len());
     let grids = lane_grids(runs, &lanes, n);
     let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
-    let model = model(&work.tokens, source, &grids, context_stride(row, n), shape, &mut work.averages);
+    let sample = Sample { tokens: &work.tokens, grid: source, lanes: &grids, stride: context_stride(row, n) };
+    let model = sample.model(shape, &mut work.averages);
     symbols(&model, &work.tokens, &work.grid, runs, &lanes, &grids, &mut work.averages, &mut work.symbols);
     let histograms = histograms(&work.symbols, model.kn() * model.kw(), &mut work.counts);
     let log = table_log(shape, numbers.len(), &histograms);

@@ -1,6 +1,7 @@
 //! Encoder of the `ctx` residual codec.
 
 mod context;
+mod contexts;
 mod encoder;
 mod model;
 mod stream;

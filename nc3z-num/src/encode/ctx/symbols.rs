@@ -6,7 +6,7 @@ use super::token::token;
 use crate::ctx::context::Model;
 use crate::ctx::limits::MAX_CONTEXTS;
 use crate::ctx::token::TOKENS;
-use crate::mask::Runs;
+use crate::encode::Runs;
 use crate::word::{Word, low8};
 use multiversion::multiversion;
 use std::ops::Range;

@@ -1,0 +1,201 @@
+//! Running sums.
+//!
+//! Within a vector, each word takes those one, two, four … places before it; the sum of all before the vector is added last, so that vectors
+//! wait for each other only by one addition.
+
+use std::arch::x86_64::{
+    __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm256_add_epi16, _mm256_add_epi32, _mm256_add_epi64,
+    _mm256_and_si256, _mm256_andnot_si256, _mm256_cvtepi8_epi16, _mm256_cvtepi8_epi32, _mm256_cvtepi8_epi64,
+    _mm256_or_si256, _mm256_permute4x64_epi64, _mm256_permutevar8x32_epi32, _mm256_set1_epi16,
+    _mm256_shuffle_epi8, _mm256_shuffle_epi32, _mm256_slli_si256, _mm256_xor_si256,
+};
+use std::hint::black_box;
+use zerocopy::transmute;
+
+/// Running sums of words of one width: a module for each.
+macro_rules! sums {
+    ($module:ident, $word:ty, $lanes:literal, $add:ident, $spread:expr, $last_of_halves:expr, [$($shift:literal),*]) => {
+        pub(crate) mod $module {
+            use super::*;
+
+            const LANES: usize = $lanes;
+
+            /// The last word of the lower half in the whole upper half, and zeros in the lower.
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn carried(x: __m256i, across: __m256i) -> __m256i {
+                _mm256_and_si256(_mm256_permutevar8x32_epi32($last_of_halves(x), across), upper())
+            }
+
+            /// The last word, everywhere.
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn last(x: __m256i) -> __m256i {
+                _mm256_permute4x64_epi64::<0xFF>($last_of_halves(x))
+            }
+
+            /// Running sums of one vector.
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn prefix(x: __m256i, across: __m256i) -> __m256i {
+                $(let x = $add(x, _mm256_slli_si256::<$shift>(x));)*
+                $add(x, carried(x, across))
+            }
+
+            /// Running sums that begin anew where `stop` is all ones; and ones from the first such place on.
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn prefix_between(x: __m256i, stop: __m256i, across: __m256i) -> (__m256i, __m256i) {
+                $(
+                    let x = $add(x, _mm256_andnot_si256(stop, _mm256_slli_si256::<$shift>(x)));
+                    let stop = _mm256_or_si256(stop, _mm256_slli_si256::<$shift>(stop));
+                )*
+                let x = $add(x, _mm256_andnot_si256(stop, carried(x, across)));
+                (x, _mm256_or_si256(stop, carried(stop, across)))
+            }
+
+            /// A vector of one word.
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn splat(word: $word) -> __m256i {
+                transmute!([word; LANES])
+            }
+
+            #[inline]
+            #[target_feature(enable = "avx2")]
+            fn first(x: __m256i) -> $word {
+                let words: [$word; LANES] = transmute!(x);
+                words[0]
+            }
+
+            /// Running sums, `N` times over, in one pass; the last begins with `base`.
+            #[target_feature(enable = "avx2")]
+            pub(crate) fn plain<const N: usize>(words: &mut [$word], base: $word) {
+                let across = across();
+                let mut before = [splat(0); N];
+                before[N - 1] = splat(base);
+                let (groups, rest) = words.as_chunks_mut::<LANES>();
+                for group in groups {
+                    let mut x: __m256i = transmute!(*group);
+                    for before in &mut before {
+                        let sums = prefix(x, across);
+                        x = $add(sums, *before);
+                        *before = $add(*before, last(sums));
+                    }
+                    *group = transmute!(x);
+                }
+                let mut sums = before.map(|before| first(before));
+                for word in rest {
+                    for sum in &mut sums {
+                        *sum = sum.wrapping_add(*word);
+                        *word = *sum;
+                    }
+                }
+            }
+
+            /// Running sums that go on from a position to the next where its byte of `pairs` is 0xFF and not 0, `AGAIN` times over; then those of
+            /// the words whose byte of `valid` is 0xFF, from `base` on, the others getting the sum before them. All in one pass.
+            #[target_feature(enable = "avx2")]
+            pub(crate) fn of_valid<const AGAIN: usize>(
+                words: &mut [$word],
+                valid: &[u8],
+                pairs: &[u8],
+                base: $word,
+            ) {
+                let across = across();
+                let Some((first_word, words)) = words.split_first_mut() else { return };
+                let mut before = [splat(*first_word); AGAIN];
+                if valid[0] == 0 {
+                    *first_word = base;
+                } else {
+                    *first_word = first_word.wrapping_add(base);
+                }
+                let mut before_all = splat(*first_word);
+                // Each position looks at the pair before it, so the last one's is not needed.
+                let pairs = if AGAIN > 0 { &pairs[..words.len()] } else { &valid[1..] };
+                let (groups, rest) = words.as_chunks_mut::<LANES>();
+                let (masks, valid) = valid[1..].as_chunks::<LANES>();
+                let (pair_masks, pairs) = pairs.as_chunks::<LANES>();
+                for ((group, mask), pair_mask) in groups.iter_mut().zip(masks).zip(pair_masks) {
+                    let mut x: __m256i = transmute!(*group);
+                    for before in &mut before {
+                        let stop = _mm256_xor_si256($spread(*pair_mask), _mm256_set1_epi16(-1));
+                        let (sums, stop) = prefix_between(x, stop, across);
+                        x = $add(sums, _mm256_andnot_si256(stop, *before));
+                        // From the vector's own sums: so vectors wait for each other by two instructions.
+                        *before = $add(last(sums), _mm256_andnot_si256(last(stop), *before));
+                    }
+                    let sums = prefix(_mm256_and_si256(x, $spread(*mask)), across);
+                    *group = transmute!($add(sums, before_all));
+                    before_all = $add(before_all, last(sums));
+                }
+                let mut sum = first(before_all);
+                let mut between = before.map(|before| first(before));
+                for ((word, &valid), &pair) in rest.iter_mut().zip(valid).zip(pairs) {
+                    for between in &mut between {
+                        *between = word.wrapping_add(if pair == 0 { 0 } else { *between });
+                        *word = *between;
+                    }
+                    sum = sum.wrapping_add(if valid == 0 { 0 } else { *word });
+                    *word = sum;
+                }
+            }
+        }
+    };
+}
+
+/// Which double words go where, so that the last two of the lower half fill the upper one. Compilers are not told: of a shuffle that they know they
+/// make one that waits for an unrelated register.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn across() -> __m256i {
+    black_box(transmute!([0u32, 1, 2, 3, 2, 3, 2, 3]))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn upper() -> __m256i {
+    transmute!([0, 0, u64::MAX, u64::MAX])
+}
+
+/// Bytes of a mask to words of 16 bits.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn spread16(mask: [u8; 16]) -> __m256i {
+    _mm256_cvtepi8_epi16(transmute!(mask))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn spread32(mask: [u8; 8]) -> __m256i {
+    _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(mask)))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn spread64(mask: [u8; 4]) -> __m256i {
+    _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes(mask)))
+}
+
+/// The last word of each half, everywhere in it.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn last16(x: __m256i) -> __m256i {
+    _mm256_shuffle_epi8(x, _mm256_set1_epi16(0x0F0E))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn last32(x: __m256i) -> __m256i {
+    _mm256_shuffle_epi32::<0xFF>(x)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn last64(x: __m256i) -> __m256i {
+    _mm256_shuffle_epi32::<0xEE>(x)
+}
+
+sums!(w16, u16, 16, _mm256_add_epi16, spread16, last16, [2, 4, 8]);
+sums!(w32, u32, 8, _mm256_add_epi32, spread32, last32, [4, 8]);
+sums!(w64, u64, 4, _mm256_add_epi64, spread64, last64, [8]);
