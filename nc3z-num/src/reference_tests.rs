@@ -197,7 +197,7 @@ fn an_equal_tile_takes_a_few_bytes_and_its_mask_nothing() {
     let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: -1000.0 });
     let mask = Some(u64::from(FILL.to_bits()));
     let plan = EncodePlan { mask, transform, coder: Coder::Ctx, ..Default::default() };
-    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1, ..Shape::default() }, ..plan };
+    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1 }, ..plan };
     let payload = check(&raw, F32, &geom, &plan, &raw);
     assert!(payload.len() < 56, "{}", payload.len());
     let plain = EncodePlan { transform: TransformPlan::Ordered, ..plan.clone() };

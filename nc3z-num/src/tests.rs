@@ -530,7 +530,7 @@ fn unguarded_against<W: Word>(elements: &[W], other: &[W], ty: ElementType, plan
 fn vectors_of_the_specification_hold() {
     let shorts: Vec<u16> = [100i16, 101, 103, 90, 91, 140].iter().map(|x| x.cast_unsigned()).collect();
     let plan = EncodePlan { axes: DeltaAxes::NEIGHBOURS, coder: Coder::Ctx, ..Default::default() };
-    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1, ..Shape::default() }, ..plan };
+    let plan = EncodePlan { shape: Shape { log: 5, north: 1, west: 1 }, ..plan };
     let none = Geometry::default();
     let mut lines = Vec::new();
     for n in [1, 3, 5, 6] {

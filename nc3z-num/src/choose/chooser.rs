@@ -52,11 +52,7 @@ pub(crate) struct Chooser<'a, W> {
 impl<W: Word> Chooser<'_, W> {
     /// A plan for trials: zstd at level 1, which ranks plans as its higher levels do.
     pub(crate) fn plan(&self, transform: TransformPlan, axes: DeltaAxes, coder: Coder) -> EncodePlan {
-        let shape = if self.effort == Effort::Max {
-            Shape { log: 11, north: 8, west: 4, rows_worth: 0, ..Shape::default() }
-        } else {
-            Shape::default()
-        };
+        let shape = if self.effort == Effort::Max { Shape::FINE } else { Shape::ALONE };
         EncodePlan { mask: self.mask, transform, axes, coder, shape, level: 1 }
     }
 

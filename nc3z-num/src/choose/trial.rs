@@ -3,10 +3,10 @@
 use super::chooser::{Chooser, Costed, Effort, TransformKind, transform_kind};
 use super::crop::Crop;
 use super::estimate::{BEHIND, CLIMBS, SLACK, side};
-use crate::encode::{Coder, EncodePlan, Task, TransformPlan, encode, finish, stage};
+use crate::encode::{Coder, EncodePlan, Shape, Task, TransformPlan, context_stride, encode, finish, stage};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
-use crate::word::Word;
+use crate::word::{Word, index};
 
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
 const LARGE: u64 = 1 << 18;
@@ -23,6 +23,9 @@ const LEFT: u64 = 100;
 const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded if its estimate is at most so many hundredths of the best.
 const FIRST: u64 = 160;
+/// Thousandths of its bytes that a plan must save to have previous rows in its contexts; twice as many where something is masked, since tokens and
+/// contexts are then moved between their positions and the front. They take a decoder a fifth to a half of its speed.
+const ROWS_WORTH: u64 = 15;
 /// So many bytes more are forgiven: estimates of short arrays tell little.
 const FORGIVEN: u64 = 64;
 
@@ -37,7 +40,7 @@ pub(crate) struct Outcome {
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Real bytes of a plan on the pieces, in hundredths, with what the plan costs besides. `wide`: on all crops, too.
+    /// Real bytes of a plan on the pieces, in thousandths, with what the plan costs besides. `wide`: on all crops, too.
     fn size(&mut self, plan: &EncodePlan, wide: bool) -> Result<u64> {
         let (mut out, mut less, mut share) = (Vec::new(), 0, 0);
         let others = if wide && !self.covered { &self.crops[..] } else { &[] };
@@ -56,19 +59,37 @@ impl<W: Word> Chooser<'_, W> {
         Ok(self.weighed(plan, (out.len() as u64).saturating_sub(less) + share))
     }
 
-    /// Bytes in hundredths, and what a plan costs besides them.
+    /// Bytes in thousandths, and what a plan costs besides them.
     fn weighed(&self, plan: &EncodePlan, bytes: u64) -> u64 {
         bytes * self.weight(plan)
     }
 
     fn weight(&self, plan: &EncodePlan) -> u64 {
+        let context = plan.coder == Coder::Ctx && self.effort == Effort::Default;
         // Small words decode slowly through contexts: those must be worth 2 in 100.
-        let slow = plan.coder == Coder::Ctx && W::BITS <= 16 && self.effort == Effort::Default;
+        let slow = context && W::BITS <= 16;
         // Dictionaries are looked up value by value, both ways: worth 2 in 100 as well.
         let looked_up = plan.dictionary().is_some();
         // A scale-offset for each plane is sought for each, at risk of a worse one: worth 1 in 100.
         let sought = matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane);
-        100 + 2 * u64::from(slow) + 2 * u64::from(looked_up) + u64::from(sought)
+        let rows = match plan.mask {
+            _ if !context || plan.shape.north == 1 => 0,
+            None => ROWS_WORTH,
+            Some(_) => 2 * ROWS_WORTH,
+        };
+        1000 + 20 * u64::from(slow) + 20 * u64::from(looked_up) + 10 * u64::from(sought) + rows
+    }
+
+    /// The plan with previous rows in its contexts, if that is worth it on the samples as they are.
+    fn with_rows(&mut self, without: Costed) -> Result<Costed> {
+        let row = self.geom.row.map_or(0, index);
+        let longest = self.samples.iter().map(|s| s.len()).max().unwrap_or(0);
+        if without.1.shape.north > 1 || context_stride(row, longest) == 0 {
+            return Ok(without);
+        }
+        let plan = EncodePlan { shape: Shape::ROWS, ..without.1.clone() };
+        let with = if self.covered { self.size(&plan, self.wide())? } else { self.sample_size(&plan)? };
+        Ok(if with < without.0 { (with, plan) } else { without })
     }
 
     /// The plans worth real encodes: the best, and the best of other transforms and other delta axes, but no more than
@@ -211,14 +232,15 @@ impl<W: Word> Chooser<'_, W> {
             picked
         };
         for costed in others(context) {
-            done.push(self.finally(costed)?);
+            let alone = self.finally(costed)?;
+            done.push(self.with_rows(alone)?);
         }
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();
         let mut cheap = others(fast).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
         cheap.sort_by_key(|c| c.0);
         let gain = if self.effort == Effort::Max { LEVELS_GAIN_AT_MOST } else { LEVELS_GAIN };
-        let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 100);
+        let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 1000);
         if let Some((_, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let finer = EncodePlan { level, ..plan.clone() };
             done.push((self.sample_size(&finer)?, finer));

@@ -20,7 +20,7 @@ mod tile;
 mod transform;
 
 pub(crate) use buffers::Buffers;
-pub(crate) use ctx::{count, log2_q16, token_cost, tokens_of};
+pub(crate) use ctx::{context_stride, count, log2_q16, token_cost, tokens_of};
 pub(crate) use detect::{Values, Wanted};
 pub use dictionary::DictionaryBuilder;
 pub(crate) use fit::per_plane;

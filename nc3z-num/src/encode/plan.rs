@@ -14,16 +14,15 @@ pub struct Shape {
     pub north: u8,
     /// Classes of the previous token, 1 to 16.
     pub west: u8,
-    /// The same where the previous row tells nothing.
-    pub alone: u8,
-    /// Thousandths of a payload that the previous row must save to be looked at, which takes the decoder a third of its time.
-    pub rows_worth: u8,
 }
 
-impl Default for Shape {
-    fn default() -> Self {
-        Self { log: 9, north: 4, west: 4, alone: 6, rows_worth: 15 }
-    }
+impl Shape {
+    /// Tables by the token before alone.
+    pub(crate) const ALONE: Self = Self { log: 9, north: 1, west: 6 };
+    /// Tables by the previous row, too, which a decoder looks at in a third to a half of its time.
+    pub(crate) const ROWS: Self = Self { log: 9, north: 4, west: 4 };
+    /// As [`Shape::ROWS`], as fine as pays, for [`crate::Effort::Max`].
+    pub(crate) const FINE: Self = Self { log: 11, north: 8, west: 4 };
 }
 
 /// How residuals are stored.
@@ -78,7 +77,7 @@ impl Default for EncodePlan {
             transform: TransformPlan::Ordered,
             axes: DeltaAxes::NONE,
             coder: Coder::Store,
-            shape: Shape::default(),
+            shape: Shape::ROWS,
             level: 9,
         }
     }

@@ -93,7 +93,7 @@ pub(super) fn equal(planner: &Planner<'_>, (id, first): (ArrayId, ArrayId), plan
     }
     let none = EncodePlan {
         coder: Coder::Ctx,
-        shape: num::Shape { log: 5, north: 1, west: 1, ..num::Shape::default() },
+        shape: num::Shape { log: 5, north: 1, west: 1 },
         ..EncodePlan::default()
     };
     referring(TileChain::numeric_against(none, variable - earlier, registry))

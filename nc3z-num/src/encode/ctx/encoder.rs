@@ -17,7 +17,7 @@ use crate::word::{Word, low8};
 use std::ops::Range;
 
 /// The stride of contexts for rows of `row` elements in a tile of `n`: whole rows, 16 elements or more.
-fn context_stride(row: usize, n: usize) -> usize {
+pub(crate) fn context_stride(row: usize, n: usize) -> usize {
     if row < 2 || n == 0 {
         return 0;
     }

@@ -134,8 +134,6 @@ fn best_cuts(atoms: &[Histogram], used: usize, classes: usize) -> Vec<usize> {
 
 /// Tables, and the table of each context.
 pub(crate) struct Tables {
-    /// What the tokens and the tables take, in 1/65536 of a bit.
-    pub(crate) bits: u64,
     pub(crate) map: Vec<u8>,
     pub(crate) counts: Vec<Counts>,
 }
@@ -202,11 +200,7 @@ pub(crate) fn tables(histograms: &[Histogram], log: u32) -> Tables {
             map[context] = t;
         }
     }
-    Tables {
-        bits: groups.iter().map(|g| g.2).sum(),
-        map,
-        counts: groups.iter().map(|g| table::normalise(&g.0, log)).collect(),
-    }
+    Tables { map, counts: groups.iter().map(|g| table::normalise(&g.0, log)).collect() }
 }
 
 #[cfg(test)]
