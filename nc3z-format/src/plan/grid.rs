@@ -55,15 +55,18 @@ impl Grid {
     }
 
     /// Source and destination of position `ordinal`.
+    #[inline]
     pub(super) fn locate(&self, mut ordinal: u64) -> (u64, u64) {
         let (mut src, mut dst) = (self.src, self.dst);
-        for axis in self.axes.iter().rev() {
+        let Some((outermost, inner)) = self.axes.split_first() else { return (src, dst) };
+        for axis in inner.iter().rev() {
             let digit = ordinal % axis.count;
             ordinal /= axis.count;
             src += digit * axis.src;
             dst = moved(dst, axis.dst, digit);
         }
-        (src, dst)
+        // What is left is the outermost digit: dividing once more would cost each tile of a series as much as all else of its plan.
+        (src + ordinal * outermost.src, moved(dst, outermost.dst, ordinal))
     }
 
     /// Whether the positions `first..end` (at least one) ascend by one in the destination, for a grid of a whole
@@ -166,7 +169,9 @@ impl<'t> Runs<'t> {
     pub(super) fn new(grid: &'t Grid, first: u64, end: u64, origin: u64) -> Self {
         let single = Axis { count: 1, src: 1, dst: 1 };
         let (inner, outer) = grid.axes.split_last().map_or((single, &[][..]), |(i, o)| (*i, o));
-        let mut row = first / inner.count;
+        // Divisions only where there are rows.
+        let (mut row, inner_digit) =
+            if outer.is_empty() { (0, first) } else { (first / inner.count, first % inner.count) };
         let mut outer_digits = vec![0; outer.len()];
         let (mut src, mut dst) = (grid.src.wrapping_sub(origin), grid.dst);
         for (digit, axis) in outer_digits.iter_mut().zip(outer).rev() {
@@ -175,7 +180,7 @@ impl<'t> Runs<'t> {
             src = src.wrapping_add(*digit * axis.src);
             dst = moved(dst, axis.dst, *digit);
         }
-        Runs { outer, inner, outer_digits, inner_digit: first % inner.count, src, dst, left: end - first }
+        Runs { outer, inner, outer_digits, inner_digit, src, dst, left: end - first }
     }
 
     /// A single block move of `len` elements from the tile's first on.

@@ -17,6 +17,8 @@ pub(super) struct LinearPlan {
     grid: Grid,
     /// Ordinal after the last position that is present.
     end: u64,
+    /// Every step leaves its tile.
+    leaps: bool,
 }
 
 impl LinearPlan {
@@ -32,7 +34,8 @@ impl LinearPlan {
         let grid = Grid::from_inner(axes);
         let grid = Grid { src, dst: output_base(lines), ..grid };
         let end = grid.seek(tiling.present());
-        LinearPlan { len, present: tiling.present(), grid, end }
+        let leaps = grid.gaps().is_some_and(|(closest, _)| closest >= len);
+        LinearPlan { len, present: tiling.present(), grid, end, leaps }
     }
 
     pub(super) fn elements(&self) -> u64 {
@@ -46,8 +49,7 @@ impl LinearPlan {
             (1, _) | (_, None) => 1,
             // No step leaps over a tile: all from the first to the last are touched.
             (end, Some((_, widest))) if widest <= self.len => tile_of(end - 1) - tile_of(0) + 1,
-            // Every step leaves its tile.
-            (end, Some((closest, _))) if closest >= self.len => end,
+            (end, _) if self.leaps => end,
             _ => self.tiles().cut_all(),
         }
     }
@@ -76,15 +78,16 @@ struct Cut {
 impl<'p> LinearTiles<'p> {
     /// The positions that lie in the same tile as the next one: found by a search for the tile's end, not by
     /// walking there.
+    #[inline]
     fn cut(&mut self) -> Option<Cut> {
-        let LinearPlan { len, grid, end, .. } = self.plan;
+        let LinearPlan { len, grid, end, leaps, .. } = self.plan;
         if self.next >= *end {
             return None;
         }
         let first = self.next;
         let (src, dst) = grid.locate(first);
         let tile = src / len;
-        self.next = grid.seek((tile * len).saturating_add(*len)).min(*end);
+        self.next = if *leaps { first + 1 } else { grid.seek((tile * len).saturating_add(*len)).min(*end) };
         Some(Cut { tile, first, end: self.next, dst })
     }
 
@@ -96,6 +99,7 @@ impl<'p> LinearTiles<'p> {
         tiles
     }
 
+    #[inline]
     pub(super) fn next(&mut self) -> Option<TilePlan<'p>> {
         let Cut { tile, first, end, dst } = self.cut()?;
         let LinearPlan { len, present, grid, .. } = self.plan;

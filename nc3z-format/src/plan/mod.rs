@@ -150,6 +150,8 @@ enum TilesKind<'p> {
 impl<'p> Iterator for Tiles<'p> {
     type Item = TilePlan<'p>;
 
+    // In the caller's loop, and what it calls: a plan that is moved costs more than making it.
+    #[inline]
     fn next(&mut self) -> Option<TilePlan<'p>> {
         match &mut self.0 {
             TilesKind::Empty => None,
@@ -179,6 +181,25 @@ pub struct TilePlan<'p> {
 }
 
 impl TilePlan<'_> {
+    /// Of a tile that gives one element alone: the element of the decoded tile, and its position in the output.
+    ///
+    /// ```
+    /// use nc3z_format::{Hyperslab, Plan, TileLayout};
+    /// let slab = Hyperslab::new([11], [3], [-4])?; // 11, 7, 3
+    /// let plan = Plan::new(&[16], &TileLayout::linear(10), &slab)?;
+    /// let singles: Vec<_> = plan.tiles().map(|tile| tile.single()).collect();
+    /// assert_eq!(singles, [None, Some((1, 0))]);
+    /// # Ok::<(), nc3z_format::Error>(())
+    /// ```
+    #[inline]
+    pub fn single(&self) -> Option<(u64, u64)> {
+        if self.elements != 1 {
+            return None;
+        }
+        let (src, dst) = self.grid.locate(self.first);
+        Some((src - self.origin, dst))
+    }
+
     /// The copies from the decoded tile to the output, in ascending order of source.
     pub fn runs(&self) -> Runs<'_> {
         match self.whole {

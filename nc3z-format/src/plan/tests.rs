@@ -99,6 +99,7 @@ fn execute(tiling: &Tiling, plan: &Plan) -> Vec<Option<u64>> {
         let whole = positions.len() == data.len() && positions.windows(2).all(|w| w[0].1 + 1 == w[1].1);
         assert_eq!(tile.whole, whole.then(|| positions[0].1));
         assert_eq!(tile.elements, u64::try_from(positions.len()).unwrap());
+        assert_eq!(tile.single(), positions.first().copied().filter(|_| positions.len() == 1));
         assert_eq!(tile.runs().run_count(), u64::try_from(tile.runs().count()).unwrap());
         // Runs end only with a row of the innermost axis: all but the first and the last are full.
         let longest = tile.runs().map(|r| r.len).max().unwrap();
