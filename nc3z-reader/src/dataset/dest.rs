@@ -28,6 +28,9 @@ pub(super) trait Dest: Send {
     /// not fit.
     fn put(&mut self, tile: &TilePlan<'_>, first: u64, bytes: &[u8]) -> Result<Option<Misfit>>;
 
+    /// Copies element `src` of `bytes` to position `dst`; false where there is no such element or position, or the value does not fit.
+    fn put_one(&mut self, src: u64, bytes: &[u8], dst: u64) -> bool;
+
     /// Takes elements from where they lie in `bytes`, which hold the whole walk, from number `first` on until the output is full; tells the
     /// first that does not fit.
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit>;
@@ -65,6 +68,12 @@ impl<const N: usize> Dest for AsStored<'_, N> {
             copy_run(&from(run, first)?, elements, self.0)?;
         }
         Ok(None)
+    }
+
+    fn put_one(&mut self, src: u64, bytes: &[u8], dst: u64) -> bool {
+        let Some((from, to)) = both(src, bytes.as_chunks::<N>().0, dst, self.0) else { return false };
+        *to = *from;
+        true
     }
 
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
@@ -135,6 +144,13 @@ impl<S: Stored, T: Element + Cast<S>> Dest for Typed<'_, S, T> {
         Ok(if all_fit.get() { None } else { find_misfit::<S, T>(tile, first, elements) })
     }
 
+    fn put_one(&mut self, src: u64, bytes: &[u8], dst: u64) -> bool {
+        let Some((from, to)) = both(src, S::split(bytes), dst, self.out) else { return false };
+        let (value, fits) = T::cast(S::from_be(*from));
+        *to = value;
+        fits
+    }
+
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
         let all_fit = gather_all::<S, T>(walk, first, bytes, self.out);
         if all_fit { None } else { find_unfit::<S, T>(walk, first, self.out.len(), bytes) }
@@ -144,6 +160,12 @@ impl<S: Stored, T: Element + Cast<S>> Dest for Typed<'_, S, T> {
         let parts = cut(self.out, lens);
         parts.map(|part| Box::new(Typed::<S, T>::new(part)) as Box<dyn Dest + 'a>).collect()
     }
+}
+
+/// An element and its place; nothing where one of the slices lacks it.
+fn both<'s, 'o, S, T>(src: u64, from: &'s [S], dst: u64, to: &'o mut [T]) -> Option<(&'s S, &'o mut T)> {
+    let (src, dst) = (usize::try_from(src).ok()?, usize::try_from(dst).ok()?);
+    Some((from.get(src)?, to.get_mut(dst)?))
 }
 
 /// Both parts of a run whose elements follow one another; nothing where they do not, or where it leaves one of the slices.

@@ -1,6 +1,7 @@
 //! Archives and classic files as one thing: named variables, read by hyperslabs.
 
 mod archive;
+mod at_hand;
 mod bytes;
 mod classic;
 pub mod convert;

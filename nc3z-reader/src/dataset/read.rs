@@ -67,6 +67,9 @@ pub(super) fn read(
         // Its parts are read at once.
         return parallel::in_pool(|| super::direct::read(source, var, slab, dest));
     }
+    if source.as_archive().is_some_and(|archive| super::at_hand::read(archive, var, &plan, dest)) {
+        return Ok(());
+    }
     let mut request = Request { source, var, tiling: &tiling, slab, keep: true };
     let size = source.layout().variables[var.index()].element_size();
     if !is_big(source, var, &plan, size) {

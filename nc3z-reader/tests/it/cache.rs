@@ -76,7 +76,7 @@ fn budget_is_kept_whatever_is_read() {
 
 #[test]
 fn hot_tiles_survive_a_scan() {
-    let cache = TileCache::new(5 * 1128);
+    let cache = TileCache::new(5 * 1256);
     let (_, dataset) = noisy(&cache);
     let variable = dataset.variable("v0").unwrap();
     let hot = || drop(variable.read_bytes(&element(0, 0)).unwrap());
@@ -87,6 +87,85 @@ fn hot_tiles_survive_a_scan() {
     let before = cache.stats().misses;
     hot();
     assert_eq!(cache.stats().misses, before, "the tile that is read often is still there");
+}
+
+#[test]
+fn hot_tiles_survive_scans_however_often_they_were_read_before() {
+    let cache = TileCache::new(5 * 1256);
+    let (_, dataset) = noisy(&cache);
+    let variable = dataset.variable("v0").unwrap();
+    let hot = || drop(variable.read_bytes(&element(0, 0)).unwrap());
+    (0..100).for_each(|_| hot());
+    // A scan that leaves it unread drives it out in the end; one that does not, never.
+    for row in (1..10).cycle().take(90) {
+        let _ = variable.read_bytes(&element(row, 3)).unwrap();
+        let before = cache.stats().misses;
+        hot();
+        assert_eq!(cache.stats().misses, before, "row {row}");
+    }
+    assert!(cache.stats().evictions >= 40, "{:?}", cache.stats());
+}
+
+#[test]
+fn every_tile_of_a_series_is_counted_however_often_it_is_read() {
+    let cache = TileCache::new(1 << 20);
+    let (array, dataset) = noisy(&cache);
+    let variable = dataset.variable("v0").unwrap();
+    let series = |column: u64, back: bool| {
+        let (start, stride) = if back { (9, -1) } else { (0, 1) };
+        let found =
+            variable.read_bytes(&Hyperslab::new([start, column], [10, 2], [stride, 1]).unwrap()).unwrap();
+        let mut expected: Vec<&[u8]> = array.chunks(1000).collect();
+        if back {
+            expected.reverse();
+        }
+        let at = usize::try_from(column * 2).unwrap();
+        assert_eq!(found, expected.iter().map(|row| &row[at..at + 4]).collect::<Vec<_>>().concat());
+    };
+    for n in 1..=20 {
+        series(n * 7, n % 3 == 0);
+        let stats = cache.stats();
+        assert_eq!((stats.misses, stats.hits), (10, (n - 1) * 10));
+        assert_eq!((stats.copied_bytes, stats.decoded_bytes, stats.entries), (n * 40, 10_000, 10));
+    }
+    // A request of which one tile is gone is read like any other.
+    cache.clear();
+    assert_eq!((cache.stats().entries, cache.stats().used_bytes), (0, 0));
+    let _ = variable.read_bytes(&element(3, 3)).unwrap();
+    series(1, false);
+    let stats = cache.stats();
+    assert_eq!((stats.misses, stats.hits, stats.copied_bytes), (20, 191, 842));
+}
+
+#[test]
+fn series_read_by_many_threads_while_tiles_come_and_go() {
+    let cache = TileCache::new(8 * 1256);
+    let (array, dataset) = noisy(&cache);
+    let variable = dataset.variable("v0").unwrap();
+    let reads = 2000_u64;
+    std::thread::scope(|scope| {
+        for t in 0..4_u64 {
+            let (variable, array, cache) = (variable.clone(), &array, &cache);
+            scope.spawn(move || {
+                for n in 0..reads {
+                    // Mostly rows that all fit; now and then those that do not, which drive others out.
+                    let (row, column) =
+                        if n % 50 == 0 { (n / 50 % 10, n % 500) } else { (n % 4, (n * t) % 500) };
+                    let at = usize::try_from((row * 500 + column) * 2).unwrap();
+                    assert_eq!(variable.read_bytes(&element(row, column)).unwrap(), array[at..at + 2]);
+                    if t == 0 && n % 300 == 299 {
+                        cache.clear();
+                    }
+                    assert!(cache.stats().used_bytes <= cache.budget());
+                }
+            });
+        }
+    });
+    let stats = cache.stats();
+    assert_eq!((stats.hits + stats.misses, stats.copied_bytes), (4 * reads, 8 * reads));
+    assert_eq!(stats.decoded_bytes, stats.misses * 1000);
+    drop((variable, dataset));
+    assert_eq!((cache.stats().entries, cache.stats().used_bytes), (0, 0));
 }
 
 #[test]

@@ -15,14 +15,16 @@
 //! println!("{} hits", cache.stats().hits);
 //! ```
 
+mod at_hand;
 mod budget;
 mod share;
 mod stats;
 
 pub use budget::{budget_from_env, default_budget};
-pub(crate) use share::Share;
+pub(crate) use share::{PIECE_LEN, Share};
 pub use stats::CacheStats;
 
+use at_hand::AtHand;
 use bytes::Bytes;
 use nc3z_format::array::TileKey;
 use quick_cache::sync::{Cache, GuardResult};
@@ -31,8 +33,8 @@ use stats::Counters;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes that an entry costs beside its tile.
-const ENTRY_LEN: u64 = 128;
+/// Bytes that an entry costs beside its tile, [`at_hand`] included.
+const ENTRY_LEN: u64 = 256;
 /// Budget a shard: each is locked by itself, and no tile larger than its shard is kept.
 const SHARD_BUDGET: u64 = 64 << 20;
 /// Shards at most.
@@ -54,16 +56,34 @@ impl Weighter<Key, Bytes> for ByLength {
     }
 }
 
-/// Counts evictions, and frees what was evicted after the lock is gone.
+/// Counts evictions, and lets go of what was evicted after the lock is gone.
 #[derive(Clone)]
-struct Evictions(Arc<Counters>);
+struct Evictions {
+    counters: Arc<Counters>,
+    at_hand: Arc<AtHand>,
+}
+
+#[derive(Default)]
+struct Evicted {
+    tiles: Vec<(Key, Bytes)>,
+    at_hand: Option<Arc<AtHand>>,
+}
 
 impl Lifecycle<Key, Bytes> for Evictions {
-    type RequestState = Vec<Bytes>;
+    type RequestState = Evicted;
 
-    fn on_evict(&self, evicted: &mut Vec<Bytes>, _: Key, tile: Bytes) {
-        self.0.evictions.fetch_add(1, Ordering::Relaxed);
-        evicted.push(tile);
+    fn on_evict(&self, evicted: &mut Evicted, key: Key, tile: Bytes) {
+        self.counters.evictions.fetch_add(1, Ordering::Relaxed);
+        evicted.tiles.push((key, tile));
+        evicted.at_hand.get_or_insert_with(|| Arc::clone(&self.at_hand));
+    }
+}
+
+impl Drop for Evicted {
+    fn drop(&mut self) {
+        if let Some(at_hand) = &self.at_hand {
+            self.tiles.iter().for_each(|(key, _)| at_hand.forget(key));
+        }
     }
 }
 
@@ -77,6 +97,8 @@ struct Shared {
     tiles: Tiles,
     budget: AtomicU64,
     counters: Arc<Counters>,
+    /// Of the tiles, those read in small pieces.
+    at_hand: Arc<AtHand>,
 }
 
 impl TileCache {
@@ -90,7 +112,7 @@ impl TileCache {
 
     /// A cache of its own, for so many bytes; 0 keeps nothing.
     pub fn new(budget: u64) -> Self {
-        let counters = Arc::new(Counters::default());
+        let (counters, at_hand) = (Arc::new(Counters::default()), Arc::new(AtHand::default()));
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
         // A cache that begins without a budget may be given one.
         let shards = if budget == 0 { cores } else { budget / SHARD_BUDGET };
@@ -107,9 +129,9 @@ impl TileCache {
             options,
             ByLength,
             DefaultHashBuilder::default(),
-            Evictions(Arc::clone(&counters)),
+            Evictions { counters: Arc::clone(&counters), at_hand: Arc::clone(&at_hand) },
         );
-        TileCache(Arc::new(Shared { tiles, budget: AtomicU64::new(budget), counters }))
+        TileCache(Arc::new(Shared { tiles, budget: AtomicU64::new(budget), counters, at_hand }))
     }
 
     /// Bytes that may be kept.
@@ -122,13 +144,14 @@ impl TileCache {
         self.0.budget.store(budget, Ordering::Relaxed);
         self.0.tiles.set_capacity(budget);
         if budget == 0 {
-            self.0.tiles.clear();
+            self.clear();
         }
     }
 
     /// Drops every tile.
     pub fn clear(&self) {
         self.0.tiles.clear();
+        self.0.at_hand.clear();
     }
 
     /// What has happened so far.

@@ -1,5 +1,6 @@
 //! One open archive's part of a cache.
 
+use super::at_hand::Tray;
 use super::{GuardResult, Key, TileCache};
 use crate::error::Result;
 use bytes::Bytes;
@@ -9,6 +10,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Tiles no longer than this are kept even where they are decoded in their final place: coordinates are read often,
 /// and cost more to find and decode than to copy.
 const SMALL_LEN: usize = 64 << 10;
+/// Pieces no longer than this are copied out of tiles at hand: what they leave waits meanwhile, and for longer ones looking up costs little
+/// beside copying.
+pub(crate) const PIECE_LEN: u64 = 1 << 10;
 
 /// The tiles of one open archive; they leave the cache with it.
 pub(crate) struct Share {
@@ -38,6 +42,30 @@ impl Share {
         self.cache.budget() > 0 && self.cache.0.tiles.contains_key(&self.key(tile))
     }
 
+    /// The tiles that were read in small pieces of late. What is copied out of them is to be told by [`Share::count`].
+    pub(crate) fn at_hand(&self) -> Tray<'_> {
+        let shared = &*self.cache.0;
+        shared.at_hand.of(self.archive, shared.counters.evictions())
+    }
+
+    /// So many tiles were found decoded, and so many bytes copied out of them.
+    pub(crate) fn count(&self, tiles: u64, copied: u64) {
+        self.cache.0.counters.hits(tiles);
+        self.cache.0.counters.copied(copied);
+    }
+
+    /// A tile that is in the cache, of which so many bytes are wanted.
+    fn found(&self, key: &Key, wanted: u64) -> Option<Bytes> {
+        let shared = &*self.cache.0;
+        let evictions = shared.counters.evictions();
+        let bytes = shared.tiles.get(key)?;
+        self.count(1, wanted);
+        if (1..=PIECE_LEN).contains(&wanted) {
+            shared.at_hand.note(*key, &bytes, evictions, || shared.tiles.peek(key));
+        }
+        Some(bytes)
+    }
+
     /// Fills `out` with a whole tile: from the cache, else decoded in place.
     pub(crate) fn fill(
         &self,
@@ -48,9 +76,7 @@ impl Share {
         let shared = &*self.cache.0;
         let key = self.key(tile);
         let enabled = self.cache.budget() > 0;
-        if let Some(bytes) = enabled.then(|| shared.tiles.get(&key)).flatten() {
-            shared.counters.hit();
-            shared.counters.copied(out.len() as u64);
+        if let Some(bytes) = enabled.then(|| self.found(&key, out.len() as u64)).flatten() {
             out.copy_from_slice(&bytes);
             return Ok(());
         }
@@ -74,29 +100,27 @@ impl Share {
         decode: impl FnOnce(&mut [u8]) -> Result<()>,
     ) -> Result<Bytes> {
         let shared = &*self.cache.0;
-        shared.counters.copied(wanted);
         let decode = || -> Result<Bytes> {
             let mut bytes = vec![0; len];
             decode(&mut bytes)?;
             shared.counters.decoded(len);
+            shared.counters.copied(wanted);
             Ok(bytes.into())
         };
         if self.cache.budget() == 0 {
             return decode();
         }
         let key = self.key(tile);
+        if let Some(bytes) = self.found(&key, wanted) {
+            return Ok(bytes);
+        }
         if !keep || !self.cache.admits(len as u64) {
-            return match shared.tiles.get(&key) {
-                Some(bytes) => {
-                    shared.counters.hit();
-                    Ok(bytes)
-                }
-                None => decode(),
-            };
+            return decode();
         }
         match shared.tiles.get_value_or_guard(&key, None) {
             GuardResult::Value(bytes) => {
-                shared.counters.hit();
+                // By another thread just now: the cache does not count this as a read of it.
+                self.count(1, wanted);
                 Ok(bytes)
             }
             GuardResult::Guard(guard) => {
@@ -116,6 +140,7 @@ impl Drop for Share {
     fn drop(&mut self) {
         if self.used.load(Ordering::Relaxed) {
             self.cache.0.tiles.retain(|key, _| key.archive != self.archive);
+            self.cache.0.at_hand.forget_archive(self.archive);
         }
     }
 }

@@ -34,8 +34,13 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn hit(&self) {
-        self.hits.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn hits(&self, tiles: u64) {
+        self.hits.fetch_add(tiles, Ordering::Relaxed);
+    }
+
+    /// Evictions so far: what is done from here on is done after them.
+    pub(super) fn evictions(&self) -> u64 {
+        self.evictions.load(Ordering::Acquire)
     }
 
     pub(super) fn decoded(&self, len: usize) {

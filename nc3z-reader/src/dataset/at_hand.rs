@@ -1,0 +1,52 @@
+//! A request for small pieces of tiles that are all at hand, a series of one place above all: planned and copied tile by tile, with nothing
+//! else done for each.
+
+use super::dest::Dest;
+use crate::archive::Archive;
+use crate::tile::cache::PIECE_LEN;
+use nc3z_format::array::TileKey;
+use nc3z_format::classic::VarId;
+use nc3z_format::plan::{Plan, TilePlan};
+
+/// Tiles that are copied from under one lock.
+const AT_ONCE: usize = 64;
+
+/// Carries a plan out where all of its tiles are at hand, and elements of them fit. Elsewhere nothing is counted, and what was written is
+/// written again by whoever reads the request as others are read, or says what is wrong with it.
+pub(super) fn read(archive: &Archive, var: VarId, plan: &Plan, dest: &mut dyn Dest) -> bool {
+    let Ok(layout) = archive.variable_layout(var) else { return false };
+    if !layout.owned {
+        return false;
+    }
+    let (size, array) = (layout.element_size(), archive.arrays().variable(var).id);
+    let share = &archive.inner.store.cache;
+    let (mut tray, mut tiles) = (None, 0);
+    for tile in plan.tiles() {
+        if tile.elements.saturating_mul(size) > PIECE_LEN {
+            return false;
+        }
+        if tiles % AT_ONCE == 0 {
+            tray = None;
+        }
+        let tray = tray.get_or_insert_with(|| share.at_hand());
+        let Some(bytes) = tray.tile(TileKey::new(array, tile.tile)) else { return false };
+        let done = match tile.single() {
+            Some((src, dst)) => dest.put_one(src, bytes, dst),
+            None => put(dest, tile, bytes),
+        };
+        if !done {
+            return false;
+        }
+        tiles += 1;
+    }
+    drop(tray);
+    share.count(tiles as u64, plan.elements().saturating_mul(size));
+    true
+}
+
+/// All that a tile gives.
+#[expect(clippy::needless_pass_by_value, reason = "a plan that the loop lends to nobody stays in registers")]
+#[inline(never)]
+fn put(dest: &mut dyn Dest, tile: TilePlan<'_>, bytes: &[u8]) -> bool {
+    matches!(dest.put(&tile, 0, bytes), Ok(None))
+}
