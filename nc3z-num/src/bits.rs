@@ -50,6 +50,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The next eight bytes, if each is a LEB128 number of its own.
+    #[inline]
+    pub(crate) fn short_ones(&self) -> Option<[u8; 8]> {
+        let eight = self.data.first_chunk::<8>()?;
+        (u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080 == 0).then_some(*eight)
+    }
+
     fn long_varint(&mut self) -> Result<u64> {
         let mut x = 0u64;
         for shift in (0..64).step_by(7) {

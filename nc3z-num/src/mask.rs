@@ -1,4 +1,4 @@
-//! Stage 1, the mask: one bit pattern taken out of the tile; what is left are runs of valid positions.
+//! Stage 1, the mask: one bit pattern taken out of the tile; what is left are the valid positions, each a byte of 0xFF among zeros.
 
 use crate::bits::Cursor;
 use crate::error::{Result, bad};

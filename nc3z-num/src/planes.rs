@@ -1,7 +1,11 @@
 //! Byte planes: byte 0 of all words, then byte 1, and so on.
 
+#[cfg(target_arch = "x86_64")]
+use crate::avx2::planes as avx2;
+#[cfg(target_arch = "x86_64")]
+use crate::word::ByWidth;
 use crate::word::Word;
-use multiversion::multiversion;
+use multiversion::{multiversion, target::match_target};
 
 /// Fills `out` from its planes; `planes` is as long as `out` in bytes.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
@@ -10,7 +14,18 @@ pub(crate) fn unshuffle<W: Word>(planes: &[u8], signed: bool, out: &mut [W]) {
     if n == 0 {
         return;
     }
-    for at in (0..n).step_by(1024) {
+    let done = match_target! {
+        "x86_64+avx2" => {
+            let plane = |p: usize| &planes[p * n..(p + 1) * n];
+            match W::by_width(out) {
+                ByWidth::W16(out) => avx2::words16([plane(0), plane(1)], signed, out),
+                ByWidth::W32(out) => avx2::words32([plane(0), plane(1), plane(2), plane(3)], signed, out),
+                ByWidth::W8(_) | ByWidth::W64(_) => 0,
+            }
+        },
+        _ => 0,
+    };
+    for at in (done..n).step_by(1024) {
         let end = n.min(at + 1024);
         let block = &mut out[at..end];
         for (w, &b) in block.iter_mut().zip(&planes[at..end]) {

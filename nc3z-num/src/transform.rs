@@ -113,6 +113,34 @@ pub(crate) fn invert<W: Word>(
     Ok(())
 }
 
+/// Reads `count` positions of exceptions of a tile of `n`, which must be valid ones.
+fn positions(cursor: &mut Cursor<'_>, count: usize, n: usize, valid: Option<&[u8]>) -> Result<Vec<usize>> {
+    let mut positions = Vec::with_capacity(count);
+    let mut next = 0usize;
+    let mut push = |distance: u64, positions: &mut Vec<usize>| {
+        let at = next.saturating_add(index(distance));
+        if at >= n || valid.is_some_and(|valid| valid[at] == 0) {
+            return Err(bad("exception position", "a valid element", at));
+        }
+        positions.push(at);
+        next = at + 1;
+        Ok(())
+    };
+    while positions.len() < count {
+        // Nearly all distances are short: eight of them are eight bytes.
+        let eight = cursor.short_ones().filter(|_| count - positions.len() >= 8);
+        if let Some(distances) = eight {
+            cursor.take(distances.len())?;
+            for distance in distances {
+                push(u64::from(distance), &mut positions)?;
+            }
+        } else {
+            push(cursor.varint()?, &mut positions)?;
+        }
+    }
+    Ok(positions)
+}
+
 /// Applies the exceptions of a part to the patterns in `grid`; `valid`: where something is masked, which are valid and how many.
 pub(crate) fn apply_exceptions<W: Word>(
     part: &[u8],
@@ -131,16 +159,7 @@ pub(crate) fn apply_exceptions<W: Word>(
     if count == 0 || count > valid_count || count > content.len() {
         return Err(bad("exception count", format_args!("1 to {valid_count}"), count));
     }
-    let mut positions = Vec::with_capacity(count);
-    let mut next = 0usize;
-    for _ in 0..count {
-        let at = next.saturating_add(index(cursor.varint()?));
-        if at >= grid.len() || valid.is_some_and(|(valid, _)| valid[at] == 0) {
-            return Err(bad("exception position", "a valid element", at));
-        }
-        positions.push(at);
-        next = at + 1;
-    }
+    let positions = positions(&mut cursor, count, grid.len(), valid.map(|(valid, _)| valid))?;
     for at in positions {
         let z = cursor.varint()?;
         let w = W::from_u64(z);

@@ -85,6 +85,7 @@ pub trait Word: Copy + Default + Eq + Ord + Hash + Send + Sync + Debug + 'static
     fn pooled(pool: &Pool) -> &[Self];
 
     /// The words by their width.
+    #[doc(hidden)]
     fn by_width(words: &mut [Self]) -> ByWidth<'_>;
 
     /// 0, -1, 1, -2, … become 0, 1, 2, 3, …

@@ -5,4 +5,5 @@
 
 pub(crate) mod expand;
 pub(crate) mod fields;
+pub(crate) mod planes;
 pub(crate) mod sums;

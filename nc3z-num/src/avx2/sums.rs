@@ -94,7 +94,7 @@ macro_rules! sums {
             }
 
             /// Running sums that go on from a position to the next where its byte of `pairs` is 0xFF and not 0, `AGAIN` times over; then those of
-            /// the words whose byte of `valid` is 0xFF, from `base` on, the others getting the sum before them. All in one pass.
+            /// the words whose byte of `valid` is 0xFF, from `base` on; what the others hold then means nothing. All in one pass.
             #[target_feature(enable = "avx2")]
             pub(crate) fn of_valid<const AGAIN: usize>(
                 words: &mut [$word],
@@ -117,13 +117,24 @@ macro_rules! sums {
                 let (masks, valid) = valid[1..].as_chunks::<LANES>();
                 let (pair_masks, pairs) = pairs.as_chunks::<LANES>();
                 for ((group, mask), pair_mask) in groups.iter_mut().zip(masks).zip(pair_masks) {
+                    // The next valid position begins anew.
+                    if *mask == [0; LANES] {
+                        continue;
+                    }
                     let mut x: __m256i = transmute!(*group);
+                    let whole = *pair_mask == [0xFF; LANES];
                     for before in &mut before {
-                        let stop = _mm256_xor_si256($spread(*pair_mask), _mm256_set1_epi16(-1));
-                        let (sums, stop) = prefix_between(x, stop, across);
-                        x = $add(sums, _mm256_andnot_si256(stop, *before));
-                        // From the vector's own sums: so vectors wait for each other by two instructions.
-                        *before = $add(last(sums), _mm256_andnot_si256(last(stop), *before));
+                        // From the vector's own sums: so vectors wait for each other by an instruction or two.
+                        if whole {
+                            let sums = prefix(x, across);
+                            x = $add(sums, *before);
+                            *before = $add(last(sums), *before);
+                        } else {
+                            let stop = _mm256_xor_si256($spread(*pair_mask), _mm256_set1_epi16(-1));
+                            let (sums, stop) = prefix_between(x, stop, across);
+                            x = $add(sums, _mm256_andnot_si256(stop, *before));
+                            *before = $add(last(sums), _mm256_andnot_si256(last(stop), *before));
+                        }
                     }
                     let sums = prefix(_mm256_and_si256(x, $spread(*mask)), across);
                     *group = transmute!($add(sums, before_all));

@@ -24,14 +24,29 @@ mod tests {
     use crate::planes::unshuffle;
     use crate::word::low8;
 
+    fn inverted<W: Word>(len: u32) {
+        let words: Vec<W> =
+            (0..u64::from(len)).map(|i| W::from_u64(i.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
+        let mut bytes = Vec::new();
+        shuffle(&words, &mut bytes);
+        let mut back = vec![W::default(); words.len()];
+        unshuffle(&bytes, false, &mut back);
+        assert_eq!(back, words, "{len}");
+        unshuffle(&bytes, true, &mut back);
+        assert_eq!(back, words.iter().map(|w| w.unzigzag()).collect::<Vec<_>>(), "{len}");
+    }
+
     #[test]
     fn planes_invert() {
         let words: Vec<u32> = (0..2000u32).map(|i| i.wrapping_mul(0x9E37_79B9)).collect();
         let mut bytes = Vec::new();
         shuffle(&words, &mut bytes);
         assert_eq!(bytes[2000], low8(u64::from(words[0] >> 8)));
-        let mut back = vec![0u32; 2000];
-        unshuffle(&bytes, false, &mut back);
-        assert_eq!(back, words);
+        for len in [0, 1, 31, 32, 33, 100, 2000, 2047] {
+            inverted::<u8>(len);
+            inverted::<u16>(len);
+            inverted::<u32>(len);
+            inverted::<u64>(len);
+        }
     }
 }

@@ -1,0 +1,74 @@
+//! Words from their byte planes.
+
+use std::arch::x86_64::{
+    __m256i, _mm256_and_si256, _mm256_permute2x128_si256, _mm256_set1_epi16, _mm256_set1_epi32,
+    _mm256_setzero_si256, _mm256_srli_epi16, _mm256_srli_epi32, _mm256_sub_epi16, _mm256_sub_epi32,
+    _mm256_unpackhi_epi8, _mm256_unpackhi_epi16, _mm256_unpacklo_epi8, _mm256_unpacklo_epi16,
+    _mm256_xor_si256,
+};
+use zerocopy::transmute;
+
+/// Bytes of a plane that are taken at once.
+const AT_ONCE: usize = 32;
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn unzigzag16(z: __m256i) -> __m256i {
+    let sign = _mm256_sub_epi16(_mm256_setzero_si256(), _mm256_and_si256(z, _mm256_set1_epi16(1)));
+    _mm256_xor_si256(_mm256_srli_epi16::<1>(z), sign)
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn unzigzag32(z: __m256i) -> __m256i {
+    let sign = _mm256_sub_epi32(_mm256_setzero_si256(), _mm256_and_si256(z, _mm256_set1_epi32(1)));
+    _mm256_xor_si256(_mm256_srli_epi32::<1>(z), sign)
+}
+
+/// Fills words from two planes, as far as whole groups of 32 go, which it counts.
+#[target_feature(enable = "avx2")]
+pub(crate) fn words16(planes: [&[u8]; 2], signed: bool, out: &mut [u16]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<AT_ONCE>();
+    let [p0, p1] = planes.map(|plane| plane.as_chunks::<AT_ONCE>().0);
+    for ((out, p0), p1) in groups.iter_mut().zip(p0).zip(p1) {
+        let (p0, p1): (__m256i, __m256i) = (transmute!(*p0), transmute!(*p1));
+        // Halves of vectors are unpacked apart.
+        let (low, high) = (_mm256_unpacklo_epi8(p0, p1), _mm256_unpackhi_epi8(p0, p1));
+        let words =
+            [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)];
+        let (parts, _) = out.as_chunks_mut::<16>();
+        for (part, words) in parts.iter_mut().zip(words) {
+            *part = transmute!(if signed { unzigzag16(words) } else { words });
+        }
+    }
+    groups.len() * AT_ONCE
+}
+
+/// As [`words16`], from four planes.
+#[target_feature(enable = "avx2")]
+pub(crate) fn words32(planes: [&[u8]; 4], signed: bool, out: &mut [u32]) -> usize {
+    let (groups, _) = out.as_chunks_mut::<AT_ONCE>();
+    let [p0, p1, p2, p3] = planes.map(|plane| plane.as_chunks::<AT_ONCE>().0);
+    for ((((out, p0), p1), p2), p3) in groups.iter_mut().zip(p0).zip(p1).zip(p2).zip(p3) {
+        let (p0, p1): (__m256i, __m256i) = (transmute!(*p0), transmute!(*p1));
+        let (p2, p3): (__m256i, __m256i) = (transmute!(*p2), transmute!(*p3));
+        let (low, high) = (_mm256_unpacklo_epi8(p0, p1), _mm256_unpackhi_epi8(p0, p1));
+        let (low_top, high_top) = (_mm256_unpacklo_epi8(p2, p3), _mm256_unpackhi_epi8(p2, p3));
+        // Words 0 to 3 and 16 to 19, then 4 to 7 and 20 to 23, and so on.
+        let a = _mm256_unpacklo_epi16(low, low_top);
+        let b = _mm256_unpackhi_epi16(low, low_top);
+        let c = _mm256_unpacklo_epi16(high, high_top);
+        let d = _mm256_unpackhi_epi16(high, high_top);
+        let words = [
+            _mm256_permute2x128_si256::<0x20>(a, b),
+            _mm256_permute2x128_si256::<0x20>(c, d),
+            _mm256_permute2x128_si256::<0x31>(a, b),
+            _mm256_permute2x128_si256::<0x31>(c, d),
+        ];
+        let (parts, _) = out.as_chunks_mut::<8>();
+        for (part, words) in parts.iter_mut().zip(words) {
+            *part = transmute!(if signed { unzigzag32(words) } else { words });
+        }
+    }
+    groups.len() * AT_ONCE
+}
