@@ -20,7 +20,7 @@ pub(crate) const OUT_BUFFER: usize = 1 << 20;
 const COMPARE_LEN: usize = 1 << 20;
 /// Sources of at most so many bytes are archived as each quicker preset does, too, and the smallest archive is kept: estimates err most where little
 /// is to be estimated, and milliseconds are spent.
-const ALL_WAYS: u64 = 64 << 10;
+const ALL_WAYS: u64 = 256 << 10;
 /// The same for [`Preset::Max`], which spends ten times what the others do.
 const ALL_WAYS_MAX: u64 = 4 << 20;
 

@@ -23,9 +23,11 @@ const LEFT: u64 = 100;
 const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded if its estimate is at most so many hundredths of the best.
 const FIRST: u64 = 160;
-/// Thousandths of its bytes that a plan must save to have previous rows in its contexts; twice as many where something is masked, since tokens and
-/// contexts are then moved between their positions and the front. They take a decoder a fifth to a half of its speed.
-const ROWS_WORTH: u64 = 15;
+/// Thousandths of its bytes that a plan must save to have previous rows in its contexts, which take a decoder a fifth of its speed; where something is
+/// masked half of it, since tokens and contexts are then moved between their positions and the front.
+const ROWS_WORTH: u64 = 10;
+/// The same where something is masked.
+const MASKED_ROWS_WORTH: u64 = 30;
 /// So many bytes more are forgiven: estimates of short arrays tell little.
 const FORGIVEN: u64 = 64;
 
@@ -75,7 +77,7 @@ impl<W: Word> Chooser<'_, W> {
         let rows = match plan.mask {
             _ if !context || plan.shape.north == 1 => 0,
             None => ROWS_WORTH,
-            Some(_) => 2 * ROWS_WORTH,
+            Some(_) => MASKED_ROWS_WORTH,
         };
         1000 + 20 * u64::from(slow) + 20 * u64::from(looked_up) + 10 * u64::from(sought) + rows
     }

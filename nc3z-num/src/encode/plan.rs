@@ -19,7 +19,7 @@ pub struct Shape {
 impl Shape {
     /// Tables by the token before alone.
     pub(crate) const ALONE: Self = Self { log: 9, north: 1, west: 6 };
-    /// Tables by the previous row, too, which a decoder looks at in a third to a half of its time.
+    /// Tables by the previous row, too, which takes a decoder a fifth to a half of its speed.
     pub(crate) const ROWS: Self = Self { log: 9, north: 4, west: 4 };
     /// As [`Shape::ROWS`], as fine as pays, for [`crate::Effort::Max`].
     pub(crate) const FINE: Self = Self { log: 11, north: 8, west: 4 };
