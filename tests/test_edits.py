@@ -77,7 +77,9 @@ class Edits(Case):
         again = self.dir / "again.nc"
         subprocess.run(["nccopy", file, again], check=True)
         a, b = file.read_bytes(), again.read_bytes()
-        self.assertEqual(len(a), len(b))
+        # Behind the last value of a file with a long header it leaves zeros that belong to nothing.
+        self.assertEqual(b[len(a):].strip(b"\0"), b"")
+        self.assertLessEqual(len(a), len(b))
         differ = [n for n in range(len(a)) if a[n] != b[n]]
         # Padding of at most three bytes behind values of one or two, which nccopy leaves to chance.
         with netCDF4.Dataset(file) as d:

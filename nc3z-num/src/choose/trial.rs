@@ -74,8 +74,9 @@ impl<W: Word> Chooser<'_, W> {
         let looked_up = plan.dictionary().is_some();
         // A scale-offset for each plane is sought for each, at risk of a worse one: worth 1 in 100.
         let sought = matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane);
+        // Small words have hardly any raw bits: what contexts tell of them is nearly all that can be told.
         let rows = match plan.mask {
-            _ if !context || plan.shape.north == 1 => 0,
+            _ if !context || W::BITS <= 16 || plan.shape.north == 1 => 0,
             None => ROWS_WORTH,
             Some(_) => MASKED_ROWS_WORTH,
         };
