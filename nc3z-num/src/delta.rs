@@ -39,7 +39,7 @@ pub(crate) struct Masked<'a> {
     pub(crate) pairs: &'a [u8],
 }
 
-/// True where the differences along `axes` know no masked positions by more than their own place.
+/// True where the inverse of `axes` asks which positions follow a valid one ([`Masked::pairs`]).
 pub(crate) fn needs_pairs(geom: &Geometry, n: usize, axes: DeltaAxes) -> bool {
     axes.repeats().0 > 0 || axes.later(geom, n).iter().any(Option::is_some)
 }
