@@ -16,6 +16,22 @@ step() {
     printf '== %s: %s, %s s\n' "$name" "$verdict" $((SECONDS - begin))
 }
 
+# begin_beside COMMAND...: begins a command that runs beside the steps that follow, until a step is `end_beside`, whose time is what it still waits.
+begin_beside() {
+    beside_log=$(mktemp)
+    "$@" >"$beside_log" 2>&1 &
+    beside=$!
+}
+
+# What the command printed, and its verdict.
+end_beside() {
+    local code=0
+    wait "$beside" || code=$?
+    cat "$beside_log"
+    rm -f "$beside_log"
+    return "$code"
+}
+
 # not_run_because REASON: a step that cannot run.
 not_run_because() {
     echo "NOT RUN: $1"

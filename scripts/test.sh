@@ -63,10 +63,12 @@ compiled_step "build of tests and tool" build
 finish_setup
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
+# Compiled mostly by one core, while tests leave one idle here and there.
+[ "$compiles" != true ] || begin_beside scripts/targets.sh --brief
 compiled_step "Rust tests" tests
 compiled_step "documentation's tests" doc_tests
 compiled_step "documentation, public interface" scripts/public-api.sh
-compiled_step "32 bits, the browser" scripts/targets.sh --brief
+compiled_step "32 bits, the browser, beside the three before" end_beside
 step "site" scripts/site.sh
 compiled_step "licences" scripts/licences.sh
 compiled_step "magic" scripts/check-magic.sh
