@@ -50,11 +50,15 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next eight bytes, if each is a LEB128 number of its own.
+    /// The next eight LEB128 numbers, if each is one byte; otherwise nothing is read.
     #[inline]
-    pub(crate) fn short_ones(&self) -> Option<[u8; 8]> {
-        let eight = self.data.first_chunk::<8>()?;
-        (u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080 == 0).then_some(*eight)
+    pub(crate) fn eight_short(&mut self) -> Option<[u8; 8]> {
+        let (eight, rest) = self.data.split_first_chunk::<8>()?;
+        if u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080 != 0 {
+            return None;
+        }
+        self.data = rest;
+        Some(*eight)
     }
 
     fn long_varint(&mut self) -> Result<u64> {

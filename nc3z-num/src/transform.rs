@@ -128,9 +128,8 @@ fn positions(cursor: &mut Cursor<'_>, count: usize, n: usize, valid: Option<&[u8
     };
     while positions.len() < count {
         // Nearly all distances are short: eight of them are eight bytes.
-        let eight = cursor.short_ones().filter(|_| count - positions.len() >= 8);
+        let eight = if count - positions.len() < 8 { None } else { cursor.eight_short() };
         if let Some(distances) = eight {
-            cursor.take(distances.len())?;
             for distance in distances {
                 push(u64::from(distance), &mut positions)?;
             }

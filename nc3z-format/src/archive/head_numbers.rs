@@ -1,4 +1,4 @@
-//! The packed form of a head copy whose attributes hold many numbers (`spec/archive.md`, "Numbers of a head"): they stand apart, by the
+//! The packed form of a head copy whose attributes hold many numbers (`spec/archive.md`, "Numbers apart"): they stand apart, by the
 //! numeric codec; the rest is a zstd frame.
 //!
 //! Some headers are data: outlines of regions as attributes. A codec of bytes makes of them what it makes of numbers everywhere.

@@ -94,7 +94,8 @@ macro_rules! sums {
             }
 
             /// Running sums that go on from a position to the next where its byte of `pairs` is 0xFF and not 0, `AGAIN` times over; then those of
-            /// the words whose byte of `valid` is 0xFF, from `base` on; what the others hold then means nothing. All in one pass.
+            /// the words whose byte of `valid` is 0xFF, from `base` on; what the others hold then means nothing. All in one pass. `valid` is as long as
+            /// `words`, and so is `pairs` where it is needed.
             #[target_feature(enable = "avx2")]
             pub(crate) fn of_valid<const AGAIN: usize>(
                 words: &mut [$word],
@@ -105,11 +106,7 @@ macro_rules! sums {
                 let across = across();
                 let Some((first_word, words)) = words.split_first_mut() else { return };
                 let mut before = [splat(*first_word); AGAIN];
-                if valid[0] == 0 {
-                    *first_word = base;
-                } else {
-                    *first_word = first_word.wrapping_add(base);
-                }
+                *first_word = base.wrapping_add(if valid[0] == 0 { 0 } else { *first_word });
                 let mut before_all = splat(*first_word);
                 // Each position looks at the pair before it, so the last one's is not needed.
                 let pairs = if AGAIN > 0 { &pairs[..words.len()] } else { &valid[1..] };
