@@ -204,6 +204,21 @@ def references():
         struct.pack(f">{len(values)}{pack[kind]}", *values) for _, kind, _, values in content)
 
 
+def beside():
+    """Multiples of a step that other arithmetic rounded: some lie a unit or two beside, in a masked field of floats, or more, in doubles."""
+    draw, n, fill = Numbers(13), 4200, 1e20
+    near = [(draw.below(3) or 2) - (draw.below(2) and 4) if draw.below(14) == 0 else 0 for _ in range(2 * n)]
+
+    def moved(kind, x, units):
+        bits, = struct.unpack(f">{kind[1]}", struct.pack(f">{kind[0]}", x))
+        return struct.unpack(f">{kind[0]}", struct.pack(f">{kind[1]}", bits + units))[0]
+
+    winds = [fill if i % 60 < 9 else moved("fI", k / 10, u) for i, (k, u) in enumerate(zip(draw.walk(n, 20, 9000), near))]
+    heights = [moved("dQ", k / 100, u * draw.below(2**28)) for k, u in zip(draw.walk(n, 40, 9000), near[n:])]
+    data = File(2, [(b"y", n // 60), (b"x", 60)], [(b"winds", [0, 1], FLOAT), (b"heights", [0, 1], DOUBLE)]).build()
+    return data[:len(data) - 12 * n] + struct.pack(f">{n}f{n}d", *winds, *heights)
+
+
 def outlines():
     """A header that is data: outlines of regions as attributes, in degrees of four digits, with numbers of other types among them."""
     draw, atts = Numbers(11), [(b"title", CHAR, b"outlines of regions")]
@@ -219,7 +234,7 @@ def outlines():
 
 
 def files():
-    made = {"numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth()}
+    made = {"beside": beside(), "numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]

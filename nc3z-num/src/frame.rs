@@ -16,7 +16,8 @@ fn content_size(frame: &[u8]) -> Result<u64> {
     parsed.content_size.ok_or_else(|| bad("zstd frame", "a content size", "none"))
 }
 
-/// Decompresses `frame`, whose content must have a size in `sizes`, into `out` (cleared first).
+/// Decompresses `frame`, whose content must have a size in `sizes`, into `out`, which has that size then. What it held before does not matter; where it is
+/// as long already, nothing is cleared.
 pub(crate) fn expand(
     frame: &[u8],
     sizes: std::ops::RangeInclusive<usize>,
@@ -27,7 +28,6 @@ pub(crate) fn expand(
     let Some(size) = usize::try_from(size).ok().filter(|s| sizes.contains(s)) else {
         return Err(bad("zstd content size", format_args!("{} to {}", sizes.start(), sizes.end()), size));
     };
-    out.clear();
     out.resize(size, 0);
     let got = scratch.decompress(frame, out)?;
     if got == size { Ok(()) } else { Err(bad("zstd content", size, got)) }

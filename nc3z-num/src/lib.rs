@@ -43,6 +43,7 @@ mod element;
 #[cfg(feature = "encode")]
 mod encode;
 mod error;
+mod exceptions;
 mod frame;
 mod geometry;
 mod mask;

@@ -81,8 +81,11 @@ fn apply(change: &Change, payload: &mut Vec<u8>, other: &[u8]) {
     }
 }
 
-/// A payload that uses the parts named by `kind`, and its number of elements.
-fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, usize) {
+/// A payload that uses the parts named by `kind`, and its elements.
+fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
+    if kind == KINDS {
+        return marked();
+    }
     let coder = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx][kind % 4];
     let transform = match kind / 4 % 5 {
         0 => TransformPlan::Ordered,
@@ -98,7 +101,30 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, usize) {
     let plan = EncodePlan { mask, transform, axes, coder, level: 3, ..EncodePlan::default() };
     let mut out = Vec::new();
     encode(&values(n), ElementType::F32, &geometry(), &plan, &mut Scratch::new(), &mut out).unwrap();
-    (out, n)
+    (out, values(n))
+}
+
+/// A payload whose exceptions are marked: five of twenty elements lie beside the steps.
+fn marked() -> (Vec<u8>, Vec<u32>) {
+    let beside = |i: u16| f32::from(i).to_bits() + u32::from([1, 3, 4, 9, 12].contains(&i));
+    let elements: Vec<u32> = (0..20).map(beside).collect();
+    let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: 1.0 });
+    let plan = EncodePlan { transform, coder: Coder::Store, ..EncodePlan::default() };
+    let (mut scratch, mut out) = (Scratch::new(), Vec::new());
+    // Longer than the elements themselves.
+    let geom = geometry();
+    let task = crate::encode::Task {
+        elements: &elements,
+        ty: ElementType::F32,
+        geom: &geom,
+        planes: None,
+        against: None,
+        with_mask: true,
+    };
+    let mut staged = crate::encode::stage(&task, &plan, &mut scratch).unwrap();
+    crate::encode::finish::<u32>(&mut staged, elements.len(), &geom, &plan, &mut scratch, &mut out).unwrap();
+    assert_eq!(out[0], 2, "exceptions are marked");
+    (out, elements)
 }
 
 fn geometry() -> Geometry {
@@ -137,10 +163,11 @@ proptest! {
 
     #[test]
     fn changed_payloads_are_errors_or_whole_tiles(
-        kind in 0..KINDS, other in 0..KINDS, changes in prop::collection::vec(change(), 1..4), count in -2isize..3,
+        kind in 0..=KINDS, other in 0..=KINDS, changes in prop::collection::vec(change(), 1..4), count in -2isize..3,
     ) {
         let dictionary = dictionary();
-        let (mut payload, n) = valid(kind, &dictionary);
+        let (mut payload, elements) = valid(kind, &dictionary);
+        let n = elements.len();
         let (other, _) = valid(other, &dictionary);
         for change in &changes {
             apply(change, &mut payload, &other);
@@ -150,8 +177,8 @@ proptest! {
         let _ = decoded(&payload, n.saturating_add_signed(count), &dictionary, &mut used);
         let _ = decoded(&payload, n, &dictionary, &mut used);
         // What a changed payload left behind in the scratch harms no sound one.
-        let (sound, n) = valid(kind, &dictionary);
-        prop_assert_eq!(decoded(&sound, n, &dictionary, &mut used).unwrap(), values(n));
+        let (sound, _) = valid(kind, &dictionary);
+        prop_assert_eq!(decoded(&sound, n, &dictionary, &mut used).unwrap(), elements);
     }
 }
 
@@ -160,11 +187,11 @@ proptest! {
 fn flips_reach_every_stage() {
     let dictionary = dictionary();
     let (mut errors, mut others, mut stages) = (0u32, 0u32, std::collections::BTreeSet::new());
-    for kind in 0..KINDS {
-        let (payload, n) = valid(kind, &dictionary);
-        let mut used = Scratch::new();
+    for kind in 0..=KINDS {
+        let (payload, elements) = valid(kind, &dictionary);
+        let (n, mut used) = (elements.len(), Scratch::new());
         let sound = decoded(&payload, n, &dictionary, &mut used).unwrap();
-        assert_eq!(sound, values(n));
+        assert_eq!(sound, elements);
         for at in 0..payload.len().min(60) {
             for bit in [0, 3, 7] {
                 let mut damaged = payload.clone();
@@ -194,6 +221,7 @@ fn flips_reach_every_stage() {
         "mask run",
         "scale-offset segment",
         "exception count",
+        "exception width",
         "exception position",
         "rank",
         "zstd frame",
@@ -218,6 +246,9 @@ fn claims_of_size_cost_nothing() {
         // Exceptions and a mask whose strings are as long.
         ([&[1, 0x2C, 0, 5, 1][..], &frame].concat(), 10),
         ([&[1, 1, 0, 5, 0, 0, 0, 0, 0, 1][..], &frame].concat(), 10),
+        // Marked exceptions: marks of the whole tile for ten elements, and planes of the same size.
+        ([&[2, 0x2C, 0, 5, 1, 3, 1, 1, 1][..], &frame].concat(), 10),
+        ([&[2, 0x2C, 0, 6, 1, 3, 0, 1, 0, 1][..], &frame].concat(), 10),
         // A length of 2^63.
         (vec![1, 1, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1, 0], 10),
     ] {

@@ -8,13 +8,15 @@ use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
 use crate::transform::{self, Transform};
 use crate::word::{Word, index};
-use crate::{ctx, delta, frame, mask, planes, reference};
+use crate::{ctx, delta, exceptions, frame, mask, planes, reference};
 
 /// Most elements of a tile: positions are 32 bits wide.
 pub const MAX_ELEMENTS: usize = 1 << 30;
 
-/// First byte of every payload.
-pub(crate) const VERSION: u8 = 1;
+/// First byte of a payload.
+const VERSION: u8 = 1;
+/// First byte of a payload whose exceptions are marked.
+const MARKED_VERSION: u8 = 2;
 
 /// The fixed bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,6 +26,8 @@ pub(crate) struct Stages {
     /// [`Transform::code`].
     pub(crate) transform: u8,
     pub(crate) exceptions: bool,
+    /// True where exceptions are marked, not listed.
+    pub(crate) marked: bool,
     pub(crate) axes: DeltaAxes,
     /// 0 store, 1 zstd, 2 planes, 3 ctx.
     pub(crate) coder: u8,
@@ -34,12 +38,13 @@ impl Stages {
     pub(crate) fn bytes(self) -> [u8; 3] {
         let (neighbours, rows) = self.axes.repeats();
         let first = self.mask | self.transform << 2 | u8::from(self.exceptions) << 5 | neighbours << 6;
-        [VERSION, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
+        let version = if self.marked { MARKED_VERSION } else { VERSION };
+        [version, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
     }
 
     fn parse(cursor: &mut Cursor<'_>, geom: &Geometry, n: usize) -> Result<Self> {
         let version = cursor.byte()?;
-        if version != VERSION {
+        if version != VERSION && version != MARKED_VERSION {
             return Err(Error::Unsupported(format!("version {version}")));
         }
         let (a, b) = (cursor.byte()?, cursor.byte()?);
@@ -47,6 +52,7 @@ impl Stages {
             mask: a & 3,
             transform: a >> 2 & 7,
             exceptions: a >> 5 & 1 == 1,
+            marked: version == MARKED_VERSION,
             axes: DeltaAxes(b & 15 | a >> 6 << 4 | b >> 6 << 6),
             coder: b >> 4 & 3,
         };
@@ -58,7 +64,8 @@ impl Stages {
             return Err(bad("delta axes", rule, format_args!("{a:#04x} {b:#04x}")));
         }
         let empty = (stages.mask == 2 || n == 0) && (a & 0xFC != 0 || b != 0);
-        if empty || (n == 0 && stages.mask != 0) || (stages.exceptions && stages.transform < 2) {
+        let unknown = (stages.exceptions && stages.transform < 2) || (stages.marked && !stages.exceptions);
+        if empty || (n == 0 && stages.mask != 0) || unknown {
             return Err(bad("stage bytes", "stages that go together", format_args!("{a:#04x} {b:#04x}")));
         }
         Ok(stages)
@@ -105,7 +112,7 @@ fn residuals<W: Word>(
     out: &mut [W],
 ) -> Result<()> {
     let len = out.len() * W::BYTES;
-    let Scratch { zstd, bytes, valid, ctx: work, .. } = scratch;
+    let Scratch { zstd, residuals: bytes, valid, ctx: work, .. } = scratch;
     match stages.coder {
         0 if part.len() == len => W::get_le(part, out),
         0 => return Err(bad("stored residuals", len, part.len())),
@@ -219,7 +226,11 @@ fn rebuild<W: Word>(
     transform::invert(out, &map, ty, dict)?;
     if stages.exceptions {
         let valid = pattern.map(|_| (&valid[..], nv));
-        transform::apply_exceptions(parts.exceptions, out, valid, ty, zstd, bytes)?;
+        if stages.marked {
+            exceptions::apply_marked(parts.exceptions, out, valid, ty, zstd, (pairs, bytes, integers))?;
+        } else {
+            exceptions::apply_list(parts.exceptions, out, valid, ty, zstd, bytes)?;
+        }
     }
     if let Some(pattern) = pattern {
         mask::fill_masked(out, valid, pattern);

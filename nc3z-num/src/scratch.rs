@@ -13,6 +13,8 @@ pub struct Scratch {
     #[cfg(feature = "encode")]
     pub(crate) runs: Runs,
     pub(crate) bytes: Vec<u8>,
+    /// Residuals as bytes. Nothing else is put here, so that the next tile's, mostly as many, need not be cleared first.
+    pub(crate) residuals: Vec<u8>,
     pub(crate) valid: Vec<u8>,
     pub(crate) pairs: Vec<u8>,
     /// The integers of a reference.

@@ -498,6 +498,40 @@ fn definitions_reject_what_is_not_a_dictionary() {
     }
 }
 
+/// Exceptions in any number and of any size, in both forms.
+#[test]
+fn exceptions_are_listed_or_marked() {
+    let mut forms = [0; 3];
+    let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: -100.0 });
+    for every in [3, 4, 7, 63, 64, 65, 500] {
+        for n in [1, 8, 63, 64, 65, 1000, 5000] {
+            for bits in [1, 8, 20, 50] {
+                let value = |i: u64| (i % 1000 * 37 % 1000) as f64 / 100.0 + 1.0;
+                let beside = |i: u64| {
+                    if ((i * 0x9E37_79B1) >> 7).is_multiple_of(every) {
+                        1 + i * 0x9E37_79B9 % (1 << bits)
+                    } else {
+                        0
+                    }
+                };
+                let doubles: Vec<u64> = (0..n).map(|i| value(i).to_bits() ^ beside(i)).collect();
+                for mask in [None, Some(3.0f64.to_bits())] {
+                    let plan = EncodePlan {
+                        mask,
+                        transform: transform.clone(),
+                        coder: Coder::Ctx,
+                        level: 1,
+                        ..Default::default()
+                    };
+                    let payload = check(&doubles, ElementType::F64, &Geometry::default(), &plan);
+                    forms[usize::from(payload[0])] += 1;
+                }
+            }
+        }
+    }
+    assert!(forms[1] > 100 && forms[2] > 30, "{forms:?}");
+}
+
 /// The payload of a plan, even where it is longer than the elements.
 fn unguarded<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
@@ -547,6 +581,16 @@ fn vectors_of_the_specification_hold() {
         EncodePlan { transform, axes: DeltaAxes::NEIGHBOURS, coder: Coder::Store, ..Default::default() };
     let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
     lines.push(format!("scale-offset: {}", hex(&unguarded(&decimal, ElementType::F32, &none, &plan))));
+    // Five of twenty lie beside the steps.
+    let beside = |i: u32| {
+        ((f64::from(i) * 0.1) as f32)
+            .to_bits()
+            .wrapping_add_signed([0, 1, 0, 1, -1, 0, 0, 0, 0, 2, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0][i as usize])
+    };
+    let twenty: Vec<u32> = (0..20).map(beside).collect();
+    let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: 0.1 });
+    let plan = EncodePlan { transform, axes: DeltaAxes::NONE, coder: Coder::Store, ..Default::default() };
+    lines.push(format!("marked: {}", hex(&unguarded(&twenty, ElementType::F32, &none, &plan))));
     let squares: Vec<u16> = (0..12u16).map(|i| (i % 4) * (i % 4) + 10 * (i / 4) * (i / 4)).collect();
     let plan = EncodePlan { axes: DeltaAxes::ROWS.repeated(1, 1), coder: Coder::Store, ..Default::default() };
     lines.push(format!("again: {}", hex(&unguarded(&squares, ElementType::U16, &geom, &plan))));

@@ -1,12 +1,10 @@
 //! Stage 2, the transform: patterns of valid elements become integers whose differences are small. Here: the way back.
 
-use crate::bits::Cursor;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
 use crate::error::{Result, bad};
-use crate::frame::{self, Zstd};
 use crate::scale_offset::{self, Segments};
-use crate::word::{Word, index};
+use crate::word::Word;
 use multiversion::multiversion;
 
 /// Order-preserving integer of a float pattern whose sign bit stands `1 + trim` ones ahead of its magnitude;
@@ -111,61 +109,4 @@ pub(crate) fn invert<W: Word>(
         }
     }
     Ok(())
-}
-
-/// Reads `count` positions of exceptions of a tile of `n`, which must be valid ones.
-fn positions(cursor: &mut Cursor<'_>, count: usize, n: usize, valid: Option<&[u8]>) -> Result<Vec<usize>> {
-    let mut positions = Vec::with_capacity(count);
-    let mut next = 0usize;
-    let mut push = |distance: u64, positions: &mut Vec<usize>| {
-        let at = next.saturating_add(index(distance));
-        if at >= n || valid.is_some_and(|valid| valid[at] == 0) {
-            return Err(bad("exception position", "a valid element", at));
-        }
-        positions.push(at);
-        next = at + 1;
-        Ok(())
-    };
-    while positions.len() < count {
-        // Nearly all distances are short: eight of them are eight bytes.
-        let eight = if count - positions.len() < 8 { None } else { cursor.eight_short() };
-        if let Some(distances) = eight {
-            for distance in distances {
-                push(u64::from(distance), &mut positions)?;
-            }
-        } else {
-            push(cursor.varint()?, &mut positions)?;
-        }
-    }
-    Ok(positions)
-}
-
-/// Applies the exceptions of a part to the patterns in `grid`; `valid`: where something is masked, which are valid and how many.
-pub(crate) fn apply_exceptions<W: Word>(
-    part: &[u8],
-    grid: &mut [W],
-    valid: Option<(&[u8], usize)>,
-    ty: ElementType,
-    zstd: &mut Zstd,
-    content: &mut Vec<u8>,
-) -> Result<()> {
-    // A count, and for each exception a position of at most 5 bytes and a value of at most 10.
-    let most = grid.len().saturating_mul(15).saturating_add(5);
-    frame::take_bytes(part, 3..=most, zstd, content)?;
-    let mut cursor = Cursor::new(content);
-    let count = index(cursor.varint()?);
-    let valid_count = valid.map_or(grid.len(), |(_, count)| count);
-    if count == 0 || count > valid_count || count > content.len() {
-        return Err(bad("exception count", format_args!("1 to {valid_count}"), count));
-    }
-    let positions = positions(&mut cursor, count, grid.len(), valid.map(|(valid, _)| valid))?;
-    for at in positions {
-        let z = cursor.varint()?;
-        let w = W::from_u64(z);
-        if w.to_u64() != z || z == 0 {
-            return Err(bad("exception value", "a word that is not 0", z));
-        }
-        grid[at] = key(key(grid[at], ty).plus(w.unzigzag()), ty);
-    }
-    cursor.finish("exceptions")
 }

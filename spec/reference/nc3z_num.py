@@ -178,7 +178,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     need(n <= MAX_ELEMENTS, "payload: too many elements")
     body = Bytes(payload, "payload")
     version = body.u8()
-    if version != 1:
+    if version not in (1, 2):
         raise Unsupported(f"payload of version {version}")
     flags, more = body.u8(), body.u8()
     mask, domain, exceptions = flags & 3, flags >> 2 & 7, flags >> 5 & 1
@@ -188,6 +188,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     need(strides or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
+    need(version == 1 or exceptions, "payload: of version 2 without exceptions")
     need(domain != 2 or kind.float, "payload: scale-offset of integers")
     need(strides == 0 or strides & 1, "payload: strides without neighbours")
     named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
@@ -220,7 +221,15 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
         words = [f + other[i] & kind.all for i, f in zip(where, words)]
     patterns = from_domain(words, domain, parts.get("domain"), n, where, kind, dictionary)
     if exceptions:
-        apply_exceptions(patterns, parts["exceptions"], n, where, valid, kind)
+        part = parts["exceptions"]
+        found = listed(part, n, valid, kind) if version == 1 else marked(part, n, valid, kind)
+        # which valid element stands at a grid position
+        number = range(n) if valid is None else {p: i for i, p in enumerate(where)}
+        need(1 <= len(found) <= len(patterns), "exceptions: their number")
+        for at, z in found:
+            need(0 < z <= kind.all, "exceptions: a value that is zero or too large")
+            i = number[at]
+            patterns[i] = kind.key(kind.key(patterns[i]) + unzigzag(z, kind.all) & kind.all)
     if valid is None:
         return patterns
     out = [masked] * n
@@ -322,23 +331,34 @@ def scale_offset(words, part, n, where, kind):
     return [b if b & low > least else b & top for b in patterns]
 
 
-def apply_exceptions(patterns, part, n, where, valid, kind):
+def listed(part, n, valid, kind):
+    """Positions and values of exceptions that are a list."""
     part = Bytes(byte_string(part, 3, 15 * n + 5, "exceptions"), "exceptions")
     count = part.varint()
-    need(1 <= count <= len(patterns), "exceptions: their number")
-    number = None                                   # which valid element stands at a grid position
-    if valid is not None:
-        number = {p: i for i, p in enumerate(where)}
+    need(count <= n, "exceptions: their number")
     at, places = -1, []
     for _ in range(count):
         at += part.varint() + 1
         need(at < n and (valid is None or valid[at]), "exceptions: a position that is not valid")
-        places.append(at if number is None else number[at])
-    for i in places:
-        z = part.varint()
-        need(0 < z <= kind.all, "exceptions: a value that is zero or too large")
-        patterns[i] = kind.key(kind.key(patterns[i]) + unzigzag(z, kind.all) & kind.all)
+        places.append(at)
+    found = [(at, part.varint()) for at in places]
     part.end()
+    return found
+
+
+def marked(part, n, valid, kind):
+    """Positions and values of exceptions that are marked."""
+    part, size = Bytes(part, "exceptions"), n + 7 >> 3
+    width = part.u8()
+    need(1 <= width <= kind.size, "exceptions: width")
+    marks = byte_string(part.take(part.varint()), size, size, "exceptions' marks")
+    marks = list(chain.from_iterable(BITS_OF[byte] for byte in marks))
+    need(not any(marks[n:]), "exceptions: unused bits are not zero")
+    places = list(compress(range(n), marks))
+    need(valid is None or all(valid[at] for at in places), "exceptions: a position that is not valid")
+    count = len(places)
+    planes = byte_string(part.rest(), width * count, width * count, "exceptions' planes")
+    return [(at, sum(planes[p * count + i] << 8 * p for p in range(width))) for i, at in enumerate(places)]
 
 
 # ---------------------------------------------------------------- section 5: residuals to integers
@@ -689,6 +709,10 @@ VECTORS = [
     ("scale-offset: 01 28 01 04 11 08 00 00 00 00 06 00 00 00 00 00 00 F0 3F 9A 99 99 99 99 99 B9 3F 00 01 04 84 81 AB BE "
      "07 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 F3 FF FF FF 0F 00 00 00",
      FLOAT, (0, 0, 0), floats(1, 1.1, 1.2, 1.3, 0.007, 1.5)),
+    ("marked: 02 28 00 11 0C 14 00 00 00 00 00 00 00 00 9A 99 99 99 99 99 B9 3F 01 04 00 1A 12 00 00 02 02 01 04 01 "
+     "00 00 00 00 01 00 00 00 02 00 00 00 03 00 00 00 04 00 00 00 05 00 00 00 06 00 00 00 07 00 00 00 08 00 00 00 "
+     "09 00 00 00 0A 00 00 00 0B 00 00 00 0C 00 00 00 0D 00 00 00 0E 00 00 00 0F 00 00 00 10 00 00 00 11 00 00 00 12 00 00 00 13 00 00 00",
+     FLOAT, (0, 0, 0), [x + {1: 1, 3: 1, 4: -1, 9: 2, 12: -1}.get(i, 0) for i, x in enumerate(floats(*[0.1 * i for i in range(20)]))]),
     ("again: 01 40 43 02 00 00 00 00 01 00 02 00 02 00 FC FF FE FF FE FF FE FF 18 00 ED FF 00 00 00 00",
      USHORT, (4, 8, 0), [0, 1, 4, 9, 10, 11, 14, 19, 40, 41, 44, 49]),
     ("divided: 01 08 00 11 04 00 00 00 00 00 00 00 00 00 00 00 00 00 00 59 C0 07 00 00 00 00 00 00 00 0E 00 00 00 00 "
@@ -723,7 +747,8 @@ def self_test():
         assert decode(payload, n, number, geometry) == values, name
         assert all(refuses(payload[:i], n, number, geometry) for i in range(len(payload))), name
         assert refuses(payload + b"\0", n, number, geometry), name
-        assert refuses(b"\2" + payload[1:], n, number, geometry), name
+        assert refuses(b"\3" + payload[1:], n, number, geometry), name
+        assert refuses(bytes([payload[0] ^ 3]) + payload[1:], n, number, geometry), name
         rng = random.Random(name)
         for _ in range(2000):                       # whatever comes: refused, or the declared number of elements
             bad = bytearray(payload)

@@ -33,8 +33,8 @@ def raw(data):
     return b"\0" + data
 
 
-def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0):
-    head = bytes([1, mask | domain << 2 | exceptions << 5 | again << 6, strides | coder << 4 | rows << 6])
+def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, rows=0, version=1):
+    head = bytes([version, mask | domain << 2 | exceptions << 5 | again << 6, strides | coder << 4 | rows << 6])
     return head + b"".join(varint(len(p)) for p in parts[:-1]) + b"".join(parts)
 
 
@@ -97,6 +97,17 @@ def vectors():
         payload([raw(varint(1) + varint(1) + varint(2)), bytes([1, 0, 1])], domain=3, exceptions=1), "020100000709")
     off_step = struct.pack("<dd", 1.0, 0.1)
     tenths = [struct.unpack("<I", struct.pack("<f", x))[0] for x in (1.0, 1.1, 1.2)]
+    # The second and the last of eleven are masked; of the others the third is one unit above its place, the fifth 200 below, the tenth 300 above.
+    eleven = [struct.unpack("<I", struct.pack("<f", 1.0 + 0.1 * i))[0] for i in range(11)]
+    moved = [0x7F800001 if i in (1, 10) else v + {2: 1, 4: -200, 9: 300}.get(i, 0) for i, v in enumerate(eleven)]
+    on_grid = words([i for i in range(11) if i not in (1, 10)], 4)
+    runs = words([0x7F800001], 4) + b"\x00" + raw(b"\0\1\1\10\1")
+    marks = (1 << 2 | 1 << 4 | 1 << 9).to_bytes(2, "little")
+    values = shuffle(words([2 * 1, 2 * 200 - 1, 2 * 300], 2), 2)
+    for form, of in (("raw", raw), ("zstd", lambda data: b"\1" + frame(data))):
+        add(f"exceptions-marked-{form}", "a bit for each element, masked ones too, and two planes of differences", "float", flat, moved,
+            payload([runs, varint(11) + off_step, b"\2" + varint(len(of(marks))) + of(marks) + of(values), on_grid],
+                    mask=1, domain=2, exceptions=1, version=2))
     add("scale-offset", "values on a grid: offset 1, step 0.1", "float", flat, tenths, payload([varint(3) + off_step, words([0, 1, 2], 4)], domain=2))
     return found
 

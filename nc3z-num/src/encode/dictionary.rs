@@ -1,8 +1,8 @@
 //! Building a dictionary, and looking patterns up in it.
 
+use super::exceptions::Exceptions;
 use super::mask::pattern_of;
 use super::rank_index::RankIndex;
-use super::transform::Exceptions;
 use crate::dictionary::{Dictionary, MAX_DICTIONARY};
 use crate::element::ElementType;
 use crate::encode::Runs;

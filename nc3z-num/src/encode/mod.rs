@@ -7,6 +7,7 @@ mod definition;
 mod delta;
 mod detect;
 mod dictionary;
+mod exceptions;
 mod fit;
 mod frame;
 mod mask;

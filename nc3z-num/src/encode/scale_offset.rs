@@ -1,7 +1,7 @@
 //! The scale-offset transform: patterns to multiples of the step, with exact exceptions.
 
 use super::bits::put_varint;
-use super::transform::Exceptions;
+use super::exceptions::Exceptions;
 use crate::encode::Runs;
 use crate::scale_offset::{ScaleOffset, Segments, point};
 use crate::transform::ord;

@@ -2,9 +2,10 @@
 
 use super::bits::put_varint;
 use super::buffers::Buffers;
+use super::exceptions::Exceptions;
 use super::fit::segments;
 use super::plan::{Coder, EncodePlan, TransformPlan};
-use super::transform::{Exceptions, common_zeros};
+use super::transform::common_zeros;
 use super::{ctx, delta, frame, mask, planes, scale_offset};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
@@ -149,7 +150,8 @@ pub(crate) fn mapped<W: Word>(
     }
     if !exceptions.list.is_empty() {
         staged.stages.exceptions = true;
-        exceptions.put(plan.level.min(9), &mut scratch.encoder.zstd, &mut staged.exceptions)?;
+        let (level, zstd) = (plan.level.min(9), &mut scratch.encoder.zstd);
+        staged.stages.marked = exceptions.put(n, level, zstd, &mut staged.exceptions)?;
     }
     Ok(staged)
 }
