@@ -20,7 +20,8 @@ pub(crate) fn unshuffle<W: Word>(planes: &[u8], signed: bool, out: &mut [W]) {
             match W::by_width(out) {
                 ByWidth::W16(out) => avx2::words16([plane(0), plane(1)], signed, out),
                 ByWidth::W32(out) => avx2::words32([plane(0), plane(1), plane(2), plane(3)], signed, out),
-                ByWidth::W8(_) | ByWidth::W64(_) => 0,
+                ByWidth::W64(out) => avx2::words64(std::array::from_fn(plane), signed, out),
+                ByWidth::W8(_) => 0,
             }
         },
         _ => 0,

@@ -59,7 +59,13 @@ impl Segments {
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 pub(crate) fn point<W: Word, const DIVIDED: bool>(k: W, l: ScaleOffset) -> W {
-    let k = k.signed_to_f64();
+    pattern::<W, DIVIDED>(k.signed_to_f64(), l)
+}
+
+/// As [`point`], of a whole number.
+#[inline(always)]
+#[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
+fn pattern<W: Word, const DIVIDED: bool>(k: f64, l: ScaleOffset) -> W {
     let x = W::float_pattern(l.off + if DIVIDED { k / -l.step } else { k * l.step });
     // Without the sign; the smallest normal number is 1 << mantissa bits.
     let magnitude = x.shl(1).shr(1);
@@ -67,17 +73,38 @@ pub(crate) fn point<W: Word, const DIVIDED: bool>(k: W, l: ScaleOffset) -> W {
     if magnitude <= smallest { x.xor(magnitude) } else { x }
 }
 
+/// 1.5 · 2^52: to its bits, integers of magnitude below 2^51 are added as they are to its value.
+const MAGIC: f64 = 6_755_399_441_055_744.0;
+/// Integers of 64 bits that are looked at together.
+const AT_ONCE: usize = 128;
+
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn points<W: Word, const DIVIDED: bool>(grid: &mut [W], l: ScaleOffset) -> bool {
-    let mut sound = true;
-    let limit = W::from_u64(1 << 53);
-    for w in grid {
-        if W::BITS == 64 {
-            sound &= w.plus(limit) <= limit.plus(limit);
+    if W::BITS < 64 {
+        for w in grid {
+            *w = point::<W, DIVIDED>(*w, l);
         }
-        *w = point::<W, DIVIDED>(*w, l);
+        return true;
     }
-    sound
+    let limit = |bits: u32| W::from_u64(1 << bits);
+    for block in grid.chunks_mut(AT_ONCE) {
+        // Vector instructions turn integers of 64 bits into floats by their bits only, where they are small enough.
+        let small = block.iter().fold(W::default(), |all, w| all.or(w.plus(limit(50)))) < limit(51);
+        if small {
+            for w in block {
+                let k = f64::from_bits(MAGIC.to_bits().wrapping_add(w.to_u64())) - MAGIC;
+                *w = pattern::<W, DIVIDED>(k, l);
+            }
+            continue;
+        }
+        if block.iter().any(|w| w.plus(limit(53)) > limit(54)) {
+            return false;
+        }
+        for w in block {
+            *w = point::<W, DIVIDED>(*w, l);
+        }
+    }
+    true
 }
 
 /// Integers to patterns.
@@ -89,4 +116,36 @@ pub(crate) fn invert<W: Word>(grid: &mut [W], segments: &Segments) -> Result<()>
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn integers_of_all_sizes_become_points(
+            size in 0u32..55, seed: u64, len in 0usize..300, off in -1e3..1e3, step in prop_oneof![1e-4..10.0, -1000.0..-1.0],
+        ) {
+            let l = ScaleOffset { off, step };
+            let integer = |i: u64| {
+                let x = (seed ^ i).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(31);
+                // Ascending at the end: the last one is about the largest of its size.
+                let x = (x.cast_signed() >> (64 - size - 1)).max(-(1 << size)).min(1 << size);
+                if i % 100 == 99 { 1i64 << size } else { x }
+            };
+            let integers: Vec<i64> = (0..len as u64).map(integer).collect();
+            let mut grid: Vec<u64> = integers.iter().map(|k| k.cast_unsigned()).collect();
+            let sound = if step < 0.0 { points::<u64, true>(&mut grid, l) } else { points::<u64, false>(&mut grid, l) };
+            prop_assert_eq!(sound, integers.iter().all(|k| k.unsigned_abs() <= 1 << 53));
+            if sound {
+                #[expect(clippy::cast_precision_loss, reason = "at most 2^53")]
+                let value = |k: &i64| off + if step < 0.0 { *k as f64 / -step } else { *k as f64 * step };
+                let expected: Vec<f64> = integers.iter().map(value).collect();
+                let found: Vec<f64> = grid.iter().map(|&bits| f64::from_bits(bits)).collect();
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
 }

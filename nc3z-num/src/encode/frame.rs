@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
-use zstd::zstd_safe::{InBuffer, OutBuffer, ResetDirective, compress_bound};
+use zstd::zstd_safe::{CParameter, InBuffer, OutBuffer, ResetDirective, Strategy, compress_bound};
 
 /// Planes of so many bytes have blocks of their own: shorter ones are not worth a block's tables, and longer ones fill blocks of 128 KiB anyway.
 const OWN_BLOCKS: std::ops::Range<usize> = 4 << 10..128 << 10;
@@ -11,7 +11,7 @@ const QUICK: i32 = 3;
 
 /// Appends one frame of `content`.
 pub(crate) fn compress(content: &[u8], level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<()> {
-    out.extend_from_slice(zstd.frame(content, level)?);
+    out.extend_from_slice(zstd.frame(content, Manner::Level(level))?);
     Ok(())
 }
 
@@ -24,10 +24,10 @@ pub(crate) fn compress_planes(
     zstd: &mut Compressor,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let start = out.len();
-    compress(planes, level, zstd, out)?;
+    let (start, manner) = (out.len(), Manner::of_planes(planes.len(), level));
+    out.extend_from_slice(zstd.frame(planes, manner)?);
     if level <= QUICK && OWN_BLOCKS.contains(&len) && len < planes.len() {
-        let own = zstd.frame_of_planes(planes, len, level)?;
+        let own = zstd.frame_of_planes(planes, len, manner)?;
         if own.len() < out.len() - start {
             out.truncate(start);
             out.extend_from_slice(own);
@@ -52,27 +52,55 @@ pub(crate) fn put_bytes(content: &[u8], level: i32, zstd: &mut Compressor, out: 
     Ok(())
 }
 
-/// A zstd context, made on first use, its level, and room for a frame.
+/// Byte planes of so many bytes in all are packed by [`LONG_PLANES`] at level 1.
+const LONG: usize = 128 << 10;
+/// In the place of zstd's own parameters of level 1: matches of 8 bytes and more are found wherever they lie, and those of 7 bytes only where
+/// they lie near. So there are fewer sequences, which decode slowly.
+const LONG_PLANES: [CParameter; 4] = [
+    CParameter::Strategy(Strategy::ZSTD_dfast),
+    CParameter::HashLog(17),
+    CParameter::ChainLog(9),
+    CParameter::MinMatch(7),
+];
+
+/// How frames are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// By a level of zstd.
+    Level(i32),
+    /// By [`LONG_PLANES`].
+    LongPlanes,
+}
+
+impl Manner {
+    fn of_planes(len: usize, level: i32) -> Self {
+        if level == 1 && len >= LONG { Self::LongPlanes } else { Self::Level(level) }
+    }
+}
+
+/// A zstd context, made on first use, and how it packs.
+type Context = Option<(Manner, zstd::bulk::Compressor<'static>)>;
+
+/// A zstd context, and room for a frame.
 #[derive(Default)]
 pub(crate) struct Compressor {
-    context: Option<(i32, zstd::bulk::Compressor<'static>)>,
+    context: Context,
     frame: Vec<u8>,
 }
 
 impl Compressor {
-    fn frame(&mut self, content: &[u8], level: i32) -> Result<&[u8]> {
+    fn frame(&mut self, content: &[u8], manner: Manner) -> Result<&[u8]> {
         let Self { context, frame } = self;
-        let context = at_level(context, level)?;
+        let context = packing(context, manner)?;
         frame.clear();
         frame.reserve(compress_bound(content.len()));
         context.compress_to_buffer(content, frame).map_err(|e| refused(&e))?;
         Ok(frame)
     }
 
-    fn frame_of_planes(&mut self, planes: &[u8], len: usize, level: i32) -> Result<&[u8]> {
+    fn frame_of_planes(&mut self, planes: &[u8], len: usize, manner: Manner) -> Result<&[u8]> {
         let Self { context, frame } = self;
-        let context = at_level(context, level)?.context_mut();
-        let failed = |code| Error::invalid(format!("zstd: {}", zstd::zstd_safe::get_error_name(code)));
+        let context = packing(context, manner)?.context_mut();
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
         context.set_pledged_src_size(Some(planes.len() as u64)).map_err(failed)?;
         let count = planes.len().div_ceil(len);
@@ -96,21 +124,29 @@ fn refused(e: &std::io::Error) -> Error {
     Error::invalid(format!("zstd: {e}"))
 }
 
-/// The context, at a level.
-fn at_level<'a>(
-    context: &'a mut Option<(i32, zstd::bulk::Compressor<'static>)>,
-    level: i32,
-) -> Result<&'a mut zstd::bulk::Compressor<'static>> {
-    match context {
-        Some((at, made)) => {
-            if *at != level {
-                made.set_compression_level(level).map_err(|e| refused(&e))?;
-                *at = level;
+/// The context, packing in a manner.
+fn packing(context: &mut Context, manner: Manner) -> Result<&mut zstd::bulk::Compressor<'static>> {
+    let (now, made) = match context {
+        Some(made) => made,
+        none => none.insert((Manner::Level(1), zstd::bulk::Compressor::new(1).map_err(|e| refused(&e))?)),
+    };
+    if *now != manner {
+        made.context_mut().reset(ResetDirective::SessionAndParameters).map_err(failed)?;
+        match manner {
+            Manner::Level(level) => made.set_compression_level(level).map_err(|e| refused(&e))?,
+            Manner::LongPlanes => {
+                for parameter in LONG_PLANES {
+                    made.set_parameter(parameter).map_err(|e| refused(&e))?;
+                }
             }
-            Ok(made)
         }
-        none => Ok(&mut none.insert((level, zstd::bulk::Compressor::new(level).map_err(|e| refused(&e))?)).1),
+        *now = manner;
     }
+    Ok(made)
+}
+
+fn failed(code: usize) -> Error {
+    Error::invalid(format!("zstd: {}", zstd::zstd_safe::get_error_name(code)))
 }
 
 impl std::fmt::Debug for Compressor {
