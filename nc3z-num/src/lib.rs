@@ -46,6 +46,8 @@ mod error;
 mod exceptions;
 mod frame;
 mod geometry;
+#[doc(hidden)]
+pub mod instances;
 mod mask;
 mod payload;
 mod planes;
