@@ -35,13 +35,18 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! echo 'int main(void)
 fi
 
 # python_packages LIST MODULE...: installs the packages of scripts/LIST where a module of them is missing. Fails where that cannot be done.
+# By uv where it can be had: a sixth of pip's processor time, of which the build beside has use.
 reachable=true
 python_packages() {
     local list=$1 modules
     shift
     printf -v modules '%s, ' "$@"
     [ $# -gt 0 ] && .venv/bin/python -c "import ${modules%, }" 2>/dev/null && return 0
-    [ "$reachable" = true ] && .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "scripts/$list"
+    [ "$reachable" = true ] || return 1
+    if .venv/bin/python -m uv --version >/dev/null 2>&1 || .venv/bin/python -m pip install --quiet --disable-pip-version-check "uv>=0.5,<1" 2>/dev/null; then
+        .venv/bin/python -m uv pip install --quiet --python .venv/bin/python -r "scripts/$list" && return 0
+    fi
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "scripts/$list"
 }
 [ -x .venv/bin/python ] || python3 -m venv .venv || undone+=("python3 makes no environment in .venv")
 python_packages requirements.txt bagit google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec zstandard ||

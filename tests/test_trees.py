@@ -195,7 +195,7 @@ class Resuming(Trees):
         self.fails(nc3z("archive", "-r", "--resume", "in/readme.txt", "in", "-o", "out", cwd=self.dir), 1, "no log")
 
     def test_interrupted_tree_keeps_what_is_done(self):
-        files = 300 if NIGHT else 120
+        files = 300 if NIGHT else 70
         self.tree(files)
         process = start("archive", "-r", "--log", "log", "in", "-o", "out", cwd=self.dir)
         while process.poll() is None and len(self.archives() if (self.dir / "out").exists() else ()) < 3:
@@ -250,13 +250,14 @@ class Sharing(Trees):
 
     def test_two_runs_with_the_same_work(self):
         """Whoever comes second to a file finds its archive there: that is no failure."""
-        self.tree(40)
+        files = 40 if NIGHT else 24
+        self.tree(files)
         args = ("archive", "-q", "-r", "--skip-existing", "in", "-o", "out")
         runs = [start(*args, cwd=self.dir) for _ in range(3)]
         for process in runs:
             code, err = finish(process)
             self.assertEqual((code, [line for line in err.splitlines() if "error" in line]), (0, []))
-        self.assertEqual(len(self.archives()), 40)
+        self.assertEqual(len(self.archives()), files)
         self.all_exact()
 
     def test_shards_at_once(self):
