@@ -326,7 +326,7 @@ def test_opening_again_and_again_costs_no_memory(archives):
 
     use(2000)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    use(int(os.environ.get("NC3Z_OPENS", "20000")))
+    use(int(os.environ.get("NC3Z_OPENS", "8000")))
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 4096
 
 

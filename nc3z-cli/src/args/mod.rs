@@ -13,6 +13,7 @@ mod explain;
 mod filters;
 mod find;
 mod hash;
+mod later;
 mod layout;
 mod manifest;
 mod open;
@@ -68,6 +69,7 @@ pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
+use later::Later;
 use std::ffi::OsString;
 
 /// Exact, small, randomly readable archives of classic netCDF files.
@@ -126,7 +128,7 @@ pub(crate) enum Command {
   nc3z archive tas.nc --quantize tas=granularbr:3   LOSSY: three significant digits of tas
 
 The archive is read back and compared with the source, byte by byte, before success is reported.")]
-    Archive(ArchiveArgs),
+    Archive(Later<ArchiveArgs>),
     /// Give the original bytes back.
     #[command(visible_alias = "checkout")]
     #[command(after_help = "Examples:
@@ -135,7 +137,7 @@ The archive is read back and compared with the source, byte by byte, before succ
   nc3z checkout tas.nc.nc3z --version release -o released.nc
   nc3z restore tas.nc.nc3z -o - | md5sum
   nc3z restore https://example.org/tas.nc.nc3z       writes tas.nc here")]
-    Restore(RestoreArgs),
+    Restore(Later<RestoreArgs>),
     /// Write archives anew with another preset or other tiles, proven to hold the same bytes.
     #[command(after_help = "Examples:
   nc3z recompress --preset max tas.nc.nc3z            in place
@@ -145,7 +147,7 @@ The archive is read back and compared with the source, byte by byte, before succ
 The new archive is rebuilt and compared with what the old one holds, byte by byte, before it replaces anything. It keeps mode and \
 modification time, and notes in its metadata what it came from (`nc3z info`). Variables in chunks stay in them \
 unless --layout, --chunk or --profile says otherwise; other options that are not given are not taken over from the old archive.")]
-    Recompress(RecompressArgs),
+    Recompress(Later<RecompressArgs>),
     /// Compute digests of content and bytes, or check them.
     #[command(after_help = "Examples:
   nc3z hash tas.nc tas.nc.nc3z        the same content digest twice
@@ -156,7 +158,7 @@ unless --layout, --chunk or --profile says otherwise; other options that are not
 Digests are computed from the data, archives are decoded for it; --recorded shows what they have on record. \
 The content digest is of dimensions, attributes, variables and values: the same for the original, for any \
 archive of it and for the restored file. Exit codes of --check: 0 all right, 1 not, 3 corrupt archive.")]
-    Hash(HashArgs),
+    Hash(Later<HashArgs>),
     /// Tell, in seconds and from samples, what archiving would save: sizes and times for each preset, beside gzip and netCDF-4.
     #[command(after_help = "Examples:
   nc3z estimate tas.nc                       each preset, each variable
@@ -166,7 +168,7 @@ archive of it and for the restored file. Exit codes of --check: 0 all right, 1 n
 Sizes are extrapolated from evenly spread samples, and the table says how far they may be off; files of up to 1 MiB are \
 archived to nowhere instead. Gzip and netCDF-4 are estimated from the same samples with the same deflate, at netCDF-4's \
 filters shuffle and deflate 1 or 5, without that format's own overhead. Times are measured while sampling.")]
-    Estimate(EstimateArgs),
+    Estimate(Later<EstimateArgs>),
     /// Add an edited file to an archive as a new version; every version restores to the byte.
     #[command(after_help = "Examples:
   nc3z commit tas.nc.nc3z tas.nc -m 'units corrected'
@@ -175,7 +177,7 @@ filters shuffle and deflate 1 or 5, without that format's own overhead. Times ar
 What did not change is not stored again, wherever it stands in the new file. The new version is rebuilt and compared before it \
 counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
-    Commit(CommitArgs),
+    Commit(Later<CommitArgs>),
     /// Set, append to or delete attributes, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z att tas.nc.nc3z tas:units=K :title='Monthly means' -m 'units corrected'
@@ -185,7 +187,7 @@ Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every 
 
 A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue, \
 missing_value and valid_*, that of the variable, or else int or double. Every version before stays what it was.")]
-    Att(AttArgs),
+    Att(Later<AttArgs>),
     /// Overwrite values of a variable, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z set tas.nc.nc3z tas -d time,5 -d lat,45 -d lon,90 =1013.25    one value
@@ -195,7 +197,7 @@ missing_value and valid_*, that of the variable, or else int or double. Every ve
 
 Selections are those of `nc3z read`. Tiles that are overwritten whole are not read; what is staged beyond half of --memory \
 goes to a temporary file.")]
-    Set(SetArgs),
+    Set(Later<SetArgs>),
     /// Append the records of other files, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z append tas.nc.nc3z 2026-11.nc -m November
@@ -203,28 +205,28 @@ goes to a temporary file.")]
 
 Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be \
 equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.")]
-    Append(AppendArgs),
+    Append(Later<AppendArgs>),
     /// Rename dimensions, variables and attributes, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z rename tas.nc.nc3z -v t2m,tas -d x,lon
   nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions")]
-    Rename(RenameArgs),
+    Rename(Later<RenameArgs>),
     /// Drop versions: write those that are kept to an archive of their own.
     #[command(after_help = "Examples:
   nc3z gc tas.nc.nc3z -o small.nc3z --keep 1,release    the original, what the tag names, the newest
   nc3z gc tas.nc.nc3z --in-place --keep-tagged
 
 Numbers stay what they were. Every version is rebuilt out of the new archive and compared before that takes its name.")]
-    Gc(GcArgs),
+    Gc(Later<GcArgs>),
     /// Add a version that is like an older one.
     #[command(after_help = "Examples:
   nc3z revert tas.nc.nc3z 3 -m 'the map was right'")]
-    Revert(RevertArgs),
+    Revert(Later<RevertArgs>),
     /// List the versions of an archive, newest first.
     #[command(after_help = "Examples:
   nc3z log tas.nc.nc3z
   nc3z log -n 1 --json tas.nc.nc3z@release")]
-    Log(LogArgs),
+    Log(Later<LogArgs>),
     /// Tell what differs between two files, or two versions: dimensions, attributes, types, values.
     #[command(after_help = "Examples:
   nc3z diff tas.nc.nc3z@1 tas.nc.nc3z      what was changed since it was archived
@@ -235,17 +237,17 @@ Numbers stay what they were. Every version is rebuilt out of the new archive and
 Variables, dimensions and attributes are matched by name; a variable that was renamed and one that only moved are known again. Every \
 bit of every value counts, unless --abs or --rel says which numbers are alike.
 Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
-    Diff(DiffArgs),
+    Diff(Later<DiffArgs>),
     /// Name a version, or list the names.
     #[command(after_help = "Examples:
   nc3z tag tas.nc.nc3z release             the newest version
   nc3z tag tas.nc.nc3z first --version 1
   nc3z tag tas.nc.nc3z                     all tags")]
-    Tag(TagArgs),
+    Tag(Later<TagArgs>),
     /// Tell what a file is: dimensions, variables, sizes, ratio, chains, digests.
-    Info(InfoArgs),
+    Info(Later<InfoArgs>),
     /// Tell where each byte lives.
-    Layout(ReportArgs),
+    Layout(Later<ReportArgs>),
     /// Print a variable, or a part of it.
     #[command(after_help = "Examples:
   nc3z read tas.nc3z tas -d time,0 -d lat,30.0,60.0       the first map, between 30 and 60 degrees
@@ -261,12 +263,12 @@ coordinate. Nothing is clamped: what lies outside is an error.
 
 A file may be a URL (https, s3, gs, az) of an archive or of a classic file: only what is needed is fetched.
 NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of memory, at most 1GiB].")]
-    Read(ReadArgs),
+    Read(Later<ReadArgs>),
     /// Tell how a read would be done: tiles touched, bytes to fetch and to decode, bytes wanted.
     #[command(after_help = "Examples:
   nc3z explain tas.nc3z tas -d lat,52.5 -d lon,13.4       what a time series costs
   nc3z explain --json tas.nc3z tas -d time,0              what a map costs, for programs")]
-    Explain(ExplainArgs),
+    Explain(Later<ExplainArgs>),
     /// Check archives: every byte against its checksum; with --deep also the rebuilt original.
     #[command(visible_alias = "test")]
     #[command(after_help = "Examples:
@@ -278,7 +280,7 @@ NC3Z_CACHE=SIZE sets the memory for decoded tiles (0: none) [default: 1/8 of mem
   nc3z verify s3://bucket/tas.nc.nc3z  all of it is fetched
 
 Damage is named by place in the archive, by variable, hyperslab and bytes of the original; exit code 3.")]
-    Verify(VerifyArgs),
+    Verify(Later<VerifyArgs>),
     /// Save what can be saved of a damaged archive.
     #[command(after_help = "Examples:
   nc3z repair bad.nc3z -o good.nc3z
@@ -289,7 +291,7 @@ writes a sound archive: of an archive of several versions, those that are whole,
 newest that is whole, and lists the others in the variables' coordinates. They are marked as lost \
 in the new archive; `nc3z restore --fill-lost` puts fill values in their place. Exit code 0 if nothing was lost, 3 if something \
 was, 1 if nothing could be saved.")]
-    Repair(RepairArgs),
+    Repair(Later<RepairArgs>),
     /// Print a file as CDL, as ncdump prints the original.
     #[command(disable_help_flag = true)]
     #[command(after_help = "Examples:
@@ -300,7 +302,7 @@ was, 1 if nothing could be saved.")]
   nc3z dump tas.nc.nc3z | ncgen -o tas.nc
 
 The text is that of ncdump 4.9.0 with the same letters, byte for byte; docs/dump.md lists the exceptions.")]
-    Dump(DumpArgs),
+    Dump(Later<DumpArgs>),
     /// Write some variables, and a part of them, as a classic file of its own.
     #[command(after_help = "Examples:
   nc3z subset tas.nc.nc3z -v tas -d time,0,11 -o year.nc           the first twelve records
@@ -311,7 +313,7 @@ The text is that of ncdump 4.9.0 with the same letters, byte for byte; docs/dump
 Coordinates, bounds, grid mappings, cell measures and ancillary variables come along (-C: not). The record \
 dimension stays one. Attributes stay as they are, but for a line of `history`. \
 With -d, integers are indices from 0 and numbers with a decimal point are coordinate values; ends included.")]
-    Subset(SubsetArgs),
+    Subset(Later<SubsetArgs>),
     /// Present many files as one: what they are like is written down, their data stay where they are.
     #[command(after_help = "Examples:
   nc3z aggregate data/ -o all.nc                  all archives and classic files below data/
@@ -323,7 +325,7 @@ With -d, integers are indices from 0 and numbers with a decimal point are coordi
 The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain`. Files are told apart by their coordinates, along any \
 number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the \
 names of both files: other calendars, units, cell methods, overlaps, a file that is missing.")]
-    Aggregate(AggregateArgs),
+    Aggregate(Later<AggregateArgs>),
     /// Write the manifest of a tree of archives: SHA256SUMS, for `sha256sum -c` and `nc3z verify --manifest`.
     #[command(after_help = "Examples:
   nc3z manifest out/                                       all archives below out/
@@ -331,7 +333,7 @@ names of both files: other calendars, units, cell methods, overlaps, a file that
   nc3z verify --manifest out/                              check them against it
 
 With --from-log, files that the logs list as failed, and archives that are gone, are named; the exit code is then 1.")]
-    Manifest(ManifestArgs),
+    Manifest(Later<ManifestArgs>),
     /// Put many files into one, a ZIP in which each is read where it lies.
     #[command(after_help = "Examples:
   nc3z bundle data/ -o set.zip
@@ -339,7 +341,7 @@ With --from-log, files that the logs list as failed, and archives that are gone,
   nc3z list set.zip
 
 Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are read by the same names.")]
-    Bundle(BundleArgs),
+    Bundle(Later<BundleArgs>),
     /// List what is in a directory, a bundle or an aggregation: sizes, variables, dimensions, ranges of coordinates.
     #[command(after_help = "Examples:
   nc3z list data/
@@ -349,7 +351,7 @@ Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are rea
   nc3z list --json data/
 
 Of each coordinate variable the first and the last value are read, and no other data.")]
-    List(ListArgs),
+    List(Later<ListArgs>),
     /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:
@@ -359,14 +361,14 @@ Of each coordinate variable the first and the last value are read, and no other 
 
 Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. Of more than two dimensions the last \
 two make the map; of the others the first index is taken where none is given.")]
-    Plot(PlotArgs),
+    Plot(Later<PlotArgs>),
     /// Write a page about a collection: a map of its sizes, ratios, what costs most, what cannot be read.
     #[command(after_help = "Examples:
   nc3z report /archive -o report.html
 
 The page is one HTML file with nothing to fetch and nothing to run. Headers and indices alone are read. Exit codes: 0 all could be read, 1 not \
 all, 3 one is a corrupt archive; the page is written in any case.")]
-    Report(CollectionReportArgs),
+    Report(Later<CollectionReportArgs>),
     /// Find variables, dimensions and attributes across archives and classic files, by name or by value.
     #[command(after_help = "Examples:
   nc3z find temperature data/             names, standard names, titles: whatever has it
@@ -376,7 +378,7 @@ all, 3 one is a corrupt archive; the page is written in any case.")]
   nc3z find --json cell_methods='*max*' data/
 
 Headers alone are read. Exit codes: 0 found, 1 nothing found or a file that cannot be read, 3 corrupt archive.")]
-    Find(FindArgs),
+    Find(Later<FindArgs>),
     /// Write references into an archive, by which Zarr's readers read it where it lies.
     #[command(after_help = "Examples:
   nc3z archive --profile zarr tas.nc
@@ -388,7 +390,7 @@ Headers alone are read. Exit codes: 0 found, 1 nothing found or a file that cann
 In Python: xarray.open_dataset('reference://', engine='zarr', consolidated=False, backend_kwargs={'storage_options': {'fo': 'tas.json'}}). \
 Each array needs one chain, of codecs that NumCodecs has, and chunks of one shape; what does not fit is named. Readers do not see \
 nc3z's checksums, nor changes: references are of the archive as it is now. Short archives are written into the references.")]
-    Refs(RefsArgs),
+    Refs(Later<RefsArgs>),
     /// Add redundancy to archives, or take it away.
     #[command(subcommand)]
     Parity(ParityCommand),
@@ -400,18 +402,18 @@ nc3z's checksums, nor changes: references are of the archive as it is now. Short
   nc3z archive --plugins --chain '*=32013,3,0,0,0,0,0' tas.nc    a filter by its number and parameters
 
 Plug-ins are programs of others: nothing is loaded without being asked for, and never because of what an archive says.")]
-    Filters(FiltersArgs),
+    Filters(Later<FiltersArgs>),
     /// Print a script that completes commands, options and file names in a shell.
     #[command(after_help = "Examples:
   nc3z completions bash > /etc/bash_completion.d/nc3z
   nc3z completions zsh > ~/.zfunc/_nc3z                    with fpath+=~/.zfunc
   nc3z completions fish > ~/.config/fish/completions/nc3z.fish")]
-    Completions(CompletionsArgs),
+    Completions(Later<CompletionsArgs>),
     /// Write manual pages.
     #[command(after_help = "Examples:
   nc3z man -o /usr/local/share/man/man1    nc3z.1, nc3z-archive.1, ...
   nc3z man | man -l -                      the tool's own page, at once")]
-    Man(ManArgs),
+    Man(Later<ManArgs>),
     /// Call the plug-ins of another nc3z process, which starts this one.
     #[command(hide = true)]
     FilterWorker,
