@@ -5,6 +5,7 @@
 
 use super::{CopyRun, TilePlan};
 use crate::error::{Error, Result};
+use std::ops::RangeInclusive;
 
 /// Copies one run from the decoded tile `src` to the output `dst`.
 ///
@@ -97,24 +98,40 @@ fn check_decoded(tile: &TilePlan<'_>, len: usize) -> Result<()> {
 
 /// The smallest parts of both slices that hold the run.
 fn fit<'s, 'd, S, T>(run: &CopyRun, src: &'s [S], dst: &'d mut [T]) -> Result<(&'s [S], &'d mut [T])> {
-    let lens = (src.len(), dst.len());
+    let (from, to) = ends(run, src.len(), dst.len())?;
+    Ok((&src[from], &mut dst[to]))
+}
+
+/// Positions from the first to the last that a run touches, in slices of so many elements. For those who carry runs out themselves.
+///
+/// # Errors
+/// Invalid: a run that leaves one of the slices.
+#[doc(hidden)]
+pub fn ends(
+    run: &CopyRun,
+    src_len: usize,
+    dst_len: usize,
+) -> Result<(RangeInclusive<usize>, RangeInclusive<usize>)> {
     let reach = |step: u64| run.len.checked_sub(1)?.checked_mul(step);
     let up = |at: u64, step: u64| Some((at, at.checked_add(reach(step)?)?));
-    let ends = |(low, high): (u64, u64)| Some((usize::try_from(low).ok()?, usize::try_from(high).ok()?));
+    let within = |(low, high): (u64, u64), len: usize| {
+        let (low, high) = (usize::try_from(low).ok()?, usize::try_from(high).ok()?);
+        (high < len).then_some(low..=high)
+    };
     let found = (run.src_step != 0 && run.dst_step != 0)
         .then(|| {
             let step = run.dst_step.unsigned_abs();
-            let from = ends(up(run.src, run.src_step)?)?;
+            let from = within(up(run.src, run.src_step)?, src_len)?;
             let to = if run.dst_step < 0 {
-                ends((run.dst.checked_sub(reach(step)?)?, run.dst))?
+                (run.dst.checked_sub(reach(step)?)?, run.dst)
             } else {
-                ends(up(run.dst, step)?)?
+                up(run.dst, step)?
             };
-            Some((src.get(from.0..=from.1)?, dst.get_mut(to.0..=to.1)?))
+            Some((from, within(to, dst_len)?))
         })
         .flatten();
     found.ok_or_else(|| {
-        Error::invalid(format!("copy run ({run}) in a tile of {} and an output of {}", lens.0, lens.1))
+        Error::invalid(format!("copy run ({run}) in a tile of {src_len} and an output of {dst_len}"))
     })
 }
 

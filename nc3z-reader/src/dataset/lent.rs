@@ -1,5 +1,6 @@
 //! A request to a variable whose bytes are in memory as they stand in the file: converted where they lie, in one pass, without tiles.
 
+use super::block::Block;
 use super::dest::Dest;
 use super::read::{SHARES, unfit};
 use super::source::ArraySource;
@@ -28,14 +29,6 @@ pub(super) struct Walk {
     pub(super) row: usize,
     /// Bytes from one element of a row to the next.
     pub(super) step: isize,
-}
-
-/// One row, or a part of one.
-pub(super) struct Row {
-    /// Byte of its first element.
-    pub(super) at: usize,
-    /// Elements.
-    pub(super) len: usize,
 }
 
 impl Walk {
@@ -78,9 +71,8 @@ impl Walk {
         within.then_some(Walk { first: usize::try_from(first).ok()?, outer: axes, row, step })
     }
 
-    /// Gives the rows of `len` elements from number `first` on, one after another, until told not to go on.
-    #[inline]
-    pub(super) fn rows(&self, first: usize, len: usize, mut each: impl FnMut(Row) -> bool) {
+    /// Gives `len` elements from number `first` on, one block after another, until told not to go on. The output begins with the first.
+    pub(super) fn blocks(&self, first: usize, len: usize, take: &mut dyn FnMut(&Block) -> bool) {
         let (mut number, mut within) = (first / self.row, first % self.row);
         let mut at = self.first;
         let mut index = vec![0; self.outer.len()];
@@ -90,23 +82,43 @@ impl Walk {
             // Inside the bytes at the end; on the way there, arithmetic modulo 2^64 finds it.
             at = at.wrapping_add_signed(step.wrapping_mul((*i).cast_signed()));
         }
-        let mut left = len;
-        while left > 0 {
+        let mut to = 0;
+        while to < len {
+            let left = len - to;
             let here = (self.row - within).min(left);
+            let (rows, apart) = match self.outer.last().zip(index.last()) {
+                Some(((count, apart), i)) if here == self.row => {
+                    let rows = count - i;
+                    // Divided only where the elements end.
+                    (if rows.saturating_mul(here) <= left { rows } else { left / here }, *apart)
+                }
+                _ => (1, 0),
+            };
             let skip = self.step.wrapping_mul(within.cast_signed());
-            if !each(Row { at: at.wrapping_add_signed(skip), len: here }) {
+            let block = Block {
+                at: at.wrapping_add_signed(skip),
+                step: self.step,
+                to,
+                each: 1,
+                len: here,
+                rows,
+                apart,
+                to_apart: here.cast_signed(),
+            };
+            if !take(&block) {
                 return;
             }
-            left -= here;
+            to += here * rows;
             within = 0;
+            let mut gone = rows;
             for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev() {
-                *i += 1;
-                at = at.wrapping_add_signed(*step);
+                *i += gone;
+                at = at.wrapping_add_signed(step.wrapping_mul(gone.cast_signed()));
                 if *i < *count {
                     break;
                 }
                 at = at.wrapping_add_signed(step.wrapping_mul(count.cast_signed()).wrapping_neg());
-                *i = 0;
+                (*i, gone) = (0, 1);
             }
         }
     }
@@ -182,8 +194,9 @@ mod tests {
         let (_, bytes) = extent(v)?;
         let walk = Walk::of(v, bytes, slab)?;
         let mut found = Vec::new();
-        walk.rows(first, len, |row| {
-            found.extend((0..row.len).map(|i| row.at.wrapping_add_signed(walk.step * i.cast_signed())));
+        walk.blocks(first, len, &mut |block| {
+            assert!(block.places().map(|(_, to)| to).eq(found.len()..found.len() + block.rows * block.len));
+            found.extend(block.places().map(|(at, _)| at));
             true
         });
         Some(found)

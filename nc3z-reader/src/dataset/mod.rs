@@ -2,8 +2,10 @@
 
 mod archive;
 mod at_hand;
+mod block;
 mod bytes;
 mod classic;
+mod conversion;
 pub mod convert;
 mod dest;
 mod direct;

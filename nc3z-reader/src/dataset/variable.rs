@@ -1,11 +1,12 @@
 //! One variable of a dataset.
 
-use super::dest::{Dest, Typed};
+use super::conversion::Conversion;
+use super::dest::Typed;
 use super::read;
 use super::source::ArraySource;
 use super::tiles::TileIter;
 use crate::dataset::convert::Element;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use nc3z_format::classic::{Attribute, Dimension, VarId, VarLayout, Version};
 use nc3z_format::plan::Plan;
 use nc3z_format::select::Hyperslab;
@@ -152,28 +153,26 @@ impl Variable {
     /// # Errors
     /// As [`Variable::read_bytes_into`]; a value that does not fit `T`, with its index; `char` as anything but `u8`.
     pub fn read_into<T: Element>(&self, slab: &Hyperslab, out: &mut [T]) -> Result<()> {
-        match self.ty() {
-            NcType::Char if TypeId::of::<T>() != TypeId::of::<u8>() => Err(FormatError::invalid(format!(
-                "variable \"{}\" is text (char), which is read as u8 and not as {}",
-                self.name(),
-                std::any::type_name::<T>()
-            ))
-            .into()),
+        let from = match self.ty() {
+            NcType::Char if TypeId::of::<T>() != TypeId::of::<u8>() => {
+                return Err(self.is_text(std::any::type_name::<T>()));
+            }
             // Before CDF-5 there was no unsigned type: the reader decides what sign a byte has.
             NcType::Byte if TypeId::of::<T>() == TypeId::of::<u8>() && !self.has_unsigned() => {
-                self.run(slab, &mut Typed::<u8, T>::new(out))
+                Conversion::of::<u8>()
             }
-            NcType::Byte => self.run(slab, &mut Typed::<i8, T>::new(out)),
-            NcType::Char | NcType::UByte => self.run(slab, &mut Typed::<u8, T>::new(out)),
-            NcType::Short => self.run(slab, &mut Typed::<i16, T>::new(out)),
-            NcType::UShort => self.run(slab, &mut Typed::<u16, T>::new(out)),
-            NcType::Int => self.run(slab, &mut Typed::<i32, T>::new(out)),
-            NcType::UInt => self.run(slab, &mut Typed::<u32, T>::new(out)),
-            NcType::Int64 => self.run(slab, &mut Typed::<i64, T>::new(out)),
-            NcType::UInt64 => self.run(slab, &mut Typed::<u64, T>::new(out)),
-            NcType::Float => self.run(slab, &mut Typed::<f32, T>::new(out)),
-            NcType::Double => self.run(slab, &mut Typed::<f64, T>::new(out)),
-        }
+            NcType::Byte => Conversion::of::<i8>(),
+            NcType::Char | NcType::UByte => Conversion::of::<u8>(),
+            NcType::Short => Conversion::of::<i16>(),
+            NcType::UShort => Conversion::of::<u16>(),
+            NcType::Int => Conversion::of::<i32>(),
+            NcType::UInt => Conversion::of::<u32>(),
+            NcType::Int64 => Conversion::of::<i64>(),
+            NcType::UInt64 => Conversion::of::<u64>(),
+            NcType::Float => Conversion::of::<f32>(),
+            NcType::Double => Conversion::of::<f64>(),
+        };
+        read::read(&*self.source, self.id, slab, &mut Typed { out, from })
     }
 
     /// The same into a new vector.
@@ -222,8 +221,12 @@ impl Variable {
         self.source.header().version == Version::Cdf5
     }
 
-    fn run(&self, slab: &Hyperslab, dest: &mut dyn Dest) -> Result<()> {
-        read::read(&*self.source, self.id, slab, dest)
+    fn is_text(&self, wanted: &str) -> Error {
+        let name = self.name();
+        FormatError::invalid(format!(
+            "variable \"{name}\" is text (char), which is read as u8 and not as {wanted}"
+        ))
+        .into()
     }
 
     /// A vector for `unit` values of `T` for each element of the hyperslab, which is checked first.

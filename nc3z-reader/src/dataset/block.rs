@@ -1,0 +1,203 @@
+//! Elements that are moved in one call: rows alike, at equal distances.
+
+use crate::error::Result;
+use nc3z_format::Error as FormatError;
+use nc3z_format::plan::copy::ends;
+use nc3z_format::plan::{CopyRun, TilePlan};
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
+
+/// Rows of elements in bytes, and where they go in the output. Distances may be negative.
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    /// Byte of the first element.
+    pub(super) at: usize,
+    /// Bytes from one element of a row to the next.
+    pub(super) step: isize,
+    /// Position of the first element in the output.
+    pub(super) to: usize,
+    /// Positions from one element of a row to the next.
+    pub(super) each: isize,
+    /// Elements of a row, at least 1.
+    pub(super) len: usize,
+    pub(super) rows: usize,
+    /// Bytes from one row to the next.
+    pub(super) apart: isize,
+    /// Positions from one row to the next.
+    pub(super) to_apart: isize,
+}
+
+impl Block {
+    /// Byte and position of each element.
+    pub(super) fn places(self) -> impl Iterator<Item = (usize, usize)> {
+        (0..self.rows.cast_signed()).flat_map(move |row| {
+            let (at, to) = (self.apart.wrapping_mul(row), self.to_apart.wrapping_mul(row));
+            (0..self.len.cast_signed()).map(move |i| {
+                let (at, to) = (at.wrapping_add(self.step * i), to.wrapping_add(self.each * i));
+                (self.at.wrapping_add_signed(at), self.to.wrapping_add_signed(to))
+            })
+        })
+    }
+
+    /// Converts the elements.
+    #[inline]
+    pub(super) fn convert<F: Copy + FromBytes + Immutable + KnownLayout + Unaligned, T>(
+        &self,
+        bytes: &[u8],
+        out: &mut [T],
+        mut convert: impl FnMut(F) -> T,
+    ) {
+        let (size, every) = (size_of::<F>(), self.step.unsigned_abs());
+        let apart = every / size;
+        // Each case apart, so that the compiler sees plain loops.
+        match ((self.step < 0) == (self.each < 0), apart) {
+            _ if self.each.unsigned_abs() != 1 || !every.is_multiple_of(size) => {
+                self.places().for_each(|(at, to)| out[to] = convert(*element::<F>(&bytes[at..])));
+            }
+            (true, 1) => self.each_row(bytes, out, |from: &[F], to| {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = convert(*from));
+            }),
+            (false, 1) => self.each_row(bytes, out, |from: &[F], to| {
+                to.iter_mut().rev().zip(from).for_each(|(to, from)| *to = convert(*from));
+            }),
+            (true, _) => self.each_row(bytes, out, |from: &[F], to| {
+                to.iter_mut().zip(from.iter().step_by(apart)).for_each(|(to, from)| *to = convert(*from));
+            }),
+            (false, _) => self.each_row(bytes, out, |from: &[F], to| {
+                let to = to.iter_mut().rev();
+                to.zip(from.iter().step_by(apart)).for_each(|(to, from)| *to = convert(*from));
+            }),
+        }
+    }
+
+    /// Gives the elements from the lowest to the highest that a row touches, and its part of the output, for each row. Elements are a
+    /// multiple of their size apart, in the output they are neighbours.
+    #[inline]
+    pub(super) fn each_row<F: FromBytes + Immutable + KnownLayout + Unaligned, T>(
+        &self,
+        bytes: &[u8],
+        out: &mut [T],
+        mut each: impl FnMut(&[F], &mut [T]),
+    ) {
+        let last = self.len - 1;
+        let reach = self.step.unsigned_abs() * last;
+        let mut at = if self.step < 0 { self.at - reach } else { self.at };
+        let mut to = if self.each < 0 { self.to - last } else { self.to };
+        for _ in 0..self.rows {
+            let from = &bytes[at..][..reach + size_of::<F>()];
+            let from = <[F]>::ref_from_bytes(from).expect("whole elements");
+            each(from, &mut out[to..][..self.len]);
+            at = at.wrapping_add_signed(self.apart);
+            to = to.wrapping_add_signed(self.to_apart);
+        }
+    }
+}
+
+/// The element that the bytes begin with.
+pub(super) fn element<F: FromBytes + Immutable + KnownLayout + Unaligned>(bytes: &[u8]) -> &F {
+    F::ref_from_prefix(bytes).expect("blocks are made for bytes that hold them").0
+}
+
+/// Gives a tile's elements of `size` bytes in blocks, until told not to go on. The bytes begin with the tile's element `first`; `lens` are
+/// the elements in them, and in the output.
+pub(super) fn of_tile(
+    tile: &TilePlan<'_>,
+    first: u64,
+    size: usize,
+    lens: (usize, usize),
+    take: &mut dyn FnMut(&Block) -> bool,
+) -> Result<()> {
+    let mut runs = tile.runs();
+    let Some(run) = runs.next() else { return Ok(()) };
+    let mut alike = Alike::of(run);
+    for run in runs {
+        if !alike.add(&run) {
+            if !take(&alike.block(first, size, lens)?) {
+                return Ok(());
+            }
+            alike = Alike::of(run);
+        }
+    }
+    take(&alike.block(first, size, lens)?);
+    Ok(())
+}
+
+/// Runs that differ in their places alone, each as far from the one before.
+struct Alike {
+    first: CopyRun,
+    runs: u64,
+    /// Source and destination of the last.
+    last: (u64, u64),
+    /// Source and destination from one to the next, modulo 2^64.
+    apart: (u64, u64),
+}
+
+impl Alike {
+    #[inline]
+    fn of(run: CopyRun) -> Alike {
+        Alike { first: run, runs: 1, last: (run.src, run.dst), apart: (0, 0) }
+    }
+
+    /// Takes the next run in, if it is one of them.
+    #[inline]
+    fn add(&mut self, run: &CopyRun) -> bool {
+        let CopyRun { len, src_step, dst_step, .. } = self.first;
+        let apart = (run.src.wrapping_sub(self.last.0), run.dst.wrapping_sub(self.last.1));
+        if (run.len, run.src_step, run.dst_step) != (len, src_step, dst_step)
+            || (self.runs > 1 && apart != self.apart)
+        {
+            return false;
+        }
+        (self.last, self.apart) = ((run.src, run.dst), apart);
+        self.runs += 1;
+        true
+    }
+
+    /// All of them; refused where one leaves the bytes or the output.
+    fn block(&self, first: u64, size: usize, (src_len, dst_len): (usize, usize)) -> Result<Block> {
+        let run = from(self.first, first)?;
+        let (src, dst) = ends(&run, src_len, dst_len)?;
+        if self.runs > 1 {
+            let last = from(CopyRun { src: self.last.0, dst: self.last.1, ..run }, first)?;
+            ends(&last, src_len, dst_len)?;
+            // Without a wrap on the way, those between lie between the first and the last.
+            let goes = |at: u64, apart: u64| {
+                at.checked_add_signed(apart.cast_signed().checked_mul(i64::try_from(self.runs - 1).ok()?)?)
+            };
+            if goes(run.src, self.apart.0).and(goes(run.dst, self.apart.1)).is_none() {
+                let runs = self.runs;
+                return Err(FormatError::invalid(format!("{runs} copy runs from ({run}) to ({last})")).into());
+            }
+        }
+        // A single element's steps lead nowhere, and may be any.
+        let (every, each) = if run.len == 1 { (1, 1) } else { (run.src_step, run.dst_step) };
+        let bytes = |n: u64| signed(n.cast_signed()) * size.cast_signed();
+        Ok(Block {
+            at: src.start() * size,
+            step: bytes(every),
+            to: if run.dst_step < 0 { *dst.end() } else { *dst.start() },
+            each: signed(each),
+            len: unsigned(run.len),
+            rows: unsigned(self.runs),
+            apart: bytes(self.apart.0),
+            to_apart: signed(self.apart.1.cast_signed()),
+        })
+    }
+}
+
+/// The same run in bytes that begin with the tile's element `first`.
+pub(super) fn from(run: CopyRun, first: u64) -> Result<CopyRun> {
+    let src = run.src.checked_sub(first);
+    let src =
+        src.ok_or_else(|| FormatError::invalid(format!("copy run ({run}) in elements from {first} on")))?;
+    Ok(CopyRun { src, ..run })
+}
+
+/// A distance between elements that are in memory.
+fn signed(n: i64) -> isize {
+    isize::try_from(n).expect("a distance in memory")
+}
+
+/// A number of elements that are in memory.
+fn unsigned(n: u64) -> usize {
+    usize::try_from(n).expect("a number of elements in memory")
+}

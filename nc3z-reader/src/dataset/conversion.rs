@@ -1,0 +1,73 @@
+//! What is there for each pair of a stored and a wanted type: a hundred times, wherever numbers are read. So it is a table of few small
+//! functions, and whoever uses it is there once for each wanted type, or once at all.
+
+use super::block::{Block, element};
+use super::convert::{Cast, Element, Stored};
+use multiversion::multiversion;
+
+/// How elements of one stored type become `T`.
+pub(super) struct Conversion<T> {
+    /// Bytes of a stored element.
+    pub(super) size: usize,
+    /// Whether the stored type is `T` itself.
+    pub(super) same: bool,
+    /// Converts a block, which lies in the bytes and in the output; tells whether all of it fits.
+    pub(super) block: fn(&Block, &[u8], &mut [T]) -> bool,
+    /// Converts element `src` of the bytes to position `dst`; false where there is no such element or position, or the value does not fit.
+    pub(super) one: fn(u64, &[u8], u64, &mut [T]) -> bool,
+    /// The value that the bytes begin with, as text.
+    pub(super) text: fn(&[u8]) -> String,
+}
+
+impl<T: Element> Conversion<T> {
+    /// From `S`.
+    pub(super) fn of<S: Element>() -> &'static Conversion<T>
+    where
+        T: Cast<S>,
+    {
+        const {
+            &Conversion {
+                size: size_of::<S>(),
+                same: S::TYPE as u8 == T::TYPE as u8,
+                block: convert_block::<S, T>,
+                one: convert_one::<S, T>,
+                text: text::<S>,
+            }
+        }
+    }
+}
+
+/// By the widest instructions that the processor has.
+#[multiversion(targets("x86_64+avx+avx2"))]
+fn convert_block<S: Stored, T: Cast<S>>(block: &Block, bytes: &[u8], out: &mut [T]) -> bool {
+    let mut all_fit = true;
+    block.convert(bytes, out, |from: S::Bytes| {
+        let (value, fits) = T::cast(S::from_be(from));
+        all_fit &= fits;
+        value
+    });
+    all_fit
+}
+
+fn convert_one<S: Stored, T: Cast<S>>(src: u64, bytes: &[u8], dst: u64, out: &mut [T]) -> bool {
+    let Some((from, to)) = both(src, S::split(bytes), dst, out) else { return false };
+    let (value, fits) = T::cast(S::from_be(*from));
+    *to = value;
+    fits
+}
+
+fn text<S: Stored>(bytes: &[u8]) -> String {
+    S::from_be(*element::<S::Bytes>(bytes)).to_string()
+}
+
+/// An element and its place; nothing where one of the slices lacks it.
+#[inline]
+pub(super) fn both<'s, 'o, S, T>(
+    src: u64,
+    from: &'s [S],
+    dst: u64,
+    to: &'o mut [T],
+) -> Option<(&'s S, &'o mut T)> {
+    let (src, dst) = (usize::try_from(src).ok()?, usize::try_from(dst).ok()?);
+    Some((from.get(src)?, to.get_mut(dst)?))
+}
