@@ -107,6 +107,7 @@ fn fit<'s, 'd, S, T>(run: &CopyRun, src: &'s [S], dst: &'d mut [T]) -> Result<(&
 /// # Errors
 /// Invalid: a run that leaves one of the slices.
 #[doc(hidden)]
+#[inline]
 pub fn ends(
     run: &CopyRun,
     src_len: usize,

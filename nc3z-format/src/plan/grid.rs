@@ -27,6 +27,7 @@ pub(super) struct Grid {
 
 impl Grid {
     /// The grid of axes given innermost first; the bases are the caller's to set.
+    #[inline]
     pub(super) fn from_inner(inner_first: impl Iterator<Item = Axis>) -> Self {
         let mut axes: Vec<Axis> = Vec::with_capacity(inner_first.size_hint().1.unwrap_or(0));
         for axis in inner_first.filter(|a| a.count != 1) {

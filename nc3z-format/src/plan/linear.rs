@@ -22,6 +22,7 @@ pub(super) struct LinearPlan {
 }
 
 impl LinearPlan {
+    #[inline]
     pub(super) fn new(tiling: &Tiling, len: u64, lines: &[Line]) -> Self {
         let mut stride = 1; // of the array; a product of its dimensions, so within `MAX_ELEMENTS`
         let mut src = 0;

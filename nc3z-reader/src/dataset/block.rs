@@ -1,4 +1,4 @@
-//! Elements that are moved in one call: rows alike, at equal distances.
+//! Elements that are moved in one call: planes of rows, all alike and at equal distances.
 
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
@@ -6,7 +6,7 @@ use nc3z_format::plan::copy::ends;
 use nc3z_format::plan::{CopyRun, TilePlan};
 use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
-/// Rows of elements in bytes, and where they go in the output. Distances may be negative.
+/// Planes of rows of elements in bytes, and where they go in the output: one plane after the other. Distances may be negative.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
     /// Byte of the first element.
@@ -19,23 +19,46 @@ pub(super) struct Block {
     pub(super) each: isize,
     /// Elements of a row, at least 1.
     pub(super) len: usize,
+    /// Rows of a plane.
     pub(super) rows: usize,
     /// Bytes from one row to the next.
     pub(super) apart: isize,
     /// Positions from one row to the next.
     pub(super) to_apart: isize,
+    pub(super) planes: usize,
+    /// Bytes from one plane to the next.
+    pub(super) deep: isize,
 }
 
 impl Block {
+    pub(super) fn elements(&self) -> usize {
+        self.planes.saturating_mul(self.rows).saturating_mul(self.len)
+    }
+
+    /// Byte and position of the first element of each plane.
+    #[inline]
+    fn each_plane(self) -> impl Iterator<Item = (usize, usize)> {
+        let Block { at, to, deep, .. } = self;
+        let to_deep = self.to_apart.wrapping_mul(self.rows.cast_signed());
+        (0..self.planes.cast_signed()).map(move |plane| {
+            (
+                at.wrapping_add_signed(deep.wrapping_mul(plane)),
+                to.wrapping_add_signed(to_deep.wrapping_mul(plane)),
+            )
+        })
+    }
+
     /// Byte and position of each element.
     pub(super) fn places(self) -> impl Iterator<Item = (usize, usize)> {
-        (0..self.rows.cast_signed()).flat_map(move |row| {
-            let (at, to) = (self.apart.wrapping_mul(row), self.to_apart.wrapping_mul(row));
-            (0..self.len.cast_signed()).map(move |i| {
-                let (at, to) = (at.wrapping_add(self.step * i), to.wrapping_add(self.each * i));
-                (self.at.wrapping_add_signed(at), self.to.wrapping_add_signed(to))
+        let along = |(at, to): (usize, usize), steps: (isize, isize), len: usize| {
+            (0..len.cast_signed()).map(move |i| {
+                let (by, each) = (steps.0.wrapping_mul(i), steps.1.wrapping_mul(i));
+                (at.wrapping_add_signed(by), to.wrapping_add_signed(each))
             })
-        })
+        };
+        self.each_plane()
+            .flat_map(move |plane| along(plane, (self.apart, self.to_apart), self.rows))
+            .flat_map(move |row| along(row, (self.step, self.each), self.len))
     }
 
     /// Converts the elements.
@@ -80,14 +103,16 @@ impl Block {
     ) {
         let last = self.len - 1;
         let reach = self.step.unsigned_abs() * last;
-        let mut at = if self.step < 0 { self.at - reach } else { self.at };
-        let mut to = if self.each < 0 { self.to - last } else { self.to };
-        for _ in 0..self.rows {
-            let from = &bytes[at..][..reach + size_of::<F>()];
-            let from = <[F]>::ref_from_bytes(from).expect("whole elements");
-            each(from, &mut out[to..][..self.len]);
-            at = at.wrapping_add_signed(self.apart);
-            to = to.wrapping_add_signed(self.to_apart);
+        let before = (if self.step < 0 { reach } else { 0 }, if self.each < 0 { last } else { 0 });
+        for (at, to) in self.each_plane() {
+            let (mut at, mut to) = (at - before.0, to - before.1);
+            for _ in 0..self.rows {
+                let from = &bytes[at..][..reach + size_of::<F>()];
+                let from = <[F]>::ref_from_bytes(from).expect("whole elements");
+                each(from, &mut out[to..][..self.len]);
+                at = at.wrapping_add_signed(self.apart);
+                to = to.wrapping_add_signed(self.to_apart);
+            }
         }
     }
 }
@@ -153,20 +178,12 @@ impl Alike {
     }
 
     /// All of them; refused where one leaves the bytes or the output.
+    #[inline]
     fn block(&self, first: u64, size: usize, (src_len, dst_len): (usize, usize)) -> Result<Block> {
         let run = from(self.first, first)?;
         let (src, dst) = ends(&run, src_len, dst_len)?;
         if self.runs > 1 {
-            let last = from(CopyRun { src: self.last.0, dst: self.last.1, ..run }, first)?;
-            ends(&last, src_len, dst_len)?;
-            // Without a wrap on the way, those between lie between the first and the last.
-            let goes = |at: u64, apart: u64| {
-                at.checked_add_signed(apart.cast_signed().checked_mul(i64::try_from(self.runs - 1).ok()?)?)
-            };
-            if goes(run.src, self.apart.0).and(goes(run.dst, self.apart.1)).is_none() {
-                let runs = self.runs;
-                return Err(FormatError::invalid(format!("{runs} copy runs from ({run}) to ({last})")).into());
-            }
+            self.check_last(&run, first, (src_len, dst_len))?;
         }
         // A single element's steps lead nowhere, and may be any.
         let (every, each) = if run.len == 1 { (1, 1) } else { (run.src_step, run.dst_step) };
@@ -180,11 +197,28 @@ impl Alike {
             rows: unsigned(self.runs),
             apart: bytes(self.apart.0),
             to_apart: signed(self.apart.1.cast_signed()),
+            planes: 1,
+            deep: 0,
         })
+    }
+
+    /// Refuses runs of which the last leaves the bytes or the output; so far the first, `run`, does not.
+    fn check_last(&self, run: &CopyRun, first: u64, (src_len, dst_len): (usize, usize)) -> Result<()> {
+        let last = from(CopyRun { src: self.last.0, dst: self.last.1, ..self.first }, first)?;
+        ends(&last, src_len, dst_len)?;
+        // Without a wrap on the way, those between lie between the first and the last.
+        let goes = |at: u64, apart: u64| {
+            at.checked_add_signed(apart.cast_signed().checked_mul(i64::try_from(self.runs - 1).ok()?)?)
+        };
+        if goes(run.src, self.apart.0).and(goes(run.dst, self.apart.1)).is_some() {
+            return Ok(());
+        }
+        Err(FormatError::invalid(format!("{} copy runs from ({run}) to ({last})", self.runs)).into())
     }
 }
 
 /// The same run in bytes that begin with the tile's element `first`.
+#[inline]
 pub(super) fn from(run: CopyRun, first: u64) -> Result<CopyRun> {
     let src = run.src.checked_sub(first);
     let src =

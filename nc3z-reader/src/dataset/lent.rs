@@ -23,13 +23,16 @@ const SHARE_LEN: usize = 2 << 20;
 pub(super) struct Walk {
     /// Byte of the first element.
     first: usize,
-    /// Outermost first: elements, at least 2, and bytes from one to the next.
-    outer: Vec<(usize, isize)>,
+    /// Outermost first: at least 2 elements each.
+    outer: Vec<Axis>,
     /// The innermost: elements, at least 1.
     pub(super) row: usize,
     /// Bytes from one element of a row to the next.
     pub(super) step: isize,
 }
+
+/// Elements along an axis, and bytes from one to the next.
+type Axis = (usize, isize);
 
 impl Walk {
     /// The walk of a hyperslab in bytes that begin with the variable's first element. Nothing where it does not lie in the variable, where
@@ -72,7 +75,38 @@ impl Walk {
     }
 
     /// Gives `len` elements from number `first` on, one block after another, until told not to go on. The output begins with the first.
-    pub(super) fn blocks(&self, first: usize, len: usize, take: &mut dyn FnMut(&Block) -> bool) {
+    #[inline]
+    pub(super) fn blocks(&self, first: usize, len: usize, mut take: impl FnMut(&Block) -> bool) {
+        match self.whole(len).filter(|_| first == 0) {
+            Some(block) => drop(take(&block)),
+            None => self.parts(first, len, &mut take),
+        }
+    }
+
+    /// The whole walk, if it has so many elements and is one block.
+    fn whole(&self, len: usize) -> Option<Block> {
+        let (planes, rows) = match self.outer[..] {
+            [] => ((1, 0), (1, 0)),
+            [rows] => ((1, 0), rows),
+            [planes, rows] => (planes, rows),
+            _ => return None,
+        };
+        let block = self.block(self.first, 0, (planes, rows, self.row));
+        (block.elements() == len).then_some(block)
+    }
+
+    fn block(
+        &self,
+        at: usize,
+        to: usize,
+        ((planes, deep), (rows, apart), len): (Axis, Axis, usize),
+    ) -> Block {
+        let to_apart = len.cast_signed();
+        Block { at, step: self.step, to, each: 1, len, rows, apart, to_apart, planes, deep }
+    }
+
+    /// As [`Walk::blocks`], from any number on.
+    fn parts(&self, first: usize, len: usize, take: &mut dyn FnMut(&Block) -> bool) {
         let (mut number, mut within) = (first / self.row, first % self.row);
         let mut at = self.first;
         let mut index = vec![0; self.outer.len()];
@@ -86,32 +120,26 @@ impl Walk {
         while to < len {
             let left = len - to;
             let here = (self.row - within).min(left);
-            let (rows, apart) = match self.outer.last().zip(index.last()) {
-                Some(((count, apart), i)) if here == self.row => {
-                    let rows = count - i;
-                    // Divided only where the elements end.
-                    (if rows.saturating_mul(here) <= left { rows } else { left / here }, *apart)
+            let mut axes = index.iter().zip(&self.outer).rev();
+            // As many rows as follow in the innermost of the outer axes and are whole; where they are all of it, as many planes.
+            let (mut inner, mut gone) = (0, 1);
+            let (mut planes, mut rows) = ((1, 0), (1, 0));
+            if let Some((i, (count, apart))) = axes.next().filter(|_| here == self.row) {
+                rows = ((count - i).min(left / here), *apart);
+                gone = rows.0;
+                if let Some((outer, (planes_in_all, deep))) = axes.next().filter(|_| rows.0 == *count) {
+                    planes = ((planes_in_all - outer).min(left / (here * rows.0)), *deep);
+                    (inner, gone) = (1, planes.0);
                 }
-                _ => (1, 0),
-            };
+            }
             let skip = self.step.wrapping_mul(within.cast_signed());
-            let block = Block {
-                at: at.wrapping_add_signed(skip),
-                step: self.step,
-                to,
-                each: 1,
-                len: here,
-                rows,
-                apart,
-                to_apart: here.cast_signed(),
-            };
+            let block = self.block(at.wrapping_add_signed(skip), to, (planes, rows, here));
             if !take(&block) {
                 return;
             }
-            to += here * rows;
+            to += block.elements();
             within = 0;
-            let mut gone = rows;
-            for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev() {
+            for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev().skip(inner) {
                 *i += gone;
                 at = at.wrapping_add_signed(step.wrapping_mul(gone.cast_signed()));
                 if *i < *count {
@@ -194,8 +222,8 @@ mod tests {
         let (_, bytes) = extent(v)?;
         let walk = Walk::of(v, bytes, slab)?;
         let mut found = Vec::new();
-        walk.blocks(first, len, &mut |block| {
-            assert!(block.places().map(|(_, to)| to).eq(found.len()..found.len() + block.rows * block.len));
+        walk.blocks(first, len, |block| {
+            assert!(block.places().map(|(_, to)| to).eq(found.len()..found.len() + block.elements()));
             found.extend(block.places().map(|(at, _)| at));
             true
         });
@@ -223,9 +251,14 @@ mod tests {
 
     #[test]
     fn every_place_of_every_share_is_that_of_its_index() {
-        for (shape, record) in
-            [(vec![4, 3, 5], None), (vec![4, 3, 5], Some(64)), (vec![4, 3, 5], Some(30)), (vec![7], Some(2))]
-        {
+        for (shape, record) in [
+            (vec![4, 3, 5], None),
+            (vec![4, 3, 5], Some(64)),
+            (vec![4, 3, 5], Some(30)),
+            (vec![7], Some(2)),
+            (vec![3, 2, 4, 3], None),
+            (vec![3, 2, 4, 3], Some(64)),
+        ] {
             let v = layout(&shape, record, shape.iter().product());
             let rank = shape.len();
             let mut slabs = vec![Hyperslab::all(&shape)];
@@ -241,7 +274,7 @@ mod tests {
             for slab in &slabs {
                 let wanted = expected(&v, slab);
                 for first in 0..wanted.len() {
-                    for len in [1, 2, wanted.len() - first] {
+                    for len in [1, 2, 7, 13, wanted.len() - first] {
                         let len = len.min(wanted.len() - first);
                         let found = places(&v, slab, first, len).unwrap();
                         assert_eq!(
