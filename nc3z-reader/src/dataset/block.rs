@@ -35,17 +35,21 @@ impl Block {
         self.planes.saturating_mul(self.rows).saturating_mul(self.len)
     }
 
-    /// Byte and position of the first element of each plane.
+    /// Gives byte and position of each row's first element.
     #[inline]
-    fn each_plane(self) -> impl Iterator<Item = (usize, usize)> {
-        let Block { at, to, deep, .. } = self;
+    fn each_start(&self, mut each: impl FnMut(usize, usize)) {
         let to_deep = self.to_apart.wrapping_mul(self.rows.cast_signed());
-        (0..self.planes.cast_signed()).map(move |plane| {
-            (
-                at.wrapping_add_signed(deep.wrapping_mul(plane)),
-                to.wrapping_add_signed(to_deep.wrapping_mul(plane)),
-            )
-        })
+        let (mut plane_at, mut plane_to) = (self.at, self.to);
+        for _ in 0..self.planes {
+            let (mut at, mut to) = (plane_at, plane_to);
+            for _ in 0..self.rows {
+                each(at, to);
+                at = at.wrapping_add_signed(self.apart);
+                to = to.wrapping_add_signed(self.to_apart);
+            }
+            plane_at = plane_at.wrapping_add_signed(self.deep);
+            plane_to = plane_to.wrapping_add_signed(to_deep);
+        }
     }
 
     /// Byte and position of each element.
@@ -56,7 +60,8 @@ impl Block {
                 (at.wrapping_add_signed(by), to.wrapping_add_signed(each))
             })
         };
-        self.each_plane()
+        let to_deep = self.to_apart.wrapping_mul(self.rows.cast_signed());
+        along((self.at, self.to), (self.deep, to_deep), self.planes)
             .flat_map(move |plane| along(plane, (self.apart, self.to_apart), self.rows))
             .flat_map(move |row| along(row, (self.step, self.each), self.len))
     }
@@ -74,7 +79,13 @@ impl Block {
         // Each case apart, so that the compiler sees plain loops.
         match ((self.step < 0) == (self.each < 0), apart) {
             _ if self.each.unsigned_abs() != 1 || !every.is_multiple_of(size) => {
-                self.places().for_each(|(at, to)| out[to] = convert(*element::<F>(&bytes[at..])));
+                self.each_start(|mut at, mut to| {
+                    for _ in 0..self.len {
+                        out[to] = convert(*element::<F>(&bytes[at..]));
+                        at = at.wrapping_add_signed(self.step);
+                        to = to.wrapping_add_signed(self.each);
+                    }
+                });
             }
             (true, 1) => self.each_row(bytes, out, |from: &[F], to| {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = convert(*from));
@@ -104,16 +115,11 @@ impl Block {
         let last = self.len - 1;
         let reach = self.step.unsigned_abs() * last;
         let before = (if self.step < 0 { reach } else { 0 }, if self.each < 0 { last } else { 0 });
-        for (at, to) in self.each_plane() {
-            let (mut at, mut to) = (at - before.0, to - before.1);
-            for _ in 0..self.rows {
-                let from = &bytes[at..][..reach + size_of::<F>()];
-                let from = <[F]>::ref_from_bytes(from).expect("whole elements");
-                each(from, &mut out[to..][..self.len]);
-                at = at.wrapping_add_signed(self.apart);
-                to = to.wrapping_add_signed(self.to_apart);
-            }
-        }
+        self.each_start(|at, to| {
+            let from = &bytes[at - before.0..][..reach + size_of::<F>()];
+            let from = <[F]>::ref_from_bytes(from).expect("whole elements");
+            each(from, &mut out[to - before.1..][..self.len]);
+        });
     }
 }
 
@@ -136,13 +142,13 @@ pub(super) fn of_tile(
     let mut alike = Alike::of(run);
     for run in runs {
         if !alike.add(&run) {
-            if !take(&alike.block(first, size, lens)?) {
+            if !alike.give(first, size, lens, take)? {
                 return Ok(());
             }
             alike = Alike::of(run);
         }
     }
-    take(&alike.block(first, size, lens)?);
+    alike.give(first, size, lens, take)?;
     Ok(())
 }
 
@@ -177,9 +183,15 @@ impl Alike {
         true
     }
 
-    /// All of them; refused where one leaves the bytes or the output.
+    /// Gives all of them as a block; refused where one leaves the bytes or the output.
     #[inline]
-    fn block(&self, first: u64, size: usize, (src_len, dst_len): (usize, usize)) -> Result<Block> {
+    fn give(
+        &self,
+        first: u64,
+        size: usize,
+        (src_len, dst_len): (usize, usize),
+        take: &mut dyn FnMut(&Block) -> bool,
+    ) -> Result<bool> {
         let run = from(self.first, first)?;
         let (src, dst) = ends(&run, src_len, dst_len)?;
         if self.runs > 1 {
@@ -188,7 +200,7 @@ impl Alike {
         // A single element's steps lead nowhere, and may be any.
         let (every, each) = if run.len == 1 { (1, 1) } else { (run.src_step, run.dst_step) };
         let bytes = |n: u64| signed(n.cast_signed()) * size.cast_signed();
-        Ok(Block {
+        Ok(take(&Block {
             at: src.start() * size,
             step: bytes(every),
             to: if run.dst_step < 0 { *dst.end() } else { *dst.start() },
@@ -199,7 +211,7 @@ impl Alike {
             to_apart: signed(self.apart.1.cast_signed()),
             planes: 1,
             deep: 0,
-        })
+        }))
     }
 
     /// Refuses runs of which the last leaves the bytes or the output; so far the first, `run`, does not.

@@ -74,7 +74,7 @@ impl<const N: usize> Dest for AsStored<'_, N> {
     }
 
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
-        walk.blocks(first, self.0.len(), |block| {
+        walk.blocks(first, self.0.len(), &mut |block| {
             if block.step == N.cast_signed() {
                 block.each_row(bytes, self.0, |from: &[[u8; N]], to| to.copy_from_slice(from));
             } else {
@@ -142,7 +142,7 @@ impl<T: Element> Dest for Typed<'_, T> {
 
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
         let mut misfit = None;
-        walk.blocks(first, self.out.len(), |block| {
+        walk.blocks(first, self.out.len(), &mut |block| {
             let all_fit = (self.from.block)(block, bytes, self.out);
             if !all_fit {
                 misfit = self.misfit(block, bytes);

@@ -75,26 +75,26 @@ impl Walk {
     }
 
     /// Gives `len` elements from number `first` on, one block after another, until told not to go on. The output begins with the first.
-    #[inline]
-    pub(super) fn blocks(&self, first: usize, len: usize, mut take: impl FnMut(&Block) -> bool) {
-        match self.whole(len).filter(|_| first == 0) {
-            Some(block) => drop(take(&block)),
-            None => self.parts(first, len, &mut take),
-        }
-    }
-
-    /// The whole walk, if it has so many elements and is one block.
-    fn whole(&self, len: usize) -> Option<Block> {
-        let (planes, rows) = match self.outer[..] {
-            [] => ((1, 0), (1, 0)),
-            [rows] => ((1, 0), rows),
-            [planes, rows] => (planes, rows),
-            _ => return None,
+    pub(super) fn blocks(&self, first: usize, len: usize, take: &mut dyn FnMut(&Block) -> bool) {
+        // Most are one block. It is made where it is used: a copy of what was just written would be waited for.
+        let single = (1, 0);
+        let axes = match self.outer[..] {
+            [] => Some((single, single)),
+            [rows] => Some((single, rows)),
+            [planes, rows] => Some((planes, rows)),
+            _ => None,
         };
-        let block = self.block(self.first, 0, (planes, rows, self.row));
-        (block.elements() == len).then_some(block)
+        if let Some((planes, rows)) = axes.filter(|_| first == 0) {
+            let block = self.block(self.first, 0, (planes, rows, self.row));
+            if block.elements() == len {
+                take(&block);
+                return;
+            }
+        }
+        self.parts(first, len, take);
     }
 
+    #[inline]
     fn block(
         &self,
         at: usize,
@@ -222,7 +222,7 @@ mod tests {
         let (_, bytes) = extent(v)?;
         let walk = Walk::of(v, bytes, slab)?;
         let mut found = Vec::new();
-        walk.blocks(first, len, |block| {
+        walk.blocks(first, len, &mut |block| {
             assert!(block.places().map(|(_, to)| to).eq(found.len()..found.len() + block.elements()));
             found.extend(block.places().map(|(at, _)| at));
             true
