@@ -98,6 +98,15 @@ pub(super) struct Typed<'o, T: 'static> {
 }
 
 impl<T: Element> Typed<'_, T> {
+    /// Converts a block; tells whether all of it fits.
+    fn convert(&mut self, block: &Block, bytes: &[u8]) -> bool {
+        // A single element alone does not make up for a look at what the processor can.
+        if (block.len, block.rows, block.planes) == (1, 1, 1) {
+            return (self.from.one)(0, &bytes[block.at..], block.to as u64, self.out);
+        }
+        (self.from.block)(block, bytes, self.out)
+    }
+
     /// The first element of a block that does not fit.
     fn misfit(&self, block: &Block, bytes: &[u8]) -> Option<Misfit> {
         block.places().find_map(|(at, dst)| {
@@ -127,7 +136,7 @@ impl<T: Element> Dest for Typed<'_, T> {
         let lens = (bytes.len() >> self.from.size.ilog2(), self.out.len());
         let mut misfit = None;
         block::of_tile(tile, first, self.from.size, lens, &mut |block| {
-            let all_fit = (self.from.block)(block, bytes, self.out);
+            let all_fit = self.convert(block, bytes);
             if !all_fit {
                 misfit = self.misfit(block, bytes);
             }
@@ -143,7 +152,7 @@ impl<T: Element> Dest for Typed<'_, T> {
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
         let mut misfit = None;
         walk.blocks(first, self.out.len(), &mut |block| {
-            let all_fit = (self.from.block)(block, bytes, self.out);
+            let all_fit = self.convert(block, bytes);
             if !all_fit {
                 misfit = self.misfit(block, bytes);
             }
