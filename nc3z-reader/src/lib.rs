@@ -72,6 +72,9 @@ mod dataset;
 pub mod diff;
 mod error;
 mod foreign;
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub mod instances;
 mod monitor;
 mod open;
 mod options;

@@ -1,8 +1,8 @@
 //! What is there for each pair of a stored and a wanted type: a hundred times, wherever numbers are read. So it is a table of few small
 //! functions, and whoever uses it is there once for each wanted type, or once at all.
 
-use super::block::{Block, element};
 use super::convert::{Cast, Element, Stored};
+use super::lattice::{Lattice, element};
 use multiversion::multiversion;
 
 /// How elements of one stored type become `T`.
@@ -11,8 +11,8 @@ pub(super) struct Conversion<T> {
     pub(super) size: usize,
     /// Whether the stored type is `T` itself.
     pub(super) same: bool,
-    /// Converts a block, which lies in the bytes and in the output; tells whether all of it fits.
-    pub(super) block: fn(&Block, &[u8], &mut [T]) -> bool,
+    /// Converts a lattice, which lies in the bytes and in the output; tells whether all of it fits.
+    pub(super) lattice: fn(&Lattice, &[u8], &mut [T]) -> bool,
     /// Converts element `src` of the bytes to position `dst`; false where there is no such element or position, or the value does not fit.
     pub(super) one: fn(u64, &[u8], u64, &mut [T]) -> bool,
     /// The value that the bytes begin with, as text.
@@ -29,7 +29,7 @@ impl<T: Element> Conversion<T> {
             &Conversion {
                 size: size_of::<S>(),
                 same: S::TYPE as u8 == T::TYPE as u8,
-                block: convert_block::<S, T>,
+                lattice: convert_lattice::<S, T>,
                 one: convert_one::<S, T>,
                 text: text::<S>,
             }
@@ -39,9 +39,9 @@ impl<T: Element> Conversion<T> {
 
 /// By the widest instructions that the processor has.
 #[multiversion(targets("x86_64+avx+avx2"))]
-fn convert_block<S: Stored, T: Cast<S>>(block: &Block, bytes: &[u8], out: &mut [T]) -> bool {
+fn convert_lattice<S: Stored, T: Cast<S>>(lattice: &Lattice, bytes: &[u8], out: &mut [T]) -> bool {
     let mut all_fit = true;
-    block.convert(bytes, out, |from: S::Bytes| {
+    lattice.convert(bytes, out, |from: S::Bytes| {
         let (value, fits) = T::cast(S::from_be(from));
         all_fit &= fits;
         value

@@ -1,8 +1,8 @@
 //! Where a read's elements go: bytes as they are, or Rust's numbers.
 
-use super::block::{self, Block, from};
 use super::conversion::{Conversion, both};
 use super::convert::Element;
+use super::lattice::{self, Lattice, from};
 use super::lent::Walk;
 use crate::error::Result;
 use nc3z_format::plan::TilePlan;
@@ -74,11 +74,11 @@ impl<const N: usize> Dest for AsStored<'_, N> {
     }
 
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
-        walk.blocks(first, self.0.len(), &mut |block| {
-            if block.step == N.cast_signed() {
-                block.each_row(bytes, self.0, |from: &[[u8; N]], to| to.copy_from_slice(from));
+        walk.lattices(first, self.0.len(), &mut |lattice| {
+            if lattice.step == N.cast_signed() {
+                lattice.each_row(bytes, self.0, |from: &[[u8; N]], to| to.copy_from_slice(from));
             } else {
-                block.convert(bytes, self.0, |from: [u8; N]| from);
+                lattice.convert(bytes, self.0, |from: [u8; N]| from);
             }
             true
         });
@@ -98,18 +98,18 @@ pub(super) struct Typed<'o, T: 'static> {
 }
 
 impl<T: Element> Typed<'_, T> {
-    /// Converts a block; tells whether all of it fits.
-    fn convert(&mut self, block: &Block, bytes: &[u8]) -> bool {
+    /// Converts a lattice; tells whether all of it fits.
+    fn convert(&mut self, lattice: &Lattice, bytes: &[u8]) -> bool {
         // A single element alone does not make up for a look at what the processor can.
-        if (block.len, block.rows, block.planes) == (1, 1, 1) {
-            return (self.from.one)(0, &bytes[block.at..], block.to as u64, self.out);
+        if (lattice.len, lattice.rows, lattice.planes) == (1, 1, 1) {
+            return (self.from.one)(0, &bytes[lattice.at..], lattice.to as u64, self.out);
         }
-        (self.from.block)(block, bytes, self.out)
+        (self.from.lattice)(lattice, bytes, self.out)
     }
 
-    /// The first element of a block that does not fit.
-    fn misfit(&self, block: &Block, bytes: &[u8]) -> Option<Misfit> {
-        block.places().find_map(|(at, dst)| {
+    /// The first element of a lattice that does not fit.
+    fn misfit(&self, lattice: &Lattice, bytes: &[u8]) -> Option<Misfit> {
+        lattice.places().find_map(|(at, dst)| {
             let from = &bytes[at..];
             let fits = (self.from.one)(0, from, 0, &mut [T::default()]);
             let wanted = std::any::type_name::<T>();
@@ -135,10 +135,10 @@ impl<T: Element> Dest for Typed<'_, T> {
         // Sizes are powers of two.
         let lens = (bytes.len() >> self.from.size.ilog2(), self.out.len());
         let mut misfit = None;
-        block::of_tile(tile, first, self.from.size, lens, &mut |block| {
-            let all_fit = self.convert(block, bytes);
+        lattice::of_tile(tile, first, self.from.size, lens, &mut |lattice| {
+            let all_fit = self.convert(lattice, bytes);
             if !all_fit {
-                misfit = self.misfit(block, bytes);
+                misfit = self.misfit(lattice, bytes);
             }
             all_fit
         })?;
@@ -151,10 +151,10 @@ impl<T: Element> Dest for Typed<'_, T> {
 
     fn gather(&mut self, walk: &Walk, first: usize, bytes: &[u8]) -> Option<Misfit> {
         let mut misfit = None;
-        walk.blocks(first, self.out.len(), &mut |block| {
-            let all_fit = self.convert(block, bytes);
+        walk.lattices(first, self.out.len(), &mut |lattice| {
+            let all_fit = self.convert(lattice, bytes);
             if !all_fit {
-                misfit = self.misfit(block, bytes);
+                misfit = self.misfit(lattice, bytes);
             }
             all_fit
         });

@@ -1,7 +1,7 @@
 //! A request to a variable whose bytes are in memory as they stand in the file: converted where they lie, in one pass, without tiles.
 
-use super::block::Block;
 use super::dest::Dest;
+use super::lattice::Lattice;
 use super::read::{SHARES, unfit};
 use super::source::ArraySource;
 use crate::error::Result;
@@ -74,9 +74,9 @@ impl Walk {
         within.then_some(Walk { first: usize::try_from(first).ok()?, outer: axes, row, step })
     }
 
-    /// Gives `len` elements from number `first` on, one block after another, until told not to go on. The output begins with the first.
-    pub(super) fn blocks(&self, first: usize, len: usize, take: &mut dyn FnMut(&Block) -> bool) {
-        // Most are one block. It is made where it is used: a copy of what was just written would be waited for.
+    /// Gives `len` elements from number `first` on, one lattice after another, until told not to go on. The output begins with the first.
+    pub(super) fn lattices(&self, first: usize, len: usize, take: &mut dyn FnMut(&Lattice) -> bool) {
+        // Most are one lattice. It is made where it is used: a copy of what was just written would be waited for.
         let single = (1, 0);
         let axes = match self.outer[..] {
             [] => Some((single, single)),
@@ -85,9 +85,9 @@ impl Walk {
             _ => None,
         };
         if let Some((planes, rows)) = axes.filter(|_| first == 0) {
-            let block = self.block(self.first, 0, (planes, rows, self.row));
-            if block.elements() == len {
-                take(&block);
+            let lattice = self.lattice(self.first, 0, (planes, rows, self.row));
+            if lattice.elements() == len {
+                take(&lattice);
                 return;
             }
         }
@@ -95,18 +95,18 @@ impl Walk {
     }
 
     #[inline]
-    fn block(
+    fn lattice(
         &self,
         at: usize,
         to: usize,
         ((planes, deep), (rows, apart), len): (Axis, Axis, usize),
-    ) -> Block {
+    ) -> Lattice {
         let to_apart = len.cast_signed();
-        Block { at, step: self.step, to, each: 1, len, rows, apart, to_apart, planes, deep }
+        Lattice { at, step: self.step, to, each: 1, len, rows, apart, to_apart, planes, deep }
     }
 
-    /// As [`Walk::blocks`], from any number on.
-    fn parts(&self, first: usize, len: usize, take: &mut dyn FnMut(&Block) -> bool) {
+    /// As [`Walk::lattices`], from any number on.
+    fn parts(&self, first: usize, len: usize, take: &mut dyn FnMut(&Lattice) -> bool) {
         let (mut number, mut within) = (first / self.row, first % self.row);
         let mut at = self.first;
         let mut index = vec![0; self.outer.len()];
@@ -133,11 +133,11 @@ impl Walk {
                 }
             }
             let skip = self.step.wrapping_mul(within.cast_signed());
-            let block = self.block(at.wrapping_add_signed(skip), to, (planes, rows, here));
-            if !take(&block) {
+            let lattice = self.lattice(at.wrapping_add_signed(skip), to, (planes, rows, here));
+            if !take(&lattice) {
                 return;
             }
-            to += block.elements();
+            to += lattice.elements();
             within = 0;
             for (i, (count, step)) in index.iter_mut().zip(&self.outer).rev().skip(inner) {
                 *i += gone;
@@ -222,9 +222,9 @@ mod tests {
         let (_, bytes) = extent(v)?;
         let walk = Walk::of(v, bytes, slab)?;
         let mut found = Vec::new();
-        walk.blocks(first, len, &mut |block| {
-            assert!(block.places().map(|(_, to)| to).eq(found.len()..found.len() + block.elements()));
-            found.extend(block.places().map(|(at, _)| at));
+        walk.lattices(first, len, &mut |lattice| {
+            assert!(lattice.places().map(|(_, to)| to).eq(found.len()..found.len() + lattice.elements()));
+            found.extend(lattice.places().map(|(at, _)| at));
             true
         });
         Some(found)

@@ -2,13 +2,13 @@
 
 mod archive;
 mod at_hand;
-mod block;
 mod bytes;
 mod classic;
 mod conversion;
 pub mod convert;
 mod dest;
 mod direct;
+mod lattice;
 mod lent;
 mod pieces;
 mod read;

@@ -1,4 +1,4 @@
-//! Elements that are moved in one call: planes of rows, all alike and at equal distances.
+//! Lattices: elements that are moved in one call, in planes of rows, all alike and at equal distances.
 
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
@@ -8,7 +8,7 @@ use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned};
 
 /// Planes of rows of elements in bytes, and where they go in the output: one plane after the other. Distances may be negative.
 #[derive(Clone, Copy)]
-pub(super) struct Block {
+pub(super) struct Lattice {
     /// Byte of the first element.
     pub(super) at: usize,
     /// Bytes from one element of a row to the next.
@@ -30,7 +30,7 @@ pub(super) struct Block {
     pub(super) deep: isize,
 }
 
-impl Block {
+impl Lattice {
     pub(super) fn elements(&self) -> usize {
         self.planes.saturating_mul(self.rows).saturating_mul(self.len)
     }
@@ -125,17 +125,17 @@ impl Block {
 
 /// The element that the bytes begin with.
 pub(super) fn element<F: FromBytes + Immutable + KnownLayout + Unaligned>(bytes: &[u8]) -> &F {
-    F::ref_from_prefix(bytes).expect("blocks are made for bytes that hold them").0
+    F::ref_from_prefix(bytes).expect("lattices are made for bytes that hold them").0
 }
 
-/// Gives a tile's elements of `size` bytes in blocks, until told not to go on. The bytes begin with the tile's element `first`; `lens` are
+/// Gives a tile's elements of `size` bytes in lattices, until told not to go on. The bytes begin with the tile's element `first`; `lens` are
 /// the elements in them, and in the output.
 pub(super) fn of_tile(
     tile: &TilePlan<'_>,
     first: u64,
     size: usize,
     lens: (usize, usize),
-    take: &mut dyn FnMut(&Block) -> bool,
+    take: &mut dyn FnMut(&Lattice) -> bool,
 ) -> Result<()> {
     let mut runs = tile.runs();
     let Some(run) = runs.next() else { return Ok(()) };
@@ -183,14 +183,14 @@ impl Alike {
         true
     }
 
-    /// Gives all of them as a block; refused where one leaves the bytes or the output.
+    /// Gives all of them as a lattice; refused where one leaves the bytes or the output.
     #[inline]
     fn give(
         &self,
         first: u64,
         size: usize,
         (src_len, dst_len): (usize, usize),
-        take: &mut dyn FnMut(&Block) -> bool,
+        take: &mut dyn FnMut(&Lattice) -> bool,
     ) -> Result<bool> {
         let run = from(self.first, first)?;
         let (src, dst) = ends(&run, src_len, dst_len)?;
@@ -200,7 +200,7 @@ impl Alike {
         // A single element's steps lead nowhere, and may be any.
         let (every, each) = if run.len == 1 { (1, 1) } else { (run.src_step, run.dst_step) };
         let bytes = |n: u64| signed(n.cast_signed()) * size.cast_signed();
-        Ok(take(&Block {
+        Ok(take(&Lattice {
             at: src.start() * size,
             step: bytes(every),
             to: if run.dst_step < 0 { *dst.end() } else { *dst.start() },
@@ -246,4 +246,46 @@ fn signed(n: i64) -> isize {
 /// A number of elements that are in memory.
 fn unsigned(n: u64) -> usize {
     usize::try_from(n).expect("a number of elements in memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(runs: &[CopyRun], size: usize, lens: (usize, usize)) -> Result<Vec<(usize, usize)>> {
+        let mut alike = Alike::of(runs[0]);
+        for run in &runs[1..] {
+            assert!(alike.add(run));
+        }
+        let mut places = Vec::new();
+        alike.give(10, size, lens, &mut |lattice| {
+            places.extend(lattice.places());
+            true
+        })?;
+        Ok(places)
+    }
+
+    fn run(src: u64, dst: u64) -> CopyRun {
+        CopyRun { src, dst, len: 3, src_step: 2, dst_step: 1 }
+    }
+
+    #[test]
+    fn runs_alike_are_one_lattice() {
+        let runs = [run(10, 0), run(20, 3), run(30, 6)];
+        let places = given(&runs, 4, (25, 9)).unwrap();
+        let expected = [0, 2, 4, 10, 12, 14, 20, 22, 24].iter().enumerate().map(|(to, at)| (at * 4, to));
+        assert_eq!(places, expected.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn runs_that_leave_bytes_or_output_are_refused() {
+        // The last by one element of the bytes, by one of the output; the first, which begins before the bytes.
+        assert!(given(&[run(10, 0), run(20, 3), run(30, 6)], 4, (24, 9)).is_err());
+        assert!(given(&[run(10, 0), run(20, 3), run(30, 6)], 4, (25, 8)).is_err());
+        assert!(given(&[run(9, 0), run(10, 3)], 4, (25, 8)).is_err());
+        // The first and the last lie inside, those between come around the end of 64 bits.
+        let half = 1 << 63;
+        assert!(given(&[run(10, 0), run(10 + half, 3), run(10, 6)], 4, (25, 9)).is_err());
+        assert!(given(&[run(10, 0), run(20, half), run(30, 0)], 4, (25, 9)).is_err());
+    }
 }
