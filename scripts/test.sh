@@ -8,8 +8,6 @@ export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 export NC3Z=$PWD/target/debug/nc3z NC3Z_READ_SLABS=$PWD/target/debug/examples/read_slabs
 # The same cases in each run: whether a change lands must not hang on luck. scripts/nightly.sh tries new ones.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-20261122}
-# Lines in backtraces are for who looks for a failure by hand.
-[ "${CI:-}" != true ] || export CARGO_PROFILE_DEV_DEBUG=${CARGO_PROFILE_DEV_DEBUG:-0}
 source scripts/steps.sh
 source scripts/workspace.sh
 
