@@ -5,10 +5,10 @@
 #   scripts/public-api.sh           compare; 1 if the surface has changed, with the difference
 #   scripts/public-api.sh --write   write the lists
 #
-# One pass of rustdoc serves both: it writes JSON, from which scripts/public-api lists the surface. RUSTC_BOOTSTRAP lets the stable
-# rustdoc write it; it is set for rustdoc alone, since crates' build scripts look at it and would run again. Where this rustdoc's
-# JSON is of a version that the list's library does not read, this script says so and ends with 77 (skipped), or with 1 where
-# PUBLIC_API_REQUIRED=1.
+# One pass of rustdoc serves both: it writes JSON, from which scripts/public-api lists the surface. In CI it was made with the build
+# (scripts/compile.sh). RUSTC_BOOTSTRAP lets the stable rustdoc write it; it is set for rustdoc alone, since crates' build scripts look at it
+# and would run again. Where this rustdoc's JSON is of a version that the list's library does not read, this script says so and ends with 77
+# (skipped), or with 1 where PUBLIC_API_REQUIRED=1.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source scripts/workspace.sh
@@ -25,21 +25,28 @@ esac
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$target/tools"
-rustdoc=$target/tools/rustdoc
-cat >"$scratch/rustdoc" <<EOF
+sound=0
+if [ "${CI:-}" = true ]; then
+    documents=$NC3Z_LOOKED_AT/doc
+    what_was_said rustdoc || sound=1
+else
+    documents=$target/doc
+    mkdir -p "$target/tools"
+    rustdoc=$target/tools/rustdoc
+    cat >"$scratch/rustdoc" <<EOF
 #!/bin/sh
 RUSTC_BOOTSTRAP=1 exec ${RUSTDOC:-rustdoc} "\$@"
 EOF
-# Cargo documents anew what another rustdoc has documented, and goes by the time of the file.
-cmp -s "$scratch/rustdoc" "$rustdoc" || install -m 755 "$scratch/rustdoc" "$rustdoc"
-RUSTDOC=$rustdoc RUSTDOCFLAGS="-D warnings -Z unstable-options --output-format json" \
-    cargo doc --workspace --exclude nc3z-python --exclude public-api-list --no-deps --quiet
+    # Cargo documents anew what another rustdoc has documented, and goes by the time of the file.
+    cmp -s "$scratch/rustdoc" "$rustdoc" || install -m 755 "$scratch/rustdoc" "$rustdoc"
+    RUSTDOC=$rustdoc RUSTDOCFLAGS="-D warnings -Z unstable-options --output-format json" \
+        cargo doc "${workspace[@]}" --exclude nc3z-python --exclude public-api-list --no-deps --quiet
+fi
 cargo build "${workspace[@]}" --quiet --bin public-api-list
 
 changed=0
 for crate in $crates; do
-    if ! "$target/debug/public-api-list" "$target/doc/${crate//-/_}.json" >"$scratch/$crate.txt"; then
+    if ! "$target/debug/public-api-list" "$documents/${crate//-/_}.json" >"$scratch/$crate.txt"; then
         echo "public-api: SKIPPED, the public surface was NOT compared: the list's library does not read what $(rustdoc --version) writes" >&2
         [ "${PUBLIC_API_REQUIRED:-0}" = 1 ] && exit 1
         exit 77
@@ -53,4 +60,4 @@ done
 if [ $changed = 1 ]; then
     echo "public-api: the surface has changed; if that is meant: scripts/public-api.sh --write, and a line in CHANGELOG.md" >&2
 fi
-exit $changed
+[ $changed = 0 ] && [ $sound = 0 ]

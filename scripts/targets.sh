@@ -17,7 +17,7 @@ build_std=()
 toolchain() {
     # What runs at build time is the workspace's own, which is compiled already.
     build_std=() other=(--quiet)
-    unset RUSTC RUSTC_BOOTSTRAP
+    unset RUSTC RUSTC_BOOTSTRAP RUSTC_WORKSPACE_WRAPPER
     if rustup target list --installed 2>/dev/null | grep -qx "$1" || timeout 30 rustup target add "$1" 2>/dev/null; then return 0; fi
     [ -x /usr/bin/rustc ] && [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library" ] || return 1
     # Older than the workspace's rust-version: no use.
