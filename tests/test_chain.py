@@ -5,7 +5,7 @@ import json
 import sys
 import unittest
 
-from common import CLASSIC, ROOT, Case, header, missing, nc3z
+from common import CLASSIC, NIGHT, ROOT, Case, header, missing, nc3z
 
 sys.path.insert(0, str(ROOT / "spec" / "reference"))
 import nc3z_ref  # noqa: E402
@@ -48,7 +48,8 @@ class Chains(Case):
 
     def test_round_trip_and_reference(self):
         for name in ("numeric.nc", "record_padding.nc", "all_types_cdf5.nc", "etopo120.cdf"):
-            for chain in CHAINS:
+            # By day, each filter and each codec, and not each pair of every file.
+            for chain in CHAINS if NIGHT or name == "numeric.nc" else CHAINS[::5] + CHAINS[-1:]:
                 with self.subTest(name, chain=chain):
                     path = CLASSIC / name
                     archive = self.archive(path, "--chain", "*=" + json.dumps(chain))

@@ -178,7 +178,7 @@ fn candidates(directory: &Path) -> io::Result<Vec<PathBuf>> {
     for path in &mut paths {
         *path = std::path::absolute(&*path)?;
     }
-    paths.sort();
+    paths.sort_unstable();
     Ok(paths)
 }
 

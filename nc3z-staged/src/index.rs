@@ -239,7 +239,7 @@ fn chunks_of_points(points: &[Vec<usize>], shape: &[usize], chunk: &[usize]) -> 
     }
     let made = all.into_iter().map(|(at, points)| {
         let mut seen: Vec<&Vec<usize>> = points.iter().map(|(_, point)| *point).collect();
-        seen.sort();
+        seen.sort_unstable();
         seen.dedup();
         let extents = at.iter().zip(shape).zip(chunk).map(|((i, n), c)| (n - i * c).min(*c));
         let whole = seen.len() == extents.product::<usize>();

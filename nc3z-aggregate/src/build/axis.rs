@@ -231,7 +231,7 @@ fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Con
 /// All values, ascending, each once.
 fn union(values: &[Converted], near: impl Fn(f64, f64) -> bool) -> Vec<f64> {
     let mut all: Vec<f64> = values.iter().flat_map(|v| v.values.iter().copied()).collect();
-    all.sort_by(f64::total_cmp);
+    all.sort_unstable_by(f64::total_cmp);
     all.dedup_by(|next, kept| near(*next, *kept));
     all
 }
@@ -287,7 +287,7 @@ fn gaps(
         }
         _ => {
             let mut steps: Vec<f64> = all.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            steps.sort_by(f64::total_cmp);
+            steps.sort_unstable_by(f64::total_cmp);
             let usual = steps.get(steps.len() / 2).copied().unwrap_or(0.0);
             let gap = all.windows(2).find(|pair| pair[1] - pair[0] > 1.5 * usual && all.len() > 2);
             gap.map(|pair| format!("`{name}` has a gap between {} and {}", show(pair[0]), show(pair[1])))

@@ -95,7 +95,7 @@ fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
             Err(_) => fail(&logged.archive, "it lies outside the directory of the manifest"),
         }
     }
-    archives.sort();
+    archives.sort_unstable();
     archives.dedup();
     Ok((archives, exit))
 }

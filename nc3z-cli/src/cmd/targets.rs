@@ -327,7 +327,7 @@ mod tests {
             assert!(jobs.len() > 60, "{}", jobs.len());
             seen.extend(jobs.into_iter().map(|j| j.name));
         }
-        seen.sort();
+        seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen.len(), 300);
         // Published values of the hash.

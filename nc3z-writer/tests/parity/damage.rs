@@ -29,7 +29,7 @@ fn spoil(bytes: &mut [u8], ppm: usize, lots: &mut Lots) {
 #[test]
 fn hundred_of_a_hundred_trials_are_mended() {
     let env = |name: &str, default: &str| std::env::var(name).unwrap_or(default.to_owned());
-    let len: usize = env("NC3Z_PARITY_MB", "4").parse().unwrap();
+    let len: usize = env("NC3Z_PARITY_MB", "2").parse().unwrap();
     let share = env("NC3Z_PARITY_SHARE", "5%");
     let made = archive(len * 1_000_000, Some(&share));
     let ppm = usize::try_from(nc3z_writer::Share::parse(&share).unwrap().ppm()).unwrap();
