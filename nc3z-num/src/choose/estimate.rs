@@ -1,6 +1,6 @@
 //! Plans by a cheap estimate: order-0 entropy of their tokens on crops of the samples.
 
-use super::chooser::{Chooser, Costed};
+use super::chooser::{Chooser, Costed, sort_by_cost};
 use super::climb::Climb;
 use super::crop::{Crop, compact};
 use crate::ctx::token::raw_bits;
@@ -108,11 +108,11 @@ impl<W: Word> Chooser<'_, W> {
             self.estimate(plans, &others)?;
         }
         let mut estimated: Vec<_> = estimated.into_iter().flatten().collect();
-        estimated.sort_by_key(|s| s.0);
+        sort_by_cost(&mut estimated);
         if !others.is_empty() {
             let all: Vec<usize> = (0..self.crops.len()).collect();
             self.climb_all(&mut estimated, &all, STARTS, CLIMBS)?;
-            estimated.sort_by_key(|s| s.0);
+            sort_by_cost(&mut estimated);
         }
         Ok(estimated)
     }
@@ -130,7 +130,7 @@ impl<W: Word> Chooser<'_, W> {
         let most = (least / 100).saturating_mul(margin).saturating_add(SLACK << 19);
         let mut from: Vec<_> =
             plans.iter().filter(|s| s.0 <= most && s.1.axes != DeltaAxes::NONE).cloned().collect();
-        from.sort_by_key(|s| s.0);
+        sort_by_cost(&mut from);
         from.truncate(starts);
         for start in from {
             let passed = UP.run(self, start, |chooser, _, around| {

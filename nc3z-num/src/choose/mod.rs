@@ -120,9 +120,9 @@ pub fn choose_with<W: Word>(
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty, &mut scratch)?;
     } else if extent.dictionary && W::BITS > 8 {
-        let (patterns, valid) = distinct(&samples, &crops, mask, complete);
-        let count = patterns.len();
-        if count * 2 < valid && count <= MAX_DICTIONARY {
+        let patterns = distinct(&samples, &crops, mask, complete);
+        if let Some(patterns) = patterns.filter(|p| p.len() <= MAX_DICTIONARY) {
+            let count = patterns.len();
             let span = log2_q16(u32::try_from(count).unwrap_or(u32::MAX)) >> 16;
             dict_len = (count as u64) * (u64::from(W::BITS).saturating_sub(span)) / 32;
             own = Dictionary::new(patterns, ty).map(Arc::new);

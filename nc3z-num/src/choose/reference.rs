@@ -78,6 +78,14 @@ impl<W: Word> Sample<'_, W> {
     }
 }
 
+/// Cost, number of the candidate, axes and transform of a way.
+type Found = (u64, usize, DeltaAxes, TransformPlan);
+
+/// Of equal ones the nearest, which is the last, comes first. One function for words of all widths.
+fn cheapest_and_nearest_first(found: &mut [Found]) {
+    found.sort_by_key(|f| (f.0, std::cmp::Reverse(f.1)));
+}
+
 /// The ways to code a tile against one of the candidates that promise less than coding it by itself, the best first; a few, each
 /// of another candidate. `sample` and each of the candidates are the elements of [`Against::windows`], one window after another, as
 /// patterns of the tile's type. `base`: how the tile would be coded by itself.
@@ -103,7 +111,7 @@ pub fn choose_reference<W: Word>(
     let valid: Vec<bool> = sample.iter().map(|e| Some(*e) != mask).collect();
     let values: Vec<W> = sample.iter().copied().filter(|e| Some(*e) != mask).collect();
     let mut held = Vec::new();
-    let mut found: Vec<(u64, usize, DeltaAxes, TransformPlan)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     let mut alone = u64::MAX;
     for (transform, plan, exceptions) in transforms(&values, ty, base, sample.len()) {
         let of = (ty, None);
@@ -120,8 +128,7 @@ pub fn choose_reference<W: Word>(
         }
     }
     found.retain(|f| f.0 < alone / 100 * WORTH);
-    // Of equal ones the nearest, which is the last.
-    found.sort_by_key(|f| (f.0, std::cmp::Reverse(f.1)));
+    cheapest_and_nearest_first(&mut found);
     let mut ways: Vec<Against> = Vec::new();
     for (_, candidate, axes, transform) in found {
         if ways.len() < KEPT && ways.iter().all(|w| w.candidate != candidate) {

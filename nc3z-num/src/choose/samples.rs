@@ -27,25 +27,28 @@ pub(crate) fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<
     fill_values.iter().find(known).copied()
 }
 
-/// Distinct valid patterns of a part of the samples and of the crops, and how many valid elements there are.
+/// Distinct valid patterns of a part of the samples and of the crops, where they are fewer than half of the valid elements.
 pub(crate) fn distinct<W: Word>(
     samples: &[&[W]],
     crops: &[Crop<W>],
     mask: Option<W>,
     whole: bool,
-) -> (Vec<W>, usize) {
+) -> Option<Vec<W>> {
     let share = if whole { usize::MAX } else { COUNTED / samples.len().max(1) };
-    let mut seen = DictionaryBuilder::default();
-    let mut valid = 0;
     let parts = samples.iter().map(|s| {
         let from = (s.len() - s.len().min(share)) / 2;
         &s[from..from + s.len().min(share)]
     });
-    for part in parts.chain(crops.iter().map(|c| &c.words[..])) {
-        valid += part.iter().filter(|&&e| Some(e) != mask).count();
+    let parts: Vec<&[W]> = parts.chain(crops.iter().map(|c| &c.words[..])).collect();
+    let valid = parts.iter().flat_map(|part| part.iter()).filter(|&&e| Some(e) != mask).count();
+    let mut seen = DictionaryBuilder::default();
+    for part in parts.iter().flat_map(|part| part.chunks(COUNTED / 4)) {
         seen.add(part, mask.map(Word::to_u64));
+        if seen.len() * 2 >= valid {
+            return None;
+        }
     }
-    (seen.patterns(), valid)
+    Some(seen.patterns())
 }
 
 /// The transforms that fit the samples.

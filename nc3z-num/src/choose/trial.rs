@@ -1,7 +1,7 @@
 //! The best plans by real encodes: of crops first, of parts of the samples as they are for those few that are left.
 
-use super::chooser::{Chooser, Costed, Effort, TransformKind, transform_kind};
-use super::crop::Crop;
+use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
+use super::crop::{Crop, parts};
 use super::estimate::{BEHIND, CLIMBS, SLACK, side};
 use crate::encode::{Coder, EncodePlan, Shape, Task, TransformPlan, context_stride, encode, finish, stage};
 use crate::error::Result;
@@ -19,6 +19,8 @@ const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
 /// Parts of which less than one byte of so many is left tell nothing: all of the samples is encoded, which is quickly done.
 const LEFT: u64 = 100;
+/// Bytes of the samples that tell what a higher level of zstd saves.
+const FINER: usize = 64 << 10;
 /// For [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded if its estimate is at most so many hundredths of the best.
@@ -133,7 +135,7 @@ impl<W: Word> Chooser<'_, W> {
             .into_iter()
             .map(|plan| Ok((self.size(&plan, wide)?, plan)))
             .collect::<Result<Vec<Costed>>>()?;
-        sized.sort_by_key(|s| s.0);
+        sort_by_cost(&mut sized);
         Ok(sized)
     }
 
@@ -189,6 +191,28 @@ impl<W: Word> Chooser<'_, W> {
         Ok(self.weighed(plan, u64::try_from(bytes).unwrap_or(u64::MAX)))
     }
 
+    /// The weighed size by a higher level of zstd, where `size` is that of the same plan at level 1: of long samples by what the level saves
+    /// of a part, since it takes several times as long.
+    fn finer_size(&mut self, size: u64, plan: &EncodePlan, finer: &EncodePlan) -> Result<u64> {
+        let len = FINER / W::BYTES;
+        if self.effort == Effort::Max || self.parts.iter().map(|p| p.len()).sum::<usize>() < 2 * len {
+            return self.sample_size(finer);
+        }
+        let (mut lens, mut encoded, mut out) = ([0; 2], 0, Vec::new());
+        for part in parts(&self.samples, self.geom, len) {
+            encoded += (part.len() * W::BYTES) as u128;
+            for (plan, len) in [plan, finer].into_iter().zip(&mut lens) {
+                out.clear();
+                encode(part, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
+                *len += out.len() as u128;
+            }
+        }
+        if lens[0] * u128::from(LEFT) < encoded {
+            return self.sample_size(finer);
+        }
+        Ok(u64::try_from(u128::from(size) * lens[1] / lens[0].max(1)).unwrap_or(u64::MAX))
+    }
+
     /// The size on the samples as they are, where the pieces were not all of them.
     fn finally(&mut self, (size, plan): Costed) -> Result<Costed> {
         Ok((if self.covered { size } else { self.sample_size(&plan)? }, plan))
@@ -241,15 +265,15 @@ impl<W: Word> Chooser<'_, W> {
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();
         let mut cheap = others(fast).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
-        cheap.sort_by_key(|c| c.0);
+        sort_by_cost(&mut cheap);
         let gain = if self.effort == Effort::Max { LEVELS_GAIN_AT_MOST } else { LEVELS_GAIN };
         let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 1000);
-        if let Some((_, plan)) = cheap.first().filter(|c| c.0 <= most) {
+        if let Some((size, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let finer = EncodePlan { level, ..plan.clone() };
-            done.push((self.sample_size(&finer)?, finer));
+            done.push((self.finer_size(*size, plan, &finer)?, finer));
         }
         done.extend(cheap);
-        done.sort_by_key(|d| d.0);
+        sort_by_cost(&mut done);
         Ok(done)
     }
 

@@ -1,6 +1,6 @@
 //! Finding the quantisation of floats. A wrong answer costs size, never exactness: the encoder checks each value.
 
-use super::scale_offset::hits;
+use super::scale_offset::{hits, hits_from};
 use crate::scale_offset::ScaleOffset;
 use crate::word::{Word, index, low32};
 use std::cell::OnceCell;
@@ -119,7 +119,7 @@ impl<'a, W: Word> Values<'a, W> {
 
     /// Whether at least `least` in 64 of the values are met.
     pub(crate) fn hold(&self, l: ScaleOffset, least: usize) -> bool {
-        self.len() >= 4 && hits(&self.sample, l) * 64 >= self.len() * least
+        self.len() >= 4 && hits_from(&self.sample, l, of_64(self.len(), least)).is_some()
     }
 
     /// What may have quantised them. `fractions`: also steps of small divisors.
@@ -153,7 +153,15 @@ impl<'a, W: Word> Values<'a, W> {
     }
 }
 
-/// A scale-offset, how many values of a sample it meets, and what it would cost.
+/// Scale-offsets that meet fewer values of 64 are of no use to anybody.
+const LEAST: usize = 43;
+
+/// The least number of `len` values that is so many in 64.
+fn of_64(len: usize, least: usize) -> usize {
+    (len * least).div_ceil(64)
+}
+
+/// A scale-offset, how many values of a sample it meets, none where they are fewer than [`LEAST`] in 64, and what it would cost.
 #[derive(Clone, Copy)]
 struct Met {
     l: ScaleOffset,
@@ -163,7 +171,8 @@ struct Met {
 
 impl Met {
     fn of<W: Word>(values: &Values<'_, W>, l: ScaleOffset) -> Self {
-        let on = if l.is_sound() { hits(&values.sample, l) } else { 0 };
+        let met = || hits_from(&values.sample, l, of_64(values.len(), LEAST));
+        let on = if l.is_sound() { met().unwrap_or(0) } else { 0 };
         Met { l, on, cost: cost::<W>(values.len(), on, l) }
     }
 
@@ -190,6 +199,7 @@ pub(crate) struct Detected<'a, W> {
 impl<W: Word> Detected<'_, W> {
     /// The cheapest scale-offset, by [`cost`], that meets at least `least` in 64 of the values.
     pub(crate) fn best(&self, least: usize) -> Option<ScaleOffset> {
+        debug_assert!(least >= LEAST, "fewer are not counted");
         let holding = |m: &&Met| m.holds(self.values, least);
         let found = self.round.iter().filter(holding).reduce(Met::cheaper);
         // Values of an offset of their own lie on a fine round scale by chance, but have gaps that are much wider.
@@ -289,13 +299,11 @@ fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
             if hits(&few, l) * 8 < few.len() * 7 {
                 continue;
             }
-            let found = hits(sample, l);
+            let Some(found) = hits_from(sample, l, sample.len() * 91 / 100 + 1) else { continue };
             if found * 100 > sample.len() * 97 {
                 return Some(l);
             }
-            if second.is_none() && found * 100 > sample.len() * 91 {
-                second = Some(l);
-            }
+            second = second.or(Some(l));
         }
     }
     second
@@ -320,7 +328,9 @@ fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> 
         .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
         .map(|d| ScaleOffset { off: 0.0, step: -d })
         .filter(|&l| hits(first, l) + 1 >= first.len())
-        .find(|&l| hits(&few, l) * 16 >= few.len() * 15 && hits(sample, l) * 100 > sample.len() * 97)
+        .find(|&l| {
+            hits(&few, l) * 16 >= few.len() * 15 && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
+        })
 }
 
 /// Multiples of a power of two, from `off`.
@@ -476,10 +486,9 @@ fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<Sc
             if !l.is_sound() || hits(&few, l) * 3 < few.len() {
                 continue;
             }
-            let count = hits(sample, l);
-            if best.as_ref().is_none_or(|b| count > b.0) {
-                best = Some((count, l));
-            }
+            // Only one that meets more is of interest.
+            let Some(count) = hits_from(sample, l, best.map_or(0, |b| b.0 + 1)) else { continue };
+            best = Some((count, l));
             if count == sample.len() {
                 return Some(l);
             }

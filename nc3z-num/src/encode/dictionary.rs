@@ -90,7 +90,7 @@ impl<W: Word> DictionaryBuilder<W> {
                 }
             }
             self.filler_seen |= mask != Some(W::default()) && part.contains(&W::default());
-            self.full = self.len + usize::from(self.filler_seen) > MAX_DICTIONARY;
+            self.full = self.len() > MAX_DICTIONARY;
         }
         !self.full
     }
@@ -119,6 +119,11 @@ impl<W: Word> DictionaryBuilder<W> {
         for e in old {
             self.insert(e);
         }
+    }
+
+    /// How many patterns there are.
+    pub(crate) fn len(&self) -> usize {
+        self.len + usize::from(self.filler_seen)
     }
 
     /// The patterns, in no particular order.

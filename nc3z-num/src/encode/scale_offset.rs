@@ -47,10 +47,24 @@ fn fit<W: Word>(patterns: &[W], l: ScaleOffset, k: &mut [W], hit: &mut [u8]) -> 
     }
 }
 
-/// Share of `sample` that is met, as a count.
+/// How many of `sample` are met.
 pub(crate) fn hits<W: Word>(sample: &[W], l: ScaleOffset) -> usize {
+    hits_from(sample, l, 0).unwrap_or(0)
+}
+
+/// How many of `sample` are met, if so many as `least` are: most guesses are wrong, which the first few elements show.
+pub(crate) fn hits_from<W: Word>(sample: &[W], l: ScaleOffset, least: usize) -> Option<usize> {
     let (mut k, mut hit) = ([W::default(); 64], [0u8; 64]);
-    sample.chunks(64).map(|s| fit(s, l, &mut k[..s.len()], &mut hit[..s.len()])).sum()
+    let mut met = 0;
+    let mut left = sample.len();
+    for part in sample.chunks(64) {
+        if met + left < least {
+            return None;
+        }
+        met += fit(part, l, &mut k[..part.len()], &mut hit[..part.len()]);
+        left -= part.len();
+    }
+    (met >= least).then_some(met)
 }
 
 /// Maps the patterns in `grid` by the scale-offset of each segment, in place. None where more than a third of the
