@@ -46,8 +46,6 @@ mod error;
 mod exceptions;
 mod frame;
 mod geometry;
-#[doc(hidden)]
-pub mod instances;
 mod mask;
 mod payload;
 mod planes;
@@ -56,6 +54,8 @@ mod scale_offset;
 mod scratch;
 mod sums;
 mod transform;
+#[doc(hidden)]
+pub mod widths;
 mod word;
 mod zstd_frame;
 

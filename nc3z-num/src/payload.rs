@@ -163,6 +163,18 @@ pub fn decode_against<W: Word>(
     scratch: &mut Scratch,
     out: &mut [W],
 ) -> Result<()> {
+    W::decode_tile(payload, (ty, geom), dict, against, scratch, out)
+}
+
+/// [`decode_against`] for one width.
+pub(crate) fn decode_tile<W: Word>(
+    payload: &[u8],
+    (ty, geom): (ElementType, &Geometry),
+    dict: Option<&Dictionary>,
+    against: Option<&[W]>,
+    scratch: &mut Scratch,
+    out: &mut [W],
+) -> Result<()> {
     let n = out.len();
     reference::check(against, n)?;
     if ty.size() != W::BYTES || n > MAX_ELEMENTS {

@@ -5,7 +5,6 @@ use super::scratch::Scratch;
 use crate::error::{Error, Result};
 use crate::tile::Geometry;
 use crate::types::NcType;
-use byteorder::{BigEndian, ByteOrder};
 #[cfg(feature = "encode")]
 use nc3z_num::EncodePlan;
 use nc3z_num::{Dictionary, Pool, Word};
@@ -82,12 +81,10 @@ pub(super) fn decode_numeric(
         base: None,
     };
     match shape.ty.size() {
-        1 => decode_words::<u8>(payload, shape, &given, scratch, out, |words, out| {
-            out.copy_from_slice(words);
-        }),
-        2 => decode_words::<u16>(payload, shape, &given, scratch, out, BigEndian::write_u16_into),
-        4 => decode_words::<u32>(payload, shape, &given, scratch, out, BigEndian::write_u32_into),
-        _ => decode_words::<u64>(payload, shape, &given, scratch, out, BigEndian::write_u64_into),
+        1 => decode_words::<u8>(payload, shape, &given, scratch, out),
+        2 => decode_words::<u16>(payload, shape, &given, scratch, out),
+        4 => decode_words::<u32>(payload, shape, &given, scratch, out),
+        _ => decode_words::<u64>(payload, shape, &given, scratch, out),
     }
 }
 
@@ -97,7 +94,6 @@ fn decode_words<W: Word>(
     given: &Dependencies<'_>,
     scratch: &mut Scratch,
     out: &mut [u8],
-    put: impl Fn(&[W], &mut [u8]),
 ) -> Result<()> {
     let size = size_of::<W>();
     if !out.len().is_multiple_of(size) {
@@ -117,7 +113,7 @@ fn decode_words<W: Word>(
         &mut words,
     );
     if done.is_ok() {
-        put(&words, out);
+        W::put_be(&words, out);
     }
     *W::pool(&mut scratch.words) = words;
     Ok(done?)
@@ -196,16 +192,16 @@ pub fn words_of<W: Word>(bytes: &[u8]) -> Vec<W> {
 
 /// Fills the words of this size; bytes that are no whole word are left out.
 fn read_words(size: usize, bytes: &[u8], mut pool: Pool) -> Pool {
-    fn fill<W: Word>(bytes: &[u8], pool: &mut Pool, read: impl Fn(&[u8], &mut [W])) {
+    fn fill<W: Word>(bytes: &[u8], pool: &mut Pool) {
         let words = W::pool(pool);
         words.resize(bytes.len() / size_of::<W>(), W::default());
-        read(&bytes[..size_of_val(&words[..])], words);
+        W::get_be(&bytes[..size_of_val(&words[..])], words);
     }
     match size {
-        1 => fill::<u8>(bytes, &mut pool, |bytes, words| words.copy_from_slice(bytes)),
-        2 => fill::<u16>(bytes, &mut pool, BigEndian::read_u16_into),
-        4 => fill::<u32>(bytes, &mut pool, BigEndian::read_u32_into),
-        _ => fill::<u64>(bytes, &mut pool, BigEndian::read_u64_into),
+        1 => fill::<u8>(bytes, &mut pool),
+        2 => fill::<u16>(bytes, &mut pool),
+        4 => fill::<u32>(bytes, &mut pool),
+        _ => fill::<u64>(bytes, &mut pool),
     }
     pool
 }

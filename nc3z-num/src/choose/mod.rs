@@ -21,6 +21,7 @@ use crate::word::{Pool, Word};
 use chooser::Chooser;
 pub use chooser::Effort;
 use crop::{Look, crop, crops, parts};
+pub(crate) use reference::choose_against;
 pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
@@ -95,6 +96,18 @@ pub fn choose_with<W: Word>(
     samples: &[&[W]],
     ty: ElementType,
     geom: &Geometry,
+    effort: Effort,
+    fill_values: &[W],
+    extent: Extent,
+    dict: Option<&Arc<Dictionary>>,
+) -> Result<Candidates> {
+    W::choose_plans(samples, (ty, geom), effort, fill_values, extent, dict)
+}
+
+/// [`choose_with`] for one width.
+pub(crate) fn choose_plans<W: Word>(
+    samples: &[&[W]],
+    (ty, geom): (ElementType, &Geometry),
     effort: Effort,
     fill_values: &[W],
     extent: Extent,

@@ -100,6 +100,17 @@ pub fn choose_reference<W: Word>(
     fill_values: &[W],
     candidates: &[Vec<W>],
 ) -> Result<Vec<Against>> {
+    W::choose_against((sample, ty), windows, base, fill_values, candidates)
+}
+
+/// [`choose_reference`] for one width.
+pub(crate) fn choose_against<W: Word>(
+    (sample, ty): (&[W], ElementType),
+    windows: &[Range<usize>],
+    base: &EncodePlan,
+    fill_values: &[W],
+    candidates: &[Vec<W>],
+) -> Result<Vec<Against>> {
     if ty.size() != W::BYTES || windows.iter().map(ExactSizeIterator::len).sum::<usize>() != sample.len() {
         return Err(Error::invalid(format!("a sample of {} words for type {ty}", sample.len())));
     }

@@ -329,7 +329,8 @@ fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> 
         .map(|d| ScaleOffset { off: 0.0, step: -d })
         .filter(|&l| hits(first, l) + 1 >= first.len())
         .find(|&l| {
-            hits(&few, l) * 16 >= few.len() * 15 && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
+            hits(&few, l) * 16 >= few.len() * 15
+                && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
         })
 }
 

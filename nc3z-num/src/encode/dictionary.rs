@@ -73,6 +73,11 @@ impl<W: Word> Default for DictionaryBuilder<W> {
 impl<W: Word> DictionaryBuilder<W> {
     /// Adds the elements of a tile, except `mask`; false once there are too many patterns.
     pub fn add(&mut self, elements: &[W], mask: Option<u64>) -> bool {
+        W::add_to_dictionary(self, elements, mask)
+    }
+
+    /// [`Self::add`] for one width.
+    pub(crate) fn add_all(&mut self, elements: &[W], mask: Option<u64>) -> bool {
         let mask = mask.and_then(pattern_of::<W>);
         let mut last = W::default();
         for part in elements.chunks(1 << 10) {
@@ -134,6 +139,11 @@ impl<W: Word> DictionaryBuilder<W> {
 
     /// The dictionary, if the variable has one.
     pub fn finish(self, ty: ElementType) -> Option<Dictionary> {
+        W::finish_dictionary(self, ty)
+    }
+
+    /// [`Self::finish`] for one width.
+    pub(crate) fn made(self, ty: ElementType) -> Option<Dictionary> {
         if self.full { None } else { Dictionary::new(self.patterns(), ty) }
     }
 }

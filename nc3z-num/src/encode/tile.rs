@@ -283,6 +283,18 @@ pub fn encode_against<W: Word>(
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
 ) -> Result<()> {
+    W::encode_tile(elements, (ty, geom), plan, against, scratch, out)
+}
+
+/// [`encode_against`] for one width.
+pub(crate) fn encode_tile<W: Word>(
+    elements: &[W],
+    (ty, geom): (ElementType, &Geometry),
+    plan: &EncodePlan,
+    against: Option<&[W]>,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<()> {
     let n = elements.len();
     reference::check(against, n)?;
     if ty.size() != W::BYTES || n > MAX_ELEMENTS {
