@@ -18,6 +18,6 @@ what_was_said() {
         verdict=1
         cat "${code%.code}.said"
     done
-    echo "$1 looked at $looked crates, their tests, examples and benchmarks counted"
+    echo "$1 looked at $looked targets"
     [ "$looked" != 0 ] && [ "$verdict" = 0 ]
 }

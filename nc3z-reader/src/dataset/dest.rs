@@ -104,7 +104,7 @@ impl<T: Element> Typed<'_, T> {
         if (lattice.len, lattice.rows, lattice.planes) == (1, 1, 1) {
             return (self.from.one)(0, &bytes[lattice.at..], lattice.to as u64, self.out);
         }
-        self.from.lattice(lattice, bytes, self.out)
+        (self.from.lattice)(lattice, bytes, self.out)
     }
 
     /// The first element of a lattice that does not fit.

@@ -35,23 +35,9 @@ impl Lattice {
         self.planes.saturating_mul(self.rows).saturating_mul(self.len)
     }
 
-    /// `len` neighbours of `size` bytes, from the first byte on to the first position.
-    pub(super) fn row(size: usize, len: usize) -> Lattice {
-        let step = size.cast_signed();
-        Lattice { at: 0, step, to: 0, each: 1, len, rows: 1, apart: 0, to_apart: 0, planes: 1, deep: 0 }
-    }
-
-    /// The same with the rows as one, where each has a single element.
-    pub(super) fn in_long_rows(self) -> Lattice {
-        if self.len != 1 || self.planes != 1 {
-            return self;
-        }
-        Lattice { step: self.apart, each: self.to_apart, len: self.rows, rows: 1, ..self }
-    }
-
     /// Gives byte and position of each row's first element.
     #[inline]
-    pub(super) fn each_start(&self, mut each: impl FnMut(usize, usize)) {
+    fn each_start(&self, mut each: impl FnMut(usize, usize)) {
         let to_deep = self.to_apart.wrapping_mul(self.rows.cast_signed());
         let (mut plane_at, mut plane_to) = (self.at, self.to);
         for _ in 0..self.planes {
