@@ -49,7 +49,7 @@ class Chains(Case):
     def test_round_trip_and_reference(self):
         for name in ("numeric.nc", "record_padding.nc", "all_types_cdf5.nc", "etopo120.cdf"):
             # By day, each filter and each codec, and not each pair of every file.
-            for chain in CHAINS if NIGHT or name == "numeric.nc" else CHAINS[::5] + CHAINS[-1:]:
+            for chain in CHAINS if NIGHT or name == "numeric.nc" else CHAINS[::5] + CHAINS[1:2] + CHAINS[-1:]:
                 with self.subTest(name, chain=chain):
                     path = CLASSIC / name
                     archive = self.archive(path, "--chain", "*=" + json.dumps(chain))

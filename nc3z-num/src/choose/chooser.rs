@@ -22,7 +22,7 @@ pub enum Effort {
 /// A plan, and what it costs by an estimate or by real encodes.
 pub(crate) type Costed = (u64, EncodePlan);
 
-/// The cheapest first. One function for words of all widths: the standard library's sorting is 6 KB of code wherever it is used.
+/// The cheapest first. One function for words of all widths.
 pub(crate) fn sort_by_cost(plans: &mut [Costed]) {
     plans.sort_by_key(|plan| plan.0);
 }
