@@ -96,13 +96,13 @@ pub(crate) fn crop<W: Word>(
     });
     let first = first_volume + first_plane + place(all_rows, rows) * row + place(row, columns);
     let mut words = Vec::with_capacity(volumes * planes * rows * columns);
-    let mut found = Vec::new();
+    let mut known = PlaneScales { wanted: volumes * planes, missed: 0, list: Vec::new() };
     for v in 0..volumes {
         for p in 0..planes {
             if let Some(len) = plane {
                 let at = first_volume + first_plane + v * volume.unwrap_or(0) + p * len;
                 let whole = sample.get(at..n.min(at + len)).unwrap_or_default();
-                found.extend(plane_of(whole, look));
+                known.add(whole, look);
             }
             for r in 0..rows {
                 let at = first + v * volume.unwrap_or(0) + p * plane.unwrap_or(0) + r * row;
@@ -120,22 +120,35 @@ pub(crate) fn crop<W: Word>(
     let first_of_plane = if rows < all_rows && rows > 2 * BORDER { BORDER * columns } else { 0 };
     let first_of_row = if columns < row { BORDER } else { 0 };
     let border = Border { plane: rows * columns, row: columns, first_of_plane, first_of_row };
-    let known = plane
-        .filter(|_| found.len() == volumes * planes && found.iter().flatten().count() * 3 > found.len() * 2);
-    let planes = known.map(|_| Segments {
-        len: rows * columns,
-        list: found.into_iter().map(|l| l.unwrap_or(ScaleOffset { off: 0.0, step: 1.0 })).collect(),
-    });
+    let planes = known.are_enough().then(|| Segments { len: rows * columns, list: known.list });
     Crop { words, geom, shrink, border, planes }
 }
 
-/// The scale-offset of a whole plane, if it has one; an empty plane says nothing.
-fn plane_of<W: Word>(plane: &[W], look: Look<W>) -> Vec<Option<ScaleOffset>> {
-    if plane.is_empty() || !look.float {
-        return Vec::new();
+/// The scale-offsets of whole planes, sought as long as more than two thirds of the planes may have one.
+struct PlaneScales {
+    wanted: usize,
+    missed: usize,
+    list: Vec<ScaleOffset>,
+}
+
+impl PlaneScales {
+    /// That of the next plane; an empty plane says nothing of any.
+    fn add<W: Word>(&mut self, plane: &[W], look: Look<W>) {
+        if plane.is_empty() || !look.float {
+            self.missed = self.wanted;
+        }
+        if self.missed * 3 >= self.wanted {
+            return;
+        }
+        let valid: Vec<u8> = plane.iter().map(|&e| u8::from(Some(e) != look.mask)).collect();
+        let found = per_plane(plane, plane.len(), &valid).into_iter().flatten().next();
+        self.missed += usize::from(found.is_none());
+        self.list.push(found.unwrap_or(ScaleOffset { off: 0.0, step: 1.0 }));
     }
-    let valid: Vec<u8> = plane.iter().map(|&e| u8::from(Some(e) != look.mask)).collect();
-    per_plane(plane, plane.len(), &valid)
+
+    fn are_enough(&self) -> bool {
+        self.list.len() == self.wanted && self.missed * 3 < self.wanted
+    }
 }
 
 /// Crops of all samples: one of each, or three of a lone one.

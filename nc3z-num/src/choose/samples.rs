@@ -3,13 +3,15 @@
 use super::crop::Crop;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
-use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, means};
+use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, means, spread};
 use crate::geometry::Geometry;
 use crate::word::Word;
 use std::sync::Arc;
 
 /// Elements whose distinct patterns are counted.
 const COUNTED: usize = 16 << 10;
+/// Elements that tell whether counting is worth its time.
+const PICKED: usize = 2 << 10;
 /// Elements from which the mask is found.
 const MASK_SAMPLE: usize = 512;
 
@@ -41,6 +43,9 @@ pub(crate) fn distinct<W: Word>(
     });
     let parts: Vec<&[W]> = parts.chain(crops.iter().map(|c| &c.words[..])).collect();
     let valid = parts.iter().flat_map(|part| part.iter()).filter(|&&e| Some(e) != mask).count();
+    if whole && valid > COUNTED && !recurs(samples, mask, valid) {
+        return None;
+    }
     let mut seen = DictionaryBuilder::default();
     for part in parts.iter().flat_map(|part| part.chunks(COUNTED / 4)) {
         seen.add(part, mask.map(Word::to_u64));
@@ -49,6 +54,17 @@ pub(crate) fn distinct<W: Word>(
         }
     }
     Some(seen.patterns())
+}
+
+/// Whether patterns may come twice each, about, by how often some of the elements, picked all over, are the same.
+fn recurs<W: Word>(samples: &[&[W]], mask: Option<W>, valid: usize) -> bool {
+    let each = PICKED / samples.len().max(1);
+    let picked = samples.iter().flat_map(|s| spread(s.len(), each).map(|i| s[i]));
+    let picked: Vec<W> = picked.filter(|&e| Some(e) != mask).collect();
+    let mut seen = DictionaryBuilder::default();
+    seen.add(&picked, None);
+    // Of the n * n / 2 pairs of n elements that were picked, one in `valid` is of one pattern then; half as many are enough.
+    (picked.len() - seen.len()).saturating_mul(valid) >= picked.len().saturating_mul(picked.len()) / 4
 }
 
 /// The transforms that fit the samples.
@@ -98,9 +114,18 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
         enough
             .then(|| constant.is_some_and(|l| values.hold(l, 43)) || values.detect(false).best(43).is_some())
     };
-    let planes: Vec<bool> = pieces.iter().filter_map(fits).collect();
-    let fit = planes.iter().filter(|&&fits| fits).count();
-    if fit > 0 && fit * 2 >= planes.len() {
+    let (mut fit, mut unfit) = (0, 0);
+    for (piece, left) in pieces.iter().zip((0..pieces.len()).rev()) {
+        match fits(piece) {
+            Some(true) => fit += 1,
+            Some(false) => unfit += 1,
+            None => {}
+        }
+        if unfit > fit + left {
+            return;
+        }
+    }
+    if fit > 0 {
         out.push(TransformPlan::ScaleOffsetPerPlane);
     }
 }

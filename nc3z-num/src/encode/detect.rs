@@ -95,15 +95,16 @@ impl<'a, W: Word> Values<'a, W> {
     /// The values of the sample but for the quarter that is largest, where that is much larger: numbers there stand too far apart to
     /// show the step of the others, and lie on it all the same.
     fn quiet(&self) -> Option<Ordered> {
-        let mut list: Vec<f64> = self.sample.iter().map(|p| p.float_value()).collect();
-        list.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let most = list.get(list.len() / 4 * 3)?.abs();
-        if most * LOUD > list.last()?.abs() {
+        let mut sizes: Vec<f64> = self.sample.iter().map(|p| p.float_value().abs()).collect();
+        let three_quarters = sizes.len() / 4 * 3;
+        if three_quarters >= sizes.len() {
             return None;
         }
-        list.truncate(list.partition_point(|x| x.abs() <= most));
-        list.sort_unstable_by(f64::total_cmp);
-        list.dedup();
+        let (_, &mut most, larger) = sizes.select_nth_unstable_by(three_quarters, f64::total_cmp);
+        if most * LOUD > larger.iter().copied().fold(most, f64::max) {
+            return None;
+        }
+        let list: Vec<f64> = self.ordered().list.iter().copied().filter(|x| x.abs() <= most).collect();
         (list.len() >= 4).then(|| Ordered { list, ulp: ulp::<W>(most) })
     }
 
@@ -237,7 +238,7 @@ const WIDE: f64 = 2.5;
 
 /// About `most` (at most twice as many) of `len` positions, all over the range. Not at equal distances, which would show one value
 /// in ten of a field that is made of ramps.
-fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
     let every = (len / most).max(1);
     // A number between 0 and `every`, from the high bits of a multiplicative hash.
     let jitter = move |i: usize| {
@@ -283,6 +284,9 @@ fn few_of<W: Word>(sample: &[W]) -> Vec<W> {
 /// Multiples of a round decimal step; quotients by a round number where those hit more.
 fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
     let few = few_of(sample);
+    let first = &few[..few.len().min(8)];
+    // Even if one in eight of the few is missed, and all of those are among the first.
+    let may_hold = |l| hits(first, l) + few.len() / 8 >= first.len();
     let mut second = None;
     for p in -3i32..=15 {
         let ten = TENS[p.unsigned_abs() as usize];
@@ -294,7 +298,11 @@ fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
             let product = ScaleOffset { off: 0.0, step };
             // The product is rounded twice: that shows in doubles only.
             let quotient = ScaleOffset { off: 0.0, step: -ten * part };
-            let divides = W::BITS == 64 && p >= 0 && hits(&few, quotient) > hits(&few, product);
+            let may_divide = W::BITS == 64 && p >= 0;
+            if !may_hold(product) && !(may_divide && may_hold(quotient)) {
+                continue;
+            }
+            let divides = may_divide && hits(&few, quotient) > hits(&few, product);
             let l = if divides { quotient } else { product };
             if hits(&few, l) * 8 < few.len() * 7 {
                 continue;

@@ -27,14 +27,14 @@ impl Dictionary {
         if table.is_empty() || (W::BITS == 8 && table.len() > 255) {
             return None;
         }
-        let index = self.index.get_or_init(|| RankIndex::new(table.iter().map(|p| p.to_u64()), table.len()));
+        let index = self.index.get_or_init(|| RankIndex::new(table));
         let mut exceptions = Exceptions { list: Vec::new() };
         let mut previous = 0u32;
         let mut last = (table[0], 0u32);
         for run in &runs.list {
             for (at, w) in (run.start..).zip(&mut grid[run.clone()]) {
                 if *w != last.0 {
-                    if let Some(rank) = index.get(w.to_u64()) {
+                    if let Some(rank) = index.get(table, *w) {
                         last = (*w, rank);
                     } else {
                         let near = table.get(previous as usize).copied().unwrap_or_default();

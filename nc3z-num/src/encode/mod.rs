@@ -22,7 +22,7 @@ mod transform;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use ctx::{context_stride, count, log2_q16, token_cost, tokens_of};
-pub(crate) use detect::{Values, Wanted};
+pub(crate) use detect::{Values, Wanted, spread};
 pub use dictionary::DictionaryBuilder;
 pub(crate) use fit::per_plane;
 pub(crate) use mask::pattern_of;

@@ -1,45 +1,43 @@
 //! From pattern to number in a dictionary.
 
-use crate::word::index;
+use crate::word::{Word, index};
 
-/// Open addressing, from pattern to rank.
+/// No pattern.
+const FREE: u32 = u32::MAX;
+
+/// Open addressing, from pattern to rank. The patterns themselves stand in the dictionary: this is made anew for each that is tried, and
+/// what it takes is touched all over.
 #[derive(Debug)]
 pub(crate) struct RankIndex {
-    slots: Vec<(u64, u32)>,
-    shift: u32,
+    slots: Vec<u32>,
 }
 
 impl RankIndex {
-    pub(crate) fn new(patterns: impl Iterator<Item = u64>, len: usize) -> Self {
-        let size = (len * 4).next_power_of_two();
-        let mut made = Self { slots: vec![(0, u32::MAX); size], shift: 64 - size.trailing_zeros() };
-        for (rank, p) in (0u32..).zip(patterns) {
-            let mut at = made.slot(p);
-            while made.slots[at].1 != u32::MAX {
-                at = (at + 1) & (size - 1);
-            }
-            made.slots[at] = (p, rank);
+    /// Of distinct patterns.
+    pub(crate) fn new<W: Word>(patterns: &[W]) -> Self {
+        let mut made = Self { slots: vec![FREE; (patterns.len() * 2).next_power_of_two()] };
+        for (rank, &pattern) in (0u32..).zip(patterns) {
+            let at = made.slot_of(patterns, pattern);
+            made.slots[at] = rank;
         }
         made
     }
 
+    /// The slot with the pattern, or the free one where it belongs.
     #[inline]
-    fn slot(&self, p: u64) -> usize {
-        index(p.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift.min(63)) & (self.slots.len() - 1)
+    fn slot_of<W: Word>(&self, patterns: &[W], pattern: W) -> usize {
+        let most = self.slots.len() - 1;
+        let mut at = index(pattern.to_u64().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) & most;
+        while self.slots[at] != FREE && patterns[self.slots[at] as usize] != pattern {
+            at = (at + 1) & most;
+        }
+        at
     }
 
+    /// The number of a pattern among those that this was made of.
     #[inline]
-    pub(crate) fn get(&self, p: u64) -> Option<u32> {
-        let mut at = self.slot(p);
-        loop {
-            let (pattern, rank) = self.slots[at];
-            if rank == u32::MAX {
-                return None;
-            }
-            if pattern == p {
-                return Some(rank);
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
+    pub(crate) fn get<W: Word>(&self, patterns: &[W], pattern: W) -> Option<u32> {
+        let rank = self.slots[self.slot_of(patterns, pattern)];
+        (rank != FREE).then_some(rank)
     }
 }
