@@ -46,10 +46,11 @@ use probe::probed_len;
 use rayon::prelude::*;
 use repeats::{Repeat, repeats};
 pub(crate) use shape::Partition;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use subject::requested_chain;
-pub(crate) use subject::{Subject, fill_values, whole_len};
+pub(crate) use subject::{Subject, fill_values, read_apart, whole_len};
 
 /// How the tiles of one array are stored.
 #[derive(Debug, Clone, Default)]
@@ -192,10 +193,12 @@ impl Plans {
         let plan = |info: &ArrayInfo| -> Result<(ArrayId, ArrayPlan)> {
             let short = info.total_bytes() <= PACK_LEN;
             let kept = held.as_ref().and_then(|held| held_samples(held, info, &policy.samples));
-            let samples = match kept.or_else(|| records.get(&info.id).cloned()) {
+            let of_records =
+                || records.get(&info.id).map(|s| s.iter().map(|s| Cow::Borrowed(&s[..])).collect());
+            let samples = match kept.or_else(of_records) {
                 _ if short => Vec::new(),
                 Some(samples) => samples,
-                None => read_samples(classic, &arrays, info, &policy.samples)?,
+                None => read_apart(read_samples(classic, &arrays, info, &policy.samples)?),
             };
             let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
             let fills = fill_values(classic, info);
@@ -257,7 +260,7 @@ pub(crate) fn plan_one(
     scratch: &mut Scratch,
 ) -> Result<ArrayPlan> {
     let policy = options.policy();
-    let samples = read_samples(classic, arrays, info, &policy.samples)?;
+    let samples = read_apart(read_samples(classic, arrays, info, &policy.samples)?);
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
     let (fills, registry) = (fill_values(classic, info), &options.registry);
     let whole_len = whole_len(arrays, policy);
@@ -288,7 +291,7 @@ pub(crate) fn plan_difference(
     let busy: Vec<&[u8]> =
         difference.chunks(SAMPLE).filter(|chunk| chunk.iter().any(|&byte| byte != 0)).collect();
     let step = busy.len().div_ceil(SAMPLES).max(1);
-    let samples: Vec<Vec<u8>> = busy.into_iter().step_by(step).map(<[u8]>::to_vec).collect();
+    let samples: Vec<Cow<'_, [u8]>> = busy.into_iter().step_by(step).map(Cow::Borrowed).collect();
     let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| {
         sink(difference);
         Ok(())

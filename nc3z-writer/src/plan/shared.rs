@@ -48,8 +48,8 @@ const LEAST_SAVED: Stored = Stored(256);
 #[derive(Clone)]
 struct Member<'a> {
     info: &'a ArrayInfo,
-    /// Its tiles that are not constant, one after another.
-    bytes: Vec<u8>,
+    /// Those of its tile; none where that is constant.
+    bytes: &'a [u8],
     /// What they take by the array's own plan.
     alone: Stored,
 }
@@ -64,13 +64,13 @@ pub(super) fn plan_shared(
     if total > policy.source_len || plans.len() > policy.arrays {
         return Ok(Vec::new());
     }
-    let mut members = Vec::new();
+    let (mut members, mut left) = (Vec::new(), policy.trial_len);
     for (id, plan) in &mut *plans {
         let info = planner.arrays.get(*id).expect("plans are of known arrays");
         let mut tiles = planner.held.of(*id);
         // One tile: who asked for small blocks gets them.
         let (Some(raw), None) = (tiles.next(), tiles.next()) else { continue };
-        if info.total_bytes() > policy.array_len
+        if info.total_bytes() > policy.array_len.min(left)
             || requested_chain(planner.classic, info, planner.options)?.is_some()
         {
             continue;
@@ -78,9 +78,10 @@ pub(super) fn plan_shared(
         let member = member(info, raw, plan, policy.level, planner)?;
         // Where zstd is far behind the array's plan, LZMA does not catch up.
         if !member.bytes.is_empty()
-            && packed_len(&member.bytes, QUICK_LEVEL, planner.scratch)?
+            && packed_len(member.bytes, QUICK_LEVEL, planner.scratch)?
                 < member.alone.percent(175) + Stored(64)
         {
+            left -= info.total_bytes();
             members.push(member);
         }
     }
@@ -99,13 +100,13 @@ pub(super) fn plan_shared(
 /// What the tile of an array takes by its own plan, and its bytes; none where it is constant.
 fn member<'a>(
     info: &'a ArrayInfo,
-    raw: &RawTile,
+    raw: &'a RawTile,
     plan: &mut ArrayPlan,
     level: i32,
     planner: &mut Planner<'_>,
 ) -> Result<Member<'a>> {
     const HEADER: Stored = Stored(BLOCK_HEADER_LEN as u64);
-    let mut member = Member { info, bytes: Vec::new(), alone: Stored(0) };
+    let mut member = Member { info, bytes: &[], alone: Stored(0) };
     if let Some(dictionary) = plan.dictionary() {
         member.alone = Stored::of(&encode_dictionary(dictionary, info.ty)?) + HEADER;
     }
@@ -118,7 +119,7 @@ fn member<'a>(
             Form::Block { payload, .. } => Stored::of(payload) + HEADER,
         };
     }
-    member.bytes.clone_from(&raw.bytes);
+    member.bytes = &raw.bytes;
     Ok(member)
 }
 
@@ -130,7 +131,7 @@ fn is_promising(
     scratch: &mut Scratch,
 ) -> Result<bool> {
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
-    let all = pool.iter().map(|m| &m.bytes[..]).collect::<Vec<_>>().concat();
+    let all = pool.iter().map(|m| m.bytes).collect::<Vec<_>>().concat();
     let len = Stored(all.len() as u64);
     let quick = packed_len(&all, QUICK_LEVEL, scratch)?;
     if quick >= len.percent(RECURRING) {
@@ -203,16 +204,11 @@ fn contexts(pool: &[Member<'_>], dict: u32) -> Lzma {
     Lzma::for_elements(pool.iter().map(rank).max().map_or(1, |(_, _, size)| size), dict)
 }
 
-/// Members by the size of their elements, as far as the policy compares them.
+/// Members by the size of their elements.
 fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<'a>>> {
     let mut by_size: BTreeMap<usize, Vec<Member<'a>>> = BTreeMap::new();
-    let mut left = policy.trial_len;
     for member in members {
-        let len = member.bytes.len() as u64;
-        if len <= left {
-            left -= len;
-            by_size.entry(member.info.ty.size()).or_default().push(member);
-        }
+        by_size.entry(member.info.ty.size()).or_default().push(member);
     }
     let len = |pool: &[Member<'_>]| pool.iter().map(|m| m.bytes.len() as u64).sum::<u64>();
     let (small, mut large): (Vec<_>, Vec<_>) =
@@ -240,6 +236,6 @@ fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<Array
 
 /// What the members take in one container, about.
 fn shares(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<Stored> {
-    let shares = lzma_shares(lzma, preset, pool.iter().map(|m| &m.bytes[..]))?;
+    let shares = lzma_shares(lzma, preset, pool.iter().map(|m| m.bytes))?;
     Ok(shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum())
 }

@@ -14,6 +14,7 @@ use crate::tiles::{RawTile, scan_pieces};
 use nc3z_format::NcType;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A short array that goes into a container of zstd.
@@ -71,7 +72,7 @@ impl Planner<'_> {
         let subject = Subject {
             info,
             registry: &self.options.registry,
-            samples: vec![raw.bytes.clone()],
+            samples: vec![Cow::Borrowed(&raw.bytes)],
             fills: fill_values(self.classic, info),
             whole_len: policy.trial_len,
             // It would be a block of its own, for one tile that has none.

@@ -15,7 +15,7 @@ pub(crate) struct Subject<'a> {
     /// What binds chains.
     pub(crate) registry: &'a Registry,
     /// Beginnings of some tiles, big-endian.
-    pub(crate) samples: Vec<Vec<u8>>,
+    pub(crate) samples: Vec<Cow<'a, [u8]>>,
     /// Big-endian values of `_FillValue` and `missing_value`.
     pub(crate) fills: Vec<Vec<u8>>,
     /// See [`nc3z_format::num::Extent::whole_len`].
@@ -24,6 +24,11 @@ pub(crate) struct Subject<'a> {
     pub(crate) dictionary: bool,
     /// Calls the sink with the whole array, piece after piece, until the sink says false.
     pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
+}
+
+/// Samples that were read for themselves.
+pub(crate) fn read_apart<'a>(samples: Vec<Vec<u8>>) -> Vec<Cow<'a, [u8]>> {
+    samples.into_iter().map(Cow::Owned).collect()
 }
 
 impl Subject<'_> {

@@ -46,10 +46,10 @@ pub(crate) fn scan_pieces(
     }
     let total = info.total_bytes();
     let piece = info.linear_tile_len().unwrap_or(PIECE_LEN);
-    let mut first = 0;
+    let (mut first, mut bytes) = (0, Vec::new());
     while first < total {
         let len = piece.min(total - first);
-        let mut bytes = vec![0; usize::try_from(len).expect("a tile or a piece")];
+        bytes.resize(usize::try_from(len).expect("a tile or a piece"), 0);
         classic.read_array_bytes(info.id, first, &mut bytes)?;
         if !sink(&bytes) {
             break;

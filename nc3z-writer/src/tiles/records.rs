@@ -13,6 +13,10 @@ use nc3z_reader::ClassicFile;
 /// Bytes of the record region that are read at a time. Part of the order of tiles, so a constant.
 const WINDOW_LEN: u64 = 4 << 20;
 
+/// Where the bytes that a column has in a record are at least so many on average, they are read one by one into their tiles: a window
+/// would be copied, and is memory that is touched for the first time.
+const LONG_SLOT: u64 = 16 << 10;
+
 /// One column of the record region: a variable's slot or its padding.
 pub(super) struct Column<'a> {
     /// Bytes into the record.
@@ -54,17 +58,25 @@ pub(super) fn read_records(
         return Ok(());
     }
     let per_window = WINDOW_LEN / records.stride;
+    let are_long = records.stride / (columns.len() as u64).max(1) >= LONG_SLOT;
+    let mut slots = reader.without_buffer();
     let mut window = Vec::new();
     let mut at = records.begin;
     while at < records.end {
         let len = (per_window * records.stride).min(records.end - at);
-        window.resize(usize::try_from(len).expect("at most WINDOW_LEN"), 0);
-        reader.read(at, &mut window)?;
         let stride = usize::try_from(records.stride).expect("at most WINDOW_LEN");
+        if !are_long {
+            window.resize(usize::try_from(len).expect("at most WINDOW_LEN"), 0);
+            reader.read(at, &mut window)?;
+        }
         for column in &mut columns {
             if column.is_later() {
                 let passed = column.len.saturating_mul(len.div_ceil(records.stride));
                 column.pass(passed, reader, budget, sink)?;
+            } else if are_long {
+                for begin in (at..at + len).step_by(stride) {
+                    column.read(&mut slots, begin, budget, sink)?;
+                }
             } else {
                 column.scatter(&window, stride, sink)?;
             }

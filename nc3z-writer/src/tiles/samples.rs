@@ -7,6 +7,7 @@ use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::Records;
 use nc3z_reader::ClassicFile;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Bytes of each window of records that samples are taken from.
@@ -75,17 +76,17 @@ fn record_columns(records: &Records, arrays: &Arrays) -> Vec<(ArrayId, usize, us
 }
 
 /// The samples of one array out of its tiles, where those are runs of it.
-pub(crate) fn held_samples(
-    held: &HeldTiles,
+pub(crate) fn held_samples<'a>(
+    held: &'a HeldTiles,
     info: &ArrayInfo,
     policy: &SamplePolicy,
-) -> Option<Vec<Vec<u8>>> {
+) -> Option<Vec<Cow<'a, [u8]>>> {
     let tile_len = info.linear_tile_len()?.max(1);
-    let tiles: Vec<&[u8]> = held.of(info.id).map(|t| &t.bytes[..]).collect();
+    let tiles: Vec<&'a [u8]> = held.of(info.id).map(|t| &t.bytes[..]).collect();
     let sample = |(first, len): (u64, usize)| {
         let tile = usize::try_from(first / tile_len).ok().and_then(|t| tiles.get(t))?;
         let at = usize::try_from(first % tile_len).ok()?;
-        tile.get(at..tile.len().min(at.checked_add(len)?)).map(<[u8]>::to_vec)
+        tile.get(at..tile.len().min(at.checked_add(len)?)).map(Cow::Borrowed)
     };
     Some(sample_ranges(info, policy).into_iter().filter_map(sample).collect())
 }

@@ -6,7 +6,7 @@ use crate::encode::{Form, encode_tile};
 use crate::error::Result;
 use crate::job::archive::archive_to_vec;
 use crate::options::{CONTAINER_LEN, PACK_LEN, Preset, WriterOptions};
-use crate::plan::{ChainTable, Policy, Subject, fill_values, finer_array, plan_array, whole_len};
+use crate::plan::{ChainTable, Policy, Subject, fill_values, finer_array, plan_array, read_apart, whole_len};
 use crate::scratch::with_scratch;
 use crate::tiles::{RawTile, read_samples};
 use nc3z_format::archive::constants::{BLOCK_HEADER_LEN, SUPERBLOCK_LEN, TRAILER_LEN};
@@ -16,6 +16,7 @@ use nc3z_format::codec::{ChainSpec, Dependencies, TileShape, encode_dictionary, 
 use nc3z_reader::ClassicFile;
 use nc3z_reader::Monitor;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -79,9 +80,9 @@ pub(super) fn array_cost(
         info,
         registry: &options.registry,
         samples: match records.get(&info.id) {
-            Some(samples) => samples.clone(),
+            Some(samples) => samples.iter().map(|s| Cow::Borrowed(&s[..])).collect(),
             None if info.total_bytes() <= PACK_LEN => Vec::new(),
-            None => read_samples(classic, samples.all(), info, &policy.samples)?,
+            None => read_apart(read_samples(classic, samples.all(), info, &policy.samples)?),
         },
         fills: fill_values(classic, info),
         whole_len: whole_len(samples.all(), policy),
