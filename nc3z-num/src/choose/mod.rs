@@ -62,7 +62,7 @@ pub struct Candidates {
 }
 
 /// Elements of a crop for estimates, and of the crop that is really encoded; [`Effort::Max`] takes four times as many.
-const CROP: usize = 6 << 10;
+const CROP: usize = 4 << 10;
 const TRIAL: usize = 16 << 10;
 /// Bytes of the samples that the last few plans are encoded on; all of them for [`Effort::Max`].
 const FINAL: usize = 256 << 10;

@@ -94,7 +94,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
     let all_met = constant.is_some_and(|l| together.hold(l, 64));
     let mut finest = None;
     if each.len() > 1 && !all_met {
-        let of = |words: &Vec<W>| Values::of(words, Wanted::All).detect(false).best(58);
+        let of = |words: &Vec<W>| Values::fewer_of(words, Wanted::All).detect(false).best(58);
         let found = each.iter().filter_map(of).filter(|l| constant.is_none() || together.hold(*l, 58));
         finest = found.max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
     }
@@ -109,7 +109,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
             return Some(true);
         }
         let n = Geometry::usable(p.geom.plane, p.words.len())?;
-        let values = Values::of(&p.words[..n], Wanted::Not(mask));
+        let values = Values::fewer_of(&p.words[..n], Wanted::Not(mask));
         let enough = values.len() > 8;
         enough
             .then(|| constant.is_some_and(|l| values.hold(l, 43)) || values.detect(false).best(43).is_some())

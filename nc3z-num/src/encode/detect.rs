@@ -62,11 +62,20 @@ struct Ordered {
 impl<'a, W: Word> Values<'a, W> {
     /// Of those elements that are wanted.
     pub(crate) fn of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
+        Self::some_of(elements, wanted, SAMPLE)
+    }
+
+    /// The same with half as many values, for a look at one piece of several.
+    pub(crate) fn fewer_of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
+        Self::some_of(elements, wanted, SAMPLE / 2)
+    }
+
+    fn some_of(elements: &'a [W], wanted: Wanted<'a, W>, most: usize) -> Self {
         let finite = |i: &usize| wanted.has(elements, *i);
-        let mut sample: Vec<W> = spread(elements.len(), SAMPLE).filter(finite).map(|i| elements[i]).collect();
-        if elements.len() > SAMPLE && sample.len() < FEW {
+        let mut sample: Vec<W> = spread(elements.len(), most).filter(finite).map(|i| elements[i]).collect();
+        if elements.len() > most && sample.len() < FEW {
             let all: Vec<W> = (0..elements.len()).filter(finite).map(|i| elements[i]).collect();
-            sample = spread(all.len(), SAMPLE).map(|i| all[i]).collect();
+            sample = spread(all.len(), most).map(|i| all[i]).collect();
         }
         Self { elements, wanted, sample, ordered: OnceCell::new() }
     }
