@@ -6,6 +6,7 @@ mod output;
 mod args;
 mod cmd;
 mod exit;
+mod heap;
 mod manifest;
 mod plugins;
 mod selection;

@@ -75,6 +75,7 @@ pub(crate) fn open_archive(path: &Path, args: &OpenArgs) -> Result<Archive> {
 
 /// Runs `work` in a pool of so many threads; 0 is one for each core.
 pub(crate) fn with_threads<T: Send>(threads: usize, work: impl FnOnce() -> T + Send) -> Result<T> {
+    crate::heap::set_up(threads);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("start threads")?;
     Ok(pool.install(work))
 }
