@@ -58,6 +58,7 @@ mod transform;
 pub mod widths;
 mod word;
 mod zstd_frame;
+mod zstd_table;
 
 #[cfg(test)]
 #[cfg(feature = "encode")]
@@ -83,3 +84,4 @@ pub use scale_offset::ScaleOffset;
 pub use scratch::Scratch;
 pub use word::{Pool, Word};
 pub use zstd_frame::ZstdFrame;
+pub use zstd_table::zstd_hash_log;

@@ -1,6 +1,7 @@
 //! Writes zstd frames and byte strings.
 
 use crate::error::{Error, Result};
+use crate::zstd_table::zstd_hash_log;
 use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
 use zstd::zstd_safe::{CParameter, InBuffer, OutBuffer, ResetDirective, Strategy, compress_bound};
 
@@ -133,7 +134,10 @@ fn packing(context: &mut Context, manner: Manner) -> Result<&mut zstd::bulk::Com
     if *now != manner {
         made.context_mut().reset(ResetDirective::SessionAndParameters).map_err(failed)?;
         match manner {
-            Manner::Level(level) => made.set_compression_level(level).map_err(|e| refused(&e))?,
+            Manner::Level(level) => {
+                made.set_compression_level(level).map_err(|e| refused(&e))?;
+                made.set_parameter(CParameter::HashLog(zstd_hash_log(level))).map_err(|e| refused(&e))?;
+            }
             Manner::LongPlanes => {
                 for parameter in LONG_PLANES {
                     made.set_parameter(parameter).map_err(|e| refused(&e))?;

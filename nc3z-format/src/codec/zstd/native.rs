@@ -2,11 +2,12 @@
 
 use super::frame::{SECTION, ZstdDictionary};
 use crate::error::{Error, Result};
+use nc3z_num::zstd_hash_log;
 use std::io;
 use std::sync::OnceLock;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
-use zstd::zstd_safe::{WriteBuf, compress_bound};
+use zstd::zstd_safe::{CParameter, WriteBuf, compress_bound};
 
 /// Level of frames that continue something.
 const AFTER_LEVEL: i32 = 19;
@@ -99,7 +100,10 @@ pub(super) struct Encoder {
 impl Encoder {
     pub(super) fn encode(&mut self, level: i32, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
         // Which takes any dictionary away, too.
-        let change = |context: &mut Compressor<'static>| context.set_compression_level(level);
+        let change = |context: &mut Compressor<'static>| {
+            context.set_compression_level(level)?;
+            context.set_parameter(CParameter::HashLog(zstd_hash_log(level)))
+        };
         self.compress(Setting::Level(level), change, input, out)
     }
 
@@ -110,8 +114,10 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let setting = Setting::Dictionary(std::ptr::from_ref(dictionary).addr());
-        let change =
-            |context: &mut Compressor<'static>| context.set_prepared_dictionary(dictionary.encoder());
+        let change = |context: &mut Compressor<'static>| {
+            context.set_parameter(CParameter::HashLog(0))?;
+            context.set_prepared_dictionary(dictionary.encoder())
+        };
         self.compress(setting, change, input, out)
     }
 
