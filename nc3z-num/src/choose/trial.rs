@@ -23,7 +23,8 @@ const LEFT: u64 = 100;
 const FINER: usize = 64 << 10;
 /// For [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
-/// The best plan of each transform is encoded if its estimate is at most so many hundredths of the best.
+/// The best plan of each transform is encoded by zstd if its estimate is at most so many hundredths of the best: what recurs it does not tell. Contexts
+/// follow estimates better, and [`BEHIND`] is enough for them.
 const FIRST: u64 = 160;
 /// Thousandths of its bytes that a plan must save to have previous rows in its contexts, which take a decoder a fifth of its speed; where something is
 /// masked half of it, since tokens and contexts are then moved between their positions and the front.
@@ -98,8 +99,8 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// The plans worth real encodes: the best, and the best of other transforms and other delta axes, but no more than
-    /// `keep`, none far behind the best; and of each transform one, if it is not too far behind.
-    fn shortlist(estimated: &[Costed], keep: usize) -> Vec<EncodePlan> {
+    /// `keep`, none far behind the best; and of each transform one, if it takes at most `first` hundredths of the best.
+    fn shortlist(estimated: &[Costed], keep: usize, first: u64) -> Vec<EncodePlan> {
         let best = estimated.first().map_or(0, |s| s.0);
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
         let mut list: Vec<EncodePlan> = Vec::new();
@@ -111,8 +112,8 @@ impl<W: Word> Chooser<'_, W> {
             let again = alike.iter().zip(&list).any(|(k, p)| *k == kind && p.axes == plan.axes);
             let slack = FORGIVEN << 19;
             let behind = *cost > best / 100 * BEHIND + slack || list.len() >= keep;
-            let first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best / 100 * FIRST + slack;
-            if again || (behind && !first) || (before >= 2 && !plain) {
+            let is_first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best / 100 * first + slack;
+            if again || (behind && !is_first) || (before >= 2 && !plain) {
                 continue;
             }
             alike.push(kind);
@@ -151,7 +152,7 @@ impl<W: Word> Chooser<'_, W> {
 
     /// The best plans of zstd's: what [`Effort::Fast`] picks comes first.
     fn fast_plans(&mut self, estimated: &[Costed], transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
-        let mut plans = Self::shortlist(estimated, KEPT_FAST);
+        let mut plans = Self::shortlist(estimated, KEPT_FAST, FIRST);
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Planes));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
@@ -163,7 +164,8 @@ impl<W: Word> Chooser<'_, W> {
 
     /// The best plans of the context coder.
     fn context_plans(&mut self, estimated: &[Costed]) -> Result<Vec<Costed>> {
-        let plans = Self::shortlist(estimated, self.kept());
+        let first = if self.effort == Effort::Max { FIRST } else { BEHIND };
+        let plans = Self::shortlist(estimated, self.kept(), first);
         let shape = self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Ctx).shape;
         let plans = plans.into_iter().map(|p| EncodePlan { coder: Coder::Ctx, shape, ..p }).collect();
         self.sized(plans)
