@@ -50,6 +50,17 @@ fn lone_record_variable_has_no_padding() {
     }
 }
 
+/// Their bytes go into tiles without a window of whole records; the records are more than one window.
+#[test]
+fn records_of_long_slots() {
+    let vars = vec![Var::record(NcType::Float, &[20_000]), Var::record(NcType::Byte, &[3])];
+    let ranges = [(0, u64::MAX), (79_000, 161_000), (4_000_000, 4_400_000)];
+    for (cut, tile_len) in [(0, 1 << 20), (0, 7000), (3, 1 << 20), (50_001, 100_000), (160_009, 1 << 20)] {
+        let model = Model { cut, ..Model::new(Version::Cdf5, 60, vars.clone()) };
+        check(&model.build(), &tiles_of(tile_len), &ranges);
+    }
+}
+
 #[test]
 fn streaming_counts_follow_from_the_length() {
     let vars = vec![Var::record(NcType::Short, &[3]), Var::record(NcType::Double, &[])];
