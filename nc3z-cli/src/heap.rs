@@ -4,18 +4,18 @@
 //! system clears one by one when they are first touched, and to which it returns what is freed: a quarter of the time that archiving a file
 //! of some MB takes. Figures: `docs/design/0036-heap-of-the-tool.md`.
 
-/// Sets the heap up, once, before threads are started. What the system does not grant stays as it was.
+/// Sets the heap up, once, before threads are started; 0 threads are one for each core. What the system does not grant stays as it was.
 pub(crate) fn set_up(threads: usize) {
-    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
     {
         static DONE: std::sync::Once = std::sync::Once::new();
         DONE.call_once(|| glibc::set_up(threads));
     }
-    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    #[cfg(not(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64")))]
     let _ = threads;
 }
 
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
 #[expect(unsafe_code, reason = "glibc's heap is set up by calls of C")]
 mod glibc {
     use libc::{M_ARENA_MAX, M_MMAP_THRESHOLD, M_TOP_PAD, M_TRIM_THRESHOLD, c_int};
@@ -31,7 +31,12 @@ mod glibc {
     const HUGE_LEN: usize = 2 << 20;
 
     pub(super) fn set_up(threads: usize) {
-        let threads = if threads == 0 { RESERVING_THREADS } else { threads.min(RESERVING_THREADS) };
+        // Whoever limits address space has a use for all of it.
+        if is_limited(libc::RLIMIT_AS) || is_limited(libc::RLIMIT_DATA) {
+            return;
+        }
+        let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let threads = if threads == 0 { cores() } else { threads }.min(RESERVING_THREADS);
         let reserved = c_int::try_from(threads).map_or(RESERVED_LEN, |threads| threads * RESERVED_LEN);
         set(M_ARENA_MAX, 1);
         set(M_MMAP_THRESHOLD, MAPPED_LEN);
@@ -47,6 +52,14 @@ mod glibc {
             // stay as they are.
             unsafe { libc::madvise(begin as *mut libc::c_void, end - begin, libc::MADV_HUGEPAGE) };
         }
+    }
+
+    /// Whether the process may not have as much as it likes of a resource.
+    fn is_limited(resource: libc::__rlimit_resource_t) -> bool {
+        let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+        // SAFETY: it writes to the limit, which lives for the call.
+        unsafe { libc::getrlimit(resource, &raw mut limit) };
+        limit.rlim_cur != libc::RLIM_INFINITY
     }
 
     /// One setting of glibc's heap; one that is refused stays as it was.

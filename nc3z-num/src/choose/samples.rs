@@ -58,7 +58,7 @@ pub(crate) fn distinct<W: Word>(
 
 /// Whether patterns may come twice each, about, by how often some of the elements, picked all over, are the same.
 fn recurs<W: Word>(samples: &[&[W]], mask: Option<W>, valid: usize) -> bool {
-    let each = PICKED / samples.len().max(1);
+    let each = (PICKED / samples.len().max(1)).max(1);
     let picked = samples.iter().flat_map(|s| spread(s.len(), each).map(|i| s[i]));
     let picked: Vec<W> = picked.filter(|&e| Some(e) != mask).collect();
     let mut seen = DictionaryBuilder::default();

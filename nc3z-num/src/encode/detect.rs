@@ -308,7 +308,7 @@ fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
             // The product is rounded twice: that shows in doubles only.
             let quotient = ScaleOffset { off: 0.0, step: -ten * part };
             let may_divide = W::BITS == 64 && p >= 0;
-            if !may_hold(product) && !(may_divide && may_hold(quotient)) {
+            if !(may_hold(product) || may_divide && may_hold(quotient)) {
                 continue;
             }
             let divides = may_divide && hits(&few, quotient) > hits(&few, product);
