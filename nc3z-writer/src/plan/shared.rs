@@ -48,7 +48,7 @@ const LEAST_SAVED: Stored = Stored(256);
 #[derive(Clone)]
 struct Member<'a> {
     info: &'a ArrayInfo,
-    /// Those of its tile; none where that is constant.
+    /// The bytes of its tile; none where that is constant.
     bytes: &'a [u8],
     /// What they take by the array's own plan.
     alone: Stored,
