@@ -153,7 +153,7 @@ pub(crate) fn choose_plans<W: Word>(
     let trials = if covered {
         samples.iter().map(|s| crop(s, geom, s.len(), 0, look)).collect()
     } else {
-        // Of hardly more elements a part: the last plans are encoded on all of them anyway.
+        // A third of few samples is enough here, since the last plans are encoded on all of them anyway.
         vec![crop(middle, geom, (total / 3).clamp(CROP, scale * TRIAL), 4, look)]
     };
     let last = if effort == Effort::Max || thorough { usize::MAX } else { FINAL / W::BYTES };

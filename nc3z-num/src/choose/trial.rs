@@ -3,9 +3,11 @@
 use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
 use super::crop::{Crop, parts};
 use super::estimate::{BEHIND, CLIMBS, SLACK, side};
+use crate::element::ElementType;
 use crate::encode::{Coder, EncodePlan, Shape, Task, TransformPlan, context_stride, encode, finish, stage};
 use crate::error::Result;
-use crate::geometry::DeltaAxes;
+use crate::geometry::{DeltaAxes, Geometry};
+use crate::scratch::Scratch;
 use crate::word::{Word, index};
 
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
@@ -23,8 +25,8 @@ const LEFT: u64 = 100;
 const FINER: usize = 64 << 10;
 /// For [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
-/// The best plan of each transform is encoded by zstd if its estimate is at most so many hundredths of the best: what recurs it does not tell. Contexts
-/// follow estimates better, and [`BEHIND`] is enough for them.
+/// The best plan of each transform is encoded by zstd if its estimate is at most so many hundredths of the best, since estimates do not tell what
+/// recurs. Contexts follow estimates better, so [`BEHIND`] is enough for them.
 const FIRST: u64 = 160;
 /// Thousandths of its bytes that a plan must save to have previous rows in its contexts, which take a decoder a fifth of its speed; where something is
 /// masked half of it, since tokens and contexts are then moved between their positions and the front.
@@ -42,6 +44,22 @@ pub(crate) struct Outcome {
     pub(crate) quick: EncodePlan,
     /// Whether a dictionary of the whole variable may pay.
     pub(crate) dictionary_pays: bool,
+}
+
+/// Bytes of all parts by a plan.
+fn encoded_len<W: Word>(
+    parts: &[&[W]],
+    (ty, geom): (ElementType, &Geometry),
+    plan: &EncodePlan,
+    scratch: &mut Scratch,
+) -> Result<u64> {
+    let (mut len, mut out) = (0, Vec::new());
+    for part in parts {
+        out.clear();
+        encode(part, ty, geom, plan, scratch, &mut out)?;
+        len += out.len() as u64;
+    }
+    Ok(len)
 }
 
 impl<W: Word> Chooser<'_, W> {
@@ -173,23 +191,17 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Bytes of the samples as they are, weighed; the definition of a dictionary is in them.
     fn sample_size(&mut self, plan: &EncodePlan) -> Result<u64> {
-        let mut out = Vec::new();
-        let (mut share, mut encoded) = (0, 0);
+        let (mut len, mut share, mut encoded) = (0, 0, 0);
         for list in [&self.parts, &self.samples] {
-            out.clear();
-            (share, encoded) = (0, 0);
-            for part in list {
-                encode(part, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
-                share += self.share(plan, part.len());
-                encoded += part.len() as u64;
-            }
+            len = encoded_len(list, (self.ty, self.geom), plan, &mut self.scratch)?;
+            share = list.iter().map(|part| self.share(plan, part.len())).sum();
+            encoded = list.iter().map(|part| part.len() as u64).sum();
             // Where next to nothing is left, what a plan takes for any number of elements decides.
-            if encoded == self.sampled || out.len() as u64 * LEFT > encoded * W::BYTES as u64 {
+            if encoded == self.sampled || len * LEFT > encoded * W::BYTES as u64 {
                 break;
             }
         }
-        let bytes =
-            u128::from(out.len() as u64 + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
+        let bytes = u128::from(len + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
         Ok(self.weighed(plan, u64::try_from(bytes).unwrap_or(u64::MAX)))
     }
 
@@ -200,19 +212,15 @@ impl<W: Word> Chooser<'_, W> {
         if self.effort == Effort::Max || self.parts.iter().map(|p| p.len()).sum::<usize>() < 2 * len {
             return self.sample_size(finer);
         }
-        let (mut lens, mut encoded, mut out) = ([0; 2], 0, Vec::new());
-        for part in parts(&self.samples, self.geom, len) {
-            encoded += (part.len() * W::BYTES) as u128;
-            for (plan, len) in [plan, finer].into_iter().zip(&mut lens) {
-                out.clear();
-                encode(part, self.ty, self.geom, plan, &mut self.scratch, &mut out)?;
-                *len += out.len() as u128;
-            }
-        }
-        if lens[0] * u128::from(LEFT) < encoded {
+        let (list, of) = (parts(&self.samples, self.geom, len), (self.ty, self.geom));
+        let quick = encoded_len(&list, of, plan, &mut self.scratch)?;
+        let encoded: usize = list.iter().map(|part| part.len() * W::BYTES).sum();
+        if quick * LEFT < encoded as u64 {
             return self.sample_size(finer);
         }
-        Ok(u64::try_from(u128::from(size) * lens[1] / lens[0].max(1)).unwrap_or(u64::MAX))
+        let slow = encoded_len(&list, of, finer, &mut self.scratch)?;
+        let bytes = u128::from(size) * u128::from(slow) / u128::from(quick.max(1));
+        Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
     /// The size on the samples as they are, where the pieces were not all of them.

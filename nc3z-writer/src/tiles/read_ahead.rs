@@ -6,32 +6,28 @@ use nc3z_reader::source::ByteSource;
 /// Reads of less than this go through a buffer.
 const READ_AHEAD: usize = 256 << 10;
 
+/// [`ReadAhead::read`] or [`ReadAhead::read_here`].
+pub(crate) type Read<'a> = fn(&mut ReadAhead<'a>, u64, &mut [u8]) -> Result<()>;
+
 pub(crate) struct ReadAhead<'a> {
     source: &'a dyn ByteSource,
-    /// Bytes that are read ahead.
-    ahead: usize,
     begin: u64,
     buffer: Vec<u8>,
 }
 
 impl<'a> ReadAhead<'a> {
     pub(crate) fn new(source: &'a dyn ByteSource) -> Self {
-        ReadAhead { source, ahead: READ_AHEAD, begin: 0, buffer: Vec::new() }
-    }
-
-    /// The same source, for reads that lie apart.
-    pub(crate) fn without_buffer(&self) -> Self {
-        ReadAhead { source: self.source, ahead: 0, begin: 0, buffer: Vec::new() }
+        ReadAhead { source, begin: 0, buffer: Vec::new() }
     }
 
     /// Reads bytes that others near by will follow.
     pub(crate) fn read(&mut self, offset: u64, out: &mut [u8]) -> Result<()> {
-        if out.len() >= self.ahead {
+        if out.len() >= READ_AHEAD {
             return Ok(self.source.read_into(offset, out)?);
         }
         let end = offset + out.len() as u64;
         if offset < self.begin || end > self.begin + self.buffer.len() as u64 {
-            let len = (self.source.len().saturating_sub(offset)).min(self.ahead as u64);
+            let len = (self.source.len().saturating_sub(offset)).min(READ_AHEAD as u64);
             let len = usize::try_from(len).expect("at most READ_AHEAD").max(out.len());
             self.buffer.resize(len, 0);
             self.begin = offset;

@@ -3,7 +3,7 @@
 use super::RawTile;
 use super::chunks::Chunked;
 use super::open::{OpenLayer, OpenTile};
-use super::read_ahead::ReadAhead;
+use super::read_ahead::{Read, ReadAhead};
 use crate::error::Result;
 use crate::options::RECORD_TILES_LEN;
 use nc3z_format::arrays::Arrays;
@@ -49,7 +49,7 @@ pub(super) fn read_records(
         for record in 0..records.count {
             let begin = records.begin + record * records.stride;
             for column in &mut columns {
-                column.read(reader, begin, budget, sink)?;
+                column.read(reader, ReadAhead::read, begin, budget, sink)?;
             }
             if columns.iter().all(|c| c.left == 0) {
                 break;
@@ -59,7 +59,6 @@ pub(super) fn read_records(
     }
     let per_window = WINDOW_LEN / records.stride;
     let are_long = records.stride / (columns.len() as u64).max(1) >= LONG_SLOT;
-    let mut slots = reader.without_buffer();
     let mut window = Vec::new();
     let mut at = records.begin;
     while at < records.end {
@@ -75,7 +74,7 @@ pub(super) fn read_records(
                 column.pass(passed, reader, budget, sink)?;
             } else if are_long {
                 for begin in (at..at + len).step_by(stride) {
-                    column.read(&mut slots, begin, budget, sink)?;
+                    column.read(reader, ReadAhead::read_here, begin, budget, sink)?;
                 }
             } else {
                 column.scatter(&window, stride, sink)?;
@@ -184,9 +183,10 @@ impl Column<'_> {
     }
 
     /// Reads this column's bytes of the record that begins at `begin`.
-    fn read(
+    fn read<'r>(
         &mut self,
-        reader: &mut ReadAhead<'_>,
+        reader: &mut ReadAhead<'r>,
+        read: Read<'r>,
         begin: u64,
         budget: u64,
         sink: &mut dyn FnMut(RawTile) -> Result<()>,
@@ -199,7 +199,7 @@ impl Column<'_> {
         while at < end {
             let room = self.room();
             let n = usize::try_from(end - at).map_or(room, |left| left.min(room));
-            reader.read(at, self.take(n))?;
+            read(reader, at, self.take(n))?;
             at += n as u64;
             self.emit_if_full(sink)?;
         }
