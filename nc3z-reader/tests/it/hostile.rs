@@ -5,13 +5,17 @@ use crate::support::{archive_bytes, open, paged, restore};
 use crate::targets::reseal;
 use nc3z_format::NcType;
 use nc3z_format::archive::{
-    ArrayId, DigestState, Head, IndexEntry, Metadata, PAGE_LEN, Row, SUPERBLOCK_LEN, Salt, SectionEncoding,
-    SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, TileLayoutSpec, Trailer, VariableTable,
+    ArrayId, BlockHeader, BlockKind, ContainerBuilder, DigestState, Head, IndexEntry, Metadata, PAGE_LEN,
+    Row, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock,
+    TRAILER_LEN, TileLayoutSpec, Trailer, VariableTable,
 };
 use nc3z_format::arrays::{Arrays, padded_variables};
 use nc3z_format::classic::{Layout, VarId, Version};
 use nc3z_format::codec::{ChainSpec, encode_zstd_frame};
+use nc3z_reader::OpenOptions;
+use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_writer::WriterOptions;
+use std::sync::Arc;
 
 /// An archive put together by hand: whatever it claims, its checksums hold.
 struct Forge {
@@ -146,6 +150,56 @@ fn forged_archive_is_sound_before_it_is_broken() {
     let found = restore(forge.build()).unwrap();
     assert_eq!(found.len() as u64, forge.original_len);
     assert!(found.ends_with(&[7; 100]));
+}
+
+#[test]
+fn an_index_that_says_of_a_member_what_its_container_does_not_is_found() {
+    // Two chains that do the same: what differs is the number alone, and all tiles can be read.
+    let forge = |said: u16| {
+        let mut forge = Forge::chars(20, 10);
+        forge.head.chains.push(ChainSpec::default());
+        let (offset, array) = (forge.body_at(), ArrayId::variable(0));
+        let mut builder = ContainerBuilder::default();
+        (0..2u8).for_each(|tile| builder.push(array, tile.into(), 1, &[b'a' + tile; 10]));
+        let (payload, starts) = builder.finish();
+        let crc = crc32fast::hash(&payload);
+        let header = BlockHeader {
+            generation: 1,
+            array: ArrayId::CONTAINERS,
+            kind: BlockKind::Container,
+            lossy: false,
+            chain: 0,
+            tile: 0,
+            decoded_len: u32::try_from(payload.len()).unwrap(),
+            stored_len: u32::try_from(payload.len()).unwrap(),
+            payload_crc: BlockHeader::payload_crc(ArrayId::CONTAINERS, 0, &payload),
+            decoded_crc: crc,
+        };
+        forge.body = [&header.encode(&forge.salt(), offset)[..], &payload].concat();
+        let entry = |tile: u8, chain| IndexEntry::Packed {
+            offset,
+            start: starts[usize::from(tile)],
+            len: 10,
+            chain,
+            check: crc32fast::hash(&[b'a' + tile; 10]),
+        };
+        forge.row(2, 0, vec![entry(0, 1), entry(1, said)]).build()
+    };
+    let checked = |bytes: &[u8]| {
+        let source: SharedSource = Arc::new(MemorySource::new(bytes.to_vec()));
+        nc3z_reader::verify::deep(&source, &OpenOptions::default(), &()).unwrap()
+    };
+    let (good, bad) = (forge(1), forge(0));
+    assert!(checked(&good).is_sound(), "{:?}", checked(&good).findings);
+    assert_eq!(restore(bad.clone()).unwrap(), restore(good).unwrap());
+    let report = checked(&bad);
+    let [finding] = &report.findings[..] else { panic!("{:?}", report.findings) };
+    assert!(
+        finding.message.contains("by chain 1") && finding.message.contains("by chain 0"),
+        "{}",
+        finding.message
+    );
+    assert_eq!(finding.places[0].tiles, 1..2);
 }
 
 #[test]

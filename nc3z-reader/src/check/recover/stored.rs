@@ -80,6 +80,15 @@ impl Archive {
         })
     }
 
+    /// The members of the container at an offset of the index.
+    ///
+    /// # Errors
+    /// No container there; damage.
+    pub(crate) fn container_members(&self, offset: u64) -> Result<Vec<Member>> {
+        let decoded = self.inner.store.container(offset, &Near::default())?;
+        Ok(parse_directory(&decoded)?)
+    }
+
     /// A tile as it is stored. Checksums of stored bytes have been compared; it is decoded only where that is needed to know its
     /// own checksum.
     ///

@@ -7,6 +7,7 @@
 mod blocks;
 mod deep;
 mod index;
+mod members;
 mod report;
 mod walk;
 
@@ -33,7 +34,8 @@ pub fn quick(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor
     Ok(check(source, options, monitor)?.0)
 }
 
-/// The same, then decodes every tile and, if all are sound, rebuilds the original and compares its digest. `monitor` is told of
+/// The same, then decodes every tile and, if all are sound, rebuilds the original and compares its digest; compares the index with what containers say of
+/// their members. `monitor` is told of
 /// the archive's bytes, then of the original's.
 ///
 /// # Errors
@@ -42,6 +44,10 @@ pub fn deep(source: &SharedSource, options: &OpenOptions, monitor: &dyn Monitor)
     let (mut report, archive) = check(source, options, monitor)?;
     if let Some(archive) = archive {
         deep::check(&archive, &mut report, monitor)?;
+        // Of an index that is damaged, worse is known, and what it claims has no end.
+        if report.findings.is_empty() {
+            members::check(&archive, &mut report, monitor)?;
+        }
     }
     Ok(report)
 }
