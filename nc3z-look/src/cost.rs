@@ -1,6 +1,7 @@
 //! What the tiles of each array cost.
 //!
-//! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload;
+//! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload, and a block that is
+//! packed as one with all else, in an archive in the short form, is charged its share of that;
 //! constant tiles cost nothing. Whatever no tile is charged for is overhead.
 
 use crate::text;
@@ -109,8 +110,8 @@ impl Costs {
 struct Containers<'a> {
     archive: &'a Archive,
     source: &'a SharedSource,
-    /// Stored and decoded length by offset.
-    lens: HashMap<u64, (u32, u32)>,
+    /// What is charged, and decoded length, by offset.
+    lens: HashMap<u64, (u64, u32)>,
 }
 
 impl Containers<'_> {
@@ -120,8 +121,8 @@ impl Containers<'_> {
         let mut open: Option<(u64, u64)> = None;
         for tile in 0..row.tile_count {
             let chain = match self.archive.entry(row.array, tile)? {
-                IndexEntry::Stored { len, chain, .. } => {
-                    (cost.stored, cost.bytes) = (cost.stored + 1, cost.bytes + u64::from(len));
+                IndexEntry::Stored { offset, len, chain, .. } => {
+                    (cost.stored, cost.bytes) = (cost.stored + 1, cost.bytes + self.charge(offset, len));
                     chain
                 }
                 IndexEntry::Packed { offset, len, chain, .. } => {
@@ -153,16 +154,23 @@ impl Containers<'_> {
         Ok(cost)
     }
 
-    /// Stored and decoded length of the container at `offset`.
-    fn lens(&mut self, offset: u64) -> Result<(u32, u32)> {
+    /// What a block with a payload of so many bytes is charged.
+    fn charge(&self, offset: u64, len: u32) -> u64 {
+        let block = offset..offset + BLOCK_HEADER_LEN as u64 + u64::from(len);
+        self.archive.short_share(&block).unwrap_or_else(|| len.into())
+    }
+
+    /// What the container at `offset` is charged, and its decoded length.
+    fn lens(&mut self, offset: u64) -> Result<(u64, u32)> {
         if let Some(lens) = self.lens.get(&offset) {
             return Ok(*lens);
         }
         let mut bytes = [0; BLOCK_HEADER_LEN];
         self.source.read_into(offset, &mut bytes)?;
         let (header, _) = BlockHeader::decode(&bytes, &self.archive.superblock().salt, offset)?;
-        self.lens.insert(offset, (header.stored_len, header.decoded_len));
-        Ok((header.stored_len, header.decoded_len))
+        let lens = (self.charge(offset, header.stored_len), header.decoded_len);
+        self.lens.insert(offset, lens);
+        Ok(lens)
     }
 
     /// The share that so many bytes of a decoded container have in its payload.

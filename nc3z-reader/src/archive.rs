@@ -18,6 +18,7 @@ use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::codec::Chain;
 use nc3z_format::near::suggest;
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// An open archive. Clones share everything; all methods take `&self` and may be called from any number of threads.
@@ -155,6 +156,12 @@ impl Archive {
     /// True where the archive is stored in the short form: offsets are then those of the long one, which the short one stands for.
     pub fn is_short(&self) -> bool {
         self.inner.short.is_some()
+    }
+
+    /// Of an archive in the short form: the bytes of its file that a block takes, which is a range of bytes of the long form: those of its payload, or its share of what is
+    /// packed as one. `None` in the long form, where it is the block.
+    pub fn short_share(&self, block: &Range<u64>) -> Option<u64> {
+        self.inner.short.as_ref().map(|short| short.charge(block, self.source().len()))
     }
 
     /// Bytes behind the last valid trailer: a commit that did not finish, or something else's bytes.

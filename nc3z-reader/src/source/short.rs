@@ -32,6 +32,17 @@ impl ShortFacts {
         let outside = self.outside.iter().find(|o| o.long.contains(&long.start));
         outside.map_or(0..self.directory_end, |o| o.stored.clone())
     }
+
+    /// The bytes of the file that a block of the long form, of `long_len` bytes, takes: its payload's, or its share of what is packed as one.
+    pub(crate) fn charge(&self, block: &Range<u64>, long_len: u64) -> u64 {
+        if let Some(outside) = self.outside.iter().find(|o| o.long.contains(&block.start)) {
+            return outside.stored.end - outside.stored.start;
+        }
+        let outside: u64 = self.outside.iter().map(|o| o.long.end - o.long.start).sum();
+        let packed = u128::from(long_len.saturating_sub(outside).max(1));
+        let share = u128::from(self.directory_end) * u128::from(block.end - block.start) / packed;
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
 }
 
 /// The long form, in memory.
