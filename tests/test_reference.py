@@ -74,6 +74,10 @@ class ProgramWrites(Case):
     def test_max(self):
         self.check(SMALL, "--preset", "max")
 
+    def test_tiles_of_small_files(self):
+        # Where nobody asks for tiles, most small files are stored as a whole.
+        self.check(SMALL, "--block-size", "1MiB")
+
     def test_small_tiles(self):
         big = [CLASSIC / "numeric.nc", CLASSIC / "etopo120.cdf"]
         self.check(big, "--block-size", "16KiB")
@@ -113,6 +117,10 @@ class ReferenceWrites(Case):
 
     def test_plain(self):
         self.check([path.name for path in SMALL], *self.CHAINS)
+
+    def test_files_as_a_whole(self):
+        for packing in ("zstd", "lzma"):
+            self.check([path.name for path in SMALL if path.stat().st_size < 50_000], "--whole", packing)
 
     def test_other_codecs(self):
         self.check(["etopo120.cdf", "record_padding.nc", "all_types_cdf5.nc", "empty_cdf1.nc"], *self.OTHERS, "--tile", "5000")

@@ -127,9 +127,11 @@ fn files(root: &Path) -> Result {
 fn short_form_seed(archive: &[u8]) -> Option<Vec<u8>> {
     let len = u32::from_le_bytes(archive.get(12..)?.first_chunk().copied()?) as usize;
     let (stored, payloads) = archive.get(SHORT_PREFIX_LEN..)?.split_at_checked(len)?;
-    let directory = unpack(stored, 1 << 20).ok()?;
-    let len = u16::try_from(directory.len()).ok()?;
-    Some([&len.to_le_bytes()[..], &archive[36..SHORT_PREFIX_LEN], &directory, payloads].concat())
+    let content = unpack(stored, 1 << 20).ok()?;
+    let len = u16::try_from(content.len()).ok().filter(|len| *len < 1 << 15)?;
+    // The highest bit says that the content is a file as a whole.
+    let len = len | u16::from(archive[9] == 2) << 15;
+    Some([&len.to_le_bytes()[..], &archive[36..SHORT_PREFIX_LEN], &content, payloads].concat())
 }
 
 /// The same archive with some versions more; nothing where the file is not one to edit.

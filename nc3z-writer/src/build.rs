@@ -1,11 +1,12 @@
 //! From a classic file, wherever its bytes are, to an archive, wherever that is kept: written, proven, sealed, with parity where it is asked for.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, shorten};
+use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, WHOLE, shorten, shorten_whole};
 use crate::options::{Preset, Share, WriterOptions};
 use crate::pipeline::write_tiles;
 use crate::plan::{Partition, Plans};
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
+use nc3z_format::archive::short::Effort;
 use nc3z_format::archive::{Head, Metadata, Salt};
 use nc3z_format::quantize::LossRecord;
 use nc3z_reader::source::ByteSource;
@@ -80,7 +81,7 @@ impl Build<'_> {
                 written = self.or_as(quicker, written, partition, (salt, &sha256), medium)?;
             }
         }
-        let Written { unsealed, short } = written;
+        let Written { unsealed, short } = self.or_whole(written, &sha256, medium)?;
         let options = OpenOptions::default().with_registry(self.options.registry.clone());
         if self.prove {
             let archive = match short {
@@ -135,6 +136,24 @@ impl Build<'_> {
         medium.write_at(0, &bytes)?;
         medium.set_len(bytes.len() as u64)?;
         Ok(other)
+    }
+
+    /// What is on the medium, or, where that is shorter and then in its place, the file packed as a whole.
+    fn or_whole(&self, mut written: Written, sha256: &[u8; 32], medium: &Medium<'_>) -> Result<Written> {
+        let source = self.classic.source();
+        if source.len() > WHOLE
+            || self.parity.is_some()
+            || self.lossy.is_some()
+            || !self.options.leaves_layout_open()
+        {
+            return Ok(written);
+        }
+        let mut file = vec![0; usize::try_from(source.len()).expect("at most 128 KiB")];
+        source.read_into(0, &mut file)?;
+        let effort = if self.options.preset == Preset::Fast { Effort::Quick } else { Effort::Hard };
+        let whole = shorten_whole(medium, (&written.unsealed, written.short), *sha256, &file, effort)?;
+        written.short = whole.or(written.short);
+        Ok(written)
     }
 
     /// An error where the source is not what it was when its bytes were hashed.

@@ -74,7 +74,7 @@ impl fmt::Display for ChunkRequest {
 }
 
 /// All that is asked of tile layouts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LayoutOptions {
     /// For variables that nothing below names; linear where nothing is asked for.
     pub(crate) general: Option<TileChoice>,

@@ -244,6 +244,15 @@ impl WriterOptions {
         all
     }
 
+    /// Whether nothing is asked for of tiles and chains: whoever asks for some shall find them in the archive.
+    pub(crate) fn leaves_layout_open(&self) -> bool {
+        self.tile_len.is_none()
+            && self.layouts == LayoutOptions::default()
+            && self.chains.is_empty()
+            && self.quantize.is_empty()
+            && self.rounded.as_ref().is_none_or(BTreeSet::is_empty)
+    }
+
     /// The preset that arrays are planned and containers are packed by.
     pub(crate) fn planning_preset(&self) -> Preset {
         self.planned_by.unwrap_or(self.preset)

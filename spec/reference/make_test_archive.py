@@ -5,6 +5,7 @@ It compresses badly and holds the file in memory. It shares the classic half (se
 
     make_test_archive.py CLASSIC -o ARCHIVE [--chain JSON]... [--tile BYTES] [--chunk clipped|padded] [--no-pack]
                          [--no-constants] [--late-chains] [--head raw|zstd|dictionary] [--digest 0|1|2] [--torn BYTES]
+    make_test_archive.py CLASSIC -o ARCHIVE --whole zstd|lzma
 """
 
 import argparse
@@ -275,6 +276,19 @@ class Producer:
         return bytes(self.out)
 
 
+def whole(data, packing):
+    """The short form that is the file as a whole (section 12)."""
+    metadata = compact({"writer": "make_test_archive 0.1", "options": {}})
+    content = varint(0) + varint(len(metadata)) + metadata + data
+    if packing == "zstd":
+        packed = zstandard.ZstdCompressor(level=9).compress(content)
+    else:
+        packed = lzma.compress(content, format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 6}])
+    start = MAGIC + struct.pack("<BBHI", 0, 2, 1, len(packed))
+    rest = b"netCDF in nc3z\r\n" + hashlib.sha256(data).digest()
+    return start + struct.pack("<I", crc32(start + rest + packed)) + rest + packed
+
+
 def arguments():
     parser = argparse.ArgumentParser(description="makes test archives")
     parser.add_argument("classic")
@@ -289,6 +303,7 @@ def arguments():
     parser.add_argument("--digest", type=int, default=1)
     parser.add_argument("--metadata", type=json.loads, default={}, help="JSON object of metadata keys")
     parser.add_argument("--old-salt", action="store_true", help="a salt of header and length alone")
+    parser.add_argument("--whole", choices=["zstd", "lzma"], help="the file as a whole, so packed; other options count for nothing")
     parser.add_argument("--torn", type=int, default=0, help="bytes of a torn tail after the trailer")
     return parser.parse_args()
 
@@ -298,7 +313,7 @@ def main():
     try:
         with open(options.classic, "rb") as file:
             data = file.read()
-        archive = Producer(data, options).run()
+        archive = whole(data, options.whole) if options.whole else Producer(data, options).run()
     except (Refused, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -216,6 +216,10 @@ def lzma_filters(step):
     return [known] if right else None
 
 
+# Decoders need none of its numbers.
+LZMA2 = {"dict_size": 1 << 20, "id": 33, "lc": 3, "lp": 0, "pb": 0}
+
+
 def unlzma(data, filters, length, what):
     # The dictionary need not be larger than the data, nor be the one that the encoder had.
     reach = [dict(filters[0], dict_size=max(length, 4096))]
@@ -628,8 +632,29 @@ def long_form(data):
     if not nc3z_short.is_short(data):
         return data
     what = "short form"
+
+    def unpack(packed, most):
+        if packed[:4] == b"\x28\xb5\x2f\xfd":
+            size = frame_size(packed, what)
+            need(0 <= size <= most, f"{what}: a frame without its content size, or a longer one")
+            return unzstd(packed, size, what, dictionary=True)
+        out = unlzma(packed, [LZMA2], most, what)
+        need(len(out) <= most, f"{what}: a content of more than {most} bytes")
+        return out
+
+    def classic(file):
+        header = Header(file)
+        arrays = Classic(header, len(file)).arrays
+        lengths = []
+        for v in header.vars:
+            lengths += [0, max(1, arrays[v.id].present if v.id in arrays else 1)]
+        lengths += [max(1, arrays[id].present) for id in sorted(a for a in arrays if PADDING <= a < GAP)]
+        lengths.append(max(1, arrays[GAP].present))
+        some = {id: place.get(file, 0, place.present * place.element) for id, place in arrays.items() if place.present}
+        return header.length, lengths, some
+
     try:
-        return nc3z_short.expand(data, lambda frame, size: unzstd(frame, size, what, dictionary=True), lambda frame: frame_size(frame, what))
+        return nc3z_short.expand(data, unpack, classic)
     except nc3z_short.Broken as error:
         raise Corrupt(str(error)) from error
     except nc3z_short.Unknown as error:

@@ -4,16 +4,18 @@ Part of the reference reader, and like it written from the text alone.
 """
 
 import hashlib
+import json
 import struct
 import zlib
 
 PREFIX = 68
-LENGTH, DIRECTORY, ENTRIES = 64 << 10, 1 << 20, 1 << 14
-MAGIC, VERSION, TEXT = b"\x89NC3Z\r\n\x1a", b"\x00\x01", b"netCDF in nc3z\r\n"
+LENGTH, CONTENT, ENTRIES = 64 << 10, 1 << 20, 1 << 14
+MAGIC, TEXT = b"\x89NC3Z\r\n\x1a", b"netCDF in nc3z\r\n"
+DIRECTORY, WHOLE = b"\x00\x01", b"\x00\x02"    # major version and form
 GAP = 0xC0000000
 CONTAINERS, CONSTANTS = GAP + 1, GAP + 2
 TILE, CONTAINER, DEFINITION, LIST = range(4)
-INSIDE = 4
+INSIDE, FOLLOWING = 4, 8
 
 
 class Broken(Exception):
@@ -30,7 +32,7 @@ def need(condition, what):
 
 
 def is_short(data):
-    return data[:10] == MAGIC + VERSION
+    return data[:10] in (MAGIC + DIRECTORY, MAGIC + WHOLE)
 
 
 def varint(n):
@@ -43,6 +45,14 @@ def varint(n):
 
 def shuffle(size, data):
     return b"".join(data[i::size] for i in range(size))
+
+
+def unshuffle(size, data):
+    count = len(data) // size
+    out = bytearray(data)
+    for i in range(size):
+        out[i:count * size:size] = data[i * count:(i + 1) * count]
+    return bytes(out)
 
 
 class Cursor:
@@ -69,10 +79,22 @@ class Cursor:
         raise Broken("short form: a varint is too long")
 
 
-def members(c):
-    """The rows of a container's members: (variable, tile, chain, stored length, CRC of the decoded tile)."""
+def plain_sizes(chains):
+    """By chain: the element size by which it shuffles and does nothing else, 1 where it is empty, None for all others."""
+    def size(chain):
+        if not chain:
+            return 1
+        if len(chain) == 1 and set(chain[0]) == {"id", "elementsize"} and chain[0]["id"] == "shuffle":
+            number = chain[0]["elementsize"]
+            return number if type(number) is int and 0 < number < 1 << 63 else None
+        return None
+    return [size(chain) for chain in chains]
+
+
+def members(c, has_check):
+    """The rows of a container's members: (variable, tile, chain, stored length, CRC of the decoded tile or None)."""
     count = c.varint()
-    need(count <= len(c.data) // 8, "more members than bytes")
+    need(count <= len(c.data) // 4, "more members than bytes")
     ids, following = [], 0
     for _ in range(count):
         ids.append((following + c.varint(32)) % (1 << 32))
@@ -80,7 +102,7 @@ def members(c):
     tiles = [c.varint() for _ in range(count)]
     chains = [c.varint(16) for _ in range(count)]
     lengths = [c.varint(32) for _ in range(count)]
-    checks = [c.u32() for _ in range(count)]
+    checks = [c.u32() if has_check(chain) else None for chain in chains]
     return list(zip(ids, tiles, chains, lengths, checks))
 
 
@@ -135,19 +157,47 @@ class Long:
         return struct.pack("<II", len(rows), len(entries)) + shuffle(20, packed) + shuffle(24, b"".join(entries))
 
 
-def expand(data, unzstd, frame_size):
-    """The archive in the long form. `unzstd(frame, length)` decodes a frame that may need the dictionary of heads."""
+def expand(data, unpack, classic):
+    """The archive in the long form. `unpack(packed, most)` gives a content; `classic(file)` what follows from a classic file: the length
+    of its header, the tile lengths of its variables, paddings and gap, and the bytes of each array that has some, by id."""
     need(len(data) <= LENGTH, f"{len(data)} bytes")
     start = Cursor(data)
     prefix = start.take(PREFIX)
     length, crc = struct.unpack_from("<II", prefix, 12)
-    frame = start.take(length)
-    need(crc == zlib.crc32(prefix[:16] + prefix[20:] + frame), "checksum of prefix and directory")
+    packed = start.take(length)
+    need(crc == zlib.crc32(prefix[:16] + prefix[20:] + packed), "checksum of prefix and content")
     need(prefix[20:36] == TEXT, "text")
-    minor, sha256 = prefix[10:12], prefix[36:68]
-    size = frame_size(frame)
-    need(0 <= size <= DIRECTORY, "directory: a frame without its content size, or a longer one")
-    c = Cursor(unzstd(frame, size))
+    content = unpack(packed, CONTENT)
+    if prefix[8:10] == WHOLE:
+        content = directory(content, classic)
+    return long_form(start, content, prefix[36:68])
+
+
+def directory(content, classic):
+    """The directory that a file as a whole stands for."""
+    c = Cursor(content)
+    required = c.varint()
+    metadata = c.take(c.varint())
+    file = c.take(len(content) - c.at)
+    header, tile_lengths, arrays = classic(file)
+    layouts = b"".join(varint(n) for n in tile_lengths)
+    head = varint(header) + file[:header] + varint(4) + b"[[]]" + layouts
+    out = varint(required) + varint(len(file)) + varint(len(head)) + head + varint(len(metadata)) + metadata
+    arrays = sorted(arrays.items())
+    if not arrays:
+        return out + varint(0)
+    out += varint(1) + bytes([CONTAINER | INSIDE | FOLLOWING]) + varint(len(arrays))
+    following = 0
+    for id, _ in arrays:
+        out += varint((id - following) % (1 << 32))
+        following = id + 1
+    out += bytes(2 * len(arrays))                                               # tile 0 by chain 0
+    return out + b"".join(varint(len(data)) for _, data in arrays) + b"".join(data for _, data in arrays)
+
+
+def long_form(start, content, sha256):
+    """`start` stands where the payloads begin."""
+    c = Cursor(content)
     required = c.varint(32)
     if required & ~7:
         raise Unknown(f"required features {required:#x}")
@@ -158,6 +208,10 @@ def expand(data, unzstd, frame_size):
 
     in_head = Cursor(head)
     header = in_head.take(in_head.varint())
+    try:
+        plain = plain_sizes(json.loads(in_head.take(in_head.varint())))
+    except (ValueError, TypeError, KeyError) as error:
+        raise Broken(f"short form: chain table: {error}") from error
     salt = hashlib.sha256(hashlib.sha256(header).digest() + struct.pack("<Q", original_length)).digest()[:4] + sha256[:4]
     long = Long(salt, required & 1)
     superblock = bytearray(MAGIC + struct.pack("<H", 0) + struct.pack("<H", 1) + bytes(4) + salt)
@@ -171,11 +225,11 @@ def expand(data, unzstd, frame_size):
     containers = lists = 0
     for _ in range(c.varint()):
         code = c.take(1)[0]
-        need(code <= 7, f"a block of kind {code}")
-        kind, inside = code & 3, bool(code & INSIDE)
+        need(code <= 7 or code == CONTAINER | INSIDE | FOLLOWING, f"a block of kind {code}")
+        kind, inside, following = code & 3, bool(code & INSIDE), bool(code & FOLLOWING)
         rows = []
         if kind == CONTAINER:
-            rows = members(c)
+            rows = members(c, lambda chain: not following or chain >= len(plain) or plain[chain] is None)
             variable, tile = CONTAINERS, containers
             containers += 1
         elif kind == LIST:
@@ -199,15 +253,17 @@ def expand(data, unzstd, frame_size):
         offset, check = long.block(kind, variable, tile, chain, decoded_length, decoded_crc, payload, payload_crc)
         if kind == CONTAINER:
             position = len(directory)
-            for row in rows:
-                long.entry(row[0], row[1], 3, 0, row[2], row[3], offset, row[4], position)
-                position += row[3]
+            for number, place, member_chain, stored, check in rows:
+                if check is None:
+                    check = zlib.crc32(unshuffle(plain[member_chain], payload[position:position + stored]))
+                long.entry(number, place, 3, 0, member_chain, stored, offset, check, position)
+                position += stored
         elif kind == LIST:
             long.constants(payload)
         else:
             long.entry(variable, tile, 1, 0, chain, len(payload), offset, check, 0)
     need(c.at == len(c.data), "directory: bytes after its end")
-    need(start.at == len(data), f"{len(data) - start.at} bytes after the end")
+    need(start.at == len(start.data), f"{len(start.data) - start.at} bytes after the end")
     end = long.align()
 
     table = struct.pack("<HHIQQ", 1, 0, zlib.crc32(head), 160, len(head))

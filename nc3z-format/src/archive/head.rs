@@ -101,15 +101,21 @@ pub struct Head {
     pub gap_tile_len: u64,
 }
 
+/// What stands before the tile layouts.
+fn start(header: &[u8], chains: &[ChainSpec]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(header.len() + 256);
+    put_varint(&mut out, header.len() as u64);
+    out.extend(header);
+    let chains = chains_to_json(chains);
+    put_varint(&mut out, chains.len() as u64);
+    out.extend(chains.as_bytes());
+    out
+}
+
 impl Head {
     /// The decoded form.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(self.header.len() + 256);
-        put_varint(&mut out, self.header.len() as u64);
-        out.extend(&self.header);
-        let chains = chains_to_json(&self.chains);
-        put_varint(&mut out, chains.len() as u64);
-        out.extend(chains.as_bytes());
+        let mut out = start(&self.header, &self.chains);
         put_layouts(&mut out, &self.layouts, &self.padding_tile_lens, self.gap_tile_len);
         out
     }
@@ -164,6 +170,13 @@ impl HeadParts {
     /// The chain table.
     pub fn chains(&self) -> &[ChainSpec] {
         &self.chains
+    }
+
+    /// The decoded form with another chain table.
+    pub fn with_chains(&self, chains: &[ChainSpec]) -> Vec<u8> {
+        let mut out = start(&self.header, chains);
+        out.extend(&self.rest);
+        out
     }
 
     /// Reads the tile layouts: `ranks` has one number for each variable, `paddings` is how many padding pseudo-variables there are.

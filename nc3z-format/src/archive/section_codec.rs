@@ -62,6 +62,11 @@ pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     encode_zstd_frame(decoded, HARD_LEVEL)
 }
 
+/// The length of a quick frame without a dictionary.
+pub(super) fn quick_frame_len(decoded: &[u8]) -> Result<usize> {
+    Ok(encode_zstd_frame(decoded, LEVEL)?.len())
+}
+
 /// About the length of that frame, and seldom less, in a tenth of its time.
 pub(super) fn frame_estimate(decoded: &[u8]) -> Result<usize> {
     let words = || Ok(encode_zstd_frame_with(&QUICK_WORDS, decoded)?.len());

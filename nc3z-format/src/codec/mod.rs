@@ -44,9 +44,9 @@ mod zstd;
 pub use chain::{Chain, Needs};
 #[cfg(feature = "encode")]
 pub use chain::{TileCoder, encode_tile};
-pub use lzma::Lzma;
+pub use lzma::{Lzma, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
-pub use lzma::lzma_shares;
+pub use lzma::{encode_lzma, lzma_shares};
 pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
 pub use older::{NamedTile, OlderTile};
 pub use registry::Registry;

@@ -32,7 +32,8 @@ fn made() -> (Vec<u8>, Vec<u8>) {
     let mut original = Model { fill: 3, tail: 9, ..Model::new(Version::Cdf2, 40, vars) }.build().bytes;
     let records = original.len() - 300;
     original[records..records + 200].fill(7);
-    let bytes = stored_bytes(&original, &WriterOptions::default());
+    // Whoever asks for tiles gets them, and no file as a whole.
+    let bytes = stored_bytes(&original, &WriterOptions::default().with_tile_len(1 << 20));
     assert!(is_short(&bytes));
     (original, bytes)
 }
@@ -49,6 +50,28 @@ fn it_restores_and_is_sound_and_says_how_long_it_is() {
     assert_eq!((archive.stored_len(), archive.torn_tail()), (bytes.len() as u64, 0));
     let long = open(expand(&bytes).unwrap().bytes).unwrap();
     assert!(!long.is_short() && long.stored_len() > archive.stored_len());
+}
+
+#[test]
+fn a_file_as_a_whole_restores_and_all_damage_to_it_is_found() {
+    let (original, by_tiles) = made();
+    // Text that recurs, which is smaller as a whole.
+    let text: Vec<u8> = original.iter().map(|b| b % 4 + b'a').collect();
+    let values = original.len() - 9_000;
+    let original = [&original[..values], &text[values..]].concat();
+    let bytes = stored_bytes(&original, &WriterOptions::default());
+    assert_eq!((by_tiles[9], bytes[9]), (1, 2));
+    assert_eq!(restore(bytes.clone()).unwrap(), original);
+    let report = check(&bytes);
+    assert!(report.is_sound(), "{:?}", report.findings);
+    for at in (0..bytes.len()).step_by(if exhaustive() { 1 } else { 7 }) {
+        let mut bad = bytes.clone();
+        bad[at] ^= 1 << (at % 8);
+        assert!(open(bad).is_err(), "{at}");
+    }
+    assert!(open(bytes[..bytes.len() - 1].to_vec()).is_err());
+    let longer = check(&[&bytes[..], b"more"].concat());
+    assert!(longer.findings[0].message.contains("4 bytes after the end"), "{:?}", longer.findings);
 }
 
 #[test]

@@ -20,5 +20,5 @@ pub(crate) use append::{InPlace, append, lock};
 pub(crate) use blocks::WholeContainer;
 pub(crate) use ending::{Ending, Unsealed};
 pub(crate) use medium::{Medium, Memory};
-pub(crate) use short::shorten;
+pub(crate) use short::{WHOLE, shorten, shorten_whole};
 pub(crate) use writer::GenerationWriter;

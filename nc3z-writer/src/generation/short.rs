@@ -3,12 +3,16 @@
 use super::ending::Unsealed;
 use super::medium::Medium;
 use crate::error::Result;
-use nc3z_format::archive::short;
+use nc3z_format::archive::short::{self, Effort, expand};
 
 /// Archives are stored in the short form up to so many bytes of it.
-const MOST: usize = 16 << 10;
+const MOST: usize = 32 << 10;
 /// Longer archives in the long form are not looked at: without blocks, its frame is some hundred bytes.
 const LOOKED_AT: u64 = 64 << 10;
+/// A file as a whole has to be smaller by one part in so many than what confines damage to a tile.
+const WORTH_IT: usize = 64;
+/// Longer files are not packed as a whole: who asks for some values has all of them decoded.
+pub(crate) const WHOLE: u64 = 128 << 10;
 
 /// Turns the archive on the medium, which is complete but for its trailer, into the short form, if it has one of at most [`MOST`] bytes;
 /// gives its length then.
@@ -19,10 +23,46 @@ pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]
     if unsealed.trailer.archive_len > LOOKED_AT {
         return Ok(None);
     }
-    let mut long = vec![0; usize::try_from(unsealed.offset()).expect("64 KiB")];
+    let long = sealed(medium, unsealed, digest)?;
+    replace(medium, short::shorten(&long, MOST.min(long.len() - 1))?)
+}
+
+/// Turns the archive on the medium, in the long form and complete but for its trailer, or in the short form of `short` bytes, into the one that is the whole
+/// file, `file`, if that has clearly fewer bytes and at most [`MOST`]; gives its length then.
+///
+/// # Errors
+/// What the medium says.
+pub(crate) fn shorten_whole(
+    medium: &Medium<'_>,
+    (unsealed, short): (&Unsealed, Option<u64>),
+    digest: [u8; 32],
+    file: &[u8],
+    effort: Effort,
+) -> Result<Option<u64>> {
+    let len =
+        usize::try_from(short.unwrap_or(unsealed.trailer.archive_len)).expect("of a file of at most 128 KiB");
+    let long = if short.is_some() {
+        let mut stored = vec![0; len];
+        medium.read_exact_at(&mut stored, 0)?;
+        expand(&stored)?.bytes
+    } else {
+        sealed(medium, unsealed, digest)?
+    };
+    let most = MOST.min(len - len / WORTH_IT - 1);
+    replace(medium, short::shorten_whole(&long, file, most, effort)?)
+}
+
+/// The archive in the long form, trailer and all.
+fn sealed(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]) -> Result<Vec<u8>> {
+    let mut long = vec![0; usize::try_from(unsealed.offset()).expect("some hundred KiB")];
     medium.read_exact_at(&mut long, 0)?;
     long.extend(unsealed.clone().seal(Some(digest)));
-    let Some(short) = short::shorten(&long, MOST.min(long.len() - 1))? else { return Ok(None) };
+    Ok(long)
+}
+
+/// Puts a short form in the place of what is on the medium.
+fn replace(medium: &Medium<'_>, short: Option<Vec<u8>>) -> Result<Option<u64>> {
+    let Some(short) = short else { return Ok(None) };
     medium.write_at(0, &short)?;
     medium.set_len(short.len() as u64)?;
     Ok(Some(short.len() as u64))

@@ -57,13 +57,29 @@ fn small_archives_are_short_and_the_same_every_time() {
 }
 
 #[test]
+fn a_file_as_a_whole_is_one_as_long_as_nobody_asks_for_tiles() {
+    let dir = TempDir::new().unwrap();
+    let form = |options: &WriterOptions| {
+        let path = archived(&dir, &file(0), &options.clone().with_force(true));
+        is_sound(&path);
+        assert_eq!(restored(&path, None), file(0));
+        std::fs::read(&path).unwrap()[9]
+    };
+    let options = WriterOptions::default();
+    assert_eq!(form(&options), 2);
+    assert_eq!(form(&options.clone().with_preset(nc3z_writer::Preset::Fast)), 2);
+    assert_eq!(form(&options.clone().with_tile_len(1 << 20)), 1);
+    assert_eq!(form(&options.with_layout(nc3z_writer::TileChoice::Map)), 1);
+}
+
+#[test]
 fn what_is_larger_or_has_parity_is_long() {
     let dir = TempDir::new().unwrap();
     let share = nc3z_writer::Share::parse("5%").unwrap();
     let path = archived(&dir, &file(0), &WriterOptions::default().with_parity(share));
     assert!(!is_short(&std::fs::read(&path).unwrap()));
     let dir = TempDir::new().unwrap();
-    let noise = vec![Var::fixed(NcType::Char, &[17_000])];
+    let noise = vec![Var::fixed(NcType::Char, &[34_000])];
     let large = Model { fill: 3, ..Model::new(Version::Cdf1, 0, noise) }.build().bytes;
     let path = archived(&dir, &large, &WriterOptions::default());
     assert!(!is_short(&std::fs::read(&path).unwrap()));
@@ -114,7 +130,8 @@ fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
     // A head that would be too dear twice.
     noise.extend((0..30).map(|n| Var::fixed(NcType::Int, &[2 + n])));
     let large = Model { fill: 3, ..Model::new(Version::Cdf1, 0, noise) }.build().bytes;
-    let path = archived(&dir, &large, &WriterOptions::default());
+    // Whoever asks for tiles gets them, and no file as a whole.
+    let path = archived(&dir, &large, &WriterOptions::default().with_tile_len(1 << 20));
     let mut bytes = std::fs::read(&path).unwrap();
     assert!(is_short(&bytes));
     let at = bytes.len() - 9;

@@ -1,12 +1,15 @@
 //! The directory of the short form.
 
 use super::SECTION;
+use super::plain::PlainChains;
 use crate::archive::{ArrayId, BlockKind};
 use crate::bytes::{Cursor, put_varint};
 use crate::error::{Error, Result};
 
 /// Bit of a record's first byte: the payload stands in the directory.
 const INSIDE: u8 = 4;
+/// The same of a container: the checksums of tiles that follow from the members' bytes are left out.
+const FOLLOWING: u8 = 8;
 
 /// What an archive holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,7 +76,10 @@ pub(super) fn container_start(members: &[MemberRow]) -> Vec<u8> {
 }
 
 impl Directory {
-    pub(super) fn encode(&self) -> Vec<u8> {
+    /// # Errors
+    /// A head that cannot be read.
+    pub(super) fn encode(&self) -> Result<Vec<u8>> {
+        let chains = PlainChains::of_head(&self.head)?;
         let mut out = Vec::with_capacity(self.head.len() + self.metadata.len() + 1024);
         put_varint(&mut out, self.required.into());
         put_varint(&mut out, self.original_len);
@@ -82,8 +88,8 @@ impl Directory {
             out.extend(part);
         }
         put_varint(&mut out, self.blocks.len() as u64);
-        self.blocks.iter().for_each(|block| block.encode(&mut out));
-        out
+        self.blocks.iter().for_each(|block| block.encode(&chains, &mut out));
+        Ok(out)
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
@@ -94,12 +100,13 @@ impl Directory {
         let head = c.split("head", len)?.to_vec();
         let len = c.varint_up_to("length of the metadata", bytes.len())?;
         let metadata = c.split("metadata", len)?.to_vec();
+        let chains = PlainChains::of_head(&head)?;
         let count = c.varint_up_to("number of blocks", c.left())?;
         let mut blocks = Vec::with_capacity(count);
         // Containers and lists are numbered as they come.
         let (mut containers, mut lists) = (0, 0);
         for _ in 0..count {
-            blocks.push(Record::decode(&mut c, &mut containers, &mut lists)?);
+            blocks.push(Record::decode(&mut c, &chains, &mut containers, &mut lists)?);
         }
         c.finish()?;
         Ok(Directory { required, original_len, head, metadata, blocks })
@@ -107,13 +114,14 @@ impl Directory {
 }
 
 impl Record {
-    fn encode(&self, out: &mut Vec<u8>) {
+    fn encode(&self, chains: &PlainChains, out: &mut Vec<u8>) {
         let inside = matches!(self.payload, Payload::Inside(_));
-        out.push(self.kind as u8 | if inside { INSIDE } else { 0 });
+        let following = inside && self.kind == BlockKind::Container;
+        out.push(self.kind as u8 | if inside { INSIDE } else { 0 } | if following { FOLLOWING } else { 0 });
         match self.kind {
             BlockKind::Container => {
                 put_varint(out, self.members.len() as u64);
-                put_members(out, &self.members);
+                put_members(out, &self.members, |m| !(following && chains.is_plain(m.chain)));
             }
             BlockKind::Constants => {}
             _ => {
@@ -139,22 +147,30 @@ impl Record {
         }
     }
 
-    fn decode(c: &mut Cursor<'_>, containers: &mut u64, lists: &mut u64) -> Result<Self> {
+    fn decode(
+        c: &mut Cursor<'_>,
+        chains: &PlainChains,
+        containers: &mut u64,
+        lists: &mut u64,
+    ) -> Result<Self> {
         let at = c.offset();
         let code = c.u8("kind of block")?;
-        let kind = match code & !INSIDE {
+        let kind = match code & !(INSIDE | FOLLOWING) {
             0 => BlockKind::Tile,
             1 => BlockKind::Container,
             2 => BlockKind::Definition,
             3 => BlockKind::Constants,
-            _ => return Err(Error::corrupt(SECTION, at, "kind of block", "0 to 7", code)),
+            _ => return Err(Error::corrupt(SECTION, at, "kind of block", "0 to 7, or 13", code)),
         };
-        let inside = code & INSIDE != 0;
+        let (inside, following) = (code & INSIDE != 0, code & FOLLOWING != 0);
+        if following && !(inside && kind == BlockKind::Container) {
+            return Err(Error::corrupt(SECTION, at, "kind of block", "0 to 7, or 13", code));
+        }
         let mut members = Vec::new();
         let (array, tile) = match kind {
             BlockKind::Container => {
-                let count = c.varint_up_to("number of members", c.left() / 8)?;
-                members = read_members(c, count)?;
+                let count = c.varint_up_to("number of members", c.left() / 4)?;
+                members = read_members(c, count, |chain| !(following && chains.is_plain(chain)))?;
                 *containers += 1;
                 (ArrayId::CONTAINERS, *containers - 1)
             }
@@ -185,7 +201,11 @@ impl Record {
                 }
                 _ => c.varint_up_to("payload length", c.left())?,
             };
-            record.payload = Payload::Inside(c.split("payload", len)?.to_vec());
+            let payload = c.split("payload", len)?;
+            if following {
+                chains.fill_in(&mut record.members, payload);
+            }
+            record.payload = Payload::Inside(payload.to_vec());
             return Ok(record);
         }
         record.chain = u16::try_from(c.varint("chain")?)
@@ -202,7 +222,7 @@ impl Record {
 }
 
 /// Column by column: ids ascend by one and most tiles are 0, which leaves little of either.
-fn put_members(out: &mut Vec<u8>, members: &[MemberRow]) {
+fn put_members(out: &mut Vec<u8>, members: &[MemberRow], has_check: impl Fn(&MemberRow) -> bool) {
     let mut next = 0u32;
     for m in members {
         put_varint(out, m.array.0.wrapping_sub(next).into());
@@ -211,10 +231,10 @@ fn put_members(out: &mut Vec<u8>, members: &[MemberRow]) {
     members.iter().for_each(|m| put_varint(out, m.tile));
     members.iter().for_each(|m| put_varint(out, m.chain.into()));
     members.iter().for_each(|m| put_varint(out, m.len.into()));
-    members.iter().for_each(|m| out.extend(m.check.to_le_bytes()));
+    members.iter().filter(|m| has_check(m)).for_each(|m| out.extend(m.check.to_le_bytes()));
 }
 
-fn read_members(c: &mut Cursor<'_>, count: usize) -> Result<Vec<MemberRow>> {
+fn read_members(c: &mut Cursor<'_>, count: usize, has_check: impl Fn(u16) -> bool) -> Result<Vec<MemberRow>> {
     let mut members = Vec::with_capacity(count);
     let mut next = 0u32;
     for _ in 0..count {
@@ -232,12 +252,12 @@ fn read_members(c: &mut Cursor<'_>, count: usize) -> Result<Vec<MemberRow>> {
     for m in &mut members {
         m.len = narrow(c.varint("stored length")?, "stored length")?;
     }
-    for m in &mut members {
+    for m in members.iter_mut().filter(|m| has_check(m.chain)) {
         m.check = c.u32("CRC of a tile")?;
     }
     Ok(members)
 }
 
-fn narrow(n: u64, what: &'static str) -> Result<u32> {
+pub(super) fn narrow(n: u64, what: &'static str) -> Result<u32> {
     u32::try_from(n).map_err(|_| Error::corrupt(SECTION, None, what, "32 bits", n))
 }

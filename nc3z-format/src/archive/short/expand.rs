@@ -1,22 +1,19 @@
 //! From the short form to the long one.
 
 use super::directory::{Directory, MemberRow, Payload, Record, container_start};
-use super::{DIRECTORY_LEN, ENTRIES, SECTION, SHORT_LEN, SHORT_PREFIX_LEN, TEXT, VERSION};
-use crate::archive::constants::{
-    INLINE_MAX, KNOWN_REQUIRED, MAGIC, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY,
-};
+use super::packing::unpack;
+use super::prefix::{Form, Prefix};
+use super::{ENTRIES, SECTION, SHORT_LEN, SHORT_PREFIX_LEN, whole};
+use crate::archive::constants::{INLINE_MAX, KNOWN_REQUIRED, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY};
 use crate::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, IndexEntry, Row, Salt, SectionEncoding,
     SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
-    parse_constants, unpack,
+    parse_constants,
 };
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
 use std::collections::BTreeMap;
 use std::ops::Range;
-
-/// Where the checksum of prefix and directory stands.
-const CRC_AT: usize = 16;
 
 /// An archive in the long form, made of its short one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,31 +39,6 @@ pub struct Outside {
     pub stored: Range<u64>,
 }
 
-/// The bytes of the prefix.
-pub(super) fn prefix(directory: &[u8], sha256: &[u8; 32]) -> Result<[u8; SHORT_PREFIX_LEN]> {
-    let limit = || Error::limit(SECTION, None, "directory length", u32::MAX.into(), directory.len() as u64);
-    let len = u32::try_from(directory.len()).map_err(|_| limit())?;
-    let mut out = [0; SHORT_PREFIX_LEN];
-    out[0..8].copy_from_slice(&MAGIC);
-    out[8..10].copy_from_slice(&VERSION);
-    out[10..12].copy_from_slice(&MINOR_VERSION.to_le_bytes());
-    out[12..16].copy_from_slice(&len.to_le_bytes());
-    out[20..36].copy_from_slice(TEXT);
-    out[36..68].copy_from_slice(sha256);
-    let crc = checksum(&out, directory);
-    out[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
-    Ok(out)
-}
-
-/// CRC-32 of prefix and directory, but for the field itself.
-fn checksum(prefix: &[u8; SHORT_PREFIX_LEN], directory: &[u8]) -> u32 {
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(&prefix[..CRC_AT]);
-    crc.update(&prefix[CRC_AT + 4..]);
-    crc.update(directory);
-    crc.finalize()
-}
-
 /// The long form of an archive in the short one. Of a file that was cut short, as far as it can be told.
 ///
 /// # Errors
@@ -75,30 +47,14 @@ pub fn expand(stored: &[u8]) -> Result<Expanded> {
     if stored.len() > SHORT_LEN {
         return Err(Error::limit(SECTION, 0, "length", SHORT_LEN as u64, stored.len() as u64));
     }
-    let mut c = Cursor::new(SECTION, 0, stored);
-    let start: [u8; SHORT_PREFIX_LEN] = c.array("prefix")?;
-    Superblock::check_magic(&start)?;
-    if start[8..10] != VERSION {
-        let what = format!("version {:?}; a newer nc3z may read it", &start[8..10]);
-        return Err(Error::unsupported(SECTION, 8, what));
-    }
-    let mut fields = Cursor::new(SECTION, 12, &start[12..]);
-    let len = fields.u32("directory length")? as usize;
-    let expected = fields.u32("CRC")?;
-    let frame = c.split("directory", len)?;
-    let found = checksum(&start, frame);
-    if found != expected {
-        let (expected, found) = (format!("{expected:08x}"), format!("{found:08x}"));
-        return Err(Error::corrupt(SECTION, CRC_AT as u64, "CRC of prefix and directory", expected, found));
-    }
-    if fields.split("text", TEXT.len())? != TEXT {
-        return Err(Error::corrupt(SECTION, 20, "text", "netCDF in nc3z", "another"));
-    }
-    let sha256: [u8; 32] = fields.array("SHA-256")?;
-    let directory = unpack(frame, DIRECTORY_LEN).map_err(|e| e.within(SECTION, SHORT_PREFIX_LEN as u64))?;
-    let directory = Directory::decode(&directory)?;
-    let stored_at = c.offset();
-    Builder::new(&directory, &sha256, stored_at)?.build(directory, c.rest(), stored_at, sha256)
+    let (Prefix { form, sha256 }, content, outside) = Prefix::split(stored)?;
+    let content = unpack(content).map_err(|e| e.within(SECTION, SHORT_PREFIX_LEN as u64))?;
+    let directory = match form {
+        Form::Directory => Directory::decode(&content)?,
+        Form::Whole => whole::directory(&content)?,
+    };
+    let stored_at = (stored.len() - outside.len()) as u64;
+    Builder::new(&directory, &sha256, stored_at)?.build(directory, outside, stored_at, sha256)
 }
 
 /// The long form as it grows.

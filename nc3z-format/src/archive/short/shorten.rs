@@ -1,24 +1,37 @@
 //! From the long form to the short one.
 
 use super::directory::{Directory, MemberRow, Payload, Record, container_start};
-use super::expand::{expand, prefix};
-use super::{DIRECTORY_LEN, SHORT_LEN};
-use crate::archive::constants::{HEAD_OFFSET, REQUIRED_LOSSY};
+use super::expand::expand;
+use super::packing::pack_lzma;
+use super::prefix::{Form, Prefix};
+use super::{CONTENT_LEN, SHORT_LEN, SHORT_PREFIX_LEN, whole};
+use crate::archive::constants::REQUIRED_LOSSY;
 use crate::archive::section_codec::{frame_estimate, pack_frame};
 use crate::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, HeadParts, IndexEntry, Metadata,
     SUPERBLOCK_LEN, Salt, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
     parse_directory,
 };
-use crate::codec::{Chain, Registry, Scratch};
+use crate::codec::{Chain, ChainSpec, Registry, Scratch};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
 
 /// A frame may be so much smaller than its estimate: one part in so many.
 const ESTIMATED: usize = 4;
+/// The same for a file as a whole, which has a rival already.
+const ESTIMATED_WHOLE: usize = 8;
 
-/// The short form of a whole archive in the long form, of at most `most` bytes; `None` where it has none: several generations, a digest that is not known, lost
-/// tiles, a second head, index pages, sections of other kinds, or more bytes than a short form may have.
+/// How hard is tried to pack a file as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// By zstd.
+    Quick,
+    /// By LZMA as well, where zstd comes near.
+    Hard,
+}
+
+/// The short form of an archive in the long form, of at most `most` bytes, with a directory; `None` where it has none: several generations, a digest that is
+/// not known, lost tiles, parity, index pages, sections of other kinds, or more bytes than a short form may have.
 ///
 /// # Errors
 /// The archive is not sound.
@@ -29,19 +42,18 @@ pub fn shorten(archive: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
     let mut best: Option<(usize, Vec<u8>, Vec<&[u8]>)> = None;
     for inside in [true, false] {
         let Some(blocks) = long.records(archive, inside)? else { return Ok(None) };
-        let records = blocks.iter().map(|b| b.0.clone()).collect();
+        let (mut records, payloads): (Vec<_>, Vec<_>) = blocks.into_iter().unzip();
         let directory = Directory {
             required: long.trailer.required,
             original_len: long.superblock.original_len,
-            head: long.head.clone(),
+            head: long.head_for(&mut records),
             metadata: long.metadata.clone(),
             blocks: records,
         };
-        let decoded = directory.encode();
-        if decoded.len() as u64 > DIRECTORY_LEN {
+        let decoded = directory.encode()?;
+        if decoded.len() as u64 > CONTENT_LEN {
             return Ok(None);
         }
-        let payloads: Vec<&[u8]> = blocks.into_iter().map(|b| b.1).collect();
         let outside: usize = payloads.iter().map(|p| p.len()).sum();
         if outside >= most {
             continue;
@@ -55,19 +67,49 @@ pub fn shorten(archive: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
         }
     }
     let Some((_, decoded, payloads)) = best else { return Ok(None) };
-    let frame = pack_frame(&decoded)?;
-    let mut out = prefix(&frame, &long.trailer.sha256)?.to_vec();
-    out.extend(frame);
+    let mut out = long.short(Form::Directory, &pack_frame(&decoded)?)?;
     payloads.iter().for_each(|p| out.extend(*p));
-    // What cannot be expanded again, by a rule of the long form that this does not know, stays as it is.
-    Ok((out.len() <= most && expand(&out).is_ok()).then_some(out))
+    Ok(sound(out, most))
+}
+
+/// The short form of at most `most` bytes that is the classic file itself, which is `file`; `None` where it has none, as for [`shorten`], or is not as
+/// small. It stands for another archive than the one in the long form, with the same content.
+///
+/// # Errors
+/// The archive is not sound.
+pub fn shorten_whole(archive: &[u8], file: &[u8], most: usize, effort: Effort) -> Result<Option<Vec<u8>>> {
+    let Some(long) = Long::read(archive)? else { return Ok(None) };
+    let content = whole::content(long.trailer.required, &long.metadata, file);
+    if content.len() as u64 > CONTENT_LEN {
+        return Ok(None);
+    }
+    let mut most = most.min(SHORT_LEN);
+    let mut best = None;
+    let estimate = frame_estimate(&content)?;
+    if SHORT_PREFIX_LEN + estimate - estimate / ESTIMATED_WHOLE <= most {
+        best = sound(long.short(Form::Whole, &pack_frame(&content)?)?, most);
+        most = best.as_ref().map_or(most, |best| best.len() - 1);
+    }
+    if effort == Effort::Hard
+        && let Some(packed) = pack_lzma(&content, most)?
+    {
+        best = sound(long.short(Form::Whole, &packed)?, most).or(best);
+    }
+    Ok(best)
+}
+
+/// What is longer, or cannot be expanded again, by a rule of the long form that this does not know, stays as it is.
+fn sound(short: Vec<u8>, most: usize) -> Option<Vec<u8>> {
+    Some(short).filter(|short| short.len() <= most && expand(short).is_ok())
 }
 
 /// An archive in the long form, as far as the short one can say it.
 struct Long {
     superblock: Superblock,
     trailer: Trailer,
-    head: Vec<u8>,
+    /// The head copy, decoded.
+    head_copy: Vec<u8>,
+    head: HeadParts,
     metadata: Vec<u8>,
     table: VariableTable,
     chains: Vec<Chain>,
@@ -94,7 +136,8 @@ impl Long {
         }
         let table = part(archive, trailer.sections_offset, trailer.sections_len.into())?;
         let sections = SectionTable::decode(table, &trailer, at as u64, &superblock.salt, &limits)?;
-        if sections.entries().len() != 3 || sections.find(SectionKind::Head)?.offset != HEAD_OFFSET {
+        // A second copy of the head does not come along.
+        if sections.entries().len() != 3 {
             return Ok(None);
         }
         let decoded = |kind| -> Result<Vec<u8>> {
@@ -110,7 +153,41 @@ impl Long {
         }
         let registry = Registry::default();
         let chains = parts.chains().iter().map(|chain| registry.bind(chain.clone())).collect();
-        Ok(Some(Long { superblock, trailer, head, metadata, table, chains }))
+        Ok(Some(Long { superblock, trailer, head_copy: head, head: parts, metadata, table, chains }))
+    }
+
+    /// A short form of this archive, as far as its content goes.
+    fn short(&self, form: Form, content: &[u8]) -> Result<Vec<u8>> {
+        let mut out = Prefix { form, sha256: self.trailer.sha256 }.encode(content)?.to_vec();
+        out.extend(content);
+        Ok(out)
+    }
+
+    /// The head with no other chains than `records` need, which get the numbers that those have then: containers in the directory need none.
+    /// Those behind it name the chains of their members themselves: where there is one, all chains stay.
+    fn head_for(&self, records: &mut [Record]) -> Vec<u8> {
+        let names_chains =
+            |r: &Record| r.kind == BlockKind::Container && matches!(r.payload, Payload::Outside { .. });
+        if records.iter().any(names_chains) {
+            return self.head_copy.clone();
+        }
+        let of_members = |record: &Record| record.members.iter().map(|m| m.chain).collect::<Vec<_>>();
+        let mut used: Vec<u16> =
+            records.iter().flat_map(|r| [vec![r.chain], of_members(r)].concat()).collect();
+        used.push(0);
+        used.sort_unstable();
+        used.dedup();
+        let number = |chain: &mut u16| {
+            let place = used.binary_search(chain).expect("it is used");
+            *chain = u16::try_from(place).expect("not above its own number");
+        };
+        for record in records {
+            number(&mut record.chain);
+            record.members.iter_mut().for_each(|m| number(&mut m.chain));
+        }
+        let chains: Vec<ChainSpec> =
+            used.iter().map(|&n| self.chains[usize::from(n)].spec().clone()).collect();
+        self.head.with_chains(&chains)
     }
 
     /// The blocks, and the payloads that stand behind the directory. `inside`: containers stand in it wherever that can be.
@@ -122,7 +199,11 @@ impl Long {
             let header = header.first_chunk().expect("as long as was asked for");
             let (header, _) = BlockHeader::decode(header, &self.superblock.salt, at)?;
             let payload = part(archive, at + BLOCK_HEADER_LEN as u64, header.stored_len.into())?;
+            let known = |chain: u16| usize::from(chain) < self.chains.len();
             let Some(record) = self.record(&header, at, payload, inside)? else { return Ok(None) };
+            if !known(record.chain) || !record.members.iter().all(|m| known(m.chain)) {
+                return Ok(None);
+            }
             let outside = matches!(record.payload, Payload::Outside { .. });
             all.push((record, if outside { payload } else { &[] }));
             at = align8(at + (BLOCK_HEADER_LEN + payload.len()) as u64);
@@ -180,7 +261,7 @@ impl Long {
     /// A container or a list, decoded; `None` where it is larger than a directory may be.
     fn decoded(&self, header: &BlockHeader, payload: &[u8]) -> Result<Option<Vec<u8>>> {
         let Some(chain) = self.chains.get(usize::from(header.chain)) else { return Ok(None) };
-        if u64::from(header.decoded_len) > DIRECTORY_LEN {
+        if u64::from(header.decoded_len) > CONTENT_LEN {
             return Ok(None);
         }
         let mut out = vec![0; header.decoded_len as usize];

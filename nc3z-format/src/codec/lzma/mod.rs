@@ -14,7 +14,7 @@ use super::spec::{ChainSpec, StageSpec};
 #[cfg(any(feature = "lzma", feature = "lzma-rs"))]
 use super::stage::{OTHER_KEYS, Stage, StageKind};
 #[cfg(all(feature = "lzma", feature = "encode"))]
-pub use native::lzma_shares;
+pub use native::{encode_lzma, lzma_shares};
 use serde_json::{Value, json};
 
 /// What the encoder may choose; decoders need none of it, since LZMA2 says it itself and distances end at the beginning.
@@ -93,6 +93,31 @@ impl ChainSpec {
             [stage] => Lzma::from_spec(stage),
             _ => None,
         }
+    }
+}
+
+/// How long the content of a stream is by what its chunks claim; `None` where the last one does not end with the input.
+pub fn lzma2_len(mut input: &[u8]) -> Option<u64> {
+    let mut total = 0;
+    loop {
+        let (&[control], rest) = input.split_first_chunk()?;
+        if control == 0 {
+            return rest.is_empty().then_some(total);
+        }
+        let (&[high, low], rest) = rest.split_first_chunk()?;
+        let len = u64::from(u16::from_be_bytes([high, low])) + 1;
+        let (claimed, stored, rest) = match control {
+            0x80.. => {
+                let (&[high, low], rest) = rest.split_first_chunk()?;
+                let properties = usize::from(control >> 5 & 3 >= 2);
+                let stored = usize::from(u16::from_be_bytes([high, low])) + 1 + properties;
+                (u64::from(control & 0x1F) << 16 | (len - 1), stored, rest)
+            }
+            1 | 2 => (len - 1, usize::try_from(len).ok()?, rest),
+            _ => return None,
+        };
+        total += claimed + 1;
+        input = rest.get(stored..)?;
     }
 }
 

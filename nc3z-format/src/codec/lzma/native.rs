@@ -20,6 +20,23 @@ impl Lzma {
         filters.lzma2(&options);
         Ok(filters)
     }
+
+    /// Appends the stream of `input`.
+    #[cfg(feature = "encode")]
+    fn put(self, preset: u32, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let failed = |e: liblzma::stream::Error| Error::invalid(format!("lzma: {e}"));
+        let mut stream = Stream::new_raw_encoder(&self.filters(preset, reach(input.len(), self.dict_size))?)
+            .map_err(failed)?;
+        // Chunks that do not shrink are stored, three bytes more for each 64 KiB.
+        out.reserve(input.len() + input.len() / 8192 + 64);
+        loop {
+            let done = usize::try_from(stream.total_in()).expect("bounded by the input");
+            match stream.process_vec(&input[done..], out, Action::Finish).map_err(failed)? {
+                Status::StreamEnd => return Ok(()),
+                Status::Ok | Status::MemNeeded | Status::GetCheck => out.reserve(64 << 10),
+            }
+        }
+    }
 }
 
 /// What each part adds to one stream of all parts: what it costs where the parts before it are known already.
@@ -57,6 +74,17 @@ pub fn lzma_shares<'a>(
     Ok(shares)
 }
 
+/// One stream, at a preset of liblzma's (0 to 9).
+///
+/// # Errors
+/// As [`lzma_shares`].
+#[cfg(feature = "encode")]
+pub fn encode_lzma(lzma: Lzma, preset: u32, input: &[u8]) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    lzma.put(preset, input, &mut out)?;
+    Ok(out)
+}
+
 /// The least dictionary that reaches over `len` bytes, and not more than asked for: memory follows the data.
 fn reach(len: usize, most: u32) -> u32 {
     u32::try_from(len).unwrap_or(most).min(most).max(Lzma::LEAST_DICT)
@@ -65,18 +93,7 @@ fn reach(len: usize, most: u32) -> u32 {
 impl Stage for Lzma {
     #[cfg(feature = "encode")]
     fn encode(&self, input: &[u8], _: &mut Contexts, out: &mut Vec<u8>) -> Result<()> {
-        let failed = |e: liblzma::stream::Error| Error::invalid(format!("lzma: {e}"));
-        let mut stream = Stream::new_raw_encoder(&self.filters(PRESET, reach(input.len(), self.dict_size))?)
-            .map_err(failed)?;
-        // Chunks that do not shrink are stored, three bytes more for each 64 KiB.
-        out.reserve(input.len() + input.len() / 8192 + 64);
-        loop {
-            let done = usize::try_from(stream.total_in()).expect("bounded by the input");
-            match stream.process_vec(&input[done..], out, Action::Finish).map_err(failed)? {
-                Status::StreamEnd => return Ok(()),
-                Status::Ok | Status::MemNeeded | Status::GetCheck => out.reserve(64 << 10),
-            }
-        }
+        self.put(PRESET, input, out)
     }
 
     fn decode_into(&self, input: &[u8], _: &mut Contexts, out: &mut [u8]) -> Result<()> {

@@ -1,5 +1,6 @@
 //! LZMA2 in Rust: decoding only.
 
+use super::lzma2_len;
 use crate::codec::stage::{Contexts, Stage};
 use crate::error::{Error, Result};
 
@@ -9,7 +10,7 @@ pub(super) struct Decoder;
 impl Stage for Decoder {
     fn decode_into(&self, input: &[u8], _: &mut Contexts, mut out: &mut [u8]) -> Result<()> {
         // The library holds all that was decoded: the chunks must not claim more than is expected.
-        let claimed = claimed_len(input).ok_or_else(|| wrong("content", "whole chunks", "a cut stream"))?;
+        let claimed = lzma2_len(input).ok_or_else(|| wrong("content", "whole chunks", "a cut stream"))?;
         if claimed != out.len() as u64 {
             return Err(wrong("decoded length", out.len(), claimed));
         }
@@ -25,31 +26,6 @@ impl Stage for Decoder {
 
 fn wrong(what: &'static str, expected: impl std::fmt::Display, found: impl std::fmt::Display) -> Error {
     Error::corrupt("LZMA2 stream", None, what, expected, found)
-}
-
-/// The sum of the lengths that the chunks of a stream claim; `None` where the last one does not end with the input.
-fn claimed_len(mut input: &[u8]) -> Option<u64> {
-    let mut total = 0;
-    loop {
-        let (&[control], rest) = input.split_first_chunk()?;
-        if control == 0 {
-            return rest.is_empty().then_some(total);
-        }
-        let (&[high, low], rest) = rest.split_first_chunk()?;
-        let len = u64::from(u16::from_be_bytes([high, low])) + 1;
-        let (claimed, stored, rest) = match control {
-            0x80.. => {
-                let (&[high, low], rest) = rest.split_first_chunk()?;
-                let properties = usize::from(control >> 5 & 3 >= 2);
-                let stored = usize::from(u16::from_be_bytes([high, low])) + 1 + properties;
-                (u64::from(control & 0x1F) << 16 | (len - 1), stored, rest)
-            }
-            1 | 2 => (len - 1, usize::try_from(len).ok()?, rest),
-            _ => return None,
-        };
-        total += claimed + 1;
-        input = rest.get(stored..)?;
-    }
 }
 
 #[cfg(test)]
