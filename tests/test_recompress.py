@@ -50,7 +50,7 @@ class Exact(Case):
                 self.ok(nc3z("archive", "--force", "--preset", "max", CLASSIC / name, "-o", fresh))
                 self.ok(nc3z("archive", "--force", "--preset", "fast", CLASSIC / name, "-o", again))
                 self.ok(nc3z("recompress", "--preset", "max", again))
-                if fresh.read_bytes()[9] == 1:                               # the short form: blocks of what it stands for
+                if fresh.read_bytes()[9]:                                    # the short form: blocks of what it stands for
                     blocks = [[r for r in json.loads(self.ok(nc3z("layout", "--json", path)).stdout)["regions"] if r["kind"] == "block"]
                               for path in (fresh, again)]
                     self.assertEqual(*blocks)

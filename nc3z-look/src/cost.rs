@@ -1,8 +1,7 @@
 //! What the tiles of each array cost.
 //!
-//! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload, and a block that is
-//! packed as one with all else, in an archive in the short form, is charged its share of that;
-//! constant tiles cost nothing. Whatever no tile is charged for is overhead.
+//! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload, or of the
+//! archive where that is the original packed as a whole; constant tiles cost nothing. Whatever no tile is charged for is overhead.
 
 use crate::text;
 use nc3z_format::archive::{BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role, Row};
@@ -110,8 +109,8 @@ impl Costs {
 struct Containers<'a> {
     archive: &'a Archive,
     source: &'a SharedSource,
-    /// What is charged, and decoded length, by offset.
-    lens: HashMap<u64, (u64, u32)>,
+    /// Stored and decoded length by offset.
+    lens: HashMap<u64, (u32, u32)>,
 }
 
 impl Containers<'_> {
@@ -121,8 +120,8 @@ impl Containers<'_> {
         let mut open: Option<(u64, u64)> = None;
         for tile in 0..row.tile_count {
             let chain = match self.archive.entry(row.array, tile)? {
-                IndexEntry::Stored { offset, len, chain, .. } => {
-                    (cost.stored, cost.bytes) = (cost.stored + 1, cost.bytes + self.charge(offset, len));
+                IndexEntry::Stored { len, chain, .. } => {
+                    (cost.stored, cost.bytes) = (cost.stored + 1, cost.bytes + u64::from(len));
                     chain
                 }
                 IndexEntry::Packed { offset, len, chain, .. } => {
@@ -154,28 +153,24 @@ impl Containers<'_> {
         Ok(cost)
     }
 
-    /// What a block with a payload of so many bytes is charged.
-    fn charge(&self, offset: u64, len: u32) -> u64 {
-        let block = offset..offset + BLOCK_HEADER_LEN as u64 + u64::from(len);
-        self.archive.short_share(&block).unwrap_or_else(|| len.into())
-    }
-
-    /// What the container at `offset` is charged, and its decoded length.
-    fn lens(&mut self, offset: u64) -> Result<(u64, u32)> {
+    /// Stored and decoded length of the container at `offset`.
+    fn lens(&mut self, offset: u64) -> Result<(u32, u32)> {
         if let Some(lens) = self.lens.get(&offset) {
             return Ok(*lens);
         }
         let mut bytes = [0; BLOCK_HEADER_LEN];
         self.source.read_into(offset, &mut bytes)?;
         let (header, _) = BlockHeader::decode(&bytes, &self.archive.superblock().salt, offset)?;
-        let lens = (self.charge(offset, header.stored_len), header.decoded_len);
-        self.lens.insert(offset, lens);
-        Ok(lens)
+        self.lens.insert(offset, (header.stored_len, header.decoded_len));
+        Ok((header.stored_len, header.decoded_len))
     }
 
     /// The share that so many bytes of a decoded container have in its payload.
     fn share(&mut self, members: Option<(u64, u64)>) -> Result<u64> {
         let Some((offset, len)) = members else { return Ok(0) };
+        if let Some(share) = self.archive.share_of_whole(len) {
+            return Ok(share);
+        }
         let (stored, decoded) = self.lens(offset)?;
         let decoded = u128::from(decoded.max(1));
         let share = (u128::from(stored) * u128::from(len).min(decoded) + decoded / 2) / decoded;

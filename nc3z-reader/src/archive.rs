@@ -18,7 +18,6 @@ use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::codec::Chain;
 use nc3z_format::near::suggest;
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// An open archive. Clones share everything; all methods take `&self` and may be called from any number of threads.
@@ -158,10 +157,9 @@ impl Archive {
         self.inner.short.is_some()
     }
 
-    /// Of an archive in the short form: the bytes of its file that a block takes, which is a range of bytes of the long form: those of its payload, or its share of what is
-    /// packed as one. `None` in the long form, where it is the block.
-    pub fn short_share(&self, block: &Range<u64>) -> Option<u64> {
-        self.inner.short.as_ref().map(|short| short.charge(block, self.source().len()))
+    /// Of an archive that is the original packed as a whole, the bytes of its file that are the share of so many bytes of the original; `None` of all others.
+    pub fn share_of_whole(&self, bytes: u64) -> Option<u64> {
+        self.inner.short.as_ref().and_then(|short| short.share(bytes, self.original_len()))
     }
 
     /// Bytes behind the last valid trailer: a commit that did not finish, or something else's bytes.

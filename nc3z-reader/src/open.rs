@@ -5,7 +5,7 @@ use crate::behind::Behind;
 use crate::error::{Error, Result};
 use crate::foreign::or_foreign;
 use crate::options::OpenOptions;
-use crate::source::short::expanded;
+use crate::source::short::{ShortFacts, expanded};
 use crate::source::{ByteSource, EndsSource, Near, SharedSource};
 use crate::tile::cache::{Share, TileCache};
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
@@ -45,6 +45,9 @@ impl Archive {
     /// What is wrong with the archive's structure, and where.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
         let (source, short) = expanded(&with_ends(source))?;
+        if let Some(missing) = short.as_ref().and_then(ShortFacts::missing) {
+            return Err(missing);
+        }
         let parts = Parts::read(&*source, options)?;
         Ok(Archive::of(Inner { short, ..parts.bind(source, options)? }))
     }

@@ -1,8 +1,9 @@
 //! A small archive in the short form, as the long one that it stands for (`spec/archive.md`, section 12).
 
 use super::{ByteSource, MemorySource, SharedSource};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use bytes::Bytes;
+use nc3z_format::Error as FormatError;
 use nc3z_format::archive::short::{self, Expanded, Outside};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub(crate) struct ShortFacts {
     pub(crate) extra: u64,
     directory_end: u64,
     outside: Arc<[Outside]>,
+    is_whole: bool,
 }
 
 impl ShortFacts {
@@ -33,15 +35,16 @@ impl ShortFacts {
         outside.map_or(0..self.directory_end, |o| o.stored.clone())
     }
 
-    /// The bytes of the file that a block of the long form, of `long_len` bytes, takes: its payload's, or its share of what is packed as one.
-    pub(crate) fn charge(&self, block: &Range<u64>, long_len: u64) -> u64 {
-        if let Some(outside) = self.outside.iter().find(|o| o.long.contains(&block.start)) {
-            return outside.stored.end - outside.stored.start;
-        }
-        let outside: u64 = self.outside.iter().map(|o| o.long.end - o.long.start).sum();
-        let packed = u128::from(long_len.saturating_sub(outside).max(1));
-        let share = u128::from(self.directory_end) * u128::from(block.end - block.start) / packed;
-        u64::try_from(share).unwrap_or(u64::MAX)
+    /// The bytes of the file that so many bytes of the original take, where that is packed as a whole.
+    pub(crate) fn share(&self, bytes: u64, original_len: u64) -> Option<u64> {
+        let share = u128::from(self.directory_end) * u128::from(bytes) / u128::from(original_len.max(1));
+        u64::try_from(share).ok().filter(|_| self.is_whole)
+    }
+
+    /// The error that says that the file ends early.
+    pub(crate) fn missing(&self) -> Option<Error> {
+        let truncated = || FormatError::truncated("archive", self.stored_len, "payload", self.missing, 0);
+        (self.missing > 0).then(|| truncated().into())
     }
 }
 
@@ -70,7 +73,8 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     let most = len.min(short::SHORT_LEN as u64 + 1);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
     let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;
-    let facts = ShortFacts { stored_len: len, missing, extra, directory_end, outside: outside.into() };
+    let (outside, is_whole) = (outside.into(), short::is_whole(&start));
+    let facts = ShortFacts { stored_len: len, missing, extra, directory_end, outside, is_whole };
     let long =
         ShortSource { long: MemorySource::new(bytes), facts: facts.clone(), identity: source.identity() };
     Ok((Arc::new(long), Some(facts)))

@@ -124,6 +124,8 @@ fn bytes_too_few_or_too_many_at_the_end_are_named() {
     let cut = check(&bytes[..bytes.len() - 3]);
     assert!(cut.findings.iter().any(|f| f.message.contains("last 3 bytes")), "{:?}", cut.findings);
     assert!(cut.findings.iter().any(|f| f.structure == Structure::Block));
+    let e = open(bytes[..bytes.len() - 3].to_vec()).unwrap_err().to_string();
+    assert!(e.contains("3 more"), "{e}");
     let longer = [&bytes[..], b"more"].concat();
     let report = check(&longer);
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);

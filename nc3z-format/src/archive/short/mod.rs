@@ -34,5 +34,10 @@ pub fn is_short(start: &[u8]) -> bool {
     Form::of(start).is_some()
 }
 
+/// Whether such a file is the original as a whole.
+pub fn is_whole(start: &[u8]) -> bool {
+    Form::of(start) == Some(Form::Whole)
+}
+
 #[cfg(test)]
 mod tests;
