@@ -247,7 +247,7 @@ impl<W: Word> Chooser<'_, W> {
     fn finals(&mut self, fast: &[Costed], context: &[Costed]) -> Result<Vec<Costed>> {
         let mut done: Vec<Costed> = Vec::new();
         let finalists = if self.thorough { self.kept() } else { 1 };
-        let others = |list: &[Costed]| {
+        let others = |list: &[Costed], finalists: usize| {
             let mut kinds = Vec::new();
             let mut picked: Vec<Costed> = Vec::new();
             for (size, plan) in list {
@@ -268,13 +268,17 @@ impl<W: Word> Chooser<'_, W> {
             }
             picked
         };
-        for costed in others(context) {
+        for costed in others(context, finalists) {
             let alone = self.finally(costed)?;
             done.push(self.with_rows(alone)?);
         }
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();
-        let mut cheap = others(fast).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
+        // Where next to nothing is left, pieces tell least, and more plans are quickly encoded.
+        let left = self.weighed(&EncodePlan::default(), self.sampled * W::BYTES as u64) / LEFT;
+        let finalists = if best < left { KEPT_AT_MOST } else { finalists };
+        let mut cheap =
+            others(fast, finalists).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
         sort_by_cost(&mut cheap);
         let gain = if self.effort == Effort::Max { LEVELS_GAIN_AT_MOST } else { LEVELS_GAIN };
         let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 1000);
