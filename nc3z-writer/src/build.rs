@@ -25,6 +25,9 @@ const ALL_WAYS: u64 = 256 << 10;
 /// The same for [`Preset::Max`], which spends ten times what the others do.
 const ALL_WAYS_MAX: u64 = 4 << 20;
 
+/// A file as a whole has to be smaller by one part in so many than what confines damage to a tile.
+const WORTH_IT: u64 = 64;
+
 /// What is archived, and how.
 pub(crate) struct Build<'a> {
     pub(crate) classic: &'a ClassicFile,
@@ -76,12 +79,13 @@ impl Build<'_> {
         let salt = Salt::of_file(&prepared.head.header, self.classic.source().len(), &sha256);
         let mut written = self.write(prepared, salt, &sha256, medium, self.monitor)?;
         let most = if self.options.preset == Preset::Max { ALL_WAYS_MAX } else { ALL_WAYS };
+        let mut quickest = written.len();
         if self.classic.source().len() <= most {
             for &quicker in self.options.preset.quicker() {
-                written = self.or_as(quicker, written, partition, (salt, &sha256), medium)?;
+                (written, quickest) = self.or_as(quicker, written, partition, (salt, &sha256), medium)?;
             }
         }
-        let Written { unsealed, short } = self.or_whole(written, &sha256, medium)?;
+        let Written { unsealed, short } = self.or_whole(written, quickest, &sha256, medium)?;
         let options = OpenOptions::default().with_registry(self.options.registry.clone());
         if self.prove {
             let archive = match short {
@@ -115,7 +119,7 @@ impl Build<'_> {
         Ok(Written { unsealed, short })
     }
 
-    /// What is on the medium, or, where that is shorter and then in its place, what a quicker preset makes of the source.
+    /// What is on the medium, or, where that is shorter and then in its place, what a quicker preset makes of the source; and the length of the latter.
     fn or_as(
         &self,
         preset: Preset,
@@ -123,23 +127,31 @@ impl Build<'_> {
         partition: &Partition,
         (salt, sha256): (Salt, &[u8; 32]),
         medium: &Medium<'_>,
-    ) -> Result<Written> {
+    ) -> Result<(Written, u64)> {
         let options = WriterOptions { planned_by: Some(preset), ..self.options.clone() };
         let prepared = Prepared::new(self.classic, partition.clone(), &options, self.monitor)
             .map_err(|e| self.or_changed(e))?;
         let memory = Memory::default();
         let other = self.write(prepared, salt, sha256, &Medium::Memory(&memory), &())?;
-        if other.len() >= written.len() {
-            return Ok(written);
+        let len = other.len();
+        if len >= written.len() {
+            return Ok((written, len));
         }
         let bytes = memory.into_vec();
         medium.write_at(0, &bytes)?;
         medium.set_len(bytes.len() as u64)?;
-        Ok(other)
+        Ok((other, len))
     }
 
-    /// What is on the medium, or, where that is shorter and then in its place, the file packed as a whole.
-    fn or_whole(&self, mut written: Written, sha256: &[u8; 32], medium: &Medium<'_>) -> Result<Written> {
+    /// What is on the medium, or, where that is shorter and then in its place, the file packed as a whole. Whether it is worth that is told by what the quickest preset
+    /// made, in `quickest` bytes: it is then worth it for all presets or for none, and none makes more than a quicker one.
+    fn or_whole(
+        &self,
+        mut written: Written,
+        quickest: u64,
+        sha256: &[u8; 32],
+        medium: &Medium<'_>,
+    ) -> Result<Written> {
         let source = self.classic.source();
         if source.len() > WHOLE
             || self.parity.is_some()
@@ -151,7 +163,9 @@ impl Build<'_> {
         let mut file = vec![0; usize::try_from(source.len()).expect("at most 128 KiB")];
         source.read_into(0, &mut file)?;
         let effort = if self.options.preset == Preset::Fast { Effort::Quick } else { Effort::Hard };
-        let whole = shorten_whole(medium, (&written.unsealed, written.short), *sha256, &file, effort)?;
+        let most = written.len().min(quickest - quickest / WORTH_IT) - 1;
+        let whole =
+            shorten_whole(medium, (&written.unsealed, written.short), *sha256, &file, (most, effort))?;
         written.short = whole.or(written.short);
         Ok(written)
     }

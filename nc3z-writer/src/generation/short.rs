@@ -9,8 +9,6 @@ use nc3z_format::archive::short::{self, Effort, expand};
 const MOST: usize = 32 << 10;
 /// Longer archives in the long form are not looked at: without blocks, its frame is some hundred bytes.
 const LOOKED_AT: u64 = 64 << 10;
-/// A file as a whole has to be smaller by one part in so many than what confines damage to a tile.
-const WORTH_IT: usize = 64;
 /// Longer files are not packed as a whole: who asks for some values has all of them decoded.
 pub(crate) const WHOLE: u64 = 128 << 10;
 
@@ -28,7 +26,7 @@ pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]
 }
 
 /// Turns the archive on the medium, in the long form and complete but for its trailer, or in the short form of `short` bytes, into the one that is the whole
-/// file, `file`, if that has clearly fewer bytes and at most [`MOST`]; gives its length then.
+/// file, `file`, if that has at most `most` bytes and at most [`MOST`]; gives its length then.
 ///
 /// # Errors
 /// What the medium says.
@@ -37,7 +35,7 @@ pub(crate) fn shorten_whole(
     (unsealed, short): (&Unsealed, Option<u64>),
     digest: [u8; 32],
     file: &[u8],
-    effort: Effort,
+    (most, effort): (u64, Effort),
 ) -> Result<Option<u64>> {
     let len =
         usize::try_from(short.unwrap_or(unsealed.trailer.archive_len)).expect("of a file of at most 128 KiB");
@@ -48,7 +46,7 @@ pub(crate) fn shorten_whole(
     } else {
         sealed(medium, unsealed, digest)?
     };
-    let most = MOST.min(len - len / WORTH_IT - 1);
+    let most = usize::try_from(most).map_or(MOST, |most| most.min(MOST));
     replace(medium, short::shorten_whole(&long, file, most, effort)?)
 }
 
