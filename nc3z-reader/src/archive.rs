@@ -157,6 +157,11 @@ impl Archive {
         self.inner.short.is_some()
     }
 
+    /// True where the archive is in the short form that is the original packed as a whole.
+    pub fn is_whole(&self) -> bool {
+        self.share_of_whole(0).is_some()
+    }
+
     /// Of an archive that is the original packed as a whole, the bytes of its file that are the share of so many bytes of the original; `None` of all others.
     pub fn share_of_whole(&self, bytes: u64) -> Option<u64> {
         self.inner.short.as_ref().and_then(|short| short.share(bytes, self.original_len()))

@@ -397,7 +397,8 @@ fn archive_facts(archive: &Archive, costs: &Costs, fact: &mut dyn FnMut(&str, St
     fact("archive", format!("{}, ratio {}", exact(stored), text::ratio(original, stored)));
     if archive.is_short() {
         let long = exact(archive.source().len());
-        fact("form", format!("short; blocks are those of the long form, which has {long}"));
+        let whole = if archive.is_whole() { ", the original packed as a whole" } else { "" };
+        fact("form", format!("short{whole}; blocks are those of the long form, which has {long}"));
     } else {
         let overhead = exact(stored - costs.payload.min(stored));
         fact("overhead", format!("{overhead} of the archive are no payload"));

@@ -209,7 +209,8 @@ fn archive_text(file: &str, archive: &Archive, walk: &Walk<'_>, out: &mut dyn Wr
     writeln!(out, "{file}: nc3z archive of {}, {len} bytes", archive.header().version)?;
     let len = archive.source().len();
     if archive.is_short() {
-        writeln!(out, "  in the short form, which stands for these {len} bytes:")?;
+        let whole = if archive.is_whole() { ", the original packed as a whole," } else { "," };
+        writeln!(out, "  in the short form{whole} which stands for these {len} bytes:")?;
     }
     let width = len.to_string().len().max(6);
     writeln!(out, "  {:>width$}  {:>width$}  what", "offset", "length")?;

@@ -61,6 +61,10 @@ fn a_file_as_a_whole_restores_and_all_damage_to_it_is_found() {
     let original = [&original[..values], &text[values..]].concat();
     let bytes = stored_bytes(&original, &WriterOptions::default());
     assert_eq!((by_tiles[9], bytes[9]), (1, 2));
+    let (by_tiles, whole) = (open(by_tiles).unwrap(), open(bytes.clone()).unwrap());
+    assert!(by_tiles.is_short() && !by_tiles.is_whole() && whole.is_short() && whole.is_whole());
+    // All of the original has all of the archive for its share.
+    assert_eq!(whole.share_of_whole(original.len() as u64), Some(bytes.len() as u64));
     assert_eq!(restore(bytes.clone()).unwrap(), original);
     let report = check(&bytes);
     assert!(report.is_sound(), "{:?}", report.findings);
