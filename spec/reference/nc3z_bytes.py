@@ -1,4 +1,19 @@
-"""Byte filters and codecs of the archive's section 4 that Python has no library for: LZ4 blocks and bit shuffle."""
+"""Byte filters and codecs of the archive's section 4 that Python has no library for: LZ4 blocks, byte shuffle and bit shuffle."""
+
+
+def unshuffle(data, size):
+    """Undo HDF5's byte shuffle; a rest of less than `size` bytes stands at the end."""
+    count = len(data) // size
+    out = bytearray(data)
+    # Elements longer than the data are none, whatever length a chain claims.
+    for i in range(size if count else 0):
+        out[i:count * size:size] = data[i * count:(i + 1) * count]
+    return bytes(out)
+
+
+def shuffle(data, size):
+    count = len(data) // size
+    return b"".join(data[i:count * size:size] for i in range(size if count else 0)) + data[count * size:]
 
 
 def unlz4(data, length):

@@ -30,7 +30,7 @@ import zstandard
 
 import nc3z_short
 import nc3z_filters
-from nc3z_bytes import unbitshuffle, unlz4
+from nc3z_bytes import shuffle, unbitshuffle, unlz4, unshuffle
 
 # ---------------------------------------------------------------- errors
 
@@ -104,20 +104,6 @@ class Bytes:
 
     def end(self):
         need(self.pos == len(self.data), f"{self.what}: {len(self.data) - self.pos} bytes too many")
-
-
-def unshuffle(data, size):
-    """Undo HDF5's byte shuffle; a rest of less than `size` bytes stands at the end."""
-    count = len(data) // size
-    out = bytearray(data)
-    for i in range(size):
-        out[i:count * size:size] = data[i * count:(i + 1) * count]
-    return bytes(out)
-
-
-def shuffle(data, size):
-    count = len(data) // size
-    return b"".join(data[i:count * size:size] for i in range(size)) + data[count * size:]
 
 
 DICTIONARIES = {50_017: "head.dict", 50_018: "argo.dict"}

@@ -8,6 +8,8 @@ import json
 import struct
 import zlib
 
+from nc3z_bytes import shuffle, unshuffle
+
 PREFIX = 68
 LENGTH, CONTENT, ENTRIES = 64 << 10, 1 << 20, 1 << 14
 MAGIC, TEXT = b"\x89NC3Z\r\n\x1a", b"netCDF in nc3z\r\n"
@@ -41,18 +43,6 @@ def varint(n):
         out.append(n & 127 | 128)
         n >>= 7
     return bytes(out) + bytes([n])
-
-
-def shuffle(size, data):
-    return b"".join(data[i::size] for i in range(size))
-
-
-def unshuffle(size, data):
-    count = len(data) // size
-    out = bytearray(data)
-    for i in range(size):
-        out[i:count * size:size] = data[i * count:(i + 1) * count]
-    return bytes(out)
 
 
 class Cursor:
@@ -154,7 +144,7 @@ class Long:
             need(rows[-1][1] <= 32, f"array {variable:#x} has more than 32 tiles")
             entries.append(self.entries[variable, tile])
         packed = b"".join(struct.pack("<IQQ", variable, count, 0) for variable, count in rows)
-        return struct.pack("<II", len(rows), len(entries)) + shuffle(20, packed) + shuffle(24, b"".join(entries))
+        return struct.pack("<II", len(rows), len(entries)) + shuffle(packed, 20) + shuffle(b"".join(entries), 24)
 
 
 def expand(data, unpack, classic):
@@ -255,7 +245,7 @@ def long_form(start, content, sha256):
             position = len(directory)
             for number, place, member_chain, stored, check in rows:
                 if check is None:
-                    check = zlib.crc32(unshuffle(plain[member_chain], payload[position:position + stored]))
+                    check = zlib.crc32(unshuffle(payload[position:position + stored], plain[member_chain]))
                 long.entry(number, place, 3, 0, member_chain, stored, offset, check, position)
                 position += stored
         elif kind == LIST:
