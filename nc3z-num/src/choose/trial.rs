@@ -4,7 +4,9 @@ use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, trans
 use super::crop::{Crop, parts};
 use super::estimate::{BEHIND, CLIMBS, SLACK, side};
 use crate::element::ElementType;
-use crate::encode::{Coder, EncodePlan, Shape, Task, TransformPlan, context_stride, encode, finish, stage};
+use crate::encode::{
+    Coder, EncodePlan, Shape, Task, TransformPlan, context_lens, context_stride, encode, finish, stage,
+};
 use crate::error::Result;
 use crate::geometry::{DeltaAxes, Geometry};
 use crate::scratch::Scratch;
@@ -46,40 +48,72 @@ pub(crate) struct Outcome {
     pub(crate) dictionary_pays: bool,
 }
 
-/// Bytes of all parts by a plan.
-fn encoded_len<W: Word>(
+/// Bytes of all parts by a plan, for each of the shapes that contexts may have.
+fn encoded_lens<W: Word>(
     parts: &[&[W]],
     (ty, geom): (ElementType, &Geometry),
     plan: &EncodePlan,
+    shapes: &[Shape],
     scratch: &mut Scratch,
-) -> Result<u64> {
-    let (mut len, mut out) = (0, Vec::new());
-    for part in parts {
-        out.clear();
-        encode(part, ty, geom, plan, scratch, &mut out)?;
-        len += out.len() as u64;
+) -> Result<Vec<u64>> {
+    let (mut lens, mut out) = (vec![0; shapes.len()], Vec::new());
+    for &part in parts {
+        if plan.coder == Coder::Ctx {
+            let task = Task { elements: part, ty, geom, planes: None, against: None, with_mask: true };
+            let staged = stage(&task, plan, scratch)?;
+            let most = (part.len() * W::BYTES + 3) as u64;
+            let each = context_lens::<W>(&staged, part.len(), geom, shapes, scratch);
+            lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.min(most));
+        } else {
+            out.clear();
+            encode(part, ty, geom, plan, scratch, &mut out)?;
+            lens.iter_mut().for_each(|sum| *sum += out.len() as u64);
+        }
     }
-    Ok(len)
+    Ok(lens)
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Real bytes of a plan on the pieces, in thousandths, with what the plan costs besides. `wide`: on all crops, too.
-    fn size(&mut self, plan: &EncodePlan, wide: bool) -> Result<u64> {
-        let (mut out, mut less, mut share) = (Vec::new(), 0, 0);
+    /// A plan in each of the shapes, with its bytes on the pieces, in thousandths, and what it costs besides. `wide`: on all crops, too.
+    fn sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], wide: bool) -> Result<Vec<Costed>> {
+        let (mut out, mut lens, mut share) = (Vec::new(), vec![0; shapes.len()], 0);
         let others = if wide && !self.covered { &self.crops[..] } else { &[] };
         for crop in self.trials.iter().chain(others) {
             let Crop { words, geom, planes, .. } = crop;
-            let planes = planes.as_ref();
+            let (planes, n) = (planes.as_ref(), words.len());
             let task =
                 Task { elements: words, ty: self.ty, geom, planes, against: None, with_mask: self.covered };
             let mut staged = stage(&task, plan, &mut self.scratch)?;
-            if !self.covered {
-                less += staged.side_len() as u64 - side(&staged, plan, crop);
-            }
-            finish::<W>(&mut staged, words.len(), geom, plan, &mut self.scratch, &mut out)?;
-            share += self.share(plan, words.len());
+            let less =
+                if self.covered { 0 } else { staged.side_len() as u64 - side(&staged, plan, crop) };
+            let each = if plan.coder == Coder::Ctx {
+                context_lens::<W>(&staged, n, geom, shapes, &mut self.scratch)
+            } else {
+                out.clear();
+                finish::<W>(&mut staged, n, geom, plan, &mut self.scratch, &mut out)?;
+                vec![out.len() as u64; shapes.len()]
+            };
+            lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.saturating_sub(less));
+            share += self.share(plan, n);
         }
-        Ok(self.weighed(plan, (out.len() as u64).saturating_sub(less) + share))
+        Ok(self.shaped(plan, shapes, lens.into_iter().map(|len| len + share)))
+    }
+
+    /// The plan in each of the shapes, with its bytes weighed.
+    fn shaped(
+        &self,
+        plan: &EncodePlan,
+        shapes: &[Shape],
+        bytes: impl IntoIterator<Item = u64>,
+    ) -> Vec<Costed> {
+        let plans = shapes.iter().map(|&shape| EncodePlan { shape, ..plan.clone() });
+        plans.zip(bytes).map(|(plan, bytes)| (self.weighed(&plan, bytes), plan)).collect()
+    }
+
+    /// The same on the pieces for the shape that the plan has.
+    fn size(&mut self, plan: EncodePlan, wide: bool) -> Result<Costed> {
+        let mut sizes = self.sizes(&plan, &[plan.shape], wide)?;
+        Ok(sizes.pop().expect("one for one shape"))
     }
 
     /// Bytes in thousandths, and what a plan costs besides them.
@@ -104,16 +138,20 @@ impl<W: Word> Chooser<'_, W> {
         1000 + 20 * u64::from(slow) + 20 * u64::from(looked_up) + 10 * u64::from(sought) + rows
     }
 
-    /// The plan with previous rows in its contexts, if that is worth it on the samples as they are.
-    fn with_rows(&mut self, without: Costed) -> Result<Costed> {
+    /// A plan of the context coder on the samples as they are: with previous rows in its contexts, if that is worth it.
+    fn in_best_shape(&mut self, (size, plan): Costed) -> Result<Costed> {
         let row = self.geom.row.map_or(0, index);
         let longest = self.samples.iter().map(|s| s.len()).max().unwrap_or(0);
-        if without.1.shape.north > 1 || context_stride(row, longest) == 0 {
-            return Ok(without);
+        let mut shapes = vec![plan.shape];
+        if plan.shape.north == 1 && context_stride(row, longest) > 0 {
+            shapes.push(Shape::ROWS);
         }
-        let plan = EncodePlan { shape: Shape::ROWS, ..without.1.clone() };
-        let with = if self.covered { self.size(&plan, self.wide())? } else { self.sample_size(&plan)? };
-        Ok(if with < without.0 { (with, plan) } else { without })
+        let sizes = match self.covered {
+            true if shapes.len() == 1 => vec![(size, plan)],
+            true => self.sizes(&plan, &shapes, self.wide())?,
+            false => self.sample_sizes(&plan, &shapes)?,
+        };
+        Ok(sizes.into_iter().min_by_key(|s| s.0).expect("one for each shape"))
     }
 
     /// The plans worth real encodes: the best, and the best of other transforms and other delta axes, but no more than
@@ -152,7 +190,7 @@ impl<W: Word> Chooser<'_, W> {
         let wide = self.wide();
         let mut sized = plans
             .into_iter()
-            .map(|plan| Ok((self.size(&plan, wide)?, plan)))
+            .map(|plan| self.size(plan, wide))
             .collect::<Result<Vec<Costed>>>()?;
         sort_by_cost(&mut sized);
         Ok(sized)
@@ -189,20 +227,27 @@ impl<W: Word> Chooser<'_, W> {
         self.sized(plans)
     }
 
-    /// Bytes of the samples as they are, weighed; the definition of a dictionary is in them.
-    fn sample_size(&mut self, plan: &EncodePlan) -> Result<u64> {
-        let (mut len, mut share, mut encoded) = (0, 0, 0);
+    /// A plan in each of the shapes, with its bytes on the samples as they are, weighed; the definition of a dictionary is in them.
+    fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape]) -> Result<Vec<Costed>> {
+        let (mut lens, mut share, mut encoded) = (Vec::new(), 0, 0);
         for list in [&self.parts, &self.samples] {
-            len = encoded_len(list, (self.ty, self.geom), plan, &mut self.scratch)?;
+            lens = encoded_lens(list, (self.ty, self.geom), plan, shapes, &mut self.scratch)?;
             share = list.iter().map(|part| self.share(plan, part.len())).sum();
             encoded = list.iter().map(|part| part.len() as u64).sum();
+            let least = lens.iter().min().copied().unwrap_or(0);
             // Where next to nothing is left, what a plan takes for any number of elements decides.
-            if encoded == self.sampled || len * LEFT > encoded * W::BYTES as u64 {
+            if encoded == self.sampled || least * LEFT > encoded * W::BYTES as u64 {
                 break;
             }
         }
-        let bytes = u128::from(len + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
-        Ok(self.weighed(plan, u64::try_from(bytes).unwrap_or(u64::MAX)))
+        let of_all = |len| u128::from(len + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
+        let bytes = lens.into_iter().map(|len| u64::try_from(of_all(len)).unwrap_or(u64::MAX));
+        Ok(self.shaped(plan, shapes, bytes))
+    }
+
+    /// The same for the shape that the plan has.
+    fn sample_size(&mut self, plan: &EncodePlan) -> Result<u64> {
+        Ok(self.sample_sizes(plan, &[plan.shape])?[0].0)
     }
 
     /// The weighed size by a higher level of zstd, where `size` is that of the same plan at level 1: of long samples by what the level saves
@@ -213,12 +258,15 @@ impl<W: Word> Chooser<'_, W> {
             return self.sample_size(finer);
         }
         let (list, of) = (parts(&self.samples, self.geom, len), (self.ty, self.geom));
-        let quick = encoded_len(&list, of, plan, &mut self.scratch)?;
+        let len = |plan: &EncodePlan, scratch: &mut Scratch| -> Result<u64> {
+            Ok(encoded_lens(&list, of, plan, &[plan.shape], scratch)?[0])
+        };
+        let quick = len(plan, &mut self.scratch)?;
         let encoded: usize = list.iter().map(|part| part.len() * W::BYTES).sum();
         if quick * LEFT < encoded as u64 {
             return self.sample_size(finer);
         }
-        let slow = encoded_len(&list, of, finer, &mut self.scratch)?;
+        let slow = len(finer, &mut self.scratch)?;
         let bytes = u128::from(size) * u128::from(slow) / u128::from(quick.max(1));
         Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
@@ -269,8 +317,7 @@ impl<W: Word> Chooser<'_, W> {
             picked
         };
         for costed in others(context, finalists) {
-            let alone = self.finally(costed)?;
-            done.push(self.with_rows(alone)?);
+            done.push(self.in_best_shape(costed)?);
         }
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();

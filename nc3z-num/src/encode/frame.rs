@@ -7,6 +7,8 @@ use zstd::zstd_safe::{CParameter, InBuffer, OutBuffer, ResetDirective, Strategy,
 
 /// Planes of so many bytes have blocks of their own: shorter ones are not worth a block's tables, and longer ones fill blocks of 128 KiB anyway.
 const OWN_BLOCKS: std::ops::Range<usize> = 4 << 10..128 << 10;
+/// Where more than one byte of so many is left, blocks of their own are all but always smaller: of 585 files' planes 0.03 % are lost.
+const LITTLE: usize = 8;
 /// Up to this level a second frame costs little time. At level 9 it costs a sixth of all time, and saves 0.04 %; at level 1 it saves 1.6 %.
 const QUICK: i32 = 3;
 
@@ -25,14 +27,19 @@ pub(crate) fn compress_planes(
     zstd: &mut Compressor,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let (start, manner) = (out.len(), Manner::of_planes(planes.len(), level));
-    out.extend_from_slice(zstd.frame(planes, manner)?);
-    if level <= QUICK && OWN_BLOCKS.contains(&len) && len < planes.len() {
-        let own = zstd.frame_of_planes(planes, len, manner)?;
-        if own.len() < out.len() - start {
-            out.truncate(start);
-            out.extend_from_slice(own);
+    let manner = Manner::of_planes(planes.len(), level);
+    let start = out.len();
+    let split = level <= QUICK && OWN_BLOCKS.contains(&len) && len < planes.len();
+    if split {
+        out.extend_from_slice(zstd.frame_of_planes(planes, len, manner)?);
+        if (out.len() - start) * LITTLE >= planes.len() {
+            return Ok(());
         }
+    }
+    let whole = zstd.frame(planes, manner)?;
+    if !split || whole.len() <= out.len() - start {
+        out.truncate(start);
+        out.extend_from_slice(whole);
     }
     Ok(())
 }

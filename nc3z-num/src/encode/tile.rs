@@ -4,7 +4,7 @@ use super::bits::put_varint;
 use super::buffers::Buffers;
 use super::exceptions::Exceptions;
 use super::fit::segments;
-use super::plan::{Coder, EncodePlan, TransformPlan};
+use super::plan::{Coder, EncodePlan, Shape, TransformPlan};
 use super::transform::common_zeros;
 use super::{ctx, delta, frame, mask, planes, scale_offset};
 use crate::element::ElementType;
@@ -253,6 +253,29 @@ pub(crate) fn finish<W: Word>(
         Coder::Ctx => ctx::encode(words, n, runs, geom.row.map_or(0, index), plan.shape, work, out),
     }
     Ok(())
+}
+
+/// Bytes of the payload of a staged tile of `n` elements by the context coder, for each of the shapes. Spoils the residuals.
+pub(crate) fn context_lens<W: Word>(
+    staged: &Staged,
+    n: usize,
+    geom: &Geometry,
+    shapes: &[Shape],
+    scratch: &mut Scratch,
+) -> Vec<u64> {
+    let mut around = Vec::new();
+    staged.put(&mut around);
+    if staged.is_all_masked() || n == 0 {
+        return vec![around.len() as u64; shapes.len()];
+    }
+    let Scratch { runs, encoder: Buffers { mapped, ctx: work, .. }, .. } = scratch;
+    let words = W::pool(mapped);
+    if staged.is_signed() {
+        zigzag_all(words);
+    }
+    let mut lens = ctx::lens(words, n, runs, geom.row.map_or(0, index), shapes, work);
+    lens.iter_mut().for_each(|len| *len += around.len() as u64);
+    lens
 }
 
 /// Appends the payload of a tile.

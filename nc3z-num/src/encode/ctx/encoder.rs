@@ -85,6 +85,41 @@ fn put_header(model: &Model, tables: &Tables, log: u32, out: &mut Vec<u8>) {
     bits.finish();
 }
 
+/// Where the tokens of a tile lie.
+struct Places {
+    lanes: [Range<usize>; 4],
+    grids: [Range<usize>; 4],
+    stride: usize,
+}
+
+/// Contexts and tables for the tokens in a workspace.
+struct Decided {
+    model: Model,
+    tables: Tables,
+    log: u32,
+}
+
+/// Writes the tokens of `numbers`, the valid elements of a tile of `n`, to the workspace.
+fn prepare<W: Word>(numbers: &[W], n: usize, runs: &Runs, row: usize, work: &mut Workspace) -> Places {
+    tokenise(numbers, runs, n, work);
+    let lanes = split(numbers.len());
+    let grids = lane_grids(runs, &lanes, n);
+    Places { lanes, grids, stride: context_stride(row, n) }
+}
+
+/// Contexts and tables for the tokens in the workspace, and their symbols there.
+fn decide(places: &Places, runs: &Runs, shape: Shape, work: &mut Workspace) -> Decided {
+    let Places { lanes, grids, stride } = places;
+    let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
+    let sample = Sample { tokens: &work.tokens, grid: source, lanes: grids, stride: *stride };
+    let model = sample.model(shape, &mut work.averages);
+    symbols(&model, &work.tokens, &work.grid, runs, lanes, grids, &mut work.averages, &mut work.symbols);
+    let histograms = histograms(&work.symbols, model.kn() * model.kw(), &mut work.counts);
+    let log = table_log(shape, work.tokens.len(), &histograms);
+    let tables = tables(&histograms, log);
+    Decided { model, tables, log }
+}
+
 /// Appends the part for `numbers` (not empty), the valid elements of a tile of `n`.
 pub(crate) fn encode<W: Word>(
     numbers: &[W],
@@ -95,20 +130,35 @@ pub(crate) fn encode<W: Word>(
     work: &mut Workspace,
     out: &mut Vec<u8>,
 ) {
-    tokenise(numbers, runs, n, work);
-    let lanes = split(numbers.len());
-    let grids = lane_grids(runs, &lanes, n);
-    let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
-    let sample = Sample { tokens: &work.tokens, grid: source, lanes: &grids, stride: context_stride(row, n) };
-    let model = sample.model(shape, &mut work.averages);
-    symbols(&model, &work.tokens, &work.grid, runs, &lanes, &grids, &mut work.averages, &mut work.symbols);
-    let histograms = histograms(&work.symbols, model.kn() * model.kw(), &mut work.counts);
-    let log = table_log(shape, numbers.len(), &histograms);
-    let tables = tables(&histograms, log);
+    let places = prepare(numbers, n, runs, row, work);
+    let Decided { model, tables, log } = decide(&places, runs, shape, work);
     put_header(&model, &tables, log, out);
     let encoders: Vec<Encoder> =
         tables.counts.iter().map(|c| Encoder::new(c, log, &mut work.spread)).collect();
     work.steps.set(&encoders, &tables.map, log);
-    put_tokens(&work.steps, &work.symbols, log, &lanes, &mut work.bits, out);
+    put_tokens(&work.steps, &work.symbols, log, &places.lanes, &mut work.bits, out);
     put_raw(numbers, &work.tokens, &mut work.bits, out);
+}
+
+/// Bytes that [`encode`] would append for each of the shapes: those of the tables as they are, those of the tokens as the tables promise.
+pub(crate) fn lens<W: Word>(
+    numbers: &[W],
+    n: usize,
+    runs: &Runs,
+    row: usize,
+    shapes: &[Shape],
+    work: &mut Workspace,
+) -> Vec<u64> {
+    let places = prepare(numbers, n, runs, row, work);
+    let mut header = Vec::new();
+    let mut len = |&shape: &Shape| {
+        let Decided { model, tables, log } = decide(&places, runs, shape, work);
+        header.clear();
+        put_header(&model, &tables, log, &mut header);
+        let tokens = (tables.token_bits(log) >> 16) + 4 * u64::from(log);
+        let mut length = Vec::new();
+        put_varint(&mut length, tokens.div_ceil(8));
+        (header.len() + length.len()) as u64 + tokens.div_ceil(8) + tables.raw_bits().div_ceil(8)
+    };
+    shapes.iter().map(|shape| len(shape)).collect()
 }

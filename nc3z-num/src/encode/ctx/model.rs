@@ -3,7 +3,7 @@
 use super::table;
 use crate::ctx::limits::MAX_TABLES;
 use crate::ctx::table::Counts;
-use crate::ctx::token::TOKENS;
+use crate::ctx::token::{TOKENS, raw_bits};
 use crate::word::low8;
 
 /// How often each token occurs.
@@ -136,6 +136,24 @@ fn best_cuts(atoms: &[Histogram], used: usize, classes: usize) -> Vec<usize> {
 pub(crate) struct Tables {
     pub(crate) map: Vec<u8>,
     pub(crate) counts: Vec<Counts>,
+    /// What each table codes.
+    histograms: Vec<Histogram>,
+}
+
+impl Tables {
+    /// Bits (in 1/65536) that the tokens take by tables of `2^log` states.
+    pub(crate) fn token_bits(&self, log: u32) -> u64 {
+        let states = u64::from(log) << 16;
+        let all = self.histograms.iter().zip(&self.counts).flat_map(|(h, c)| h.iter().zip(c));
+        let used = all.filter(|(h, _)| **h > 0);
+        used.map(|(&h, &c)| u64::from(h) * (states - log2_q16(u32::from(c)))).sum()
+    }
+
+    /// Bits that follow the tokens.
+    pub(crate) fn raw_bits(&self) -> u64 {
+        let all = self.histograms.iter().flat_map(|h| (0..=255u8).zip(h));
+        all.map(|(t, &h)| u64::from(h) * u64::from(raw_bits(t))).sum()
+    }
 }
 
 /// Merges contexts while that saves bits, and while there are more than a map can name.
@@ -200,7 +218,8 @@ pub(crate) fn tables(histograms: &[Histogram], log: u32) -> Tables {
             map[context] = t;
         }
     }
-    Tables { map, counts: groups.iter().map(|g| table::normalise(&g.0, log)).collect() }
+    let counts = groups.iter().map(|g| table::normalise(&g.0, log)).collect();
+    Tables { map, counts, histograms: groups.into_iter().map(|g| g.0).collect() }
 }
 
 #[cfg(test)]
