@@ -58,6 +58,8 @@ pub use stage::{Contexts, Stage, StageKind};
 pub use tile::encode_dictionary;
 pub use tile::{Dependencies, ReferenceTile, TileShape, decode_dictionary, patterns_of, words_of};
 pub use wanted::WantedChain;
+#[cfg(feature = "zstd")]
+pub use zstd::zstd_len_within;
 pub use zstd::{
     ZstdDictionary, decode_zstd_frame, decode_zstd_frame_after, decode_zstd_frame_after_within,
     decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_after, encode_zstd_frame_with,

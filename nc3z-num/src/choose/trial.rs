@@ -84,8 +84,7 @@ impl<W: Word> Chooser<'_, W> {
             let task =
                 Task { elements: words, ty: self.ty, geom, planes, against: None, with_mask: self.covered };
             let mut staged = stage(&task, plan, &mut self.scratch)?;
-            let less =
-                if self.covered { 0 } else { staged.side_len() as u64 - side(&staged, plan, crop) };
+            let less = if self.covered { 0 } else { staged.side_len() as u64 - side(&staged, plan, crop) };
             let each = if plan.coder == Coder::Ctx {
                 context_lens::<W>(&staged, n, geom, shapes, &mut self.scratch)
             } else {
@@ -188,10 +187,8 @@ impl<W: Word> Chooser<'_, W> {
     /// Plans in the order of their sizes.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
         let wide = self.wide();
-        let mut sized = plans
-            .into_iter()
-            .map(|plan| self.size(plan, wide))
-            .collect::<Result<Vec<Costed>>>()?;
+        let mut sized =
+            plans.into_iter().map(|plan| self.size(plan, wide)).collect::<Result<Vec<Costed>>>()?;
         sort_by_cost(&mut sized);
         Ok(sized)
     }

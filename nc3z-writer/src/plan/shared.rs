@@ -6,7 +6,7 @@
 
 use super::cost::Stored;
 use super::policy::{QUICK_LEVEL, SharedPolicy};
-use super::probe::packed_len;
+use super::probe::{packed_below, packed_len};
 use super::subject::requested_chain;
 use super::{ArrayPlan, Planner, TileChain};
 use crate::encode::Form;
@@ -76,11 +76,7 @@ pub(super) fn plan_shared(
             continue;
         }
         let member = member(info, raw, plan, policy.level, planner)?;
-        // Where zstd is far behind the array's plan, LZMA does not catch up.
-        if !member.bytes.is_empty()
-            && packed_len(member.bytes, QUICK_LEVEL, planner.scratch)?
-                < member.alone.percent(175) + Stored(64)
-        {
+        if !member.bytes.is_empty() && is_near(&member, planner.scratch)? {
             left -= info.total_bytes();
             members.push(member);
         }
@@ -95,6 +91,14 @@ pub(super) fn plan_shared(
         }
     }
     Ok(shared)
+}
+
+/// Whether a quick zstd is near enough to the array's plan: where it is far behind, LZMA does not catch up.
+fn is_near(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
+    let bound = member.alone.percent(175) + Stored(64);
+    // Nothing takes more than its bytes.
+    let always = Stored(member.bytes.len() as u64) < bound;
+    Ok(always || packed_below(member.bytes, QUICK_LEVEL, bound, scratch)?.is_some())
 }
 
 /// What the tile of an array takes by its own plan, and its bytes; none where it is constant.
@@ -133,10 +137,9 @@ fn is_promising(
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let all = pool.iter().map(|m| m.bytes).collect::<Vec<_>>().concat();
     let len = Stored(all.len() as u64);
-    let quick = packed_len(&all, QUICK_LEVEL, scratch)?;
-    if quick >= len.percent(RECURRING) {
+    let Some(quick) = packed_below(&all, QUICK_LEVEL, len.percent(RECURRING), scratch)? else {
         return Ok(false);
-    }
+    };
     if quick.percent(LZMA_PERCENT).saved_against(alone).0.saturating_mul(one_saved_of) > len.0 {
         return Ok(true);
     }

@@ -14,6 +14,8 @@ mod no_encoder;
 #[expect(dead_code, reason = "compared with the C library in tests")]
 mod pure;
 
+#[cfg(feature = "zstd")]
+use super::scratch::Scratch;
 use super::spec::{ChainSpec, StageSpec};
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
@@ -29,6 +31,20 @@ pub use frame::{
 };
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use serde_json::Value;
+
+/// The length of the frame that the codec makes of bytes at a level, if that is at most `most`; else packing ends as soon as it is longer.
+///
+/// # Errors
+/// zstd's refusal, which would be a lack of memory.
+#[cfg(feature = "zstd")]
+pub fn zstd_len_within(
+    decoded: &[u8],
+    level: i32,
+    most: usize,
+    scratch: &mut Scratch,
+) -> Result<Option<usize>> {
+    scratch.contexts.get::<library::Encoder>().len_within(level, decoded, most)
+}
 
 const ID: &str = "zstd";
 
@@ -109,6 +125,22 @@ impl Stage for Zstd {
 #[cfg(feature = "encode")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_within_a_bound_are_those_of_frames() {
+        let text = b"a line of text that comes again, and again\n".repeat(4000);
+        let noise: Vec<u8> = (0..300_000u32)
+            .map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()[3] ^ text[i as usize % 7000])
+            .collect();
+        let mut scratch = Scratch::default();
+        for content in [&text[..], &noise, &[], &noise[..40]] {
+            let len = encode_zstd_frame(content, 3).unwrap().len();
+            for most in [0, 1, len / 2, len - 1, len + 1024, usize::MAX] {
+                let found = zstd_len_within(content, 3, most, &mut scratch).unwrap();
+                assert_eq!(found, (most > len).then_some(len), "{} within {most}", content.len());
+            }
+        }
+    }
 
     #[test]
     fn two_frames_skippable_frames_and_lying_sizes_are_refused() {

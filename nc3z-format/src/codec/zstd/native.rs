@@ -7,7 +7,8 @@ use std::io;
 use std::sync::OnceLock;
 use zstd::bulk::{Compressor, Decompressor};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
-use zstd::zstd_safe::{CParameter, WriteBuf, compress_bound};
+use zstd::zstd_safe::zstd_sys::ZSTD_ErrorCode;
+use zstd::zstd_safe::{CParameter, ResetDirective, WriteBuf, compress_bound, get_error_name};
 
 /// Level of frames that continue something.
 const AFTER_LEVEL: i32 = 19;
@@ -99,12 +100,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn encode(&mut self, level: i32, input: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        // Which takes any dictionary away, too.
-        let change = |context: &mut Compressor<'static>| {
-            context.set_compression_level(level)?;
-            context.set_parameter(CParameter::HashLog(zstd_hash_log(level)))
-        };
-        self.compress(Setting::Level(level), change, input, out)
+        self.compress(Setting::Level(level), Self::at_level(level), input, out)
     }
 
     pub(super) fn encode_with(
@@ -121,14 +117,41 @@ impl Encoder {
         self.compress(setting, change, input, out)
     }
 
-    /// Compresses with the context at a setting, which `change` makes of any other. A context that failed is not kept.
-    fn compress(
+    /// The length of a frame that has at most `most` bytes; where it would have more, packing ends there.
+    pub(super) fn len_within(&mut self, level: i32, input: &[u8], most: usize) -> Result<Option<usize>> {
+        const TOO_SMALL: usize = (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
+        let mut context = self.set(Setting::Level(level), Self::at_level(level))?;
+        let room = most.min(compress_bound(input.len()));
+        if self.frame.len() < room {
+            self.frame.resize(room, 0);
+        }
+        let len = match context.context_mut().compress2(&mut self.frame[..room], input) {
+            Ok(len) => Some(len),
+            Err(TOO_SMALL) => {
+                let reset = context.context_mut().reset(ResetDirective::SessionOnly);
+                reset.map_err(|code| refused(io::Error::other(get_error_name(code))))?;
+                None
+            }
+            Err(code) => return Err(refused(io::Error::other(get_error_name(code)))),
+        };
+        self.context = Some((Setting::Level(level), context));
+        Ok(len)
+    }
+
+    /// Sets a level, which takes any dictionary away, too.
+    fn at_level(level: i32) -> impl FnOnce(&mut Compressor<'static>) -> io::Result<()> {
+        move |context| {
+            context.set_compression_level(level)?;
+            context.set_parameter(CParameter::HashLog(zstd_hash_log(level)))
+        }
+    }
+
+    /// The context, taken out, at a setting, which `change` makes of any other. A context that fails is not put back.
+    fn set(
         &mut self,
         wanted: Setting,
         change: impl FnOnce(&mut Compressor<'static>) -> io::Result<()>,
-        input: &[u8],
-        out: &mut Vec<u8>,
-    ) -> Result<()> {
+    ) -> Result<Compressor<'static>> {
         let (setting, mut context) = match self.context.take() {
             Some((setting, made)) => (Some(setting), made),
             None => (None, Compressor::new(0).map_err(refused)?),
@@ -136,6 +159,17 @@ impl Encoder {
         if setting != Some(wanted) {
             change(&mut context).map_err(refused)?;
         }
+        Ok(context)
+    }
+
+    fn compress(
+        &mut self,
+        wanted: Setting,
+        change: impl FnOnce(&mut Compressor<'static>) -> io::Result<()>,
+        input: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut context = self.set(wanted, change)?;
         self.frame.clear();
         self.frame.reserve(compress_bound(input.len()));
         context.compress_to_buffer(input, &mut self.frame).map_err(refused)?;
