@@ -121,8 +121,8 @@ fn marked() -> (Vec<u8>, Vec<u32>) {
         against: None,
         with_mask: true,
     };
-    let mut staged = crate::encode::stage(&task, &plan, &mut scratch).unwrap();
-    crate::encode::finish::<u32>(&mut staged, elements.len(), &geom, &plan, &mut scratch, &mut out).unwrap();
+    let staged = crate::encode::stage(&task, &plan, &mut scratch).unwrap();
+    crate::encode::finish::<u32>(staged, elements.len(), &geom, &plan, &mut scratch, &mut out).unwrap();
     assert_eq!(out[0], 2, "exceptions are marked");
     (out, elements)
 }

@@ -536,8 +536,8 @@ fn exceptions_are_listed_or_marked() {
 fn unguarded<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, plan: &EncodePlan) -> Vec<u8> {
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
     let task = crate::encode::Task { elements, ty, geom, planes: None, against: None, with_mask: true };
-    let mut staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();
-    crate::encode::finish::<W>(&mut staged, elements.len(), geom, plan, &mut scratch, &mut out).unwrap();
+    let staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();
+    crate::encode::finish::<W>(staged, elements.len(), geom, plan, &mut scratch, &mut out).unwrap();
     assert_eq!(decoded::<W>(&out, elements.len(), ty, geom, plan).unwrap(), elements);
     out
 }
@@ -551,8 +551,8 @@ fn unguarded_against<W: Word>(elements: &[W], other: &[W], ty: ElementType, plan
     let (mut scratch, mut out, geom, n) = (Scratch::new(), Vec::new(), Geometry::default(), elements.len());
     let against = Some(other);
     let task = crate::encode::Task { elements, ty, geom: &geom, planes: None, against, with_mask: true };
-    let mut staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();
-    crate::encode::finish::<W>(&mut staged, n, &geom, plan, &mut scratch, &mut out).unwrap();
+    let staged = crate::encode::stage(&task, plan, &mut scratch).unwrap();
+    crate::encode::finish::<W>(staged, n, &geom, plan, &mut scratch, &mut out).unwrap();
     let mut back = vec![W::default(); n];
     decode_against(&out, ty, &geom, None, against, &mut scratch, &mut back).unwrap();
     assert_eq!(back, elements);

@@ -154,6 +154,20 @@ pub(crate) fn make_tile(
     Ok(made(decoded_crc, Form::Block { chain: 0, payload }, way))
 }
 
+/// The only tile of an array, of which the numeric codec made this payload by the first chain of the array's plan: what [`make_tile`] would
+/// make of it. None where it would look further.
+pub(crate) fn made_before(info: &ArrayInfo, bytes: &[u8], mut payload: Vec<u8>) -> Option<MadeTile> {
+    let is_block = bytes.len() as u64 > PACK_LEN && payload.len() <= bytes.len();
+    if !is_block || constant_value(bytes, info.ty.size()).is_some() {
+        return None;
+    }
+    let decoded_len = u32::try_from(bytes.len()).ok()?;
+    payload.shrink_to_fit();
+    let (decoded_crc, form) = (crc32fast::hash(bytes), Form::Block { chain: 0, payload });
+    let encoded = EncodedTile { array: info.id, tile: 0, decoded_len, decoded_crc, form };
+    Some(MadeTile { encoded, way: Way::Tiles(0) })
+}
+
 /// An error of a chain that was asked for, with the variable that it was asked for.
 pub(crate) fn in_variable(e: Error, classic: &ClassicFile, array: ArrayId, tile: u64) -> Error {
     match (e.kind(), array.role()) {

@@ -1,6 +1,7 @@
 //! What choosing works on: the samples of one variable, pieces of them, and reused memory.
 
 use super::crop::Crop;
+use super::kept::Kept;
 use crate::element::ElementType;
 use crate::encode::{Coder, EncodePlan, Shape, TransformPlan};
 use crate::geometry::{DeltaAxes, Geometry};
@@ -50,6 +51,10 @@ pub(crate) struct Chooser<'a, W> {
     pub(crate) dict_len: u64,
     pub(crate) elements: u64,
     pub(crate) scratch: Scratch,
+    /// Where all of the variable is looked at.
+    pub(crate) kept: Option<Kept>,
+    /// A scratch that nothing is kept in.
+    pub(crate) spare: Option<Scratch>,
     pub(crate) grid: Pool,
     pub(crate) tokens: Vec<u8>,
 }

@@ -7,6 +7,7 @@ mod chooser;
 mod climb;
 mod crop;
 mod estimate;
+mod kept;
 mod reference;
 mod samples;
 mod trial;
@@ -52,6 +53,8 @@ pub struct Candidates {
     /// What the samples take by each of them, in bytes, with their share of a dictionary; by a part of them where they are long. Empty
     /// where only crops were encoded.
     pub sampled: Vec<u64>,
+    /// The variable by the first plan, where the one sample is all of it and was encoded: what [`crate::encode`] would make of it.
+    pub payload: Option<Vec<u8>>,
     /// What [`Effort::Fast`] would pick: for an array of which only pieces were looked at, worth a try on the whole of it.
     pub quick: EncodePlan,
     /// True where values repeat so much that a dictionary of the whole variable may pay: collect it with
@@ -71,7 +74,7 @@ const DEFINITION: u64 = 64;
 
 thread_local! {
     /// Buffers and contexts of the trials. Making them anew takes longer than choosing for a short variable.
-    static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
+    static SCRATCH: RefCell<Option<[Scratch; 2]>> = const { RefCell::new(None) };
 }
 
 /// Ranks plans for a variable by samples of its tiles (each beginning where a tile begins; three are enough).
@@ -129,7 +132,7 @@ pub(crate) fn choose_plans<W: Word>(
     // A dictionary of the samples is that of the variable where they are the variable.
     let complete = sampled == elements;
     let (mut own, mut dict_len) = (None, 0);
-    let mut scratch = SCRATCH.take().unwrap_or_default();
+    let [mut scratch, spare] = SCRATCH.take().unwrap_or_default();
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty, &mut scratch)?;
     } else if extent.dictionary && W::BITS > 8 {
@@ -172,12 +175,14 @@ pub(crate) fn choose_plans<W: Word>(
         dict_len,
         elements,
         scratch,
+        kept: None,
+        spare: Some(spare),
         grid: Pool::default(),
         tokens: Vec::new(),
     };
     let plain = chooser.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Planes);
     let mut outcome = chooser.run(&found)?;
-    SCRATCH.set(Some(chooser.scratch));
+    SCRATCH.set(Some([chooser.scratch, chooser.spare.unwrap_or_default()]));
     if partial {
         // What was tried with the patterns of the samples needs those of the whole variable.
         outcome.plans.retain(|(p, _)| p.dictionary().is_none());
@@ -188,5 +193,7 @@ pub(crate) fn choose_plans<W: Word>(
     let scan_dictionary = partial && own.is_some() && outcome.dictionary_pays;
     let (plans, sampled): (Vec<_>, Vec<_>) = outcome.plans.into_iter().unzip();
     let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
-    Ok(Candidates { plans, sampled, quick: outcome.quick, scan_dictionary, mask: value })
+    // The first plan is what the payload is of, unless it went.
+    let payload = outcome.payload.filter(|_| !partial);
+    Ok(Candidates { plans, sampled, payload, quick: outcome.quick, scan_dictionary, mask: value })
 }

@@ -3,13 +3,12 @@
 use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
 use super::crop::{Crop, parts};
 use super::estimate::{BEHIND, CLIMBS, SLACK, side};
-use crate::element::ElementType;
+use super::kept::Encoded;
 use crate::encode::{
-    Coder, EncodePlan, Shape, Task, TransformPlan, context_lens, context_stride, encode, finish, stage,
+    Coder, EncodePlan, Prepared, Shape, Task, TransformPlan, context_stride, encode, finish, longest, stage,
 };
 use crate::error::Result;
-use crate::geometry::{DeltaAxes, Geometry};
-use crate::scratch::Scratch;
+use crate::geometry::DeltaAxes;
 use crate::word::{Word, index};
 
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
@@ -46,56 +45,86 @@ pub(crate) struct Outcome {
     pub(crate) quick: EncodePlan,
     /// Whether a dictionary of the whole variable may pay.
     pub(crate) dictionary_pays: bool,
-}
-
-/// Bytes of all parts by a plan, for each of the shapes that contexts may have.
-fn encoded_lens<W: Word>(
-    parts: &[&[W]],
-    (ty, geom): (ElementType, &Geometry),
-    plan: &EncodePlan,
-    shapes: &[Shape],
-    scratch: &mut Scratch,
-) -> Result<Vec<u64>> {
-    let (mut lens, mut out) = (vec![0; shapes.len()], Vec::new());
-    for &part in parts {
-        if plan.coder == Coder::Ctx {
-            let task = Task { elements: part, ty, geom, planes: None, against: None, with_mask: true };
-            let staged = stage(&task, plan, scratch)?;
-            let most = (part.len() * W::BYTES + 3) as u64;
-            let each = context_lens::<W>(&staged, part.len(), geom, shapes, scratch);
-            lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.min(most));
-        } else {
-            out.clear();
-            encode(part, ty, geom, plan, scratch, &mut out)?;
-            lens.iter_mut().for_each(|sum| *sum += out.len() as u64);
-        }
-    }
-    Ok(lens)
+    /// The variable by the first plan.
+    pub(crate) payload: Option<Vec<u8>>,
 }
 
 impl<W: Word> Chooser<'_, W> {
+    /// Bytes of all parts by a plan, for each of the shapes that contexts may have; and the last part by it.
+    fn encoded_lens(
+        &mut self,
+        parts: &[&[W]],
+        plan: &EncodePlan,
+        shapes: &[Shape],
+    ) -> Result<(Vec<u64>, Option<Encoded>)> {
+        let (mut lens, mut last) = (vec![0; shapes.len()], None);
+        for &part in parts {
+            let (ty, geom, n) = (self.ty, self.geom, part.len());
+            if plan.coder == Coder::Ctx {
+                let task = Task { elements: part, ty, geom, planes: None, against: None, with_mask: true };
+                let staged = stage(&task, plan, &mut self.scratch)?;
+                let prepared = Prepared::new::<W>(staged, (n, geom), shapes, &mut self.scratch);
+                let most = longest::<W>(n) as u64;
+                let each = prepared.lens();
+                lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.min(most));
+                last = Some(Encoded::Prepared(prepared, 0));
+            } else {
+                let mut out = match last {
+                    Some(Encoded::Payload(out)) => out,
+                    _ => Vec::new(),
+                };
+                out.clear();
+                encode(part, ty, geom, plan, &mut self.scratch, &mut out)?;
+                lens.iter_mut().for_each(|sum| *sum += out.len() as u64);
+                last = Some(Encoded::Payload(out));
+            }
+        }
+        Ok((lens, last))
+    }
+
     /// A plan in each of the shapes, with its bytes on the pieces, in thousandths, and what it costs besides. `wide`: on all crops, too.
     fn sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], wide: bool) -> Result<Vec<Costed>> {
-        let (mut out, mut lens, mut share) = (Vec::new(), vec![0; shapes.len()], 0);
+        let (mut lens, mut share, mut last) = (vec![0; shapes.len()], 0, None);
         let others = if wide && !self.covered { &self.crops[..] } else { &[] };
         for crop in self.trials.iter().chain(others) {
             let Crop { words, geom, planes, .. } = crop;
             let (planes, n) = (planes.as_ref(), words.len());
             let task =
                 Task { elements: words, ty: self.ty, geom, planes, against: None, with_mask: self.covered };
-            let mut staged = stage(&task, plan, &mut self.scratch)?;
+            let staged = stage(&task, plan, &mut self.scratch)?;
             let less = if self.covered { 0 } else { staged.side_len() as u64 - side(&staged, plan, crop) };
             let each = if plan.coder == Coder::Ctx {
-                context_lens::<W>(&staged, n, geom, shapes, &mut self.scratch)
+                let prepared = Prepared::new::<W>(staged, (n, geom), shapes, &mut self.scratch);
+                let lens = prepared.lens();
+                last = Some(Encoded::Prepared(prepared, 0));
+                lens
             } else {
-                out.clear();
-                finish::<W>(&mut staged, n, geom, plan, &mut self.scratch, &mut out)?;
-                vec![out.len() as u64; shapes.len()]
+                let mut out = Vec::new();
+                finish::<W>(staged, n, geom, plan, &mut self.scratch, &mut out)?;
+                let lens = vec![out.len() as u64; shapes.len()];
+                last = Some(Encoded::Payload(out));
+                lens
             };
             lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.saturating_sub(less));
             share += self.share(plan, n);
         }
-        Ok(self.shaped(plan, shapes, lens.into_iter().map(|len| len + share)))
+        let sizes = self.shaped(plan, shapes, lens.into_iter().map(|len| len + share));
+        if self.covered && self.is_all(&self.samples) {
+            self.keep_cheapest(&sizes, last);
+        }
+        Ok(sizes)
+    }
+
+    /// Keeps what was encoded of the variable, in the shape that is cheapest.
+    fn keep_cheapest(&mut self, sizes: &[Costed], encoded: Option<Encoded>) {
+        let cheapest = sizes.iter().enumerate().min_by_key(|(_, s)| s.0);
+        if let Some((encoded, (at, costed))) = encoded.zip(cheapest) {
+            let encoded = match encoded {
+                Encoded::Prepared(prepared, _) => Encoded::Prepared(prepared, at),
+                payload @ Encoded::Payload(_) => payload,
+            };
+            self.keep(costed.clone(), encoded);
+        }
     }
 
     /// The plan in each of the shapes, with its bytes weighed.
@@ -226,11 +255,12 @@ impl<W: Word> Chooser<'_, W> {
 
     /// A plan in each of the shapes, with its bytes on the samples as they are, weighed; the definition of a dictionary is in them.
     fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape]) -> Result<Vec<Costed>> {
-        let (mut lens, mut share, mut encoded) = (Vec::new(), 0, 0);
-        for list in [&self.parts, &self.samples] {
-            lens = encoded_lens(list, (self.ty, self.geom), plan, shapes, &mut self.scratch)?;
+        let (mut lens, mut last, mut share, mut encoded, mut all) = (Vec::new(), None, 0, 0, false);
+        for list in [self.parts.clone(), self.samples.clone()] {
+            (lens, last) = self.encoded_lens(&list, plan, shapes)?;
             share = list.iter().map(|part| self.share(plan, part.len())).sum();
             encoded = list.iter().map(|part| part.len() as u64).sum();
+            all = self.is_all(&list);
             let least = lens.iter().min().copied().unwrap_or(0);
             // Where next to nothing is left, what a plan takes for any number of elements decides.
             if encoded == self.sampled || least * LEFT > encoded * W::BYTES as u64 {
@@ -239,7 +269,11 @@ impl<W: Word> Chooser<'_, W> {
         }
         let of_all = |len| u128::from(len + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
         let bytes = lens.into_iter().map(|len| u64::try_from(of_all(len)).unwrap_or(u64::MAX));
-        Ok(self.shaped(plan, shapes, bytes))
+        let sizes = self.shaped(plan, shapes, bytes);
+        if all {
+            self.keep_cheapest(&sizes, last);
+        }
+        Ok(sizes)
     }
 
     /// The same for the shape that the plan has.
@@ -254,16 +288,14 @@ impl<W: Word> Chooser<'_, W> {
         if self.effort == Effort::Max || self.parts.iter().map(|p| p.len()).sum::<usize>() < 2 * len {
             return self.sample_size(finer);
         }
-        let (list, of) = (parts(&self.samples, self.geom, len), (self.ty, self.geom));
-        let len = |plan: &EncodePlan, scratch: &mut Scratch| -> Result<u64> {
-            Ok(encoded_lens(&list, of, plan, &[plan.shape], scratch)?[0])
-        };
-        let quick = len(plan, &mut self.scratch)?;
+        let list = parts(&self.samples, self.geom, len);
+        let mut packed = |plan: &EncodePlan| Ok(self.encoded_lens(&list, plan, &[plan.shape])?.0[0]);
+        let quick: u64 = packed(plan)?;
         let encoded: usize = list.iter().map(|part| part.len() * W::BYTES).sum();
         if quick * LEFT < encoded as u64 {
             return self.sample_size(finer);
         }
-        let slow = len(finer, &mut self.scratch)?;
+        let slow = packed(finer)?;
         let bytes = u128::from(size) * u128::from(slow) / u128::from(quick.max(1));
         Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
@@ -356,11 +388,12 @@ impl<W: Word> Chooser<'_, W> {
         };
         let dictionary_pays = may_pay || done.first().is_some_and(|s| s.1.dictionary().is_some());
         let known = self.covered || self.effort != Effort::Fast;
+        let payload = done.first().map(|s| s.1.clone()).and_then(|plan| self.take_kept(&plan));
         let best = done.into_iter().take(4);
         let plans = best.map(|(cost, p)| {
             let bytes = cost / self.weight(&p);
             (p, known.then_some(bytes))
         });
-        Ok(Outcome { plans: plans.collect(), quick, dictionary_pays })
+        Ok(Outcome { plans: plans.collect(), quick, dictionary_pays, payload })
     }
 }

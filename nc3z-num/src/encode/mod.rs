@@ -31,6 +31,8 @@ pub use plan::{Coder, EncodePlan, Shape, TransformPlan};
 pub(crate) use rank_index::RankIndex;
 pub(crate) use runs::Runs;
 pub(crate) use scale_offset::hits;
-pub(crate) use tile::{Staged, Task, context_lens, encode_tile, finish, mapped, predict, stage, zigzag_all};
+pub(crate) use tile::{
+    Prepared, Staged, Task, encode_tile, finish, longest, mapped, predict, stage, zigzag_all,
+};
 pub use tile::{encode, encode_against};
 pub(crate) use transform::common_zeros;

@@ -39,6 +39,18 @@ pub enum Coder {
     Ctx,
 }
 
+impl Coder {
+    /// As a payload's first bytes name it.
+    pub(crate) const fn code(self) -> u8 {
+        match self {
+            Coder::Store => 0,
+            Coder::Zstd => 1,
+            Coder::Planes => 2,
+            Coder::Ctx => 3,
+        }
+    }
+}
+
 /// Which transform to try.
 #[derive(Debug, Clone, Default)]
 pub enum TransformPlan {
@@ -94,6 +106,11 @@ impl EncodePlan {
             _ => false,
         };
         transforms && self.mask == other.mask && self.axes == other.axes && self.coder == other.coder
+    }
+
+    /// Whether another plan makes the same of every tile.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.is_same_way(other) && self.level == other.level && self.shape == other.shape
     }
 
     /// The dictionary it refers to.

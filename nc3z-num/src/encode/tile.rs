@@ -216,7 +216,7 @@ pub(crate) fn zigzag_all<W: Word>(words: &mut [W]) {
 
 /// The last stage: appends the payload of a staged tile of `n` elements. Spoils the residuals.
 pub(crate) fn finish<W: Word>(
-    staged: &mut Staged,
+    mut staged: Staged,
     n: usize,
     geom: &Geometry,
     plan: &EncodePlan,
@@ -227,21 +227,19 @@ pub(crate) fn finish<W: Word>(
         staged.put(out);
         return Ok(());
     }
-    let Scratch { runs, bytes, encoder: Buffers { mapped, zstd, ctx: work, .. }, .. } = scratch;
+    if plan.coder == Coder::Ctx {
+        Prepared::new::<W>(staged, (n, geom), &[plan.shape], scratch).put::<W>(0, scratch, out);
+        return Ok(());
+    }
+    let Scratch { bytes, encoder: Buffers { mapped, zstd, .. }, .. } = scratch;
     let words = W::pool(mapped);
-    if staged.is_signed() && matches!(plan.coder, Coder::Planes | Coder::Ctx) {
+    if staged.is_signed() && plan.coder == Coder::Planes {
         zigzag_all(words);
     }
-    staged.stages.coder = match plan.coder {
-        Coder::Store => 0,
-        Coder::Zstd => 1,
-        Coder::Planes => 2,
-        Coder::Ctx => 3,
-    };
+    staged.stages.coder = plan.coder.code();
     staged.put(out);
     bytes.clear();
     match plan.coder {
-        Coder::Store => W::put_le(words, out),
         Coder::Zstd => {
             W::put_le(words, bytes);
             frame::compress(bytes, plan.level, zstd, out)?;
@@ -250,32 +248,61 @@ pub(crate) fn finish<W: Word>(
             planes::shuffle(words, bytes);
             frame::compress_planes(bytes, words.len(), plan.level, zstd, out)?;
         }
-        Coder::Ctx => ctx::encode(words, n, runs, geom.row.map_or(0, index), plan.shape, work, out),
+        Coder::Store | Coder::Ctx => W::put_le(words, out),
     }
     Ok(())
 }
 
-/// Bytes of the payload of a staged tile of `n` elements by the context coder, for each of the shapes. Spoils the residuals.
-pub(crate) fn context_lens<W: Word>(
-    staged: &Staged,
-    n: usize,
-    geom: &Geometry,
-    shapes: &[Shape],
-    scratch: &mut Scratch,
-) -> Vec<u64> {
-    let mut around = Vec::new();
-    staged.put(&mut around);
-    if staged.is_all_masked() || n == 0 {
-        return vec![around.len() as u64; shapes.len()];
+/// A tile that the context coder is to write, but for the shape of its contexts. Its residuals stand in the scratch that it was prepared with.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    staged: Staged,
+    /// None where nothing is left to code.
+    residuals: Option<ctx::Prepared>,
+    shapes: usize,
+}
+
+impl Prepared {
+    /// Of a staged tile of `n` elements.
+    pub(crate) fn new<W: Word>(
+        mut staged: Staged,
+        (n, geom): (usize, &Geometry),
+        shapes: &[Shape],
+        scratch: &mut Scratch,
+    ) -> Self {
+        let mut residuals = None;
+        if !staged.is_all_masked() && n > 0 {
+            let Scratch { runs, encoder: Buffers { mapped, ctx: work, .. }, .. } = scratch;
+            let words = W::pool(mapped);
+            if staged.is_signed() {
+                zigzag_all(words);
+            }
+            staged.stages.coder = Coder::Ctx.code();
+            let row = geom.row.map_or(0, index);
+            residuals = Some(ctx::Prepared::new(words, (n, row), runs, shapes, work));
+        }
+        Prepared { staged, residuals, shapes: shapes.len() }
     }
-    let Scratch { runs, encoder: Buffers { mapped, ctx: work, .. }, .. } = scratch;
-    let words = W::pool(mapped);
-    if staged.is_signed() {
-        zigzag_all(words);
+
+    /// Bytes that [`Self::put`] would append for each of the shapes, about.
+    pub(crate) fn lens(&self) -> Vec<u64> {
+        let mut around = Vec::new();
+        self.staged.put(&mut around);
+        let around = around.len() as u64;
+        match &self.residuals {
+            Some(residuals) => residuals.lens().map(|len| around + len).collect(),
+            None => vec![around; self.shapes],
+        }
     }
-    let mut lens = ctx::lens(words, n, runs, geom.row.map_or(0, index), shapes, work);
-    lens.iter_mut().for_each(|len| *len += around.len() as u64);
-    lens
+
+    /// Appends the payload with contexts of one of the shapes.
+    pub(crate) fn put<W: Word>(&self, shape: usize, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        self.staged.put(out);
+        if let Some(residuals) = &self.residuals {
+            let Scratch { runs, encoder: Buffers { mapped, ctx: work, .. }, .. } = scratch;
+            residuals.put(shape, W::pool(mapped), runs, work, out);
+        }
+    }
 }
 
 /// Appends the payload of a tile.
@@ -309,6 +336,11 @@ pub fn encode_against<W: Word>(
     W::encode_tile(elements, (ty, geom), plan, against, scratch, out)
 }
 
+/// The most bytes that a payload of `n` elements has: longer ones are put as they are.
+pub(crate) fn longest<W: Word>(n: usize) -> usize {
+    n * W::BYTES + 3
+}
+
 /// [`encode_against`] for one width.
 pub(crate) fn encode_tile<W: Word>(
     elements: &[W],
@@ -325,9 +357,9 @@ pub(crate) fn encode_tile<W: Word>(
     }
     let start = out.len();
     let task = Task { elements, ty, geom, planes: None, against, with_mask: true };
-    let mut staged = stage(&task, plan, scratch)?;
-    finish::<W>(&mut staged, n, geom, plan, scratch, out)?;
-    if out.len() - start > n * W::BYTES + 3 {
+    let staged = stage(&task, plan, scratch)?;
+    finish::<W>(staged, n, geom, plan, scratch, out)?;
+    if out.len() - start > longest::<W>(n) {
         // Nothing was gained: integers as they are.
         out.truncate(start);
         let plain = EncodePlan::default();
@@ -339,14 +371,8 @@ pub(crate) fn encode_tile<W: Word>(
         if let Some(against) = against {
             subtract_reference(against, None, &Transform::Ordered, (ty, &plain), scratch)?;
         }
-        finish::<W>(
-            &mut Staged { against: against.is_some(), ..Staged::default() },
-            n,
-            geom,
-            &plain,
-            scratch,
-            out,
-        )?;
+        let staged = Staged { against: against.is_some(), ..Staged::default() };
+        finish::<W>(staged, n, geom, &plain, scratch, out)?;
     }
     Ok(())
 }

@@ -53,12 +53,13 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
         };
         return Ok(ArrayPlan { tiles, short, ..ArrayPlan::default() });
     }
-    let Found { mut plans, quick } = numeric_plans(subject, policy)?;
+    let Found { mut plans, quick, payload } = numeric_plans(subject, policy)?;
     // Flags and packed bytes are as often text-like as numbers.
     let may_be_text = info.ty.size() == 1;
     if plans.len() == 1 && !may_be_text && policy.promised_percent.is_none() {
         let tiles = vec![TileChain::numeric(plans.remove(0).0, registry)];
-        return Ok(ArrayPlan { short: tiles.clone(), tiles, ..ArrayPlan::default() });
+        let made = subject.made(payload);
+        return Ok(ArrayPlan { short: tiles.clone(), tiles, made, ..ArrayPlan::default() });
     }
     let trials = trials(plans, subject, scratch)?;
     let least = trials[0].stored;
@@ -93,7 +94,8 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
         percent,
         probed: policy.probed,
     });
-    Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, ..ArrayPlan::default() })
+    let made = subject.made(payload);
+    Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, made, ..ArrayPlan::default() })
 }
 
 /// The plan where the chain was asked for: nothing is tried. Short tiles are encoded by it too, and then share containers.

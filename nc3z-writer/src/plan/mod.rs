@@ -203,8 +203,16 @@ impl Plans {
             let scan = |sink: &mut dyn FnMut(&[u8]) -> bool| crate::tiles::scan_pieces(classic, info, sink);
             let fills = fill_values(classic, info);
             let registry = &options.registry;
-            let subject =
-                Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan };
+            let subject = Subject {
+                info,
+                registry,
+                samples,
+                fills,
+                whole_len,
+                dictionary: true,
+                keep: held.is_some(),
+                scan: &scan,
+            };
             let plan = with_scratch(|scratch| match requested_chain(classic, info, options)? {
                 Some(chain) => array::requested(&subject, chain, policy),
                 None => plan_array(&subject, policy, scratch),
@@ -265,7 +273,7 @@ pub(crate) fn plan_one(
     let (fills, registry) = (fill_values(classic, info), &options.registry);
     let whole_len = whole_len(arrays, policy);
     plan_array(
-        &Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan },
+        &Subject { info, registry, samples, fills, whole_len, dictionary: true, keep: false, scan: &scan },
         policy,
         scratch,
     )
@@ -298,7 +306,7 @@ pub(crate) fn plan_difference(
     };
     let (registry, whole_len) = (&options.registry, whole_len(arrays, policy));
     let plan = plan_array(
-        &Subject { info, registry, samples, fills, whole_len, dictionary: true, scan: &scan },
+        &Subject { info, registry, samples, fills, whole_len, dictionary: true, keep: false, scan: &scan },
         policy,
         scratch,
     )?;

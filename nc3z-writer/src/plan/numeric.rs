@@ -33,6 +33,8 @@ pub(super) struct Found {
     pub(super) plans: Vec<Ranked>,
     /// What the quickest effort would pick.
     pub(super) quick: EncodePlan,
+    /// The array by the first plan, where that is the only one and the array is one sample.
+    pub(super) payload: Option<Vec<u8>>,
 }
 
 /// The plans that the chooser likes best for the numbers of an array: of the policy's effort, then of those below it.
@@ -98,6 +100,7 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> 
         found.plans.push(EncodePlan::default());
     }
     let quick = found.quick.clone();
+    let payload = found.payload.take();
     let mut plans = ranked(found, policy.numeric_plans);
     // Never larger than a quicker preset's archive: what their chooser finds is tried too, as hard.
     let level = plans[0].0.level;
@@ -105,5 +108,6 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> 
         let others = ranked(candidates(effort, dictionary.as_ref())?, policy.numeric_plans);
         plans.extend(others.into_iter().map(|(p, _)| (EncodePlan { level, ..p }, None)));
     }
-    Ok(Found { plans, quick })
+    let payload = payload.filter(|_| plans.len() == 1);
+    Ok(Found { plans, quick, payload })
 }

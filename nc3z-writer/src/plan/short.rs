@@ -76,6 +76,7 @@ impl Planner<'_> {
             fills: fill_values(self.classic, info),
             whole_len: policy.trial_len,
             // It would be a block of its own, for one tile that has none.
+            keep: false,
             dictionary: false,
             scan: &scan,
         };

@@ -1,6 +1,7 @@
 //! An array as the planner sees it.
 
-use super::Policy;
+use super::{Made, Policy};
+use crate::encode::made_before;
 use crate::error::{ErrorKind, Result};
 use crate::options::WriterOptions;
 use nc3z_format::archive::Role;
@@ -22,6 +23,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) whole_len: usize,
     /// See [`nc3z_format::num::Extent::dictionary`].
     pub(crate) dictionary: bool,
+    /// Whether there is room for tiles that are encoded while plans are compared.
+    pub(crate) keep: bool,
     /// Calls the sink with the whole array, piece after piece, until the sink says false.
     pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
 }
@@ -35,6 +38,19 @@ impl Subject<'_> {
     /// Bytes of all samples.
     pub(crate) fn sampled_len(&self) -> u64 {
         self.samples.iter().map(|s| s.len() as u64).sum()
+    }
+}
+
+impl Subject<'_> {
+    /// The one tile of the array, if choosing has encoded it by the first chain of its plan.
+    pub(super) fn made(&self, payload: Option<Vec<u8>>) -> Made {
+        let made = match (payload, &self.samples[..]) {
+            (Some(payload), [bytes]) if self.keep && self.info.tiling.tile_count() == 1 => {
+                made_before(self.info, bytes, payload)
+            }
+            _ => None,
+        };
+        Made(made.into_iter().collect())
     }
 }
 

@@ -86,6 +86,7 @@ fn put_header(model: &Model, tables: &Tables, log: u32, out: &mut Vec<u8>) {
 }
 
 /// Where the tokens of a tile lie.
+#[derive(Debug)]
 struct Places {
     lanes: [Range<usize>; 4],
     grids: [Range<usize>; 4],
@@ -93,72 +94,90 @@ struct Places {
 }
 
 /// Contexts and tables for the tokens in a workspace.
+#[derive(Debug)]
 struct Decided {
     model: Model,
     tables: Tables,
     log: u32,
 }
 
-/// Writes the tokens of `numbers`, the valid elements of a tile of `n`, to the workspace.
-fn prepare<W: Word>(numbers: &[W], n: usize, runs: &Runs, row: usize, work: &mut Workspace) -> Places {
-    tokenise(numbers, runs, n, work);
-    let lanes = split(numbers.len());
-    let grids = lane_grids(runs, &lanes, n);
-    Places { lanes, grids, stride: context_stride(row, n) }
+impl Decided {
+    /// By the tokens in the workspace; their symbols stand there then.
+    fn new(places: &Places, runs: &Runs, shape: Shape, work: &mut Workspace) -> Self {
+        let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
+        let sample =
+            Sample { tokens: &work.tokens, grid: source, lanes: &places.grids, stride: places.stride };
+        let model = sample.model(shape, &mut work.averages);
+        put_symbols(&model, places, runs, work);
+        let histograms = histograms(&work.symbols, model.kn() * model.kw(), &mut work.counts);
+        let log = table_log(shape, work.tokens.len(), &histograms);
+        let tables = tables(&histograms, log);
+        Decided { model, tables, log }
+    }
+
+    /// Bytes of all that is written: of the tables as they are, of the tokens as the tables promise.
+    fn len(&self) -> u64 {
+        let Self { model, tables, log } = self;
+        let mut around = Vec::new();
+        put_header(model, tables, *log, &mut around);
+        let tokens = ((tables.token_bits(*log) >> 16) + 4 * u64::from(*log)).div_ceil(8);
+        put_varint(&mut around, tokens);
+        around.len() as u64 + tokens + tables.raw_bits().div_ceil(8)
+    }
 }
 
-/// Contexts and tables for the tokens in the workspace, and their symbols there.
-fn decide(places: &Places, runs: &Runs, shape: Shape, work: &mut Workspace) -> Decided {
-    let Places { lanes, grids, stride } = places;
-    let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
-    let sample = Sample { tokens: &work.tokens, grid: source, lanes: grids, stride: *stride };
-    let model = sample.model(shape, &mut work.averages);
-    symbols(&model, &work.tokens, &work.grid, runs, lanes, grids, &mut work.averages, &mut work.symbols);
-    let histograms = histograms(&work.symbols, model.kn() * model.kw(), &mut work.counts);
-    let log = table_log(shape, work.tokens.len(), &histograms);
-    let tables = tables(&histograms, log);
-    Decided { model, tables, log }
+fn put_symbols(model: &Model, places: &Places, runs: &Runs, work: &mut Workspace) {
+    let Workspace { tokens, grid, averages, symbols: out, .. } = work;
+    symbols(model, tokens, grid, runs, &places.lanes, &places.grids, averages, out);
 }
 
-/// Appends the part for `numbers` (not empty), the valid elements of a tile of `n`.
-pub(crate) fn encode<W: Word>(
-    numbers: &[W],
-    n: usize,
-    runs: &Runs,
-    row: usize,
-    shape: Shape,
-    work: &mut Workspace,
-    out: &mut Vec<u8>,
-) {
-    let places = prepare(numbers, n, runs, row, work);
-    let Decided { model, tables, log } = decide(&places, runs, shape, work);
-    put_header(&model, &tables, log, out);
-    let encoders: Vec<Encoder> =
-        tables.counts.iter().map(|c| Encoder::new(c, log, &mut work.spread)).collect();
-    work.steps.set(&encoders, &tables.map, log);
-    put_tokens(&work.steps, &work.symbols, log, &places.lanes, &mut work.bits, out);
-    put_raw(numbers, &work.tokens, &mut work.bits, out);
+/// A part that is decided but for the shape of its contexts: what is to be written stands in the workspace.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    places: Places,
+    by_shape: Vec<Decided>,
 }
 
-/// Bytes that [`encode`] would append for each of the shapes: those of the tables as they are, those of the tokens as the tables promise.
-pub(crate) fn lens<W: Word>(
-    numbers: &[W],
-    n: usize,
-    runs: &Runs,
-    row: usize,
-    shapes: &[Shape],
-    work: &mut Workspace,
-) -> Vec<u64> {
-    let places = prepare(numbers, n, runs, row, work);
-    let mut header = Vec::new();
-    let mut len = |&shape: &Shape| {
-        let Decided { model, tables, log } = decide(&places, runs, shape, work);
-        header.clear();
-        put_header(&model, &tables, log, &mut header);
-        let tokens = (tables.token_bits(log) >> 16) + 4 * u64::from(log);
-        let mut length = Vec::new();
-        put_varint(&mut length, tokens.div_ceil(8));
-        (header.len() + length.len()) as u64 + tokens.div_ceil(8) + tables.raw_bits().div_ceil(8)
-    };
-    shapes.iter().map(|shape| len(shape)).collect()
+impl Prepared {
+    /// For `numbers` (not empty), the valid elements of a tile of `n`.
+    pub(crate) fn new<W: Word>(
+        numbers: &[W],
+        (n, row): (usize, usize),
+        runs: &Runs,
+        shapes: &[Shape],
+        work: &mut Workspace,
+    ) -> Self {
+        tokenise(numbers, runs, n, work);
+        let lanes = split(numbers.len());
+        let grids = lane_grids(runs, &lanes, n);
+        let places = Places { lanes, grids, stride: context_stride(row, n) };
+        let by_shape = shapes.iter().map(|&shape| Decided::new(&places, runs, shape, work)).collect();
+        Prepared { places, by_shape }
+    }
+
+    /// Bytes that [`Self::put`] would append for each of the shapes, within some in a thousand.
+    pub(crate) fn lens(&self) -> impl Iterator<Item = u64> {
+        self.by_shape.iter().map(Decided::len)
+    }
+
+    /// Appends the part with contexts of one of the shapes; `numbers` are those that it was prepared for.
+    pub(crate) fn put<W: Word>(
+        &self,
+        shape: usize,
+        numbers: &[W],
+        runs: &Runs,
+        work: &mut Workspace,
+        out: &mut Vec<u8>,
+    ) {
+        let Decided { model, tables, log } = &self.by_shape[shape];
+        if shape + 1 < self.by_shape.len() {
+            put_symbols(model, &self.places, runs, work);
+        }
+        put_header(model, tables, *log, out);
+        let encoders: Vec<Encoder> =
+            tables.counts.iter().map(|c| Encoder::new(c, *log, &mut work.spread)).collect();
+        work.steps.set(&encoders, &tables.map, *log);
+        put_tokens(&work.steps, &work.symbols, *log, &self.places.lanes, &mut work.bits, out);
+        put_raw(numbers, &work.tokens, &mut work.bits, out);
+    }
 }

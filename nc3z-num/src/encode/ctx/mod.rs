@@ -10,7 +10,7 @@ mod table;
 mod token;
 mod workspace;
 
-pub(crate) use encoder::{context_stride, encode, lens};
+pub(crate) use encoder::{Prepared, context_stride};
 pub(crate) use model::cost as token_cost;
 pub(crate) use model::log2_q16;
 pub(crate) use symbols::{count, tokens_of};

@@ -133,6 +133,7 @@ fn best_cuts(atoms: &[Histogram], used: usize, classes: usize) -> Vec<usize> {
 }
 
 /// Tables, and the table of each context.
+#[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) map: Vec<u8>,
     pub(crate) counts: Vec<Counts>,

@@ -86,6 +86,7 @@ pub(super) fn array_cost(
         },
         fills: fill_values(classic, info),
         whole_len: whole_len(samples.all(), policy),
+        keep: false,
         dictionary: true,
         scan: &scan,
     };
