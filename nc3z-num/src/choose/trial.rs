@@ -14,7 +14,9 @@ use crate::word::{Word, index};
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
 const LARGE: u64 = 1 << 18;
 /// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
-const LEVELS_GAIN: u64 = 120;
+const LEVELS_GAIN: u64 = 102;
+/// The same of bytes, whose higher level is higher.
+const LEVELS_GAIN_OF_BYTES: u64 = 120;
 /// For [`Effort::Max`].
 const LEVELS_GAIN_AT_MOST: u64 = 135;
 /// Estimates that are really encoded, and plans that the samples are encoded by: of zstd's and of the context coder's so many.
@@ -36,6 +38,13 @@ const ROWS_WORTH: u64 = 10;
 const MASKED_ROWS_WORTH: u64 = 30;
 /// So many bytes more are forgiven: estimates of short arrays tell little.
 const FORGIVEN: u64 = 64;
+
+/// What plans are encoded on, before the samples as they are.
+#[derive(Clone, Copy)]
+enum Pieces {
+    Trials,
+    Crops,
+}
 
 /// What is left of a trial.
 pub(crate) struct Outcome {
@@ -82,11 +91,14 @@ impl<W: Word> Chooser<'_, W> {
         Ok((lens, last))
     }
 
-    /// A plan in each of the shapes, with its bytes on the pieces, in thousandths, and what it costs besides. `wide`: on all crops, too.
-    fn sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], wide: bool) -> Result<Vec<Costed>> {
+    /// A plan in each of the shapes, with its bytes on these pieces, in thousandths, and what it costs besides.
+    fn sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], pieces: Pieces) -> Result<Vec<Costed>> {
         let (mut lens, mut share, mut last) = (vec![0; shapes.len()], 0, None);
-        let others = if wide && !self.covered { &self.crops[..] } else { &[] };
-        for crop in self.trials.iter().chain(others) {
+        let pieces = match pieces {
+            Pieces::Trials => &self.trials,
+            Pieces::Crops => &self.crops,
+        };
+        for crop in pieces {
             let Crop { words, geom, planes, .. } = crop;
             let (planes, n) = (planes.as_ref(), words.len());
             let task =
@@ -138,10 +150,9 @@ impl<W: Word> Chooser<'_, W> {
         plans.zip(bytes).map(|(plan, bytes)| (self.weighed(&plan, bytes), plan)).collect()
     }
 
-    /// The same on the pieces for the shape that the plan has.
-    fn size(&mut self, plan: EncodePlan, wide: bool) -> Result<Costed> {
-        let mut sizes = self.sizes(&plan, &[plan.shape], wide)?;
-        Ok(sizes.pop().expect("one for one shape"))
+    /// The same for the shape that the plan has.
+    fn size(&mut self, plan: &EncodePlan, pieces: Pieces) -> Result<u64> {
+        Ok(self.sizes(plan, &[plan.shape], pieces)?[0].0)
     }
 
     /// Bytes in thousandths, and what a plan costs besides them.
@@ -176,7 +187,7 @@ impl<W: Word> Chooser<'_, W> {
         }
         let sizes = match self.covered {
             true if shapes.len() == 1 => vec![(size, plan)],
-            true => self.sizes(&plan, &shapes, self.wide())?,
+            true => self.sizes(&plan, &shapes, Pieces::Trials)?,
             false => self.sample_sizes(&plan, &shapes)?,
         };
         Ok(sizes.into_iter().min_by_key(|s| s.0).expect("one for each shape"))
@@ -213,18 +224,31 @@ impl<W: Word> Chooser<'_, W> {
         list
     }
 
-    /// Plans in the order of their sizes.
+    /// Plans in the order of their sizes. Where a dictionary may pay, those that are near are told apart by the crops, too.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
-        let wide = self.wide();
-        let mut sized =
-            plans.into_iter().map(|plan| self.size(plan, wide)).collect::<Result<Vec<Costed>>>()?;
+        let mut sized = Vec::new();
+        for plan in plans {
+            sized.push((self.size(&plan, Pieces::Trials)?, plan));
+        }
         sort_by_cost(&mut sized);
+        if self.dict_len > 0 && self.crops.len() > 1 && !self.covered {
+            let (best, coder) = sized.first().map_or((0, Coder::Store), |s| (s.0, s.1.coder));
+            let near = best / 100 * if coder == Coder::Ctx { BEHIND } else { FIRST } + FORGIVEN * 1000;
+            let mut more = 0;
+            for (at, (size, plan)) in sized.iter_mut().enumerate() {
+                if *size <= near {
+                    let crops = self.size(plan, Pieces::Crops)?;
+                    more = if at == 0 { crops } else { more };
+                    *size += crops;
+                } else {
+                    // As far behind as before.
+                    let behind = u128::from(*size) * u128::from(best + more) / u128::from(best.max(1));
+                    *size = u64::try_from(behind).unwrap_or(u64::MAX);
+                }
+            }
+            sort_by_cost(&mut sized);
+        }
         Ok(sized)
-    }
-
-    /// Whether real encodes look at all crops, where that decides about dictionaries.
-    fn wide(&self) -> bool {
-        self.dict_len > 0 && self.crops.len() > 1
     }
 
     /// How many plans of each coder are really encoded.
@@ -356,7 +380,11 @@ impl<W: Word> Chooser<'_, W> {
         let mut cheap =
             others(fast, finalists).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
         sort_by_cost(&mut cheap);
-        let gain = if self.effort == Effort::Max { LEVELS_GAIN_AT_MOST } else { LEVELS_GAIN };
+        let gain = match self.effort {
+            Effort::Max => LEVELS_GAIN_AT_MOST,
+            _ if W::BITS == 8 => LEVELS_GAIN_OF_BYTES,
+            _ => LEVELS_GAIN,
+        };
         let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 1000);
         if let Some((size, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let finer = EncodePlan { level, ..plan.clone() };
