@@ -4,6 +4,7 @@
 
 use super::cost::Stored;
 use super::numeric::{Found, Trial, numeric_plans, total, trials};
+use super::policy::QUICK_LEVEL;
 use super::{ArrayPlan, Fallback, Policy, Subject, TileChain};
 use crate::error::Result;
 use crate::options::PACK_LEN;
@@ -12,6 +13,8 @@ use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
 
 /// Longer rows of text are no table.
 const TEXT_ROW: usize = 4096;
+/// A quick zstd of both tells which of rows and columns is smaller where one takes so many hundredths of the other.
+const TEXT_TELLS: u64 = 125;
 
 /// What short arrays of this type become before they share a container: planes of bytes, where elements have several.
 pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
@@ -20,14 +23,37 @@ pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
 }
 
 /// Rows of text as columns: all first characters, all second ones. That is a shuffle of elements as long as a row.
-fn text_by_columns(subject: &Subject<'_>, policy: &Policy) -> Option<TileChain> {
+fn columns(subject: &Subject<'_>, policy: &Policy) -> Option<StageSpec> {
     let row = usize::try_from(*subject.info.tiling.shape().last()?).ok()?;
     let is_rows = subject.info.ty == NcType::Char
         && (2..=TEXT_ROW).contains(&row)
         && subject.info.total_bytes() > row as u64;
-    let stages = vec![StageSpec::shuffle(row), policy.codec()];
-    (policy.text_columns && is_rows && !subject.samples.is_empty())
-        .then(|| TileChain::bytes(subject.registry.bind(ChainSpec(stages))))
+    (policy.text_columns && is_rows && !subject.samples.is_empty()).then(|| StageSpec::shuffle(row))
+}
+
+/// Text as it is or by columns, whichever samples say; both where each tile is to be told by what is stored of it.
+fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut Scratch) -> Result<Vec<TileChain>> {
+    let chain = |columns: Option<StageSpec>, codec: StageSpec| {
+        TileChain::bytes(subject.registry.bind(ChainSpec(columns.into_iter().chain([codec]).collect())))
+    };
+    let bytes = chain(None, policy.codec());
+    let Some(columns) = columns(subject, policy) else { return Ok(vec![bytes]) };
+    let by_columns = chain(Some(columns.clone()), policy.codec());
+    if policy.probed {
+        let mut quick = |columns| total(&chain(columns, StageSpec::zstd(QUICK_LEVEL)), subject, scratch);
+        let (rows_first, columns_first) = (quick(None)?, quick(Some(columns))?);
+        if columns_first >= rows_first.percent(TEXT_TELLS) {
+            return Ok(vec![bytes]);
+        }
+        if rows_first >= columns_first.percent(TEXT_TELLS) {
+            return Ok(vec![by_columns]);
+        }
+    }
+    let whole = subject.info.tiling.tile_count() == 1 && subject.sampled_len() == subject.info.total_bytes();
+    if whole || total(&by_columns, subject, scratch)? < total(&bytes, subject, scratch)? {
+        return Ok(vec![by_columns, bytes]);
+    }
+    Ok(vec![bytes])
 }
 
 /// Plans one array.
@@ -40,17 +66,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     let registry = subject.registry;
     let bytes = TileChain::bytes(registry.bind(ChainSpec(vec![policy.codec()])));
     if info.ty == NcType::Char || subject.samples.is_empty() {
-        let whole =
-            subject.info.tiling.tile_count() == 1 && subject.sampled_len() == subject.info.total_bytes();
-        let tiles = match text_by_columns(subject, policy) {
-            // The one tile is compared by what is stored of it.
-            Some(columns) if whole => vec![columns, bytes],
-            // A tile that is smaller as it is stays so.
-            Some(columns) if total(&columns, subject, scratch)? < total(&bytes, subject, scratch)? => {
-                vec![columns, bytes]
-            }
-            _ => vec![bytes],
-        };
+        let tiles = text(subject, policy, scratch)?;
         return Ok(ArrayPlan { tiles, short, ..ArrayPlan::default() });
     }
     let Found { mut plans, quick, payload } = numeric_plans(subject, policy)?;
