@@ -1,7 +1,6 @@
 //! Small pieces of samples, on which plans are compared.
 
-use crate::encode::Runs;
-use crate::encode::per_plane;
+use crate::encode::{Runs, Values, Wanted, of_plane};
 use crate::geometry::Geometry;
 use crate::scale_offset::{ScaleOffset, Segments};
 use crate::word::Word;
@@ -140,8 +139,7 @@ impl PlaneScales {
         if self.missed * 3 >= self.wanted {
             return;
         }
-        let valid: Vec<u8> = plane.iter().map(|&e| u8::from(Some(e) != look.mask)).collect();
-        let found = per_plane(plane, plane.len(), &valid).into_iter().flatten().next();
+        let found = of_plane(&Values::fewer_of(plane, Wanted::Not(look.mask)), self.list.last().copied());
         self.missed += usize::from(found.is_none());
         self.list.push(found.unwrap_or(ScaleOffset { off: 0.0, step: 1.0 }));
     }

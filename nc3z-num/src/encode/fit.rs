@@ -39,15 +39,19 @@ pub(crate) fn segments<W: Word>(
 }
 
 /// The scale-offset of each run of `len` elements, where one holds.
-pub(crate) fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<ScaleOffset>> {
+fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<ScaleOffset>> {
     let mut last: Option<ScaleOffset> = None;
     let plane = |(plane, elements): (usize, &[W])| {
-        let values = Values::of(elements, Wanted::Valid(valid.get(plane * len..).unwrap_or_default()));
-        // That of the plane before where it holds nearly everywhere, else the best.
-        let before = |least| last.filter(|l| values.hold(*l, least));
-        let fit = before(62).or_else(|| values.detect(true).best(43)).or_else(|| before(43));
+        let wanted = Wanted::Valid(valid.get(plane * len..).unwrap_or_default());
+        let fit = of_plane(&Values::of(elements, wanted), last);
         last = fit.or(last);
         fit
     };
     elements.chunks(len).enumerate().map(plane).collect()
+}
+
+/// The scale-offset of a plane: that of the plane before where it holds nearly everywhere, else the best.
+pub(crate) fn of_plane<W: Word>(values: &Values<'_, W>, last: Option<ScaleOffset>) -> Option<ScaleOffset> {
+    let before = |least| last.filter(|l| values.hold(*l, least));
+    before(62).or_else(|| values.detect(true).best(43)).or_else(|| before(43))
 }

@@ -24,7 +24,7 @@ pub(crate) use buffers::Buffers;
 pub(crate) use ctx::{context_stride, count, log2_q16, token_cost, tokens_of};
 pub(crate) use detect::{Values, Wanted, spread};
 pub use dictionary::DictionaryBuilder;
-pub(crate) use fit::per_plane;
+pub(crate) use fit::of_plane;
 pub(crate) use mask::pattern_of;
 pub(crate) use means::means;
 pub use plan::{Coder, EncodePlan, Shape, TransformPlan};
