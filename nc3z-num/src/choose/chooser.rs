@@ -1,10 +1,11 @@
-//! What choosing works on: the samples of one variable, pieces of them, and reused memory.
+//! What choosing works on: pieces of one variable, what is known of it, and reused memory.
 
-use super::crop::Crop;
 use super::kept::Kept;
+use super::maps::Maps;
+use super::pieces::Pieces;
 use crate::element::ElementType;
 use crate::encode::{Coder, EncodePlan, Shape, TransformPlan};
-use crate::geometry::{DeltaAxes, Geometry};
+use crate::geometry::DeltaAxes;
 use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 
@@ -28,20 +29,11 @@ pub(crate) fn sort_by_cost(plans: &mut [Costed]) {
     plans.sort_by_key(|plan| plan.0);
 }
 
-/// The samples of one variable, and what was found of them.
+/// One variable, and what was found of it.
 pub(crate) struct Chooser<'a, W> {
-    pub(crate) samples: Vec<&'a [W]>,
-    /// What of the samples the last plans are encoded on, as it is.
-    pub(crate) parts: Vec<&'a [W]>,
+    pub(crate) pieces: Pieces<'a, W>,
     /// The elements of all samples.
     pub(crate) sampled: u64,
-    pub(crate) geom: &'a Geometry,
-    /// Pieces for estimates.
-    pub(crate) crops: Vec<Crop<W>>,
-    /// Pieces that are really encoded.
-    pub(crate) trials: Vec<Crop<W>>,
-    /// Whether those are the samples as they are.
-    pub(crate) covered: bool,
     /// Whether the samples are worth many encodes.
     pub(crate) thorough: bool,
     pub(crate) ty: ElementType,
@@ -55,7 +47,9 @@ pub(crate) struct Chooser<'a, W> {
     pub(crate) kept: Option<Kept>,
     /// A scratch that nothing is kept in.
     pub(crate) spare: Option<Scratch>,
-    pub(crate) grid: Pool,
+    pub(crate) maps: Maps,
+    /// A piece as it was mapped, while estimates spoil it.
+    pub(crate) integers: Pool,
     pub(crate) tokens: Vec<u8>,
 }
 

@@ -3,9 +3,10 @@
 use super::chooser::{Chooser, Costed, sort_by_cost};
 use super::climb::Climb;
 use super::crop::{Crop, compact};
+use super::pieces::Piece;
 use crate::ctx::token::raw_bits;
 use crate::encode::{
-    Coder, EncodePlan, Staged, Task, TransformPlan, count, mapped, predict, token_cost, tokens_of, zigzag_all,
+    Coder, EncodePlan, Staged, TransformPlan, count, predict, token_cost, tokens_of, zigzag_all,
 };
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
@@ -50,39 +51,27 @@ pub(crate) fn side<W>(staged: &Staged, plan: &EncodePlan, crop: &Crop<W>) -> u64
 impl<W: Word> Chooser<'_, W> {
     /// Adds the estimated bits / 65536 of plans that share a transform, on some of the crops.
     pub(crate) fn estimate(&mut self, plans: &mut [Costed], crops: &[usize]) -> Result<()> {
-        for crop in crops.iter().filter_map(|&c| self.crops.get(c)) {
+        for &crop in crops {
             let Some((_, plan)) = plans.first() else { break };
-            let (n, scratch) = (crop.words.len(), &mut self.scratch);
-            let shared =
-                self.dict_len * u64::from(plan.dictionary().is_some()) * n as u64 / self.elements.max(1);
-            let task = Task {
-                elements: &crop.words,
-                ty: self.ty,
-                geom: &crop.geom,
-                planes: crop.planes.as_ref(),
-                against: None,
-                with_mask: false,
-            };
-            let mut staged = mapped(&task, plan, scratch)?;
+            let mut staged = self.mapped(Piece::Crop(crop), plan)?;
+            let Self { pieces, scratch, tokens, dict_len, elements, .. } = self;
+            let crop = &pieces.crops[crop];
+            let n = crop.words.len();
             if staged.is_all_masked() || n == 0 {
                 continue;
             }
-            let mut grid = std::mem::take(W::pool(&mut self.grid));
-            grid.clone_from(W::pool(&mut scratch.encoder.mapped));
+            let shared = *dict_len * u64::from(plan.dictionary().is_some()) * n as u64 / (*elements).max(1);
+            let integers = &mut self.integers;
+            W::pool(integers).clone_from(W::pool(&mut scratch.encoder.mapped));
             let judged = crop.border.judged(&scratch.runs);
-            let tokens = &mut self.tokens;
-            let mut measure = |plan: &EncodePlan| {
-                W::pool(&mut scratch.encoder.mapped).clone_from(&grid);
+            for (sum, plan) in &mut *plans {
+                W::pool(&mut scratch.encoder.mapped).clone_from(W::pool(integers));
                 predict::<W>(&mut staged, n, &crop.geom, plan.axes, scratch);
                 let words = W::pool(&mut scratch.encoder.mapped);
                 compact(words, &judged);
-                let signed = staged.is_signed();
-                ((side(&staged, plan, crop) + shared) << 19) + token_bits(words, signed, tokens)
-            };
-            for (sum, plan) in &mut *plans {
-                *sum += measure(plan);
+                *sum += ((side(&staged, plan, crop) + shared) << 19)
+                    + token_bits(words, staged.is_signed(), tokens);
             }
-            *W::pool(&mut self.grid) = grid;
         }
         Ok(())
     }
@@ -95,8 +84,8 @@ impl<W: Word> Chooser<'_, W> {
             axes.iter().map(|&a| (0, self.plan(t.clone(), a, Coder::Planes))).collect::<Vec<_>>()
         };
         let mut estimated: Vec<Vec<Costed>> = transforms.iter().map(all).collect();
-        let middle = self.crops.len() / 2;
-        let others: Vec<usize> = (0..self.crops.len()).filter(|&c| c != middle).collect();
+        let middle = self.pieces.crops.len() / 2;
+        let others: Vec<usize> = (0..self.pieces.crops.len()).filter(|&c| c != middle).collect();
         for plans in &mut estimated {
             self.estimate(plans, &[middle])?;
             // Before any is left out: repeated differences may be worth more than a better transform.
@@ -110,7 +99,7 @@ impl<W: Word> Chooser<'_, W> {
         let mut estimated: Vec<_> = estimated.into_iter().flatten().collect();
         sort_by_cost(&mut estimated);
         if !others.is_empty() {
-            let all: Vec<usize> = (0..self.crops.len()).collect();
+            let all: Vec<usize> = (0..self.pieces.crops.len()).collect();
             self.climb_all(&mut estimated, &all, STARTS, CLIMBS)?;
             sort_by_cost(&mut estimated);
         }
@@ -145,7 +134,7 @@ impl<W: Word> Chooser<'_, W> {
 
     /// All delta axes that the longest crop can show.
     fn axes(&self) -> Vec<DeltaAxes> {
-        let Some(longest) = self.crops.iter().max_by_key(|p| p.words.len()) else { return Vec::new() };
+        let Some(longest) = self.pieces.crops.iter().max_by_key(|p| p.words.len()) else { return Vec::new() };
         let all = [
             DeltaAxes::NEIGHBOURS,
             DeltaAxes::ROWS,

@@ -1,6 +1,7 @@
 //! What was encoded on the way to a choice, so that a tile that is the whole variable need not be encoded again.
 
 use super::chooser::{Chooser, Costed};
+use super::pieces::Piece;
 use crate::encode::{EncodePlan, Prepared, longest};
 use crate::scratch::Scratch;
 use crate::word::Word;
@@ -21,9 +22,11 @@ pub(crate) struct Kept {
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Whether these elements are the variable.
-    pub(crate) fn is_all(&self, parts: &[&[W]]) -> bool {
-        parts.len() == 1 && parts[0].len() as u64 == self.elements
+    /// Whether these pieces are the variable, as it is.
+    pub(crate) fn is_all(&self, pieces: &[Piece]) -> bool {
+        let [piece] = pieces else { return false };
+        let view = self.pieces.view(*piece);
+        view.as_it_is && view.words.len() as u64 == self.elements
     }
 
     /// Keeps what was encoded of the variable, if that is cheaper than what was before.

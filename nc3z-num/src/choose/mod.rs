@@ -8,8 +8,11 @@ mod climb;
 mod crop;
 mod estimate;
 mod kept;
+mod maps;
+mod pieces;
 mod reference;
 mod samples;
+mod sizes;
 mod trial;
 
 use crate::dictionary::{Dictionary, MAX_DICTIONARY};
@@ -22,6 +25,8 @@ use crate::word::{Pool, Word};
 use chooser::Chooser;
 pub use chooser::Effort;
 use crop::{Look, crop, crops, parts};
+use maps::Maps;
+use pieces::Pieces;
 pub(crate) use reference::choose_against;
 pub use reference::{Against, choose_reference};
 use samples::{distinct, find_mask, transforms};
@@ -74,7 +79,7 @@ const DEFINITION: u64 = 64;
 
 thread_local! {
     /// Buffers and contexts of the trials. Making them anew takes longer than choosing for a short variable.
-    static SCRATCH: RefCell<Option<[Scratch; 2]>> = const { RefCell::new(None) };
+    static MEMORY: RefCell<Option<([Scratch; 2], Maps)>> = const { RefCell::new(None) };
 }
 
 /// Ranks plans for a variable by samples of its tiles (each beginning where a tile begins; three are enough).
@@ -132,7 +137,8 @@ pub(crate) fn choose_plans<W: Word>(
     // A dictionary of the samples is that of the variable where they are the variable.
     let complete = sampled == elements;
     let (mut own, mut dict_len) = (None, 0);
-    let [mut scratch, spare] = SCRATCH.take().unwrap_or_default();
+    let ([mut scratch, spare], mut maps) = MEMORY.take().unwrap_or_default();
+    maps.clear();
     if let Some(dict) = dict {
         dict_len = DEFINITION + dict.definition_estimate(ty, &mut scratch)?;
     } else if extent.dictionary && W::BITS > 8 {
@@ -160,14 +166,11 @@ pub(crate) fn choose_plans<W: Word>(
         vec![crop(middle, geom, (total / 3).clamp(CROP, scale * TRIAL), 4, look)]
     };
     let last = if effort == Effort::Max || thorough { usize::MAX } else { FINAL / W::BYTES };
+    let short = parts(&samples, geom, trial::FINER / W::BYTES);
+    let parts = parts(&samples, geom, last);
     let mut chooser = Chooser {
-        parts: parts(&samples, geom, last),
-        samples,
+        pieces: Pieces { geom, samples, parts, short, crops, trials, covered },
         sampled,
-        geom,
-        crops,
-        trials,
-        covered,
         thorough,
         ty,
         mask: value,
@@ -177,12 +180,14 @@ pub(crate) fn choose_plans<W: Word>(
         scratch,
         kept: None,
         spare: Some(spare),
-        grid: Pool::default(),
+        maps,
+        integers: Pool::default(),
         tokens: Vec::new(),
     };
     let plain = chooser.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Planes);
     let mut outcome = chooser.run(&found)?;
-    SCRATCH.set(Some([chooser.scratch, chooser.spare.unwrap_or_default()]));
+    let scratch = [chooser.scratch, chooser.spare.unwrap_or_default()];
+    MEMORY.set(Some((scratch, chooser.maps)));
     if partial {
         // What was tried with the patterns of the samples needs those of the whole variable.
         outcome.plans.retain(|(p, _)| p.dictionary().is_none());

@@ -1,12 +1,8 @@
 //! The best plans by real encodes: of crops first, of parts of the samples as they are for those few that are left.
 
 use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
-use super::crop::{Crop, parts};
-use super::estimate::{BEHIND, CLIMBS, SLACK, side};
-use super::kept::Encoded;
-use crate::encode::{
-    Coder, EncodePlan, Prepared, Shape, Task, TransformPlan, context_stride, encode, finish, longest, stage,
-};
+use super::estimate::{BEHIND, CLIMBS, SLACK};
+use crate::encode::{Coder, EncodePlan, Shape, TransformPlan, context_stride};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
 use crate::word::{Word, index};
@@ -25,26 +21,14 @@ const KEPT: usize = 2;
 /// Parts of which less than one byte of so many is left tell nothing: all of the samples is encoded, which is quickly done.
 const LEFT: u64 = 100;
 /// Bytes of the samples that tell what a higher level of zstd saves.
-const FINER: usize = 64 << 10;
+pub(crate) const FINER: usize = 64 << 10;
 /// For [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded by zstd if its estimate is at most so many hundredths of the best, since estimates do not tell what
 /// recurs. Contexts follow estimates better, so [`BEHIND`] is enough for them.
 const FIRST: u64 = 160;
-/// Thousandths of its bytes that a plan must save to have previous rows in its contexts, which take a decoder a fifth of its speed; where something is
-/// masked half of it, since tokens and contexts are then moved between their positions and the front.
-const ROWS_WORTH: u64 = 10;
-/// The same where something is masked.
-const MASKED_ROWS_WORTH: u64 = 30;
 /// So many bytes more are forgiven: estimates of short arrays tell little.
 const FORGIVEN: u64 = 64;
-
-/// What plans are encoded on, before the samples as they are.
-#[derive(Clone, Copy)]
-enum Pieces {
-    Trials,
-    Crops,
-}
 
 /// What is left of a trial.
 pub(crate) struct Outcome {
@@ -59,135 +43,17 @@ pub(crate) struct Outcome {
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Bytes of all parts by a plan, for each of the shapes that contexts may have; and the last part by it.
-    fn encoded_lens(
-        &mut self,
-        parts: &[&[W]],
-        plan: &EncodePlan,
-        shapes: &[Shape],
-    ) -> Result<(Vec<u64>, Option<Encoded>)> {
-        let (mut lens, mut last) = (vec![0; shapes.len()], None);
-        for &part in parts {
-            let (ty, geom, n) = (self.ty, self.geom, part.len());
-            if plan.coder == Coder::Ctx {
-                let task = Task { elements: part, ty, geom, planes: None, against: None, with_mask: true };
-                let staged = stage(&task, plan, &mut self.scratch)?;
-                let prepared = Prepared::new::<W>(staged, (n, geom), shapes, &mut self.scratch);
-                let most = longest::<W>(n) as u64;
-                let each = prepared.lens();
-                lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.min(most));
-                last = Some(Encoded::Prepared(prepared, 0));
-            } else {
-                let mut out = match last {
-                    Some(Encoded::Payload(out)) => out,
-                    _ => Vec::new(),
-                };
-                out.clear();
-                encode(part, ty, geom, plan, &mut self.scratch, &mut out)?;
-                lens.iter_mut().for_each(|sum| *sum += out.len() as u64);
-                last = Some(Encoded::Payload(out));
-            }
-        }
-        Ok((lens, last))
-    }
-
-    /// A plan in each of the shapes, with its bytes on these pieces, in thousandths, and what it costs besides.
-    fn sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], pieces: Pieces) -> Result<Vec<Costed>> {
-        let (mut lens, mut share, mut last) = (vec![0; shapes.len()], 0, None);
-        let pieces = match pieces {
-            Pieces::Trials => &self.trials,
-            Pieces::Crops => &self.crops,
-        };
-        for crop in pieces {
-            let Crop { words, geom, planes, .. } = crop;
-            let (planes, n) = (planes.as_ref(), words.len());
-            let task =
-                Task { elements: words, ty: self.ty, geom, planes, against: None, with_mask: self.covered };
-            let staged = stage(&task, plan, &mut self.scratch)?;
-            let less = if self.covered { 0 } else { staged.side_len() as u64 - side(&staged, plan, crop) };
-            let each = if plan.coder == Coder::Ctx {
-                let prepared = Prepared::new::<W>(staged, (n, geom), shapes, &mut self.scratch);
-                let lens = prepared.lens();
-                last = Some(Encoded::Prepared(prepared, 0));
-                lens
-            } else {
-                let mut out = Vec::new();
-                finish::<W>(staged, n, geom, plan, &mut self.scratch, &mut out)?;
-                let lens = vec![out.len() as u64; shapes.len()];
-                last = Some(Encoded::Payload(out));
-                lens
-            };
-            lens.iter_mut().zip(each).for_each(|(sum, len)| *sum += len.saturating_sub(less));
-            share += self.share(plan, n);
-        }
-        let sizes = self.shaped(plan, shapes, lens.into_iter().map(|len| len + share));
-        if self.covered && self.is_all(&self.samples) {
-            self.keep_cheapest(&sizes, last);
-        }
-        Ok(sizes)
-    }
-
-    /// Keeps what was encoded of the variable, in the shape that is cheapest.
-    fn keep_cheapest(&mut self, sizes: &[Costed], encoded: Option<Encoded>) {
-        let cheapest = sizes.iter().enumerate().min_by_key(|(_, s)| s.0);
-        if let Some((encoded, (at, costed))) = encoded.zip(cheapest) {
-            let encoded = match encoded {
-                Encoded::Prepared(prepared, _) => Encoded::Prepared(prepared, at),
-                payload @ Encoded::Payload(_) => payload,
-            };
-            self.keep(costed.clone(), encoded);
-        }
-    }
-
-    /// The plan in each of the shapes, with its bytes weighed.
-    fn shaped(
-        &self,
-        plan: &EncodePlan,
-        shapes: &[Shape],
-        bytes: impl IntoIterator<Item = u64>,
-    ) -> Vec<Costed> {
-        let plans = shapes.iter().map(|&shape| EncodePlan { shape, ..plan.clone() });
-        plans.zip(bytes).map(|(plan, bytes)| (self.weighed(&plan, bytes), plan)).collect()
-    }
-
-    /// The same for the shape that the plan has.
-    fn size(&mut self, plan: &EncodePlan, pieces: Pieces) -> Result<u64> {
-        Ok(self.sizes(plan, &[plan.shape], pieces)?[0].0)
-    }
-
-    /// Bytes in thousandths, and what a plan costs besides them.
-    fn weighed(&self, plan: &EncodePlan, bytes: u64) -> u64 {
-        bytes * self.weight(plan)
-    }
-
-    fn weight(&self, plan: &EncodePlan) -> u64 {
-        let context = plan.coder == Coder::Ctx && self.effort == Effort::Default;
-        // Small words decode slowly through contexts: those must be worth 2 in 100.
-        let slow = context && W::BITS <= 16;
-        // Dictionaries are looked up value by value, both ways: worth 2 in 100 as well.
-        let looked_up = plan.dictionary().is_some();
-        // A scale-offset for each plane is sought for each, at risk of a worse one: worth 1 in 100.
-        let sought = matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane);
-        // Small words have hardly any raw bits: what contexts tell of them is nearly all that can be told.
-        let rows = match plan.mask {
-            _ if !context || W::BITS <= 16 || plan.shape.north == 1 => 0,
-            None => ROWS_WORTH,
-            Some(_) => MASKED_ROWS_WORTH,
-        };
-        1000 + 20 * u64::from(slow) + 20 * u64::from(looked_up) + 10 * u64::from(sought) + rows
-    }
-
     /// A plan of the context coder on the samples as they are: with previous rows in its contexts, if that is worth it.
     fn in_best_shape(&mut self, (size, plan): Costed) -> Result<Costed> {
-        let row = self.geom.row.map_or(0, index);
-        let longest = self.samples.iter().map(|s| s.len()).max().unwrap_or(0);
+        let row = self.pieces.geom.row.map_or(0, index);
+        let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
         let mut shapes = vec![plan.shape];
         if plan.shape.north == 1 && context_stride(row, longest) > 0 {
             shapes.push(Shape::ROWS);
         }
-        let sizes = match self.covered {
+        let sizes = match self.pieces.covered {
             true if shapes.len() == 1 => vec![(size, plan)],
-            true => self.sizes(&plan, &shapes, Pieces::Trials)?,
+            true => self.sizes(&plan, &shapes, &self.pieces.trials())?,
             false => self.sample_sizes(&plan, &shapes)?,
         };
         Ok(sizes.into_iter().min_by_key(|s| s.0).expect("one for each shape"))
@@ -226,18 +92,19 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Plans in the order of their sizes. Where a dictionary may pay, those that are near are told apart by the crops, too.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
+        let (trials, crops) = (self.pieces.trials(), self.pieces.crops());
         let mut sized = Vec::new();
         for plan in plans {
-            sized.push((self.size(&plan, Pieces::Trials)?, plan));
+            sized.push((self.size(&plan, &trials)?, plan));
         }
         sort_by_cost(&mut sized);
-        if self.dict_len > 0 && self.crops.len() > 1 && !self.covered {
+        if self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered {
             let (best, coder) = sized.first().map_or((0, Coder::Store), |s| (s.0, s.1.coder));
             let near = best / 100 * if coder == Coder::Ctx { BEHIND } else { FIRST } + FORGIVEN * 1000;
             let mut more = 0;
             for (at, (size, plan)) in sized.iter_mut().enumerate() {
                 if *size <= near {
-                    let crops = self.size(plan, Pieces::Crops)?;
+                    let crops = self.size(plan, &crops)?;
                     more = if at == 0 { crops } else { more };
                     *size += crops;
                 } else {
@@ -279,25 +146,19 @@ impl<W: Word> Chooser<'_, W> {
 
     /// A plan in each of the shapes, with its bytes on the samples as they are, weighed; the definition of a dictionary is in them.
     fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape]) -> Result<Vec<Costed>> {
-        let (mut lens, mut last, mut share, mut encoded, mut all) = (Vec::new(), None, 0, 0, false);
-        for list in [self.parts.clone(), self.samples.clone()] {
-            (lens, last) = self.encoded_lens(&list, plan, shapes)?;
-            share = list.iter().map(|part| self.share(plan, part.len())).sum();
-            encoded = list.iter().map(|part| part.len() as u64).sum();
-            all = self.is_all(&list);
-            let least = lens.iter().min().copied().unwrap_or(0);
-            // Where next to nothing is left, what a plan takes for any number of elements decides.
-            if encoded == self.sampled || least * LEFT > encoded * W::BYTES as u64 {
-                break;
-            }
+        let parts = self.pieces.parts();
+        let (sizes, encoded) = (self.sizes(plan, shapes, &parts)?, self.pieces.len(&parts));
+        let least = sizes.iter().map(|s| s.0 / self.weight(&s.1)).min().unwrap_or(0);
+        if encoded == self.sampled {
+            return Ok(sizes);
         }
-        let of_all = |len| u128::from(len + share) * u128::from(self.sampled) / u128::from(encoded.max(1));
-        let bytes = lens.into_iter().map(|len| u64::try_from(of_all(len)).unwrap_or(u64::MAX));
-        let sizes = self.shaped(plan, shapes, bytes);
-        if all {
-            self.keep_cheapest(&sizes, last);
+        // Where next to nothing is left, what a plan takes for any number of elements decides.
+        if least * LEFT <= encoded * W::BYTES as u64 {
+            return self.sizes(plan, shapes, &self.pieces.samples());
         }
-        Ok(sizes)
+        let of_all = |size: u64| u128::from(size) * u128::from(self.sampled) / u128::from(encoded.max(1));
+        let of_all = |size| u64::try_from(of_all(size)).unwrap_or(u64::MAX);
+        Ok(sizes.into_iter().map(|(size, plan)| (of_all(size), plan)).collect())
     }
 
     /// The same for the shape that the plan has.
@@ -308,31 +169,30 @@ impl<W: Word> Chooser<'_, W> {
     /// The weighed size by a higher level of zstd, where `size` is that of the same plan at level 1: of long samples by what the level saves
     /// of a part, since it takes several times as long.
     fn finer_size(&mut self, size: u64, plan: &EncodePlan, finer: &EncodePlan) -> Result<u64> {
-        let len = FINER / W::BYTES;
-        if self.effort == Effort::Max || self.parts.iter().map(|p| p.len()).sum::<usize>() < 2 * len {
+        let (short, parts) = (self.pieces.short(), self.pieces.parts());
+        if self.effort == Effort::Max || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64 {
             return self.sample_size(finer);
         }
-        let list = parts(&self.samples, self.geom, len);
-        let mut packed = |plan: &EncodePlan| Ok(self.encoded_lens(&list, plan, &[plan.shape])?.0[0]);
-        let quick: u64 = packed(plan)?;
-        let encoded: usize = list.iter().map(|part| part.len() * W::BYTES).sum();
-        if quick * LEFT < encoded as u64 {
+        let quick = self.encoded(&short, plan, &[plan.shape])?.0[0];
+        if quick * LEFT < self.pieces.len(&short) * W::BYTES as u64 {
             return self.sample_size(finer);
         }
-        let slow = packed(finer)?;
+        let slow = self.encoded(&short, finer, &[finer.shape])?.0[0];
         let bytes = u128::from(size) * u128::from(slow) / u128::from(quick.max(1));
         Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
     /// The size on the samples as they are, where the pieces were not all of them.
     fn finally(&mut self, (size, plan): Costed) -> Result<Costed> {
-        Ok((if self.covered { size } else { self.sample_size(&plan)? }, plan))
+        Ok((if self.pieces.covered { size } else { self.sample_size(&plan)? }, plan))
     }
 
     /// A dictionary that pieces like best is compared with the best other plan on the samples as they are.
     fn without_dictionary(&mut self, mut sized: Vec<Costed>) -> Result<Vec<Costed>> {
-        let other =
-            sized.iter().position(|s| s.1.dictionary().is_none()).filter(|&at| at > 0 && !self.covered);
+        let other = sized
+            .iter()
+            .position(|s| s.1.dictionary().is_none())
+            .filter(|&at| at > 0 && !self.pieces.covered);
         if let Some(at) = other {
             let with = self.sample_size(&sized[0].1.clone())?;
             if self.sample_size(&sized[at].1.clone())? <= with {
@@ -375,7 +235,7 @@ impl<W: Word> Chooser<'_, W> {
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();
         // Where next to nothing is left, pieces tell least, and more plans are quickly encoded.
-        let left = self.weighed(&EncodePlan::default(), self.sampled * W::BYTES as u64) / LEFT;
+        let left = 1000 * self.sampled * W::BYTES as u64 / LEFT;
         let finalists = if best < left { KEPT_AT_MOST } else { finalists };
         let mut cheap =
             others(fast, finalists).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
@@ -415,7 +275,7 @@ impl<W: Word> Chooser<'_, W> {
             self.finals(&fast, &context)?
         };
         let dictionary_pays = may_pay || done.first().is_some_and(|s| s.1.dictionary().is_some());
-        let known = self.covered || self.effort != Effort::Fast;
+        let known = self.pieces.covered || self.effort != Effort::Fast;
         let payload = done.first().map(|s| s.1.clone()).and_then(|plan| self.take_kept(&plan));
         let best = done.into_iter().take(4);
         let plans = best.map(|(cost, p)| {

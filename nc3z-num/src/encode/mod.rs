@@ -31,8 +31,8 @@ pub use plan::{Coder, EncodePlan, Shape, TransformPlan};
 pub(crate) use rank_index::RankIndex;
 pub(crate) use runs::Runs;
 pub(crate) use scale_offset::hits;
-pub(crate) use tile::{
-    Prepared, Staged, Task, encode_tile, finish, longest, mapped, predict, stage, zigzag_all,
-};
+#[cfg(test)]
+pub(crate) use tile::stage;
+pub(crate) use tile::{Prepared, Staged, Task, encode_tile, finish, longest, mapped, predict, zigzag_all};
 pub use tile::{encode, encode_against};
 pub(crate) use transform::common_zeros;

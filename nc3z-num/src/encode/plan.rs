@@ -65,6 +65,19 @@ pub enum TransformPlan {
     Dictionary(Arc<Dictionary>),
 }
 
+impl TransformPlan {
+    /// Whether another maps every tile to the same.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (TransformPlan::Ordered, TransformPlan::Ordered)
+            | (TransformPlan::ScaleOffsetPerPlane, TransformPlan::ScaleOffsetPerPlane) => true,
+            (TransformPlan::ScaleOffset(a), TransformPlan::ScaleOffset(b)) => a == b,
+            (TransformPlan::Dictionary(a), TransformPlan::Dictionary(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+}
+
 /// What to do with the tiles of a variable. Any plan can encode any tile.
 #[derive(Debug, Clone)]
 pub struct EncodePlan {
@@ -98,13 +111,7 @@ impl Default for EncodePlan {
 impl EncodePlan {
     /// Whether another plan differs at most in zstd's level.
     pub fn is_same_way(&self, other: &Self) -> bool {
-        let transforms = match (&self.transform, &other.transform) {
-            (TransformPlan::Ordered, TransformPlan::Ordered)
-            | (TransformPlan::ScaleOffsetPerPlane, TransformPlan::ScaleOffsetPerPlane) => true,
-            (TransformPlan::ScaleOffset(a), TransformPlan::ScaleOffset(b)) => a == b,
-            (TransformPlan::Dictionary(a), TransformPlan::Dictionary(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        };
+        let transforms = self.transform.is_same(&other.transform);
         transforms && self.mask == other.mask && self.axes == other.axes && self.coder == other.coder
     }
 

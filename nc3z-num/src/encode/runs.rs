@@ -12,6 +12,12 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
+    /// Becomes what others are.
+    pub(crate) fn copy(&mut self, other: &Self) {
+        self.list.clone_from(&other.list);
+        self.valid = other.valid;
+    }
+
     fn clear(&mut self) {
         self.list.clear();
         self.valid = 0;

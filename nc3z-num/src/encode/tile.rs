@@ -19,7 +19,7 @@ use crate::transform::{Transform, to_integers};
 use crate::word::{Word, index};
 
 /// A tile after all stages but the last; its residuals stand in the pool.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(crate) struct Staged {
     stages: Stages,
     /// Whether it is coded against another tile.
