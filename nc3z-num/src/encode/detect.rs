@@ -95,7 +95,7 @@ impl<'a, W: Word> Values<'a, W> {
                 }
                 list.extend([ends.0, ends.1].iter().filter(|x| x.is_finite()));
             }
-            list.sort_unstable_by(f64::total_cmp);
+            sort(&mut list);
             list.dedup();
             Ordered { list, ulp: ulp::<W>(largest) }
         })
@@ -245,6 +245,15 @@ const FEW_STRAY: usize = 64;
 /// Gaps this many times as wide as the step show that there may be a coarser one.
 const WIDE: f64 = 2.5;
 
+/// In the order of [`f64::total_cmp`]. Integers are compared without its detour.
+fn sort(list: &mut [f64]) {
+    // Negative numbers descend by their bits.
+    let flip = |bits: i64| bits ^ ((bits >> 63) & i64::MAX);
+    let mut keys: Vec<i64> = list.iter().map(|x| flip(x.to_bits().cast_signed())).collect();
+    keys.sort_unstable();
+    list.iter_mut().zip(keys).for_each(|(x, key)| *x = f64::from_bits(flip(key).cast_unsigned()));
+}
+
 /// About `most` (at most twice as many) of `len` positions, all over the range. Not at equal distances, which would show one value
 /// in ten of a field that is made of ramps.
 pub(crate) fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
@@ -373,7 +382,7 @@ impl Gaps {
     /// None where there are too few to tell.
     fn of(values: &[f64], ulp: f64) -> Option<Gaps> {
         let mut list: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 2.5 * ulp).collect();
-        list.sort_unstable_by(f64::total_cmp);
+        sort(&mut list);
         let least = list.get(list.len() / 200).copied()?;
         (list.len() >= 4).then_some(Gaps { list, least })
     }
