@@ -3,6 +3,7 @@
 use super::scale_offset::{hits, hits_from};
 use crate::scale_offset::ScaleOffset;
 use crate::word::{Word, index, low32};
+use multiversion::multiversion;
 use std::cell::OnceCell;
 use std::sync::LazyLock;
 
@@ -388,32 +389,32 @@ impl Gaps {
     }
 }
 
-impl Gaps {
-    /// The step that the gaps are multiples of, from a first guess: by least squares over wider and wider gaps. Values may lie
-    /// thousands of steps from the least one, too far for a guess; most gaps are narrow. None as soon as more gaps than a few
-    /// are no multiples.
-    fn step(&self, guess: f64, ulp: f64) -> Option<f64> {
-        let (mut step, mut window) = (guess, 3.0 * guess);
-        let widest = self.list.last().copied().unwrap_or(0.0);
-        loop {
-            let (mut kg, mut kk, mut stray) = (0.0, 0.0, 0);
-            for g in self.list.iter().take_while(|g| **g <= window) {
-                let k = (g / step).round_ties_even();
-                stray += usize::from((g - k * step).abs() > 4.0 * ulp);
-                kg += k * g;
-                kk += k * k;
+/// The step that the gaps, in their order, are multiples of, from a first guess: by least squares over wider and wider gaps. Values may lie
+/// thousands of steps from the least one, too far for a guess; most gaps are narrow. None as soon as more gaps than a few are no multiples.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
+fn step_of(gaps: &[f64], guess: f64, ulp: f64) -> Option<f64> {
+    let (mut step, mut window) = (guess, 3.0 * guess);
+    let widest = gaps.last().copied().unwrap_or(0.0);
+    loop {
+        let (mut kg, mut kk, mut stray) = (0.0, 0.0, 0);
+        for g in gaps.iter().take_while(|g| **g <= window) {
+            let k = (g / step).round_ties_even();
+            if (g - k * step).abs() > 4.0 * ulp {
+                stray += 1;
+                if stray * FEW_STRAY > gaps.len() {
+                    return None;
+                }
             }
-            if stray * FEW_STRAY > self.list.len() {
-                return None;
-            }
-            if kk > 0.0 {
-                step = kg / kk;
-            }
-            if window >= widest {
-                return Some(if step.is_normal() { step } else { guess });
-            }
-            window *= 1.8;
+            kg += k * g;
+            kk += k * k;
         }
+        if kk > 0.0 {
+            step = kg / kk;
+        }
+        if window >= widest {
+            return Some(if step.is_normal() { step } else { guess });
+        }
+        window *= 1.8;
     }
 }
 
@@ -425,12 +426,13 @@ fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Optio
     let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
     let start = if count > 0.0 { sum / count } else { gaps.least };
     [1.0, 2.0, 3.0].into_iter().find_map(|part| {
-        let (off, step) = refine(values, lo, gaps.step(start / part, ulp)?, ulp)?;
+        let (off, step) = refine(values, lo, step_of(&gaps.list, start / part, ulp)?, ulp)?;
         snap(sample, values, off, step)
     })
 }
 
 /// Least squares over windows that grow from the least value; None where values are not offset + k * scale.
+#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
     if start <= 1.5 * ulp || !start.is_normal() {
         return None;
