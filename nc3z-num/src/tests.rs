@@ -444,6 +444,84 @@ fn choosing_covers_all_types_and_shapes() {
     assert_eq!(none.plans.len(), 1);
 }
 
+/// A payload for each shape of contexts, from one preparation; each is what the encoder makes, and about as long as was promised.
+fn prepared<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, mask: Option<u64>) {
+    use crate::encode::{Prepared, Task, stage};
+    let shapes = [Shape::ALONE, Shape::ROWS, Shape::FINE];
+    let mut scratch = Scratch::new();
+    for axes in [DeltaAxes::NONE, DeltaAxes::ROWS] {
+        let plan = EncodePlan { mask, axes, coder: Coder::Ctx, ..EncodePlan::default() };
+        let task = Task { elements, ty, geom, planes: None, against: None, with_mask: true };
+        for at in 0..shapes.len() {
+            let staged = stage(&task, &plan, &mut scratch).unwrap();
+            let prepared = Prepared::new::<W>(staged, (elements.len(), geom), &shapes, &mut scratch);
+            let (lens, mut payload) = (prepared.lens(), Vec::new());
+            prepared.put::<W>(at, &mut scratch, &mut payload);
+            let plan = EncodePlan { shape: shapes[at], ..plan.clone() };
+            assert_eq!(decoded::<W>(&payload, elements.len(), ty, geom, &plan).unwrap(), elements);
+            if payload.len() <= elements.len() * W::BYTES + 3 {
+                assert!(payload == encoded(elements, ty, geom, &plan));
+            }
+            let (promised, len) = (usize::try_from(lens[at]).unwrap(), payload.len());
+            assert!(promised.abs_diff(len) <= 16 + len / 100, "{promised} {len} {plan:?}");
+        }
+    }
+}
+
+#[test]
+fn contexts_take_what_their_tables_promise() {
+    let geom = geometry(60, 40, 3);
+    for masked in [false, true] {
+        let words = field(60, 40, 3, masked);
+        prepared(&words, ElementType::F32, &geom, masked.then(|| u64::from(1e20f32.to_bits())));
+    }
+    for n in [1, 2, 63, 1500, 9000] {
+        for kind in 0..9 {
+            let words = sample::<u16>(kind, n, 5);
+            prepared(&words, ElementType::U16, &geom, Some(words[n / 2].into()));
+            prepared(&sample::<u8>(kind, n, 5), ElementType::U8, &geom, None);
+            prepared(&sample::<u64>(kind, n, 5), ElementType::F64, &geom, None);
+        }
+    }
+}
+
+#[test]
+fn what_was_encoded_on_the_way_is_what_the_plan_makes() {
+    fn check_payload<W: Word>(words: &[W], ty: ElementType, geom: &Geometry, effort: Effort) -> bool {
+        let extent = Extent { elements: words.len() as u64, ..Extent::default() };
+        let found = choose_with(&[words], ty, geom, effort, &[], extent, None).unwrap();
+        let Some(payload) = found.payload else { return false };
+        assert!(payload == encoded(words, ty, geom, &found.plans[0]), "{:?}", found.plans[0]);
+        assert_eq!(decoded::<W>(&payload, words.len(), ty, geom, &found.plans[0]).unwrap(), words);
+        // Of a part of the variable it is nobody's.
+        let more = Extent { elements: extent.elements + 1, ..extent };
+        let found = choose_with(&[words], ty, geom, effort, &[], more, None).unwrap();
+        assert!(found.payload.is_none());
+        true
+    }
+    let geom = geometry(60, 40, 3);
+    let (mut kept, mut all) = (0, 0);
+    for effort in [Effort::Fast, Effort::Default, Effort::Max] {
+        for planes in [1, 3, 11] {
+            for masked in [false, true] {
+                let words = field(60, 40, planes, masked);
+                kept += usize::from(check_payload(&words, ElementType::F32, &geom, effort));
+                all += 1;
+            }
+        }
+        for kind in 0..9 {
+            for n in [5, 900, 5000] {
+                kept +=
+                    usize::from(check_payload(&sample::<u16>(kind, n, 9), ElementType::I16, &geom, effort));
+                kept +=
+                    usize::from(check_payload(&sample::<u64>(kind, n, 9), ElementType::F64, &geom, effort));
+                all += 2;
+            }
+        }
+    }
+    assert!(kept * 2 > all, "{kept} of {all}");
+}
+
 #[test]
 fn every_prefix_fails_and_every_flipped_bit_is_survived() {
     let geom = geometry(16, 8, 2);

@@ -4,9 +4,10 @@ use super::bits::put_varint;
 use super::buffers::Buffers;
 use super::exceptions::Exceptions;
 use super::fit::segments;
-use super::plan::{Coder, EncodePlan, Shape, TransformPlan};
+use super::plan::{Coder, EncodePlan, TransformPlan};
+use super::prepared::Prepared;
 use super::transform::common_zeros;
-use super::{ctx, delta, frame, mask, planes, scale_offset};
+use super::{delta, frame, mask, planes, scale_offset};
 use crate::element::ElementType;
 use crate::error::{Error, Result};
 use crate::geometry::{DeltaAxes, Geometry};
@@ -16,12 +17,12 @@ use crate::reference;
 use crate::scale_offset::Segments;
 use crate::scratch::Scratch;
 use crate::transform::{Transform, to_integers};
-use crate::word::{Word, index};
+use crate::word::Word;
 
 /// A tile after all stages but the last; its residuals stand in the pool.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Staged {
-    stages: Stages,
+    pub(super) stages: Stages,
     /// Whether it is coded against another tile.
     against: bool,
     mask: Vec<u8>,
@@ -50,7 +51,7 @@ impl Staged {
         self.against || self.stages.axes.0 != 0
     }
 
-    fn put(&self, out: &mut Vec<u8>) {
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.stages.bytes());
         if self.stages.mask != 2 {
             for part in [&self.mask, &self.base, &self.transform, &self.exceptions] {
@@ -251,58 +252,6 @@ pub(crate) fn finish<W: Word>(
         Coder::Store | Coder::Ctx => W::put_le(words, out),
     }
     Ok(())
-}
-
-/// A tile that the context coder is to write, but for the shape of its contexts. Its residuals stand in the scratch that it was prepared with.
-#[derive(Debug)]
-pub(crate) struct Prepared {
-    staged: Staged,
-    /// None where nothing is left to code.
-    residuals: Option<ctx::Prepared>,
-    shapes: usize,
-}
-
-impl Prepared {
-    /// Of a staged tile of `n` elements.
-    pub(crate) fn new<W: Word>(
-        mut staged: Staged,
-        (n, geom): (usize, &Geometry),
-        shapes: &[Shape],
-        scratch: &mut Scratch,
-    ) -> Self {
-        let mut residuals = None;
-        if !staged.is_all_masked() && n > 0 {
-            let Scratch { runs, encoder: Buffers { mapped, ctx: work, .. }, .. } = scratch;
-            let words = W::pool(mapped);
-            if staged.is_signed() {
-                zigzag_all(words);
-            }
-            staged.stages.coder = Coder::Ctx.code();
-            let row = geom.row.map_or(0, index);
-            residuals = Some(ctx::Prepared::new(words, (n, row), runs, shapes, work));
-        }
-        Prepared { staged, residuals, shapes: shapes.len() }
-    }
-
-    /// Bytes that [`Self::put`] would append for each of the shapes, about.
-    pub(crate) fn lens(&self) -> Vec<u64> {
-        let mut around = Vec::new();
-        self.staged.put(&mut around);
-        let around = around.len() as u64;
-        match &self.residuals {
-            Some(residuals) => residuals.lens().map(|len| around + len).collect(),
-            None => vec![around; self.shapes],
-        }
-    }
-
-    /// Appends the payload with contexts of one of the shapes.
-    pub(crate) fn put<W: Word>(&self, shape: usize, scratch: &mut Scratch, out: &mut Vec<u8>) {
-        self.staged.put(out);
-        if let Some(residuals) = &self.residuals {
-            let Scratch { runs, encoder: Buffers { mapped, ctx: work, .. }, .. } = scratch;
-            residuals.put(shape, W::pool(mapped), runs, work, out);
-        }
-    }
 }
 
 /// Appends the payload of a tile.

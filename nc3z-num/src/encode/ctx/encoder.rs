@@ -162,7 +162,7 @@ impl Prepared {
 
     /// Appends the part with contexts of one of the shapes; `numbers` are those that it was prepared for.
     pub(crate) fn put<W: Word>(
-        &self,
+        self,
         shape: usize,
         numbers: &[W],
         runs: &Runs,
@@ -170,6 +170,7 @@ impl Prepared {
         out: &mut Vec<u8>,
     ) {
         let Decided { model, tables, log } = &self.by_shape[shape];
+        // Those of the last shape stand in the workspace.
         if shape + 1 < self.by_shape.len() {
             put_symbols(model, &self.places, runs, work);
         }
