@@ -13,6 +13,7 @@ use crate::word::Word;
 const ROWS_WORTH: u64 = 10;
 /// The same where something is masked.
 const MASKED_ROWS_WORTH: u64 = 30;
+
 impl<W: Word> Chooser<'_, W> {
     /// Bytes of pieces by a plan, for each of the shapes that contexts may have; and the last piece by it.
     pub(crate) fn encoded(
