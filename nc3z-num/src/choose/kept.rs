@@ -10,7 +10,7 @@ use crate::word::Word;
 pub(crate) enum Encoded {
     Payload(Vec<u8>),
     /// With contexts of one of the shapes that it was prepared for; its residuals stand in the chooser's scratch.
-    Prepared(Prepared, usize),
+    Prepared(Box<Prepared>, usize),
 }
 
 /// The cheapest plan by which the sample was encoded so far.

@@ -41,7 +41,7 @@ impl<W: Word> Chooser<'_, W> {
             last = Some(if plan.coder == Coder::Ctx {
                 let prepared = Prepared::new::<W>(staged, (n, geom), shapes, scratch);
                 lens.iter_mut().zip(prepared.lens()).for_each(|(sum, len)| add(sum, len));
-                Encoded::Prepared(prepared, 0)
+                Encoded::Prepared(Box::new(prepared), 0)
             } else {
                 let mut out = Vec::new();
                 finish::<W>(staged, n, geom, plan, scratch, &mut out)?;
