@@ -154,8 +154,8 @@ pub(crate) fn make_tile(
     Ok(made(decoded_crc, Form::Block { chain: 0, payload }, way))
 }
 
-/// The only tile of an array, of which the numeric codec made this payload by the first chain of the array's plan: what [`make_tile`] would
-/// make of it. None where it would look further.
+/// The only tile of an array, of which the numeric codec made this payload by the first chain of the array's plan, which is as long as was
+/// promised: what [`make_tile`] would make of it. None where that is no block of its own.
 pub(crate) fn made_before(info: &ArrayInfo, bytes: &[u8], mut payload: Vec<u8>) -> Option<MadeTile> {
     let is_block = bytes.len() as u64 > PACK_LEN && payload.len() <= bytes.len();
     if !is_block || constant_value(bytes, info.ty.size()).is_some() {

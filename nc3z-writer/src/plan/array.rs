@@ -110,7 +110,10 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
         percent,
         probed: policy.probed,
     });
-    let made = subject.made(payload);
+    let broken = |payload: &Vec<u8>| {
+        fallback.as_ref().is_some_and(|fallback| fallback.is_called_for(sampled, Stored::of(payload)))
+    };
+    let made = subject.made(payload.filter(|payload| !broken(payload)));
     Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, made, ..ArrayPlan::default() })
 }
 

@@ -32,7 +32,8 @@ pub use frame::{
 #[cfg(any(feature = "zstd", feature = "ruzstd"))]
 use serde_json::Value;
 
-/// The length of the frame that the codec makes of bytes at a level, if that is at most `most`; else packing ends as soon as it is longer.
+/// The length of the frame that the codec makes of bytes at a level, where that is at most `most`; else packing ends as soon as there is no more
+/// room. A frame that nearly fills it may be refused, too: zstd needs some room besides for its last block, 1 KiB being enough.
 ///
 /// # Errors
 /// zstd's refusal, which would be a lack of memory.
