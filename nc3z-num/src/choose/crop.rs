@@ -95,7 +95,7 @@ pub(crate) fn crop<W: Word>(
     });
     let first = first_volume + first_plane + place(all_rows, rows) * row + place(row, columns);
     let mut words = Vec::with_capacity(volumes * planes * rows * columns);
-    let mut known = PlaneScales { wanted: volumes * planes, missed: 0, list: Vec::new() };
+    let mut known = PlaneScales { wanted: volumes * planes, missed: 0, last: None, list: Vec::new() };
     for v in 0..volumes {
         for p in 0..planes {
             if let Some(len) = plane {
@@ -127,6 +127,8 @@ pub(crate) fn crop<W: Word>(
 struct PlaneScales {
     wanted: usize,
     missed: usize,
+    /// That of the last plane that has one.
+    last: Option<ScaleOffset>,
     list: Vec<ScaleOffset>,
 }
 
@@ -139,7 +141,8 @@ impl PlaneScales {
         if self.missed * 3 >= self.wanted {
             return;
         }
-        let found = of_plane(&Values::fewer_of(plane, Wanted::Not(look.mask)), self.list.last().copied());
+        let found = of_plane(&Values::fewer_of(plane, Wanted::Not(look.mask)), self.last);
+        self.last = found.or(self.last);
         self.missed += usize::from(found.is_none());
         self.list.push(found.unwrap_or(ScaleOffset { off: 0.0, step: 1.0 }));
     }

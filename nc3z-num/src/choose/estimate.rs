@@ -54,13 +54,13 @@ impl<W: Word> Chooser<'_, W> {
         for &crop in crops {
             let Some((_, plan)) = plans.first() else { break };
             let mut staged = self.mapped(Piece::Crop(crop), plan)?;
-            let Self { pieces, scratch, tokens, dict_len, elements, .. } = self;
+            let n = self.pieces.crops[crop].words.len();
+            let shared = self.share(plan, n);
+            let Self { pieces, scratch, tokens, .. } = self;
             let crop = &pieces.crops[crop];
-            let n = crop.words.len();
             if staged.is_all_masked() || n == 0 {
                 continue;
             }
-            let shared = *dict_len * u64::from(plan.dictionary().is_some()) * n as u64 / (*elements).max(1);
             let integers = &mut self.integers;
             W::pool(integers).clone_from(W::pool(&mut scratch.encoder.mapped));
             let judged = crop.border.judged(&scratch.runs);
