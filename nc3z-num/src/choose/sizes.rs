@@ -4,7 +4,7 @@ use super::chooser::{Chooser, Costed, Effort};
 use super::estimate::side;
 use super::kept::Encoded;
 use super::pieces::Piece;
-use crate::encode::{Coder, EncodePlan, Prepared, Shape, TransformPlan, finish, longest, predict};
+use crate::encode::{Coder, EncodePlan, Prepared, Shape, TransformPlan, finish_within, longest, predict};
 use crate::error::Result;
 use crate::word::Word;
 
@@ -14,14 +14,19 @@ const ROWS_WORTH: u64 = 10;
 /// The same where something is masked.
 const MASKED_ROWS_WORTH: u64 = 30;
 
+/// The cost of a plan that was not encoded to its end.
+pub(crate) const MORE: u64 = u64::MAX;
+
 impl<W: Word> Chooser<'_, W> {
-    /// Bytes of pieces by a plan, for each of the shapes that contexts may have; and the last piece by it.
+    /// Bytes of pieces by a plan, for each of the shapes that contexts may have; and the last piece by it. None where zstd leaves more than
+    /// `most`.
     pub(crate) fn encoded(
         &mut self,
         pieces: &[Piece],
         plan: &EncodePlan,
         shapes: &[Shape],
-    ) -> Result<(Vec<u64>, Option<Encoded>)> {
+        most: u64,
+    ) -> Result<Option<(Vec<u64>, Option<Encoded>)>> {
         let (mut lens, mut last) = (vec![0; shapes.len()], None);
         for &piece in pieces {
             let mut staged = self.mapped(piece, plan)?;
@@ -31,39 +36,49 @@ impl<W: Word> Chooser<'_, W> {
             if !staged.is_all_masked() {
                 predict::<W>(&mut staged, n, geom, plan.axes, scratch);
             }
-            let (less, most) = match view.crop {
+            let (less, longest) = match view.crop {
                 Some(crop) if !view.as_it_is => {
                     (staged.side_len() as u64 - side(&staged, plan, crop), u64::MAX)
                 }
                 _ => (0, longest::<W>(n) as u64),
             };
-            let add = |sum: &mut u64, len: u64| *sum += len.min(most).saturating_sub(less);
+            let add = |sum: &mut u64, len: u64| *sum += len.min(longest).saturating_sub(less);
             last = Some(if plan.coder == Coder::Ctx {
                 let prepared = Prepared::new::<W>(staged, (n, geom), shapes, scratch);
                 lens.iter_mut().zip(prepared.lens()).for_each(|(sum, len)| add(sum, len));
                 Encoded::Prepared(Box::new(prepared), 0)
             } else {
+                let left = most.saturating_sub(lens[0]);
+                // What is longer than it may be is put as it is.
+                let left = if left < longest { left.saturating_add(less) } else { u64::MAX };
+                let left = usize::try_from(left).unwrap_or(usize::MAX);
                 let mut out = Vec::new();
-                finish::<W>(staged, n, geom, plan, scratch, &mut out)?;
+                if !finish_within::<W>(staged, n, plan, left, scratch, &mut out)? {
+                    return Ok(None);
+                }
                 lens.iter_mut().for_each(|sum| add(sum, out.len() as u64));
                 Encoded::Payload(out)
             });
         }
-        Ok((lens, last))
+        Ok(Some((lens, last)))
     }
 
     /// A plan in each of the shapes, with what it costs on pieces: its bytes in thousandths, what these bear of a dictionary, and what it is to
-    /// save to be worth it.
+    /// save to be worth it. Of zstd's plans what is known to be more than `most` may be [`MORE`].
     pub(crate) fn sizes(
         &mut self,
         plan: &EncodePlan,
         shapes: &[Shape],
         pieces: &[Piece],
+        most: u64,
     ) -> Result<Vec<Costed>> {
-        let (lens, last) = self.encoded(pieces, plan, shapes)?;
         let share: u64 =
             pieces.iter().map(|&piece| self.share(plan, self.pieces.view(piece).words.len())).sum();
+        let bytes = if most == MORE { MORE } else { (most / self.weight(plan)).saturating_sub(share) };
         let plans = shapes.iter().map(|&shape| EncodePlan { shape, ..plan.clone() });
+        let Some((lens, last)) = self.encoded(pieces, plan, shapes, bytes)? else {
+            return Ok(plans.map(|plan| (MORE, plan)).collect());
+        };
         let sizes: Vec<Costed> =
             plans.zip(lens).map(|(plan, len)| ((len + share) * self.weight(&plan), plan)).collect();
         let cheapest = sizes.iter().enumerate().min_by_key(|(_, s)| s.0);
@@ -78,8 +93,8 @@ impl<W: Word> Chooser<'_, W> {
     }
 
     /// The same for the shape that the plan has.
-    pub(crate) fn size(&mut self, plan: &EncodePlan, pieces: &[Piece]) -> Result<u64> {
-        Ok(self.sizes(plan, &[plan.shape], pieces)?[0].0)
+    pub(crate) fn size(&mut self, plan: &EncodePlan, pieces: &[Piece], most: u64) -> Result<u64> {
+        Ok(self.sizes(plan, &[plan.shape], pieces, most)?[0].0)
     }
 
     /// What a byte by a plan weighs, in thousandths: what the plan must save to be worth it is added.

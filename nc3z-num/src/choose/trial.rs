@@ -2,6 +2,7 @@
 
 use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
 use super::estimate::{BEHIND, CLIMBS, SLACK};
+use super::sizes::MORE;
 use crate::encode::{Coder, EncodePlan, Shape, TransformPlan, context_stride};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
@@ -10,7 +11,7 @@ use crate::word::{Word, index};
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
 const LARGE: u64 = 1 << 18;
 /// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
-const LEVELS_GAIN: u64 = 102;
+const LEVELS_GAIN: u64 = 100;
 /// The same of bytes, whose higher level is higher.
 const LEVELS_GAIN_OF_BYTES: u64 = 120;
 /// For [`Effort::Max`].
@@ -27,8 +28,15 @@ const KEPT_AT_MOST: usize = 4;
 /// The best plan of each transform is encoded by zstd if its estimate is at most so many hundredths of the best, since estimates do not tell what
 /// recurs. Contexts follow estimates better, so [`BEHIND`] is enough for them.
 const FIRST: u64 = 160;
+/// A dictionary whose best estimate is more than so many hundredths of the best does not win by real encodes.
+const DICTIONARY: u64 = 130;
 /// So many bytes more are forgiven: estimates of short arrays tell little.
 const FORGIVEN: u64 = 64;
+
+/// What a plan of another kind may take to be looked at again, where the best takes so much.
+fn another(best: u64) -> u64 {
+    best.saturating_mul(5) / 4
+}
 
 /// What is left of a trial.
 pub(crate) struct Outcome {
@@ -53,8 +61,8 @@ impl<W: Word> Chooser<'_, W> {
         }
         let sizes = match self.pieces.covered {
             true if shapes.len() == 1 => vec![(size, plan)],
-            true => self.sizes(&plan, &shapes, &self.pieces.trials())?,
-            false => self.sample_sizes(&plan, &shapes)?,
+            true => self.sizes(&plan, &shapes, &self.pieces.trials(), MORE)?,
+            false => self.sample_sizes(&plan, &shapes, MORE)?,
         };
         Ok(sizes.into_iter().min_by_key(|s| s.0).expect("one for each shape"))
     }
@@ -93,18 +101,31 @@ impl<W: Word> Chooser<'_, W> {
     /// Plans in the order of their sizes. Where a dictionary may pay, those that are near are told apart by the crops, too.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
         let (trials, crops) = (self.pieces.trials(), self.pieces.crops());
-        let mut sized = Vec::new();
+        let look_again = self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered;
+        let near = |best: u64, coder: Coder| {
+            best / 100 * if coder == Coder::Ctx { BEHIND } else { FIRST } + FORGIVEN * 1000
+        };
+        let (mut sized, mut best): (Vec<Costed>, u64) = (Vec::new(), MORE);
         for plan in plans {
-            sized.push((self.size(&plan, &trials)?, plan));
+            // What is further behind is not looked at again.
+            let most = match self.effort {
+                Effort::Max => MORE,
+                _ if best == MORE => MORE,
+                _ if look_again => another(best).max(near(best, plan.coder)),
+                _ => another(best),
+            };
+            let size = self.size(&plan, &trials, most)?;
+            best = best.min(size);
+            sized.push((size, plan));
         }
         sort_by_cost(&mut sized);
-        if self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered {
+        if look_again {
             let (best, coder) = sized.first().map_or((0, Coder::Store), |s| (s.0, s.1.coder));
-            let near = best / 100 * if coder == Coder::Ctx { BEHIND } else { FIRST } + FORGIVEN * 1000;
+            let near = near(best, coder);
             let mut more = 0;
             for (at, (size, plan)) in sized.iter_mut().enumerate() {
                 if *size <= near {
-                    let crops = self.size(plan, &crops)?;
+                    let crops = self.size(plan, &crops, MORE)?;
                     more = if at == 0 { crops } else { more };
                     *size += crops;
                 } else {
@@ -129,7 +150,8 @@ impl<W: Word> Chooser<'_, W> {
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Planes));
         plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
-        if let Some(dictionary) = transforms.iter().find(|d| matches!(d, TransformPlan::Dictionary(_))) {
+        let mut dictionaries = transforms.iter().filter(|d| matches!(d, TransformPlan::Dictionary(_)));
+        if let Some(dictionary) = dictionaries.next().filter(|_| self.dict_len > 0) {
             plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
         }
         self.sized(plans)
@@ -144,26 +166,30 @@ impl<W: Word> Chooser<'_, W> {
         self.sized(plans)
     }
 
-    /// A plan in each of the shapes, with its bytes on the samples as they are, weighed; the definition of a dictionary is in them.
-    fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape]) -> Result<Vec<Costed>> {
+    /// A plan in each of the shapes, with its bytes on the samples as they are, weighed; the definition of a dictionary is in them. [`MORE`] where
+    /// zstd is known to leave more than `most`.
+    fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], most: u64) -> Result<Vec<Costed>> {
         let parts = self.pieces.parts();
-        let (sizes, encoded) = (self.sizes(plan, shapes, &parts)?, self.pieces.len(&parts));
+        let (encoded, sampled) = (self.pieces.len(&parts), self.sampled);
+        let scaled = |size: u64, of: u64, parts: u64| {
+            u64::try_from(u128::from(size) * u128::from(of) / u128::from(parts.max(1))).unwrap_or(MORE)
+        };
+        let of_parts = if most == MORE { MORE } else { scaled(most, encoded, sampled) };
+        let sizes = self.sizes(plan, shapes, &parts, of_parts)?;
         let least = sizes.iter().map(|s| s.0 / self.weight(&s.1)).min().unwrap_or(0);
-        if encoded == self.sampled {
+        if encoded == sampled {
             return Ok(sizes);
         }
         // Where next to nothing is left, what a plan takes for any number of elements decides.
-        if least * LEFT <= encoded * W::BYTES as u64 {
-            return self.sizes(plan, shapes, &self.pieces.samples());
+        if least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
+            return self.sizes(plan, shapes, &self.pieces.samples(), MORE);
         }
-        let of_all = |size: u64| u128::from(size) * u128::from(self.sampled) / u128::from(encoded.max(1));
-        let of_all = |size| u64::try_from(of_all(size)).unwrap_or(u64::MAX);
-        Ok(sizes.into_iter().map(|(size, plan)| (of_all(size), plan)).collect())
+        Ok(sizes.into_iter().map(|(size, plan)| (scaled(size, sampled, encoded), plan)).collect())
     }
 
     /// The same for the shape that the plan has.
-    fn sample_size(&mut self, plan: &EncodePlan) -> Result<u64> {
-        Ok(self.sample_sizes(plan, &[plan.shape])?[0].0)
+    fn sample_size(&mut self, plan: &EncodePlan, most: u64) -> Result<u64> {
+        Ok(self.sample_sizes(plan, &[plan.shape], most)?[0].0)
     }
 
     /// The weighed size by a higher level of zstd, where `size` is that of the same plan at level 1: of long samples by what the level saves
@@ -171,20 +197,20 @@ impl<W: Word> Chooser<'_, W> {
     fn finer_size(&mut self, size: u64, plan: &EncodePlan, finer: &EncodePlan) -> Result<u64> {
         let (short, parts) = (self.pieces.short(), self.pieces.parts());
         if self.effort == Effort::Max || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64 {
-            return self.sample_size(finer);
+            return self.sample_size(finer, MORE);
         }
-        let quick = self.encoded(&short, plan, &[plan.shape])?.0[0];
-        if quick * LEFT < self.pieces.len(&short) * W::BYTES as u64 {
-            return self.sample_size(finer);
+        let quick = self.size(plan, &short, MORE)?;
+        if quick / self.weight(plan) * LEFT < self.pieces.len(&short) * W::BYTES as u64 {
+            return self.sample_size(finer, MORE);
         }
-        let slow = self.encoded(&short, finer, &[finer.shape])?.0[0];
+        let slow = self.size(finer, &short, MORE)?;
         let bytes = u128::from(size) * u128::from(slow) / u128::from(quick.max(1));
         Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
     /// The size on the samples as they are, where the pieces were not all of them.
-    fn finally(&mut self, (size, plan): Costed) -> Result<Costed> {
-        Ok((if self.pieces.covered { size } else { self.sample_size(&plan)? }, plan))
+    fn finally(&mut self, (size, plan): Costed, most: u64) -> Result<Costed> {
+        Ok((if self.pieces.covered { size } else { self.sample_size(&plan, most)? }, plan))
     }
 
     /// A dictionary that pieces like best is compared with the best other plan on the samples as they are.
@@ -194,8 +220,8 @@ impl<W: Word> Chooser<'_, W> {
             .position(|s| s.1.dictionary().is_none())
             .filter(|&at| at > 0 && !self.pieces.covered);
         if let Some(at) = other {
-            let with = self.sample_size(&sized[0].1.clone())?;
-            if self.sample_size(&sized[at].1.clone())? <= with {
+            let with = self.sample_size(&sized[0].1.clone(), MORE)?;
+            if self.sample_size(&sized[at].1.clone(), with)? <= with {
                 let better = sized.remove(at);
                 sized.insert(0, better);
             }
@@ -213,7 +239,7 @@ impl<W: Word> Chooser<'_, W> {
             let mut picked: Vec<Costed> = Vec::new();
             for (size, plan) in list {
                 let kind = (transform_kind(&plan.transform), plan.coder);
-                let another = !kinds.contains(&kind) && *size <= list[0].0.saturating_mul(5) / 4;
+                let another = !kinds.contains(&kind) && *size <= another(list[0].0);
                 // Other axes where they are close: pieces tell too little of them.
                 let axes = plan.axes.repeated(0, 0);
                 let close =
@@ -237,15 +263,18 @@ impl<W: Word> Chooser<'_, W> {
         // Where next to nothing is left, pieces tell least, and more plans are quickly encoded.
         let left = 1000 * self.sampled * W::BYTES as u64 / LEFT;
         let finalists = if best < left { KEPT_AT_MOST } else { finalists };
-        let mut cheap =
-            others(fast, finalists).into_iter().map(|c| self.finally(c)).collect::<Result<Vec<Costed>>>()?;
-        sort_by_cost(&mut cheap);
         let gain = match self.effort {
             Effort::Max => LEVELS_GAIN_AT_MOST,
             _ if W::BITS == 8 => LEVELS_GAIN_OF_BYTES,
             _ => LEVELS_GAIN,
         };
         let most = (best / 100).saturating_mul(gain).saturating_add(SLACK * 1000);
+        let bound = if self.effort == Effort::Max { MORE } else { most };
+        let mut cheap = others(fast, finalists)
+            .into_iter()
+            .map(|c| self.finally(c, bound))
+            .collect::<Result<Vec<Costed>>>()?;
+        sort_by_cost(&mut cheap);
         if let Some((size, plan)) = cheap.first().filter(|c| c.0 <= most) {
             let finer = EncodePlan { level, ..plan.clone() };
             done.push((self.finer_size(*size, plan, &finer)?, finer));
@@ -257,7 +286,7 @@ impl<W: Word> Chooser<'_, W> {
 
     /// Plans in the order of their sizes, and whether a dictionary of the whole variable is worth its scan.
     pub(crate) fn run(&mut self, transforms: &[TransformPlan]) -> Result<Outcome> {
-        let estimated = self.estimates(transforms)?;
+        let mut estimated = self.estimates(transforms)?;
         // Large variables gain more by dictionaries than crops show, but not where a scale-offset names their values already.
         let rival = estimated.iter().find(|s| s.1.dictionary().is_none()).map(|s| &s.1.transform);
         let named = matches!(rival, Some(TransformPlan::ScaleOffset(_) | TransformPlan::ScaleOffsetPerPlane));
@@ -265,6 +294,12 @@ impl<W: Word> Chooser<'_, W> {
         let slack = if self.elements > LARGE { 108 } else { 100 };
         let mut ranked = estimated.iter().filter(|s| s.1.dictionary().is_some());
         let may_pay = !named && ranked.any(|s| s.0 <= least / 100 * slack);
+        // Its trials take longest: values are looked up one by one, and crops are encoded besides.
+        let of_dictionary = estimated.iter().find(|s| s.1.dictionary().is_some()).map_or(MORE, |s| s.0);
+        if of_dictionary > least / 100 * DICTIONARY + (SLACK << 19) {
+            estimated.retain(|s| s.1.dictionary().is_none());
+            self.dict_len = 0;
+        }
         let fast = self.fast_plans(&estimated, transforms)?;
         let fast = self.without_dictionary(fast)?;
         let quick = fast.first().map(|s| s.1.clone()).unwrap_or_default();

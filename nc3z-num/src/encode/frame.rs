@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::zstd_table::zstd_hash_log;
-use zstd::zstd_safe::zstd_sys::ZSTD_EndDirective;
+use zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use zstd::zstd_safe::{CParameter, InBuffer, OutBuffer, ResetDirective, Strategy, compress_bound};
 
 /// Planes of so many bytes have blocks of their own: shorter ones are not worth a block's tables, and longer ones fill blocks of 128 KiB anyway.
@@ -12,36 +12,56 @@ const LITTLE: usize = 8;
 /// Up to this level a second frame costs little time. At level 9 it costs a sixth of all time, and saves 0.04 %; at level 1 it saves 1.6 %.
 const QUICK: i32 = 3;
 
+/// Room that zstd may need besides what it writes.
+const SPARE: usize = 1 << 10;
+
 /// Appends one frame of `content`.
 pub(crate) fn compress(content: &[u8], level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<()> {
-    out.extend_from_slice(zstd.frame(content, Manner::Level(level))?);
-    Ok(())
+    compress_within(content, level, usize::MAX, zstd, out).map(drop)
+}
+
+/// [`compress`], which ends as soon as there are more than `most` bytes; tells whether there is a frame.
+pub(crate) fn compress_within(
+    content: &[u8],
+    level: i32,
+    most: usize,
+    zstd: &mut Compressor,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let frame = zstd.frame(content, Manner::Level(level), most)?;
+    out.extend_from_slice(frame.unwrap_or_default());
+    Ok(frame.is_some())
 }
 
 /// Appends one frame of byte planes, each `len` long. Blocks end where planes do, so that none has the frequencies of two; unless the frame of
 /// all of them is smaller: zstd splits blocks of its own only, and each block costs some bytes.
+/// May end as soon as there are more than `most` bytes; tells whether there is a frame.
 pub(crate) fn compress_planes(
     planes: &[u8],
     len: usize,
-    level: i32,
+    (level, most): (i32, usize),
     zstd: &mut Compressor,
     out: &mut Vec<u8>,
-) -> Result<()> {
+) -> Result<bool> {
     let manner = Manner::of_planes(planes.len(), level);
     let start = out.len();
     let split = level <= QUICK && OWN_BLOCKS.contains(&len) && len < planes.len();
     if split {
-        out.extend_from_slice(zstd.frame_of_planes(planes, len, manner)?);
-        if (out.len() - start) * LITTLE >= planes.len() {
-            return Ok(());
+        // Where more is left, one frame is not tried.
+        let Some(own) = zstd.frame_of_planes(planes, len, manner, most.max(planes.len() / LITTLE))? else {
+            return Ok(false);
+        };
+        out.extend_from_slice(own);
+        if own.len() * LITTLE >= planes.len() {
+            return Ok(true);
         }
     }
-    let whole = zstd.frame(planes, manner)?;
+    let Some(whole) = zstd.frame(planes, manner, most)? else { return Ok(split) };
     if !split || whole.len() <= out.len() - start {
         out.truncate(start);
         out.extend_from_slice(whole);
     }
-    Ok(())
+    Ok(true)
 }
 
 /// A byte string that is stored raw (form 0) or as a zstd frame (form 1), whichever is smaller.
@@ -97,24 +117,43 @@ pub(crate) struct Compressor {
 }
 
 impl Compressor {
-    fn frame(&mut self, content: &[u8], manner: Manner) -> Result<&[u8]> {
+    /// None where it has more than `most` bytes.
+    fn frame(&mut self, content: &[u8], manner: Manner, most: usize) -> Result<Option<&[u8]>> {
+        const TOO_SMALL: usize = (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
         let Self { context, frame } = self;
-        let context = packing(context, manner)?;
-        frame.clear();
-        frame.reserve(compress_bound(content.len()));
-        context.compress_to_buffer(content, frame).map_err(|e| refused(&e))?;
-        Ok(frame)
+        let context = packing(context, manner)?.context_mut();
+        let room = compress_bound(content.len()).min(most.saturating_add(SPARE));
+        if frame.len() < room {
+            frame.resize(room, 0);
+        }
+        match context.compress2(&mut frame[..room], content) {
+            Ok(len) => Ok((len <= most).then_some(&frame[..len])),
+            Err(TOO_SMALL) => {
+                context.reset(ResetDirective::SessionOnly).map_err(failed)?;
+                Ok(None)
+            }
+            Err(code) => Err(failed(code)),
+        }
     }
 
-    fn frame_of_planes(&mut self, planes: &[u8], len: usize, manner: Manner) -> Result<&[u8]> {
+    /// None where it has more than `most` bytes.
+    fn frame_of_planes(
+        &mut self,
+        planes: &[u8],
+        len: usize,
+        manner: Manner,
+        most: usize,
+    ) -> Result<Option<&[u8]>> {
         let Self { context, frame } = self;
         let context = packing(context, manner)?.context_mut();
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
         context.set_pledged_src_size(Some(planes.len() as u64)).map_err(failed)?;
         let count = planes.len().div_ceil(len);
-        frame.clear();
-        frame.reserve(compress_bound(planes.len()) + count * compress_bound(0));
-        let mut output = OutBuffer::around(frame);
+        let room = compress_bound(planes.len()) + count * compress_bound(0);
+        if frame.len() < room {
+            frame.resize(room, 0);
+        }
+        let mut output = OutBuffer::around(&mut frame[..room]);
         for (at, plane) in planes.chunks(len).enumerate() {
             let end =
                 if at + 1 == count { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_flush };
@@ -123,8 +162,12 @@ impl Compressor {
             if context.compress_stream2(&mut output, &mut input, end).map_err(failed)? != 0 {
                 return Err(Error::invalid("zstd: a frame is longer than its bound".to_owned()));
             }
+            if output.pos() > most {
+                return Ok(None);
+            }
         }
-        Ok(frame)
+        let packed = output.pos();
+        Ok(Some(&frame[..packed]))
     }
 }
 
@@ -189,16 +232,44 @@ mod tests {
         let (mut one, mut own) = (Vec::new(), Vec::new());
         let mut zstd = Compressor::default();
         compress(&content, 1, &mut zstd, &mut one).unwrap();
-        compress_planes(&content, 40_000, 1, &mut zstd, &mut own).unwrap();
+        compress_planes(&content, 40_000, (1, usize::MAX), &mut zstd, &mut own).unwrap();
         assert!(own.len() + own.len() / 50 < one.len(), "{} and {} bytes", own.len(), one.len());
         for level in [1, 3, 9] {
             for len in [0, 1, 4_095, 4_096, 4_097, 131_071, 131_072] {
                 let content = planes(len, 200);
                 let (mut frame, mut back) = (Vec::new(), Vec::new());
-                compress_planes(&content, len, level, &mut zstd, &mut frame).unwrap();
+                compress_planes(&content, len, (level, usize::MAX), &mut zstd, &mut frame).unwrap();
                 expand(&frame, content.len()..=content.len(), &mut Scratch::default().zstd, &mut back)
                     .unwrap();
                 assert!(back == content, "{len} at level {level}");
+            }
+        }
+    }
+    #[test]
+    fn frames_within_a_bound_are_those_without() {
+        let mut zstd = Compressor::default();
+        for level in [1, 3, 9] {
+            for (len, below) in [(100, 3), (5_000, 2), (5_000, 200), (40_000, 64), (140_000, 200)] {
+                let content = planes(len, below);
+                let (mut words, mut split) = (Vec::new(), Vec::new());
+                compress(&content, level, &mut zstd, &mut words).unwrap();
+                compress_planes(&content, len, (level, usize::MAX), &mut zstd, &mut split).unwrap();
+                for frame in [&words, &split] {
+                    for most in
+                        [0, 1, frame.len() / 2, frame.len() - 1, frame.len(), frame.len() + 1, content.len()]
+                    {
+                        let mut out = vec![7];
+                        let made = if std::ptr::eq(frame, &words) {
+                            compress_within(&content, level, most, &mut zstd, &mut out).unwrap()
+                        } else {
+                            compress_planes(&content, len, (level, most), &mut zstd, &mut out).unwrap()
+                        };
+                        // There always is one where it fits; where it does not, it may be another that is longer.
+                        assert!(made || frame.len() > most, "{len} at level {level}, at most {most}");
+                        assert!(!made || out[1..] == **frame || out.len() > most, "{len} at level {level}");
+                        assert!(made || out == [7]);
+                    }
+                }
             }
         }
     }

@@ -217,20 +217,32 @@ pub(crate) fn zigzag_all<W: Word>(words: &mut [W]) {
 
 /// The last stage: appends the payload of a staged tile of `n` elements. Spoils the residuals.
 pub(crate) fn finish<W: Word>(
-    mut staged: Staged,
+    staged: Staged,
     n: usize,
     geom: &Geometry,
     plan: &EncodePlan,
     scratch: &mut Scratch,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    if staged.is_all_masked() || n == 0 {
-        staged.put(out);
-        return Ok(());
-    }
-    if plan.coder == Coder::Ctx {
+    if plan.coder == Coder::Ctx && !staged.is_all_masked() && n > 0 {
         Prepared::new::<W>(staged, (n, geom), &[plan.shape], scratch).put::<W>(0, scratch, out);
         return Ok(());
+    }
+    finish_within::<W>(staged, n, plan, usize::MAX, scratch, out).map(drop)
+}
+
+/// [`finish`] by any coder but that of contexts, which ends where zstd leaves more than `most` bytes; tells whether the payload is there.
+pub(crate) fn finish_within<W: Word>(
+    mut staged: Staged,
+    n: usize,
+    plan: &EncodePlan,
+    most: usize,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    if staged.is_all_masked() || n == 0 {
+        staged.put(out);
+        return Ok(true);
     }
     let Scratch { bytes, encoder: Buffers { mapped, zstd, .. }, .. } = scratch;
     let words = W::pool(mapped);
@@ -243,15 +255,17 @@ pub(crate) fn finish<W: Word>(
     match plan.coder {
         Coder::Zstd => {
             W::put_le(words, bytes);
-            frame::compress(bytes, plan.level, zstd, out)?;
+            frame::compress_within(bytes, plan.level, most, zstd, out)
         }
         Coder::Planes => {
             planes::shuffle(words, bytes);
-            frame::compress_planes(bytes, words.len(), plan.level, zstd, out)?;
+            frame::compress_planes(bytes, words.len(), (plan.level, most), zstd, out)
         }
-        Coder::Store | Coder::Ctx => W::put_le(words, out),
+        Coder::Store | Coder::Ctx => {
+            W::put_le(words, out);
+            Ok(true)
+        }
     }
-    Ok(())
 }
 
 /// Appends the payload of a tile.
