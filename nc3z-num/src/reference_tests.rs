@@ -223,6 +223,12 @@ fn floats_against_doubles_are_chosen_and_small() {
     assert_eq!(ways[0].candidate, 1);
     let payload = check(&adjusted, F32, &Geometry::default(), &ways[0].plan, &other);
     assert!(payload.len() < 800, "{} {:?}", payload.len(), ways[0]);
+    // Differences of four bits, of 512 elements.
+    let near: Vec<u32> =
+        (0u32..).zip(&noise).map(|(i, &v)| v + (i.wrapping_mul(0x9E37_79B9) >> 28)).collect();
+    let of_near =
+        choose_reference(&gather(&near), ElementType::I32, &windows, &base, &[], &[gather(&noise)]).unwrap();
+    assert!((150..350).contains(&of_near[0].least), "{of_near:?}");
     let none = choose_reference(&gather(&noise), F32, &windows, &base, &fill, &[gather(&raw)]).unwrap();
     assert!(none.is_empty(), "{none:?}");
 }

@@ -29,6 +29,8 @@ pub struct Against {
     pub candidate: usize,
     /// What to do with the tile.
     pub plan: EncodePlan,
+    /// Bytes that the sample takes at least, about.
+    pub least: u64,
 }
 
 impl Against {
@@ -141,13 +143,14 @@ pub(crate) fn choose_against<W: Word>(
     found.retain(|f| f.0 < alone / 100 * WORTH);
     cheapest_and_nearest_first(&mut found);
     let mut ways: Vec<Against> = Vec::new();
-    for (_, candidate, axes, transform) in found {
+    for (bits, candidate, axes, transform) in found {
         if ways.len() < KEPT && ways.iter().all(|w| w.candidate != candidate) {
             let mask = mask.map(Word::to_u64);
             let coder = if base.coder == Coder::Planes { Coder::Planes } else { Coder::Ctx };
             ways.push(Against {
                 candidate,
                 plan: EncodePlan { mask, transform, axes, coder, ..base.clone() },
+                least: bits >> 19,
             });
         }
     }

@@ -25,6 +25,8 @@ const LEAST_ELEMENTS: u64 = 16;
 /// What a reference must save at least; and what it must save that needs a chain of its own.
 const LEAST: Stored = Stored(8);
 const NEW_CHAIN: Stored = Stored(40);
+/// A reference that by its samples needs so many hundredths of what the array takes is not encoded by.
+const MISJUDGED: u64 = 110;
 /// What a container of LZMA is taken to need of what zstd needs, in hundredths.
 const LZMA_PERCENT: u64 = 85;
 /// Text is compared only where more than so many in 16 of the sampled characters are those of the other array.
@@ -142,7 +144,11 @@ impl Planner<'_> {
         }
         let mut least = self.stored(array.info, alone)?;
         let mut best = None;
-        for Against { candidate, plan } in ways {
+        let sampled = array.sample.len() as u64;
+        for Against { candidate, plan, least: promised } in ways {
+            if Stored(promised).scaled(array.info.total_bytes(), sampled) >= least.percent(MISJUDGED) {
+                continue;
+            }
             let distance = array.variable - others[candidate].variable;
             let mut by_contexts = None;
             for coder in [Coder::Ctx, Coder::Planes] {
