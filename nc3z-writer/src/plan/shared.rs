@@ -137,7 +137,9 @@ fn is_promising(
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let all = pool.iter().map(|m| m.bytes).collect::<Vec<_>>().concat();
     let len = Stored(all.len() as u64);
-    let Some(quick) = packed_below(&all, QUICK_LEVEL, len.percent(RECURRING), scratch)? else {
+    // What LZMA is expected to leave of more than the second is not less than the members take.
+    let bound = len.percent(RECURRING).min(alone.scaled(100, LZMA_PERCENT).max(alone.percent(BEHIND)));
+    let Some(quick) = packed_below(&all, QUICK_LEVEL, bound, scratch)? else {
         return Ok(false);
     };
     if quick.percent(LZMA_PERCENT).saved_against(alone).0.saturating_mul(one_saved_of) > len.0 {
