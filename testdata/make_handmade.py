@@ -219,6 +219,26 @@ def beside():
     return data[:len(data) - 12 * n] + struct.pack(f">{n}f{n}d", *winds, *heights)
 
 
+def components():
+    """What stands side by side and is not alike: the three components of places that move little by little, and cells of a mesh through time."""
+    draw, fill = Numbers(17), -32768
+    frames, atoms, times, cells = 24, 90, 40, 150
+    places = [draw.below(200_000) - 100_000 for _ in range(3 * atoms)]
+    moves = []
+    for _ in range(frames):
+        places = [k + draw.below(401) - 200 for k in places]
+        # Thirds of a small step, so that no short decimal names them.
+        moves += [k / 3072 for k in places]
+    levels = [draw.below(20_000) - 10_000 for _ in range(cells)]
+    depths = []
+    for _ in range(times):
+        levels = [k + draw.below(9) - 4 for k in levels]
+        depths += [fill if i % 7 == 3 else k for i, k in enumerate(levels)]
+    dims = [(b"frame", frames), (b"atom", atoms), (b"spatial", 3), (b"time", times), (b"cell", cells)]
+    data = File(2, dims, [(b"coordinates", [0, 1, 2], FLOAT), (b"depth", [3, 4], SHORT)]).build()
+    return data[:len(data) - 4 * len(moves) - 2 * len(depths)] + struct.pack(f">{len(moves)}f{len(depths)}h", *moves, *depths)
+
+
 def outlines():
     """A header that is data: outlines of regions as attributes, in degrees of four digits, with numbers of other types among them."""
     draw, atts = Numbers(11), [(b"title", CHAR, b"outlines of regions")]
@@ -234,7 +254,7 @@ def outlines():
 
 
 def files():
-    made = {"beside": beside(), "numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth()}
+    made = {"beside": beside(), "components": components(), "numeric": numeric(), "outlines": outlines(), "references": references(), "smooth": smooth()}
     dims = [(b"time", 0), (b"y", 3), (b"x", 5)]
     old = [BYTE, CHAR, SHORT, INT, FLOAT, DOUBLE]
     names = [b"byte", b"char", b"short", b"int", b"float", b"double", b"ubyte", b"ushort", b"uint", b"int64", b"uint64"]

@@ -1,5 +1,5 @@
 //! Stage 3, stride deltas: stage 1 differences neighbours, later stages difference those differences one
-//! row, plane or volume apart. Neighbours and rows may be differenced several times over. Masked positions take no part.
+//! row, plane or volume apart. Neighbours and rows may be differenced several times over, or neighbours not at all. Masked positions take no part.
 
 use crate::error::{Result, bad};
 use crate::geometry::{DeltaAxes, Geometry};
@@ -83,4 +83,14 @@ pub(crate) fn decode<W: Word>(
     }
     neighbours(grid, base, masked, axes.repeats().0);
     Ok(())
+}
+
+/// The same where neighbours are not differenced; `valid` where the tile is masked.
+pub(crate) fn decode_alone<W: Word>(grid: &mut [W], valid: Option<&[u8]>, geom: &Geometry, axes: DeltaAxes) {
+    for s in axes.later(geom, grid.len()).into_iter().rev().flatten() {
+        match valid {
+            None => inverse(grid, s),
+            Some(valid) => inverse_masked(grid, valid, s),
+        }
+    }
 }

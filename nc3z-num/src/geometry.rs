@@ -37,14 +37,15 @@ impl Geometry {
     }
 }
 /// Which axes are differenced: bit 0 neighbours, 1 rows, 2 planes, 3 volumes; and how many times more neighbours
-/// (bits 4, 5) and rows (bits 6, 7) are differenced again: smooth fields need their second or third differences.
+/// (bits 4, 5) and rows (bits 6, 7) are differenced again: smooth fields need their second or third differences. Where a row holds what is not alike (the
+/// components of a vector, the cells of a mesh), neighbours are left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeltaAxes(pub(crate) u8);
 
 impl DeltaAxes {
     /// No differences.
     pub const NONE: DeltaAxes = DeltaAxes(0);
-    /// Neighbours. All others include them.
+    /// Neighbours.
     pub const NEIGHBOURS: DeltaAxes = DeltaAxes(1);
     /// Neighbours and rows.
     pub const ROWS: DeltaAxes = DeltaAxes(0b0011);
@@ -68,9 +69,25 @@ impl DeltaAxes {
         DeltaAxes(self.0 & 0x0F | neighbours << 4 | rows << 6)
     }
 
+    /// These axes without neighbours, and nothing repeated.
+    #[must_use]
+    pub fn alone(self) -> DeltaAxes {
+        DeltaAxes(self.0 & 0x0E)
+    }
+
     /// How many times neighbours, and rows, are differenced after the first time.
     pub fn repeats(self) -> (u8, u8) {
         (self.0 >> 4 & 3, self.0 >> 6)
+    }
+
+    /// Whether neighbours are among them.
+    pub(crate) fn has_neighbours(self) -> bool {
+        self.0 & 1 == 1
+    }
+
+    /// Whether there are some, and neighbours are not among them.
+    pub(crate) fn are_alone(self) -> bool {
+        self.0 != 0 && !self.has_neighbours()
     }
 
     /// The axes longer than 1, in the order in which they are differenced.
@@ -86,7 +103,6 @@ impl DeltaAxes {
     pub(crate) fn fit(self, geom: &Geometry, n: usize) -> bool {
         let named = (self.0 >> 1 & 7).count_ones() as usize + usize::from(self.repeats().1);
         self == self.repeated(self.repeats().0, self.repeats().1)
-            && (self.0 == 0 || self.0 & 1 == 1)
             && self.later(geom, n).iter().flatten().count() == named
     }
 

@@ -94,10 +94,15 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
         3 => TransformPlan::ScaleOffsetPerPlane,
         _ => TransformPlan::Dictionary(Arc::clone(dictionary)),
     };
-    let axes = [DeltaAxes::NONE, DeltaAxes::NEIGHBOURS.repeated(1, 0), DeltaAxes::ROWS_PLANES.repeated(0, 2)];
-    let axes = axes[kind / 20 % 3];
-    let mask = (kind / 60 % 2 == 1).then_some(u64::from(f32::to_bits(-9999.0)));
-    let n = [1, 7, 300, 1500][kind / 120 % 4];
+    let axes = [
+        DeltaAxes::NONE,
+        DeltaAxes::NEIGHBOURS.repeated(1, 0),
+        DeltaAxes::ROWS_PLANES.repeated(0, 2),
+        DeltaAxes::ROWS_PLANES.alone(),
+    ];
+    let axes = axes[kind / 20 % 4];
+    let mask = (kind / 80 % 2 == 1).then_some(u64::from(f32::to_bits(-9999.0)));
+    let n = [1, 7, 300, 1500][kind / 160 % 4];
     let plan = EncodePlan { mask, transform, axes, coder, level: 3, ..EncodePlan::default() };
     let mut out = Vec::new();
     encode(&values(n), ElementType::F32, &geometry(), &plan, &mut Scratch::new(), &mut out).unwrap();
@@ -156,7 +161,7 @@ fn decoded(payload: &[u8], n: usize, dictionary: &Dictionary, used: &mut Scratch
     a
 }
 
-const KINDS: usize = 480;
+const KINDS: usize = 640;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, ..Default::default() })]

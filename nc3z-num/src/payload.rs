@@ -15,8 +15,9 @@ pub const MAX_ELEMENTS: usize = 1 << 30;
 
 /// First byte of a payload.
 const VERSION: u8 = 1;
-/// First byte of a payload whose exceptions are marked.
-const MARKED_VERSION: u8 = 2;
+/// What is added to it where exceptions are marked, and where neighbours are not differenced but other axes are.
+const MARKED: u8 = 1;
+const ALONE: u8 = 2;
 
 /// The fixed bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,28 +39,29 @@ impl Stages {
     pub(crate) fn bytes(self) -> [u8; 3] {
         let (neighbours, rows) = self.axes.repeats();
         let first = self.mask | self.transform << 2 | u8::from(self.exceptions) << 5 | neighbours << 6;
-        let version = if self.marked { MARKED_VERSION } else { VERSION };
-        [version, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
+        let marked = if self.marked { MARKED } else { 0 };
+        let alone = if self.axes.are_alone() { ALONE } else { 0 };
+        [VERSION + marked + alone, first, self.axes.0 & 15 | self.coder << 4 | rows << 6]
     }
 
     fn parse(cursor: &mut Cursor<'_>, geom: &Geometry, n: usize) -> Result<Self> {
         let version = cursor.byte()?;
-        if version != VERSION && version != MARKED_VERSION {
+        let Some(kind) = version.checked_sub(VERSION).filter(|kind| *kind <= MARKED + ALONE) else {
             return Err(Error::Unsupported(format!("version {version}")));
-        }
+        };
         let (a, b) = (cursor.byte()?, cursor.byte()?);
         let stages = Self {
             mask: a & 3,
             transform: a >> 2 & 7,
             exceptions: a >> 5 & 1 == 1,
-            marked: version == MARKED_VERSION,
+            marked: kind & MARKED != 0,
             axes: DeltaAxes(b & 15 | a >> 6 << 4 | b >> 6 << 6),
             coder: b >> 4 & 3,
         };
         if stages.mask == 3 || stages.transform > 3 {
             return Err(bad("stage bytes", "known stages", format_args!("{a:#04x} {b:#04x}")));
         }
-        if !stages.axes.fit(geom, n) {
+        if !stages.axes.fit(geom, n) || stages.axes.are_alone() != (kind & ALONE != 0) {
             let rule = "axes that the tile has, repeated where they are named";
             return Err(bad("delta axes", rule, format_args!("{a:#04x} {b:#04x}")));
         }
@@ -87,8 +89,12 @@ impl<'a> Parts<'a> {
         if stages.mask == 2 {
             return Ok(Self { mask: cursor.rest(), ..Self::default() });
         }
-        let present =
-            [stages.mask == 1, stages.axes.0 != 0, Transform::has_part(stages.transform), stages.exceptions];
+        let present = [
+            stages.mask == 1,
+            stages.axes.has_neighbours(),
+            Transform::has_part(stages.transform),
+            stages.exceptions,
+        ];
         let mut lengths = [0usize; 4];
         for (length, _) in lengths.iter_mut().zip(present).filter(|(_, p)| *p) {
             *length = index(cursor.varint()?);
@@ -214,7 +220,9 @@ fn rebuild<W: Word>(
     if pattern.is_some() {
         mask::scatter(out, valid, nv);
     }
-    if stages.axes.0 != 0 {
+    if stages.axes.are_alone() {
+        delta::decode_alone(out, pattern.map(|_| &valid[..]), geom, stages.axes);
+    } else if stages.axes.0 != 0 {
         let mut base = [W::default()];
         if parts.base.len() != W::BYTES {
             return Err(bad("base", W::BYTES, parts.base.len()));

@@ -84,7 +84,12 @@ fn any_against<W: Word>(bits: &[u64], seed: u64, row: u64) {
             transforms.push(TransformPlan::ScaleOffsetPerPlane);
         }
         for (transform, coder) in transforms.iter().flat_map(|t| CODERS.map(|c| (t.clone(), c))) {
-            for axes in [DeltaAxes::NONE, DeltaAxes::NEIGHBOURS, DeltaAxes::ROWS_PLANES.repeated(1, 1)] {
+            for axes in [
+                DeltaAxes::NONE,
+                DeltaAxes::NEIGHBOURS,
+                DeltaAxes::ROWS_PLANES.repeated(1, 1),
+                DeltaAxes::ROWS_PLANES.alone(),
+            ] {
                 let mask = common.filter(|_| seed & 1 == 0);
                 let plan = EncodePlan {
                     mask,

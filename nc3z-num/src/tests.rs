@@ -28,7 +28,10 @@ fn axes() -> impl Iterator<Item = DeltaAxes> {
         DeltaAxes::PLANES.repeated(1, 0),
         DeltaAxes::ROWS_VOLUMES.repeated(3, 3),
     ];
-    sets.into_iter().chain(repeated)
+    let alone = [DeltaAxes::ROWS, DeltaAxes::PLANES, DeltaAxes::ROWS_PLANES, DeltaAxes::ROWS_VOLUMES];
+    let alone =
+        alone.map(DeltaAxes::alone).into_iter().chain([DeltaAxes::ROWS_PLANES.alone().repeated(2, 3)]);
+    sets.into_iter().chain(repeated).chain(alone)
 }
 
 const CODERS: [Coder; 4] = [Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx];
@@ -369,6 +372,37 @@ fn means_of_decimals_are_fractions_of_them() {
 }
 
 #[test]
+fn components_are_not_differenced_from_each_other() {
+    // Three components of places that have nothing to do with each other, and move little by little.
+    let mut seed = 9u32;
+    let mut below = |n: u32| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        u32::try_from((u64::from(seed) * u64::from(n)) >> 32).unwrap()
+    };
+    let mut places: Vec<i32> = (0..300).map(|_| below(200_000).cast_signed() - 100_000).collect();
+    let mut words = Vec::new();
+    for _ in 0..40 {
+        places.iter_mut().for_each(|k| *k += below(401).cast_signed() - 200);
+        words.extend(places.iter().map(|&k| (k as f32 / 3072.0).to_bits()));
+    }
+    let geom = geometry(3, 100, 1);
+    for effort in [Effort::Fast, Effort::Default, Effort::Max] {
+        let found = choose(&[&words], ElementType::F32, &geom, effort, &[]).unwrap();
+        let plan = &found.plans[0];
+        assert_eq!(plan.axes, DeltaAxes::PLANES.alone(), "{plan:?}");
+        let payload = check(&words, ElementType::F32, &geom, plan);
+        let with = EncodePlan { axes: DeltaAxes::PLANES, ..plan.clone() };
+        let with = check(&words, ElementType::F32, &geom, &with);
+        assert!(payload.len() * 40 < with.len() * 39, "{} and {} {plan:?}", payload.len(), with.len());
+        assert_eq!(payload[0], 3, "its version");
+        let mut other = payload;
+        other[0] = 1;
+        let e = decoded::<u32>(&other, words.len(), ElementType::F32, &geom, plan).unwrap_err();
+        assert!(e.to_string().contains("delta axes"), "{e}");
+    }
+}
+
+#[test]
 fn smooth_fields_are_differenced_again() {
     // A cubic in both directions, to the last bit of its integers.
     let (nx, ny) = (90i64, 60i64);
@@ -389,6 +423,7 @@ fn repeats_need_what_they_repeat() {
         (DeltaAxes::NEIGHBOURS.repeated(1, 1), 0x40, 0x01),
         (DeltaAxes::ROWS.repeated(3, 2), 0xC0, 0x83),
         (DeltaAxes::NONE.repeated(1, 1), 0, 0),
+        (DeltaAxes::ROWS.alone().repeated(2, 1), 0, 0x42),
     ] {
         let plan = EncodePlan { axes, ..Default::default() };
         let payload = unguarded(&words, ElementType::I16, &geom, &plan);
@@ -672,6 +707,14 @@ fn vectors_of_the_specification_hold() {
     let squares: Vec<u16> = (0..12u16).map(|i| (i % 4) * (i % 4) + 10 * (i / 4) * (i / 4)).collect();
     let plan = EncodePlan { axes: DeltaAxes::ROWS.repeated(1, 1), coder: Coder::Store, ..Default::default() };
     lines.push(format!("again: {}", hex(&unguarded(&squares, ElementType::U16, &geom, &plan))));
+    let components: Vec<u16> = vec![10, 200, 3000, 12, 201, 2990, 15, 203, 2985];
+    let alone = EncodePlan { axes: DeltaAxes::ROWS.alone(), coder: Coder::Store, ..Default::default() };
+    let of_three = Geometry { row: Some(3), plane: None, volume: None };
+    lines.push(format!("alone: {}", hex(&unguarded(&components, ElementType::U16, &of_three, &alone))));
+    let alone = EncodePlan { mask: Some(9), ..alone };
+    let of_two = Geometry { row: Some(2), plane: None, volume: None };
+    let payload = unguarded::<u16>(&[7, 9, 7, 8, 9, 6], ElementType::U16, &of_two, &alone);
+    lines.push(format!("alone-masked: {}", hex(&payload)));
     let parsed: Vec<u64> = [0.07, 0.14, 0.28, 27.32].iter().map(|x: &f64| x.to_bits()).collect();
     let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: -100.0 });
     let plan = EncodePlan { transform, axes: DeltaAxes::NONE, coder: Coder::Store, ..Default::default() };

@@ -178,19 +178,23 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     need(n <= MAX_ELEMENTS, "payload: too many elements")
     body = Bytes(payload, "payload")
     version = body.u8()
-    if version not in (1, 2):
+    if version not in (1, 2, 3, 4):
         raise Unsupported(f"payload of version {version}")
+    with_marks, alone = version in (2, 4), version > 2
     flags, more = body.u8(), body.u8()
     mask, domain, exceptions = flags & 3, flags >> 2 & 7, flags >> 5 & 1
     need(mask <= 2 and domain <= 3, f"payload: flags {flags:#04x}")
     strides, coder = more & 15, more >> 4 & 3
     again, rows_again = flags >> 6, more >> 6
-    need(strides or not again, "payload: no neighbours to repeat")
+    need(strides & 1 or not again, "payload: no neighbours to repeat")
     need(strides & 2 or not rows_again, "payload: no rows to repeat")
     need(not exceptions or domain >= 2, "payload: exceptions in a domain without")
-    need(version == 1 or exceptions, "payload: of version 2 without exceptions")
+    need(exceptions or not with_marks, "payload: of version 2 or 4 without exceptions")
     need(domain != 2 or kind.float, "payload: scale-offset of integers")
-    need(strides == 0 or strides & 1, "payload: strides without neighbours")
+    if alone:
+        need(strides and not strides & 1, "payload: of version 3 or 4 without strides, or with neighbours")
+    else:
+        need(strides == 0 or strides & 1, "payload: strides without neighbours")
     named = [s for i, s in enumerate(geometry) if strides >> i + 1 & 1]
     need(all(1 < s < n for s in named), "payload: a stride that does not exist")
     longer = named[:0:-1] + named[:1] * (1 + rows_again) if strides & 2 else named[::-1]
@@ -198,7 +202,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
         need(flags == mask and more == 0, "payload: bits that mean nothing here")
         need(n > 0 or mask == 0, "payload: a mask of no elements")
 
-    names = [name for name, there in (("mask", mask), ("base", strides), ("domain", domain in (1, 2)),
+    names = [name for name, there in (("mask", mask), ("base", strides & 1), ("domain", domain in (1, 2)),
                                       ("exceptions", exceptions), ("residuals", mask != 2)) if there]
     lengths = [body.varint() for _ in names[:-1]]
     parts = {name: body.take(length) for name, length in zip(names, lengths)}
@@ -213,7 +217,9 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     where = range(n) if valid is None else list(compress(range(n), valid))
 
     words = read_residuals(parts["residuals"], coder, n, where, kind, strides != 0 or reference is not None)
-    if strides:
+    if alone:
+        words = add_strides(words, n, where, valid, longer, valid, kind)
+    elif strides:
         need(len(parts["base"]) == kind.size, "base: length")
         words = integrate(words, kind.pattern(parts["base"]), n, where, valid, longer + [1] * again, kind)
     if reference is not None:
@@ -222,7 +228,7 @@ def decode(payload, n, number, geometry=(0, 0, 0), dictionary=None, reference=No
     patterns = from_domain(words, domain, parts.get("domain"), n, where, kind, dictionary)
     if exceptions:
         part = parts["exceptions"]
-        found = listed(part, n, valid, kind) if version == 1 else marked(part, n, valid, kind)
+        found = marked(part, n, valid, kind) if with_marks else listed(part, n, valid, kind)
         # which valid element stands at a grid position
         number = range(n) if valid is None else {p: i for i, p in enumerate(where)}
         need(1 <= len(found) <= len(patterns), "exceptions: their number")
@@ -364,34 +370,39 @@ def marked(part, n, valid, kind):
 # ---------------------------------------------------------------- section 5: residuals to integers
 
 
+def add_strides(words, n, where, valid, strides, allowed, kind):
+    """Adds to each position what stands one stride before it, stride by stride; `allowed[i]` tells whether position i is ever added,
+    None that all are."""
+    grid = words
+    if valid is not None:
+        grid = [0] * n
+        for i, r in zip(where, words):
+            grid[i] = r
+    for s in strides:
+        if s == 1 and valid is None:
+            grid = list(accumulate(grid))
+        elif s == 1:
+            for i in range(1, n):
+                if allowed[i - 1]:
+                    grid[i] += grid[i - 1]
+        for i in range(s, n if s > 1 else 0, s):        # a row of s positions only needs the row before it
+            if valid is None:
+                grid[i:i + s] = map(add, grid[i:i + s], grid[i - s:i])
+            else:
+                grid[i:i + s] = [x + y if v else x for x, y, v in zip(grid[i:i + s], grid[i - s:i], allowed[i - s:i])]
+        grid = [x & kind.all for x in grid]
+    return grid if valid is None else list(compress(grid, valid))
+
+
 def integrate(words, base, n, where, valid, strides, kind):
     """Inverse deltas. `strides` are those besides the last neighbours, in the order Q, P, C, 1, repeated as named."""
     need(words[0] == 0, "residuals: the first is not zero")
-    mask = kind.all
     if strides:
-        grid = words
-        if valid is not None:
-            grid = [0] * n
-            for i, r in zip(where, words):
-                grid[i] = r
-            both = [0] + [a & b for a, b in zip(valid, valid[1:])]      # `V`
-        for s in strides:
-            if s == 1 and valid is None:
-                grid = list(accumulate(grid))
-            elif s == 1:
-                for i in range(1, n):
-                    if both[i - 1]:
-                        grid[i] += grid[i - 1]
-            for i in range(s, n if s > 1 else 0, s):    # a row of s positions only needs the row before it
-                if valid is None:
-                    grid[i:i + s] = map(add, grid[i:i + s], grid[i - s:i])
-                else:
-                    grid[i:i + s] = [x + y if v else x for x, y, v in zip(grid[i:i + s], grid[i - s:i], both[i - s:i])]
-            grid = [x & mask for x in grid]
-        words = grid if valid is None else compress(grid, valid)
+        both = None if valid is None else [0] + [a & b for a, b in zip(valid, valid[1:])]       # `V`
+        words = add_strides(words, n, where, valid, strides, both, kind)
     sums = accumulate(words, initial=base)
     next(sums)
-    return [f & mask for f in sums]
+    return [f & kind.all for f in sums]
 
 
 # ---------------------------------------------------------------- section 6: residuals

@@ -40,8 +40,13 @@ def payload(parts, mask=0, domain=0, exceptions=0, again=0, strides=0, coder=0, 
 
 def deltas(values, size, steps):
     """Section 5 of the text, without a mask: residuals of these steps, in the encoder's order."""
+    out = [0] + [(a - b) & (1 << 8 * size) - 1 for a, b in zip(values[1:], values)]
+    return differences(out, size, steps)
+
+
+def differences(out, size, steps):
+    """The same without neighbours."""
     mask = (1 << 8 * size) - 1
-    out = [0] + [(a - b) & mask for a, b in zip(values[1:], values)]
     for s in steps:
         out = out[:s] + [(a - b) & mask for a, b in zip(out[s:], out)]
     return out
@@ -79,6 +84,10 @@ def vectors():
         payload([words(cube[:1], 2), planes(deltas(cube, 2, [4, 12]), 2)], strides=7, coder=2))
     add("repeats", "neighbours again twice, rows again once", "ushort", shape, cube,
         payload([words(cube[:1], 2), planes(deltas(cube, 2, [1, 1, 4, 4]), 2)], strides=3, coder=2, again=2, rows=1))
+    add("alone", "deltas along rows and planes, and none along elements: no base; version 3", "ushort", shape, cube,
+        payload([planes(differences(cube, 2, [4, 12]), 2)], strides=6, coder=2, version=3))
+    add("alone-repeats", "rows again once, without elements", "ushort", shape, cube,
+        payload([planes(differences(cube, 2, [4, 4]), 2)], strides=2, coder=2, rows=1, version=3))
     add("mask-2", "every element is the masked pattern: one part, no length", "float", flat, [0x7F800001] * 5, payload([words([0x7F800001], 4)], mask=2))
     add("mask-runs", "runs of masked and valid elements, the first of length 0", "byte", flat, [3, 9, 9, 4],
         payload([b"\x09\x00" + raw(b"\0\1\2\1"), bytes([3, 4])], mask=1))
@@ -95,6 +104,11 @@ def vectors():
     add("dictionary", "positions in a table of the variable's values", "byte", flat, [9, 7, 9], payload([bytes([1, 0, 1])], domain=3), "020100000709")
     add("dictionary-exception", "a value that the table has not: an exception to the nearest one", "byte", flat, [9, 8, 9],
         payload([raw(varint(1) + varint(1) + varint(2)), bytes([1, 0, 1])], domain=3, exceptions=1), "020100000709")
+    # Columns are differenced: what stands under a masked element is as it is.
+    spread = [10 * i + i // 4 for i in range(12)]
+    under = [spread[i] - (spread[i - 4] if i >= 4 and valid[i - 4] else 0) for i in left]
+    add("alone-masked", "deltas along rows alone, where some elements are masked", "byte", (4, 12, 0),
+        [v if valid[i] else 0xFF for i, v in enumerate(spread)], payload([b"\xff\x05" + raw(bitmap), words(under, 1)], mask=1, strides=2, version=3))
     off_step = struct.pack("<dd", 1.0, 0.1)
     tenths = [struct.unpack("<I", struct.pack("<f", x))[0] for x in (1.0, 1.1, 1.2)]
     # The second and the last of eleven are masked; of the others the third is one unit above its place, the fifth 200 below, the tenth 300 above.

@@ -88,8 +88,13 @@ impl<W: Word> Chooser<'_, W> {
         let others: Vec<usize> = (0..self.pieces.crops.len()).filter(|&c| c != middle).collect();
         for plans in &mut estimated {
             self.estimate(plans, &[middle])?;
+            self.estimate_alone(plans, middle)?;
             // Before any is left out: repeated differences may be worth more than a better transform.
             self.climb_all(plans, &[middle], 2, u64::MAX)?;
+            // Neighbours are left out where that is better at once: else such plans would take the place of smoother ones.
+            let smooth =
+                plans.iter().filter(|s| !s.1.axes.are_alone()).map(|s| s.0).min().unwrap_or(u64::MAX);
+            plans.retain(|s| !s.1.axes.are_alone() || s.0 < smooth);
         }
         let least = estimated.iter().flatten().map(|s| s.0).min().unwrap_or(0);
         for plans in &mut estimated {
@@ -106,6 +111,26 @@ impl<W: Word> Chooser<'_, W> {
         Ok(estimated)
     }
 
+    /// Adds the best plan without its neighbours; where that is better, all that have none.
+    fn estimate_alone(&mut self, plans: &mut Vec<Costed>, crop: usize) -> Result<()> {
+        let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes != DeltaAxes::NEIGHBOURS).cloned();
+        let Some((cost, plan)) = best else { return Ok(()) };
+        let alone = |axes: DeltaAxes| (0, EncodePlan { axes: axes.alone(), ..plan.clone() });
+        let mut tried = vec![alone(plan.axes)];
+        self.estimate(&mut tried, &[crop])?;
+        if tried[0].0 < cost {
+            let others = plans
+                .iter()
+                .map(|s| s.1.axes)
+                .filter(|&axes| axes != DeltaAxes::NEIGHBOURS && axes != plan.axes);
+            let mut others: Vec<Costed> = others.map(alone).collect();
+            self.estimate(&mut others, &[crop])?;
+            tried.extend(others);
+        }
+        plans.extend(tried);
+        Ok(())
+    }
+
     /// Repeats the differences of the best plans, at most `starts` and `margin` hundredths of the best, as long as that
     /// saves enough; adds the steps to the plans.
     fn climb_all(
@@ -118,7 +143,7 @@ impl<W: Word> Chooser<'_, W> {
         let least = plans.iter().map(|s| s.0).min().unwrap_or(0);
         let most = (least / 100).saturating_mul(margin).saturating_add(SLACK << 19);
         let mut from: Vec<_> =
-            plans.iter().filter(|s| s.0 <= most && s.1.axes != DeltaAxes::NONE).cloned().collect();
+            plans.iter().filter(|s| s.0 <= most && s.1.axes.has_neighbours()).cloned().collect();
         sort_by_cost(&mut from);
         from.truncate(starts);
         for start in from {

@@ -95,6 +95,14 @@ impl<W: Word> Chooser<'_, W> {
             let rival = estimated.iter().find(|s| plain(&s.1));
             list.extend(rival.filter(|s| s.0 <= best / 100 * CLIMBS).map(|s| s.1.clone()));
         }
+        // Nor do crops tell enough of whether neighbours are alike: the best plan that differences them is tried beside one that does not.
+        if let Some(first) = list.first().filter(|p| p.axes.are_alone()) {
+            let kind = transform_kind(&first.transform);
+            let rival = |p: &EncodePlan| transform_kind(&p.transform) == kind && !p.axes.are_alone();
+            if !list.iter().any(rival) {
+                list.extend(estimated.iter().find(|s| rival(&s.1)).map(|s| s.1.clone()));
+            }
+        }
         list
     }
 

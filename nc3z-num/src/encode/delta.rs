@@ -42,16 +42,37 @@ pub(crate) fn encode<W: Word>(
             previous = value;
         }
     }
-    let n = grid.len();
     let again = std::iter::repeat_n(1, usize::from(axes.repeats().0));
-    for s in again.chain(axes.later(geom, n).into_iter().flatten()) {
-        spare.resize(n, W::default());
-        if runs.valid == n {
-            forward(grid, s, spare);
-        } else {
-            forward_masked(grid, pairs, s, spare);
+    let distances = again.chain(axes.later(geom, grid.len()).into_iter().flatten());
+    differences(grid, spare, distances, (runs.valid < grid.len()).then_some(pairs));
+    base
+}
+
+/// The same where neighbours are not differenced: there is no base. `valid` where the tile is masked.
+pub(crate) fn encode_alone<W: Word>(
+    grid: &mut Vec<W>,
+    spare: &mut Vec<W>,
+    valid: Option<&[u8]>,
+    geom: &Geometry,
+    axes: DeltaAxes,
+) {
+    let distances = axes.later(geom, grid.len()).into_iter().flatten();
+    differences(grid, spare, distances, valid);
+}
+
+/// Differences at one distance after the other; `allowed`, if given, tells what may be taken off.
+fn differences<W: Word>(
+    grid: &mut Vec<W>,
+    spare: &mut Vec<W>,
+    distances: impl Iterator<Item = usize>,
+    allowed: Option<&[u8]>,
+) {
+    for s in distances {
+        spare.resize(grid.len(), W::default());
+        match allowed {
+            None => forward(grid, s, spare),
+            Some(allowed) => forward_masked(grid, allowed, s, spare),
         }
         std::mem::swap(grid, spare);
     }
-    base
 }

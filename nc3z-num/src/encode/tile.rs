@@ -186,7 +186,10 @@ pub(crate) fn predict<W: Word>(
     let grid = W::pool(mapped);
     staged.base.clear();
     staged.stages.axes = axes;
-    if axes != DeltaAxes::NONE {
+    if axes.are_alone() {
+        let valid = (runs.valid < n).then_some(&valid[..]);
+        delta::encode_alone(grid, W::pool(spare), valid, geom, axes);
+    } else if axes != DeltaAxes::NONE {
         if runs.valid < n && axes != DeltaAxes::NEIGHBOURS {
             pairs_of(valid, pairs);
         }
