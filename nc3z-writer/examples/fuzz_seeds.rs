@@ -166,14 +166,16 @@ fn blocks(root: &Path) -> Result {
         for (fill, coder) in (0u8..).zip([Coder::Store, Coder::Zstd, Coder::Planes, Coder::Ctx]) {
             let plan = EncodePlan { coder, axes: DeltaAxes::ROWS, ..EncodePlan::default() };
             let masked = EncodePlan { mask: Some(0), ..plan.clone() };
+            let alone = EncodePlan { axes: DeltaAxes::ROWS_PLANES.alone(), ..masked.clone() };
             let coders = [
                 TileCoder::Num(&plan),
                 TileCoder::Num(&masked),
+                TileCoder::Num(&alone),
                 TileCoder::Bytes(&zstd),
                 TileCoder::Bytes(&zlib),
                 TileCoder::Bytes(&lzma),
             ];
-            for (which, coder) in [0u8, 1, 5, 4, 12].into_iter().zip(coders) {
+            for (which, coder) in [0u8, 1, 0, 5, 4, 12].into_iter().zip(coders) {
                 let elements = 400u16;
                 let mut bytes = vec![which, ty_code];
                 bytes.extend(elements.to_le_bytes());

@@ -11,7 +11,7 @@ use crate::word::{Word, index};
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
 const LARGE: u64 = 1 << 18;
 /// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
-const LEVELS_GAIN: u64 = 100;
+const LEVELS_GAIN: u64 = 102;
 /// The same of bytes, whose higher level is higher.
 const LEVELS_GAIN_OF_BYTES: u64 = 120;
 /// For [`Effort::Max`].
