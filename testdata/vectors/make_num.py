@@ -122,6 +122,11 @@ def vectors():
         add(f"exceptions-marked-{form}", "a bit for each element, masked ones too, and two planes of differences", "float", flat, moved,
             payload([runs, varint(11) + off_step, b"\2" + varint(len(of(marks))) + of(marks) + of(values), on_grid],
                     mask=1, domain=2, exceptions=1, version=2))
+    there = [i for i in range(11) if i not in (1, 10)]
+    apart = words([i - (i - 4 if i >= 4 and i - 4 in there else 0) for i in there], 4)
+    add("alone-marked", "marked exceptions, and deltas along rows alone: version 4", "float", (4, 0, 0), moved,
+        payload([runs, varint(11) + off_step, b"\2" + varint(len(raw(marks))) + raw(marks) + raw(values), apart],
+                mask=1, domain=2, exceptions=1, strides=2, version=4))
     add("scale-offset", "values on a grid: offset 1, step 0.1", "float", flat, tenths, payload([varint(3) + off_step, words([0, 1, 2], 4)], domain=2))
     return found
 
