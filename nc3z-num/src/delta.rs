@@ -75,22 +75,23 @@ pub(crate) fn decode<W: Word>(
     if let Some(residual) = grid.get(first).filter(|r| **r != W::default()) {
         return Err(bad("first residual", 0, residual.to_u64()));
     }
-    for s in axes.later(geom, grid.len()).into_iter().rev().flatten() {
-        match masked {
-            None => inverse(grid, s),
-            Some(masked) => inverse_masked(grid, masked.pairs, s),
-        }
-    }
+    decode_alone(grid, masked.map(|m| m.pairs), geom, axes);
     neighbours(grid, base, masked, axes.repeats().0);
     Ok(())
 }
 
-/// The same where neighbours are not differenced; `valid` where the tile is masked.
-pub(crate) fn decode_alone<W: Word>(grid: &mut [W], valid: Option<&[u8]>, geom: &Geometry, axes: DeltaAxes) {
+/// Undoes all differences but the neighbours'. Where the tile is masked, `allowed` tells which positions may be added: those of [`Masked::pairs`]
+/// before neighbours' differences are undone, all valid ones where there are none.
+pub(crate) fn decode_alone<W: Word>(
+    grid: &mut [W],
+    allowed: Option<&[u8]>,
+    geom: &Geometry,
+    axes: DeltaAxes,
+) {
     for s in axes.later(geom, grid.len()).into_iter().rev().flatten() {
-        match valid {
+        match allowed {
             None => inverse(grid, s),
-            Some(valid) => inverse_masked(grid, valid, s),
+            Some(allowed) => inverse_masked(grid, allowed, s),
         }
     }
 }
