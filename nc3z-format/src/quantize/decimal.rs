@@ -1,5 +1,6 @@
 //! How many bits so many decimal digits take, in netCDF-C's arithmetic.
 
+use super::log10::nearest_log10;
 use super::real::split;
 use std::f64::consts::{LN_2, LN_10};
 
@@ -15,13 +16,33 @@ pub(super) fn groomed_bits(nsd: u32) -> u32 {
 /// For one value: bits that Granular BitRound keeps, and the binary logarithm of a bound on twice the error (for normal numbers).
 pub(super) fn granular_bits(x: f64, nsd: u32) -> (u32, i32) {
     let (m, e) = split(x);
-    let log = m.abs().log10();
+    let log = logarithm(m.abs(), e);
     let nsd = i32::try_from(nsd).expect("at most 15");
     // Digits in front of the decimal point, and the power of two that bounds what may be lost.
     let digits = floor((f64::from(e) * DIGITS_PER_BIT + log).floor()) + 1;
     let power = floor((BITS_PER_DIGIT * f64::from(digits - nsd)).floor());
     let bits = (floor((f64::from(e) - BITS_PER_DIGIT * log).floor()) - power).unsigned_abs();
     (bits.saturating_sub(1), power)
+}
+
+/// The logarithm of half, the significand of all powers of two.
+const LOG_OF_HALF: f64 = -0.301_029_995_663_981_2;
+/// How near to a whole number a sum must be for the last bits of a logarithm to count.
+const NEAR: f64 = 1e-12;
+
+/// The nearest number to the decimal logarithm of a significand, or one that leads to the same bits: the library's costs less, but its last bit
+/// is not the same on all machines.
+fn logarithm(significand: f64, e: i32) -> f64 {
+    if significand <= 0.5 {
+        return LOG_OF_HALF;
+    }
+    let log = significand.log10();
+    let is_near = |x: f64| (x - x.round()).abs() < NEAR;
+    if is_near(f64::from(e) * DIGITS_PER_BIT + log) || is_near(BITS_PER_DIGIT * log) {
+        nearest_log10(significand)
+    } else {
+        log
+    }
 }
 
 /// A whole number of small size.

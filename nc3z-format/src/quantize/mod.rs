@@ -5,6 +5,7 @@
 //! do values that would become infinite.
 
 mod decimal;
+mod log10;
 mod real;
 mod record;
 mod rounding;

@@ -131,3 +131,23 @@ fn a_broken_bound_would_be_seen() {
     let e = both.apply_proven(5, &mut bytes).unwrap_err().to_string();
     assert!(e.contains("element 5"), "{e}");
 }
+
+/// Patterns before and after, by the reference in Python: logarithms that decide are among them (`spec/vectors/make_quantize.py`).
+#[test]
+fn values_are_rounded_as_the_reference_does() {
+    let vectors: Vec<serde_json::Value> =
+        serde_json::from_str(include_str!("../../../spec/vectors/quantize.json")).unwrap();
+    assert!(vectors.len() > 15, "{}", vectors.len());
+    for vector in &vectors {
+        let text = |key: &str| vector[key].as_str().unwrap();
+        let ty = if text("type") == "float" { NcType::Float } else { NcType::Double };
+        let bytes = |key: &str| -> Vec<u8> {
+            let patterns = vector[key].as_array().unwrap().iter().map(|bits| bits.as_str().unwrap());
+            let words = patterns.map(|bits| u64::from_str_radix(bits, 16).unwrap().to_be_bytes());
+            words.flat_map(|word| word[8 - ty.size()..].to_vec()).collect()
+        };
+        let mut found = bytes("before");
+        Quantizer::new(text("mode").parse().unwrap(), ty, &[]).unwrap().apply(0, &mut found);
+        assert_eq!(found, bytes("after"), "{} of {}", text("mode"), text("type"));
+    }
+}
