@@ -171,7 +171,7 @@ class Numeric(unittest.TestCase):
             nc3z_num.self_test()
 
     def test_vectors_of_every_feature(self):
-        make = ROOT / "testdata/vectors/make_num.py"
+        make = ROOT / "spec/vectors/make_num.py"
         subprocess.run([sys.executable, make, "--check"], check=True, capture_output=True)
 
     def test_vectors_are_those_of_the_text(self):

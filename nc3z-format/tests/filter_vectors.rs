@@ -1,13 +1,16 @@
-//! Chunks that HDF5's plug-ins and NumCodecs made (`testdata/vectors/make_filters.py`), of all types and ragged lengths, decoded as a program
+//! Chunks that HDF5's plug-ins and NumCodecs made (`spec/vectors/make_filters.py`), of all types and ragged lengths, decoded as a program
 //! does that has them from `h5py`'s `read_direct_chunk`.
 
 #![cfg(feature = "codecs")]
 
 use nc3z_format::NcType;
-use nc3z_format::codec::{Registry, Scratch, WantedChain};
+use nc3z_format::codec::{Registry, Scratch, WantedChain, chains_from_json};
+use nc3z_format::limits::Limits;
 use serde_json::Value;
 
-const VECTORS: &str = include_str!("../../testdata/vectors/filters.json");
+const VECTORS: &str = include_str!("../../spec/vectors/filters.json");
+/// Rules of chains that a library may see otherwise (`spec/vectors/make_chains.py`).
+const CHAINS: &str = include_str!("../../spec/vectors/chains.json");
 
 fn type_of(name: &str) -> NcType {
     NcType::ALL.into_iter().find(|ty| ty.name() == name).expect("a type of netCDF")
@@ -66,6 +69,29 @@ fn chunks_of_others_are_decoded_and_ours_come_back() {
                     "{vector}: {at}"
                 );
             }
+        }
+    }
+}
+
+#[test]
+fn chains_decode_as_the_specification_says() {
+    let vectors: Vec<Value> = serde_json::from_str(CHAINS).unwrap();
+    assert!(vectors.len() > 40, "{}", vectors.len());
+    let (registry, mut scratch) = (Registry::default(), Scratch::default());
+    for vector in &vectors {
+        let what = vector["what"].as_str().unwrap();
+        let json = serde_json::to_vec(&[&vector["chain"]]).unwrap();
+        let spec = chains_from_json(&json, &Limits::default()).unwrap().remove(0);
+        let chain = registry.bind(spec);
+        let mut out = vec![0; usize::try_from(vector["length"].as_u64().unwrap()).unwrap()];
+        let done = chain.decode_bytes(&unhex(vector["payload"].as_str().unwrap()), &mut scratch, &mut out);
+        match vector.get("refused").and_then(Value::as_str) {
+            None => {
+                done.unwrap_or_else(|e| panic!("{what}: {e}"));
+                assert_eq!(out, unhex(vector["decoded"].as_str().unwrap()), "{what}");
+            }
+            Some("unknown") => assert!(chain.unsupported().is_some() && done.is_err(), "{what}"),
+            Some(_) => assert!(done.unwrap_err().is_corrupt(), "{what}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The vectors of `testdata/vectors`, one for each feature of the payload: they decode to what they say, and no prefix of one does.
+//! The vectors of `spec/vectors`, one for each feature of the payload: they decode to what they say, and no prefix of one does.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -46,7 +46,7 @@ fn check<W: Word>(vector: &Value, ty: ElementType) {
 
 #[test]
 fn vectors_of_every_feature_decode_to_what_they_say() {
-    let text = include_str!("../../testdata/vectors/num.json");
+    let text = include_str!("../../spec/vectors/num.json");
     let vectors: Value = serde_json::from_str(text).unwrap();
     let vectors = vectors.as_array().unwrap();
     assert!(vectors.len() >= 15);

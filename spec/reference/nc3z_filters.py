@@ -6,13 +6,14 @@ import zlib
 
 import numpy as np
 
+import nc3z_pco
 from nc3z_bytes import lz4_block, unbitshuffle
 
 RANGES = {"bz2": {"level": (1, 9)}, "lz4h5": {"blocksize": (0, 0x7E000000)}, "lzf": {}, "packbits": {}, "fletcher32": {},
           "bitround": {"keepbits": (1, 52)}, "bitgroom": {"nsd": (1, 15)}, "granularbr": {"nsd": (1, 15)}}
 SAME = ("bitround", "bitgroom", "granularbr", "quantize")
 SUMS = ("fletcher32", "crc32", "crc32c", "adler32")
-CODECS = ("bz2", "blosc", "lz4h5", "lzf")
+CODECS = ("bz2", "blosc", "lz4h5", "lzf", "pcodec")
 
 
 def number(value, low, high):
@@ -42,6 +43,13 @@ def known(step):
         return (set(keys) == {"elementsize", "blocksize", "cname"} | level and keys["cname"] in ("lz4", "zstd")
                 and number(keys["elementsize"], 1, (1 << 32) - 1) and number(keys["blocksize"], 0, (1 << 32) - 1)
                 and keys["blocksize"] % 8 == 0 and (not level or number(keys["clevel"], -1 << 31, (1 << 31) - 1)))
+    if name == "pcodec":
+        one, order = dtype(keys.get("dtype")), keys.get("delta_encoding_order")
+        deltas = ("auto", "try_consecutive") if order is not None else ("auto", "none", "try_lookback")
+        return (set(keys) == {"level", "mode_spec", "delta_spec", "paging_spec", "delta_encoding_order", "equal_pages_up_to", "dtype"}
+                and one is not None and one.itemsize > 1 and number(keys["level"], 0, 12) and keys["mode_spec"] in ("auto", "classic")
+                and keys["delta_spec"] in deltas and keys["paging_spec"] == "equal_pages_up_to" and (order is None or number(order, 0, 7))
+                and number(keys["equal_pages_up_to"], 1, (1 << 63) - 1))
     if name in ("delta", "fixedscaleoffset", "quantize"):
         more = {"delta": set(), "fixedscaleoffset": {"offset", "scale"}, "quantize": {"digits"}}[name]
         one, two = dtype(keys.get("dtype")), dtype(keys.get("astype"))
@@ -101,15 +109,19 @@ def decode(step, data, length, most, unzstd):
         one, two = np.dtype(step["dtype"]), np.dtype(step["astype"])
         values = np.frombuffer(data, two)
         if one.kind == "f":
-            out = np.cumsum(values, dtype=one.newbyteorder("=")).astype(one).tobytes()
+            with np.errstate(all="ignore"):
+                sums = np.cumsum(values, dtype=one.newbyteorder("=")).astype(one)
+            sums[1:][np.isnan(sums[1:])] = np.nan           # one bit pattern, whatever the machine makes of it
+            out = values[:1].astype(one).tobytes() + sums[1:].tobytes()
         else:
             wide = values.astype(np.int64 if two.kind == "i" else np.uint64).astype(np.uint64)
             out = np.cumsum(wide, dtype=np.uint64).astype(f"=u{one.itemsize}").astype(f"{one.str[0]}u{one.itemsize}").tobytes()
     elif name == "fixedscaleoffset":
         one, two = np.dtype(step["dtype"]), np.dtype(step["astype"])
         wide = np.float32 if two.kind == "f" and two.itemsize == 4 else np.float64
-        values = np.frombuffer(data, two).astype(wide) / wide(step["scale"]) + wide(step["offset"])
-        out = values.astype(one).tobytes()
+        with np.errstate(all="ignore"):
+            values = np.frombuffer(data, two).astype(wide) / wide(step["scale"]) + wide(step["offset"])
+        out = converted(values, one)
     elif name == "bz2":
         stream = bz2.BZ2Decompressor()
         try:
@@ -124,11 +136,29 @@ def decode(step, data, length, most, unzstd):
         out = lz4h5(data, most if length is None else length)
     elif name == "bitshuffle":
         out = packed_bits(step, data, most if length is None else length, unzstd)
+    elif name == "pcodec":
+        one = np.dtype(step["dtype"])
+        if length is None or length % one.itemsize:
+            raise ValueError("pcodec of no whole numbers")
+        patterns = nc3z_pco.decode(data, one.str[1:], length // one.itemsize)
+        out = np.array(patterns, f"u{one.itemsize}").astype(f"{one.str[0]}u{one.itemsize}").tobytes()
     elif name == "blosc":
         out = blosc(data, most if length is None else length, unzstd)
     if len(out) > most or (length is not None and len(out) != length):
         raise ValueError(f"{name} of {len(out)} bytes")
     return out
+
+
+def converted(values, to):
+    """Numbers as a type: rounded to floats, where what is not a number has one bit pattern; into integers cut towards zero and at the type's ends."""
+    if to.kind == "f":
+        with np.errstate(all="ignore"):
+            out = values.astype(to)
+        out[np.isnan(out)] = np.nan
+        return out.tobytes()
+    low, high = np.iinfo(to).min, np.iinfo(to).max
+    cut = [0 if x != x else high if x > high else low if x < low else int(x) for x in values.tolist()]
+    return np.array([min(max(x, low), high) for x in cut], to).tobytes()
 
 
 def fletcher32(data):
@@ -244,15 +274,17 @@ def blosc(data, most, unzstd):
     version, codec_version, flags, size, length, block, frame = struct.unpack("<4B3I", data[:16])
     if version not in (1, 2) or codec_version != 1 or frame != len(data) or not size or length > most or (length and not 0 < block <= length):
         raise ValueError("a header of another frame")
-    if not length:
-        return b""
-    if flags & 2:
+    if not length or flags & 2:
+        if len(data) != 16 + length:
+            raise ValueError("bytes that are stored as they are, more or fewer")
         return data[16:]
     out = b""
     for n in range(-(-length // block)):
         at, part = struct.unpack("<I", data[16 + 4 * n:20 + 4 * n])[0], min(block, length - n * block)
         split = not flags & 16 and part == block and size <= 16 and block // size >= 128
         each = part // size if split else part
+        if split and part % size:
+            raise ValueError("a block in splits without whole elements")
         rows = b""
         while len(rows) < part:
             stored = int.from_bytes(data[at:at + 4], "little")

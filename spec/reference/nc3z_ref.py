@@ -989,6 +989,8 @@ class Archive:
         what = f"array {variable:#x} tile {tile}"
         need(chain < len(self.chains), f"{what}: chain {chain} of {len(self.chains)}")
         steps, older = self.chains[chain], None
+        if variable in (CONTAINERS, CONSTANTS) and any(step["id"] in ("nc3z.num", "nc3z.base") for step in steps):
+            raise Refused(f"{what}: a chain that codes tiles, not bytes")
         if steps and steps[0]["id"] == "nc3z.base":
             if steps[0] not in ({"id": "nc3z.base"}, {"id": "nc3z.base", "of": "any"}):
                 raise Refused(f"{what}: unknown codec {json.dumps(steps[0])}")

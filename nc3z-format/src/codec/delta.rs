@@ -1,7 +1,7 @@
 //! NumCodecs' `delta`: the first element, then differences of neighbours. Integers wrap around and always come back; floats need
 //! not, and a tile that does not is an error.
 
-use super::dtype::{Dtype, Kind, for_elements, single};
+use super::dtype::{Dtype, Kind, double_bits, for_elements, single, single_bits};
 use super::spec::StageSpec;
 use super::stage::{Contexts, OTHER_KEYS, Stage, StageKind};
 use crate::error::{Error, Result};
@@ -45,13 +45,12 @@ impl Delta {
     /// A number more, and a number less.
     fn arithmetic(&self) -> (fn(u64, u64) -> u64, fn(u64, u64) -> u64) {
         match (self.from.kind, self.from.size) {
-            (Kind::Float, 4) => (
-                |a, b| (single(a) + single(b)).to_bits().into(),
-                |a, b| (single(a) - single(b)).to_bits().into(),
-            ),
+            (Kind::Float, 4) => {
+                (|a, b| single_bits(single(a) + single(b)), |a, b| single_bits(single(a) - single(b)))
+            }
             (Kind::Float, _) => (
-                |a, b| (f64::from_bits(a) + f64::from_bits(b)).to_bits(),
-                |a, b| (f64::from_bits(a) - f64::from_bits(b)).to_bits(),
+                |a, b| double_bits(f64::from_bits(a) + f64::from_bits(b)),
+                |a, b| double_bits(f64::from_bits(a) - f64::from_bits(b)),
             ),
             _ => (u64::wrapping_add, u64::wrapping_sub),
         }
@@ -114,9 +113,5 @@ impl Stage for Delta {
 
     fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
         self.from.converted_len(self.to, decoded_len)
-    }
-
-    fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
-        self.to.converted_len(self.from, encoded_len)
     }
 }

@@ -123,7 +123,7 @@ impl Dtype {
         }
     }
 
-    /// Writes a number as an element; into integers as Rust converts: cut at the decimal point and at the type's ends.
+    /// Writes a number as an element; into integers as Rust converts: cut at the decimal point and at the type's ends, 0 for what is not a number.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -131,8 +131,8 @@ impl Dtype {
     )]
     pub(super) fn put_number(self, x: f64, out: &mut [u8]) {
         let bits = match (self.kind, self.size) {
-            (Kind::Float, 4) => u64::from((x as f32).to_bits()),
-            (Kind::Float, _) => x.to_bits(),
+            (Kind::Float, 4) => single_bits(x as f32),
+            (Kind::Float, _) => double_bits(x),
             (Kind::Signed, 1) => i64::from(x as i8).cast_unsigned(),
             (Kind::Signed, 2) => i64::from(x as i16).cast_unsigned(),
             (Kind::Signed, 4) => i64::from(x as i32).cast_unsigned(),
@@ -149,6 +149,16 @@ impl Dtype {
 /// A binary32 number of the low half of these bits.
 pub(super) fn single(bits: u64) -> f32 {
     f32::from_bits(u32::try_from(bits & 0xFFFF_FFFF).expect("masked"))
+}
+
+/// The bits of a result: one pattern for what is not a number, since processors differ in which they make (`spec/archive.md`, section 4).
+pub(super) fn single_bits(x: f32) -> u64 {
+    if x.is_nan() { 0x7FC0_0000 } else { x.to_bits().into() }
+}
+
+/// The bits of a result in binary64, with one pattern for what is not a number.
+pub(super) fn double_bits(x: f64) -> u64 {
+    if x.is_nan() { 0x7FF8_0000_0000_0000 } else { x.to_bits() }
 }
 
 /// Fills in `dtype` and `astype` for elements of a type, where they are left out, and writes them in big-endian order: that is the

@@ -110,8 +110,4 @@ impl Stage for FixedScaleOffset {
     fn encoded_len(&self, decoded_len: usize) -> Option<usize> {
         self.from.converted_len(self.to, decoded_len)
     }
-
-    fn decoded_len(&self, encoded_len: usize) -> Option<usize> {
-        self.to.converted_len(self.from, encoded_len)
-    }
 }

@@ -101,6 +101,9 @@ def vectors():
     add("mask-bitmap-zstd", "the same bitmap as a zstd frame", "byte", (4, 12, 0),
         [i if v else 0xFF for i, v in enumerate(valid)], payload([b"\xff\x05\x01" + frame(bitmap), bytes(left)], mask=1))
     add("trim", "four low bits that are zero everywhere", "short", flat, [0x10, 0x120, -0x40], payload([b"\x04", words([1, 0x12, -4], 2)], domain=1))
+    add("trim-all-but-one", "31 low bits that are zero everywhere: a shift by all bits of the type gives 0", "float", flat, [0x80000000, 0, 0x80000000],
+        payload([b"\x1f", words([0xFFFFFFFF, 0, 1], 4)], domain=1))
+    add("trim-all-but-one-short", "the same of integers", "short", flat, [0x8000, 0], payload([b"\x0f", words([1, 2], 2)], domain=1))
     add("dictionary", "positions in a table of the variable's values", "byte", flat, [9, 7, 9], payload([bytes([1, 0, 1])], domain=3), "020100000709")
     add("dictionary-exception", "a value that the table has not: an exception to the nearest one", "byte", flat, [9, 8, 9],
         payload([raw(varint(1) + varint(1) + varint(2)), bytes([1, 0, 1])], domain=3, exceptions=1), "020100000709")
