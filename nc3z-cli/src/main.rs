@@ -10,6 +10,7 @@ mod heap;
 mod manifest;
 mod plugins;
 mod selection;
+mod specification;
 
 use args::{Cli, Command};
 use clap::Parser;
@@ -81,6 +82,7 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Find(args) => cmd::find::run(args),
         Command::Completions(args) => cmd::shell::completions(args),
         Command::Man(args) => cmd::shell::man(args),
+        Command::Spec(args) => cmd::spec::run(args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => cmd::plot::run(args),
         Command::Report(args) => cmd::report::run(args),

@@ -59,6 +59,9 @@ pub(crate) struct AggregateArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Write the specification of the format beside the aggregation too, once: the directory nc3z-specification.
+    #[arg(long, conflicts_with = "check")]
+    pub(crate) with_spec: bool,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,

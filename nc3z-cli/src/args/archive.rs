@@ -66,6 +66,9 @@ pub(crate) struct ArchiveArgs {
     /// Write a manifest of the tree: SHA256SUMS for `sha256sum -c`, or a BagIt bag (at -o, archives under data/).
     #[arg(long, value_enum, value_name = "KIND", requires = "recursive")]
     pub(crate) manifest: Option<ManifestArg>,
+    /// Put the specification of the format into the bag, once: text, dictionaries and a reference decoder.
+    #[arg(long, requires = "manifest")]
+    pub(crate) with_spec: bool,
     #[command(flatten)]
     pub(crate) run: RunArgs,
     /// Overwrite existing outputs; write an archive to a terminal.

@@ -17,6 +17,9 @@ pub(crate) struct BundleArgs {
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
+    /// Put the specification of the format into the bundle too, below nc3z-specification/.
+    #[arg(long)]
+    pub(crate) with_spec: bool,
 }
 
 /// Arguments of `list`.

@@ -29,6 +29,7 @@ mod report;
 mod restore;
 mod selection;
 mod shell;
+mod spec;
 mod subset;
 mod tell;
 mod tree;
@@ -62,6 +63,7 @@ pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
 pub(crate) use shell::{CompletionsArgs, ManArgs};
+pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;
 pub(crate) use tell::TellArgs;
 pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
@@ -414,6 +416,16 @@ Plug-ins are programs of others: nothing is loaded without being asked for, and 
   nc3z man -o /usr/local/share/man/man1    nc3z.1, nc3z-archive.1, ...
   nc3z man | man -l -                      the tool's own page, at once")]
     Man(Later<ManArgs>),
+    /// Print or write the specification of the format: text, dictionaries, vectors and a reference decoder.
+    #[command(after_help = "Examples:
+  nc3z spec                        the contents: chapters, version, how to cite
+  nc3z spec archive.md | less      one chapter
+  nc3z spec -o nc3z-specification  all files into a directory, to be kept beside archives
+  nc3z spec --document | pandoc -o nc3z.pdf
+
+A decoder can be written from these files alone. `bundle`, `aggregate` and `archive --manifest bagit` add them to a collection \
+with --with-spec.")]
+    Spec(Later<SpecArgs>),
     /// Call the plug-ins of another nc3z process, which starts this one.
     #[command(hide = true)]
     FilterWorker,

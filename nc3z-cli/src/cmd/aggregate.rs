@@ -7,13 +7,14 @@ use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
 use crate::output::text;
+use crate::specification;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::build::{Report, Rules, Tolerance, aggregate};
 use nc3z_aggregate::{Convention, NewAggregation, Options, open};
 use nc3z_writer::AtomicFile;
 use serde_json::{Value, json};
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 
 /// Aggregates.
@@ -29,6 +30,10 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         let mut out = target.file();
         out.write_all(&bytes).with_context(|| format!("write `{}`", args.output.display()))?;
         target.commit(None)?;
+        if args.with_spec {
+            let beside = args.output.parent().unwrap_or(Path::new(""));
+            specification::write(&beside.join(specification::DIRECTORY), args.force)?;
+        }
     }
     if args.json {
         let mut out = Stdout::results();

@@ -6,6 +6,7 @@ use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::table::count;
 use crate::output::text;
+use crate::specification;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::bundle::{Bundled, write_bundle};
 use nc3z_reader::Monitor;
@@ -37,6 +38,17 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     }
     if files.is_empty() {
         bail!("there is no archive and no classic file among what was named");
+    }
+    // Written beside nothing that the user has: the bundle copies from there.
+    let specification =
+        args.with_spec.then(tempfile::tempdir).transpose().context("create a temporary directory")?;
+    if let Some(directory) = &specification {
+        specification::write(directory.path(), false)?;
+        let names = specification::collection()?.into_iter().map(|file| file.name);
+        files.extend(names.map(|name| Bundled {
+            path: directory.path().join(&name),
+            name: format!("{}/{name}", specification::DIRECTORY),
+        }));
     }
     let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
     let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;

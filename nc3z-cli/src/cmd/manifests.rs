@@ -6,6 +6,7 @@ use super::targets::Job;
 use crate::args::{ArchiveArgs, ManifestArg};
 use crate::manifest::{Entry, bag, sums};
 use crate::output::progress::Progress;
+use crate::specification;
 use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,13 @@ pub(crate) struct Manifests {
     kind: ManifestArg,
     /// Directories that get one each.
     roots: Vec<PathBuf>,
+    /// Whether a bag gets the specification of the format, and whether that replaces another version's.
+    specification: Option<Replace>,
 }
+
+/// Replaces files that are there and differ, where it holds true.
+#[derive(Clone, Copy)]
+struct Replace(bool);
 
 /// Looks, before anything is archived, at the places where manifests will be: what stands there must be one.
 pub(crate) fn prepare(args: &ArchiveArgs) -> Result<Option<Manifests>> {
@@ -33,6 +40,11 @@ pub(crate) fn prepare(args: &ArchiveArgs) -> Result<Option<Manifests>> {
             args.inputs.clone()
         }
     };
+    if args.with_spec && kind == ManifestArg::Sha256 {
+        bail!(
+            "--with-spec is for bags (--manifest bagit); `nc3z spec -o DIR` writes the specification anywhere"
+        );
+    }
     for root in &roots {
         if root.exists() && !root.is_dir() {
             bail!("`{}` is no directory; a manifest is of a directory", root.display());
@@ -42,7 +54,7 @@ pub(crate) fn prepare(args: &ArchiveArgs) -> Result<Option<Manifests>> {
             ManifestArg::Bagit => bag::check_root(root, args.force)?,
         }
     }
-    Ok(Some(Manifests { kind, roots }))
+    Ok(Some(Manifests { kind, roots, specification: args.with_spec.then_some(Replace(args.force)) }))
 }
 
 /// Where archives go: into the payload, where a bag is made. A directory, however many inputs there are.
@@ -72,7 +84,12 @@ impl Manifests {
     pub(crate) fn write(&self, jobs: &[Job], failed: &HashSet<&Path>, threads: usize) -> Result<()> {
         let made = jobs.iter().filter(|j| !failed.contains(j.input.as_path())).map(|j| j.output.clone());
         match (self.kind, &self.roots[..]) {
-            (ManifestArg::Bagit, [root]) => write_bag(root, threads),
+            (ManifestArg::Bagit, [root]) => {
+                if let Some(Replace(force)) = self.specification {
+                    specification::write(&root.join(specification::DIRECTORY), force)?;
+                }
+                write_bag(root, threads)
+            }
             _ => self.write_sums(&made.collect::<Vec<_>>(), threads),
         }
     }

@@ -35,6 +35,7 @@ pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod restore;
 pub(crate) mod shell;
+pub(crate) mod spec;
 pub(crate) mod stdin;
 pub(crate) mod subset;
 pub(crate) mod targets;

@@ -2,6 +2,7 @@
 
 use super::{Entry, push_line};
 use crate::cmd::hash::unhex;
+use crate::specification;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub(crate) fn check_root(root: &Path, force: bool) -> Result<()> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(e).with_context(|| format!("read the directory `{}`", root.display())),
     };
-    let ours = [PAYLOAD, DECLARATION, MANIFEST, INFO, TAG_MANIFEST];
+    let ours = [PAYLOAD, DECLARATION, MANIFEST, INFO, TAG_MANIFEST, specification::DIRECTORY];
     for entry in entries {
         let name = entry?.file_name();
         let log = name.as_encoded_bytes().ends_with(super::fixity::LOG_SUFFIX.as_bytes());
@@ -118,7 +119,13 @@ pub(crate) fn write(root: &Path, entries: Vec<Entry>, bytes: u64) -> Result<()> 
     for (name, bytes) in &tags {
         super::replace(&root.join(name), bytes)?;
     }
-    sign(root, tags.iter().map(|(name, _)| PathBuf::from(name)).collect())
+    let mut signed: Vec<_> = tags.iter().map(|(name, _)| PathBuf::from(name)).collect();
+    let directory = Path::new(specification::DIRECTORY);
+    if root.join(directory).is_dir() {
+        let files = super::files_below(&root.join(directory))?;
+        signed.extend(files.into_iter().map(|file| directory.join(file)));
+    }
+    sign(root, signed)
 }
 
 /// Lists files of the payload anew; what else the tag files say stays, whoever wrote it.

@@ -39,7 +39,7 @@ pub use later_head::{LaterHead, LaterHeadParts, LaterHeadPlace};
 pub use metadata::Metadata;
 pub use salt::Salt;
 pub use section::{SectionEncoding, SectionEntry, SectionKind, SectionTable, encode_section};
-pub use section_codec::unpack;
+pub use section_codec::{dictionaries, unpack};
 pub use superblock::Superblock;
 pub use trailer::{DigestState, Trailer};
 pub use vartable::{Row, VariableTable};

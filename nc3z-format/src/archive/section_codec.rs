@@ -22,6 +22,11 @@ const TEMPLATES_LEVEL: i32 = 9;
 /// What the heads have that are tried with it.
 const TEMPLATE_MARKS: [&[u8]; 2] = [b"Argo ", b"cdm_data_type"];
 
+/// The format's dictionaries by the names of their files in `spec/dictionary`: with the text of the specification, all that decoding needs.
+pub fn dictionaries() -> [(&'static str, &'static [u8]); 2] {
+    [("head.dict", DICTIONARY.bytes()), ("argo.dict", TEMPLATES.bytes())]
+}
+
 /// Up to this size content is compressed as hard as zstd can, and with the dictionary too.
 const HARD_LEN: usize = 1 << 20;
 const HARD_LEVEL: i32 = 19;

@@ -1,0 +1,36 @@
+//! `nc3z spec`: the specification of the format, out of the program.
+
+use crate::args::SpecArgs;
+use crate::exit::Exit;
+use crate::output::streams::Stdout;
+use crate::output::table::count;
+use crate::output::text;
+use crate::specification;
+use anyhow::{Context, Result};
+use std::io::Write;
+
+/// Prints or writes it.
+pub(crate) fn run(args: &SpecArgs) -> Result<Exit> {
+    if let Some(directory) = &args.output {
+        let written = specification::write(directory, args.force)?;
+        let name = text::safe(&directory.to_string_lossy());
+        note!("{} -> {name}; begin with {name}/{}", count(written as u64, "file"), specification::INDEX);
+        return Ok(Exit::Done);
+    }
+    let bytes = if args.document {
+        specification::document()?
+    } else if args.list {
+        specification::sums(&specification::files()?)
+    } else {
+        let wanted = args.file.as_deref().unwrap_or(specification::INDEX);
+        let mut files = specification::files()?;
+        let found = files.iter().position(|file| file.name == wanted).with_context(|| {
+            format!("the specification has no file `{}`; `nc3z spec --list` names all", text::safe(wanted))
+        })?;
+        files.swap_remove(found).bytes
+    };
+    let mut out = Stdout::results();
+    out.write_all(&bytes)?;
+    out.flush()?;
+    Ok(Exit::Done)
+}
