@@ -10,13 +10,15 @@ machine=$(uname -m)
 root=$out/root doc=$out/root/usr/share/doc/nc3z
 rm -rf "$root"
 mkdir -p "$root/usr/bin" "$root/usr/share/man/man1" "$doc" "$root/usr/share/bash-completion/completions" \
-    "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d"
+    "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d" "$root/usr/share/mime/packages"
 install -m 755 "$binary" "$root/usr/bin/nc3z"
 "$binary" man -o "$root/usr/share/man/man1"
 gzip -9n "$root"/usr/share/man/man1/*.1
 "$binary" completions bash > "$root/usr/share/bash-completion/completions/nc3z"
 "$binary" completions zsh > "$root/usr/share/zsh/vendor-completions/_nc3z"
 "$binary" completions fish > "$root/usr/share/fish/vendor_completions.d/nc3z.fish"
+# Debian's shared-mime-info sees it by a trigger.
+cp packaging/identification/nc3z.xml "$root/usr/share/mime/packages/"
 cp README.md LICENSE-MIT LICENSE-APACHE nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"
 gzip -9nc CHANGELOG.md > "$doc/changelog.gz"

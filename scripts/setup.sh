@@ -11,6 +11,9 @@ command -v ncks >/dev/null || packages+=(nco)
 command -v strace >/dev/null || packages+=(strace)
 command -v unzip >/dev/null || packages+=(unzip)
 command -v file >/dev/null || packages+=(file)
+command -v update-mime-database >/dev/null || packages+=(shared-mime-info)
+command -v gio >/dev/null || packages+=(libglib2.0-bin)
+command -v xdg-mime >/dev/null || packages+=(xdg-utils)
 command -v bwrap >/dev/null || packages+=(bubblewrap)
 command -v minisign >/dev/null || packages+=(minisign)
 command -v parallel >/dev/null || packages+=(parallel)
@@ -49,7 +52,7 @@ python_packages() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "scripts/$list"
 }
 [ -x .venv/bin/python ] || python3 -m venv .venv || undone+=("python3 makes no environment in .venv")
-python_packages requirements.txt bagit google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec zstandard ||
+python_packages requirements.txt bagit fido google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec zstandard ||
     # Pip asks for a long time where there is no network: once is enough.
     { undone+=("packages of scripts/requirements.txt cannot be had"); reachable=false; }
 # What the Python package is built and tested with; scripts/python.sh says so where it is missing.

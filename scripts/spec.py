@@ -18,7 +18,6 @@ FILES = {
     "dictionary/": "the zstd dictionaries of heads and sections, and the programs that made them (`archive.md`, *Dictionary*)",
     "reference/": "a decoder in plain Python, which restores, probes, digests and mends by this text; `nc3z_ref.py restore ARCHIVE -o FILE`",
     "vectors/": "encoded bytes and what they decode to, for `num.md`, `chains.md`, `quantize.md` and `digest.md`; `vectors/README.md` describes them",
-    "samples/": "the archive of `examples.md` in both forms, and its file",
     "magic": "an entry for file(1)",
 }
 

@@ -1,5 +1,6 @@
 """Annotated hex dumps of a small archive, for spec/examples.md. scripts/spec.py calls it."""
 
+import hashlib
 import json
 import struct
 import sys
@@ -11,8 +12,7 @@ sys.path.insert(0, str(SPEC / "reference"))
 WIDTH = 8
 INTRODUCTION = """# Examples: one archive, byte by byte
 
-The classic file of `classic.md`, *Example* (88 bytes, a `short` variable `v(x)` with the values 1, 2, 3), as an archive. `samples/example.nc3z` is its short form, {short} bytes. `samples/example-long.nc3z` is the long form that this stands for, {long} bytes. `samples/example.nc` is the file.
-`scripts/spec.py` in the source of nc3z makes this text from these files by the reference decoder; a test compares.
+The classic file of `classic.md`, *Example* (88 bytes, a `short` variable `v(x)` with the values 1, 2, 3), as an archive. It has {short} bytes in its short form, and {long} in the long form that this stands for. `vectors/archives.json` has both, and the file. `scripts/spec.py` in the source of nc3z makes this text from these files by the reference decoder; a test compares.
 
 Each line has an offset, bytes, and what they are; all numbers of the dumps' left columns are hexadecimal.
 """
@@ -197,8 +197,6 @@ def frame(content):
 
 def sample(file):
     """The short form of a classic file: as a whole, in a frame that is not compressed."""
-    import hashlib
-
     from nc3z_short import MAGIC, TEXT, WHOLE, varint
 
     metadata = json.dumps({"writer": "spec.py"}, separators=(",", ":")).encode()
@@ -245,5 +243,8 @@ def examples():
     add("3. The listing that it stands for", "As a short form of form 1 would have it as its content.", listed["content"], listing, header)
     add("4. Long form", "Every other text is about this form.", long, long_form, header)
     text = "".join(parts).replace("\n\n\n", "\n\n")
-    return {SPEC / "examples.md": text.encode(), SPEC / "samples/example.nc": file, SPEC / "samples/example.nc3z": short,
-            SPEC / "samples/example-long.nc3z": long}
+    digest = hashlib.sha256(file).hexdigest()
+    archives = [{"what": f"the example of examples.md, {what}", "archive": data.hex(), "original": file.hex(), "sha256": digest}
+                for what, data in (("short form", short), ("long form", long))]
+    lines = "[\n" + ",\n".join(json.dumps(row) for row in archives) + "\n]\n"
+    return {SPEC / "examples.md": text.encode(), SPEC / "vectors/archives.json": lines.encode()}

@@ -20,7 +20,7 @@ class Packages(Case):
         listed = subprocess.run(["dpkg-deb", "--contents", deb], capture_output=True, check=True, text=True).stdout
         for name in ("usr/bin/nc3z", "usr/share/man/man1/nc3z.1.gz", "usr/share/man/man1/nc3z-archive.1.gz", "usr/share/doc/nc3z/copyright",
                      "usr/share/bash-completion/completions/nc3z", "usr/share/zsh/vendor-completions/_nc3z",
-                     "usr/share/fish/vendor_completions.d/nc3z.fish"):
+                     "usr/share/fish/vendor_completions.d/nc3z.fish", "usr/share/mime/packages/nc3z.xml"):
             self.assertRegex(listed, rf"(?m)^-rw.r-.r-. root/root .* \./{re.escape(name)}$")
         info = subprocess.run(["dpkg-deb", "--field", deb, "Package", "Version", "Architecture", "Description"], capture_output=True, check=True,
                               text=True).stdout

@@ -108,6 +108,13 @@ class Vectors(unittest.TestCase):
             found = decode(vector["objects"], bytes.fromhex(vector["bytes"]), len(values))
             self.assertEqual(found, values, (vector["chain"], vector["type"], vector["count"]))
 
+    def test_archives(self):
+        for vector in vectors("archives"):
+            archive = nc3z_ref.Archive(bytes.fromhex(vector["archive"]))
+            out = bytearray(archive.length)
+            archive.restore(out)
+            self.assertEqual((out.hex(), hashlib.sha256(out).hexdigest()), (vector["original"], vector["sha256"]), vector["what"])
+
     def test_rounding(self):
         for vector in vectors("quantize"):
             found = [nc3z_quantize.rounded(vector["mode"], vector["type"], i, int(bits, 16)) for i, bits in enumerate(vector["before"])]
@@ -173,7 +180,7 @@ class Program(Case):
         self.assertEqual(len(found), len(expected) + 1)
         # Readers of the bundle see the data alone.
         self.assertEqual(self.ok(nc3z("list", "--json", bundle)).stdout.count(b"nc3z-specification"), 0)
-        self.assertEqual(self.ok(nc3z("restore", f"{bundle}!/numeric.nc", "-o", "-")).stdout, (data / "numeric.nc").read_bytes())
+        self.assertIn(hashlib.sha256((data / "numeric.nc").read_bytes()).hexdigest(), self.ok(nc3z("hash", f"{bundle}!/numeric.nc")).stdout.decode())
 
         bag = self.dir / "bag"
         self.ok(nc3z("archive", "-r", data, "-o", bag, "--manifest", "bagit", "--with-spec"))
@@ -195,6 +202,16 @@ class Program(Case):
         self.ok(nc3z("aggregate", self.dir / "0.nc", self.dir / "1.nc", "-o", out, "--with-spec"))
         found = {p.relative_to(self.dir / "nc3z-specification").as_posix() for p in (self.dir / "nc3z-specification").rglob("*") if p.is_file()}
         self.assertEqual(found, {*files_of_the_specification(), "SHA256SUMS"})
+        # None of its files is taken for data.
+        self.ok(nc3z("aggregate", self.dir, "-o", out, "--force", "--no-history"))
+        self.assertNotIn(b"nc3z-specification", out.read_bytes())
+
+    def test_it_restores_the_archives_of_the_vectors(self):
+        for vector in vectors("archives"):
+            path = self.dir / "a.nc3z"
+            path.write_bytes(bytes.fromhex(vector["archive"]))
+            self.ok(nc3z("verify", "--deep", path))
+            self.assertEqual(self.ok(nc3z("restore", path, "-o", "-")).stdout.hex(), vector["original"], vector["what"])
 
     def test_digests_are_those_of_the_vectors(self):
         for vector in vectors("digest"):

@@ -29,6 +29,11 @@ pub(crate) struct File {
     pub(crate) bytes: Vec<u8>,
 }
 
+/// Whether a member of a bundle belongs to the specification: it is no data.
+pub(crate) fn is_part(member: &str) -> bool {
+    member.strip_prefix(DIRECTORY).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// All files, by name.
 pub(crate) fn files() -> Result<Vec<File>> {
     let mut content = vec![0; TABLE.iter().map(|(_, len)| len).sum()];

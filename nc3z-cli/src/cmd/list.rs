@@ -8,6 +8,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
 use crate::output::table::{Side, Table};
 use crate::output::{chain, text};
+use crate::specification;
 use anyhow::Result;
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::{FileRef, as_aggregation};
@@ -97,7 +98,8 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
     };
     if Bundle::is_bundle(&source)? {
         let bundle = Bundle::open(source)?;
-        let each = bundle.names().par_iter().map(|member| {
+        let data = bundle.names().par_iter().filter(|member| !specification::is_part(member));
+        let each = data.map(|member| {
             let found = bundle.member(member).map_err(Into::into).and_then(|source| {
                 let source = source.ok_or_else(|| anyhow::anyhow!("it is not there"))?;
                 Ok(of_source(source, &input.join(member), args, true)?.0)
