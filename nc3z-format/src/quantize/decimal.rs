@@ -26,7 +26,7 @@ pub(super) fn granular_bits(x: f64, nsd: u32) -> (u32, i32) {
 }
 
 /// The logarithm of half, the significand of all powers of two.
-const LOG_OF_HALF: f64 = -0.301_029_995_663_981_2;
+const LOG_OF_HALF: f64 = -std::f64::consts::LOG10_2;
 /// How near to a whole number a sum must be for the last bits of a logarithm to count.
 const NEAR: f64 = 1e-12;
 
