@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", path.display());
         let bytes = fs::read(path)?;
         let name = path.strip_prefix(&root)?.to_str().ok_or("a name that is not UTF-8")?;
-        writeln!(table, "    ({:?}, {}),", name.replace('\\', "/"), bytes.len())?;
+        writeln!(table, "    ({:?}, {}),", name.replace('\\', "/"), grouped(bytes.len()))?;
         content.extend_from_slice(&bytes);
     }
     table.push(']');
@@ -29,6 +29,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("specification.lzma2"), packed(&content)?)?;
     println!("cargo::rerun-if-changed=build.rs");
     Ok(())
+}
+
+/// A number with its digits in groups of three, as a literal.
+fn grouped(n: usize) -> String {
+    if n < 1000 { n.to_string() } else { format!("{}_{:03}", grouped(n / 1000), n % 1000) }
 }
 
 /// The files below a directory, without dictionaries and what Python leaves behind.
