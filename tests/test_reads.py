@@ -31,7 +31,7 @@ def packages(test):
 def reader():
     """The program that reads many selections, built where it is not there."""
     if not os.environ.get("NC3Z_READ_SLABS"):
-        subprocess.run(["cargo", "build", "--quiet", "-p", "nc3z-reader", "--example", "read_slabs"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "--quiet", "--workspace", "--features", "nc3z-reader/ndarray", "--example", "read_slabs"], cwd=ROOT, check=True)
         return str(ROOT / "target/debug/examples/read_slabs")
     return os.environ["NC3Z_READ_SLABS"]
 
