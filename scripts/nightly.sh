@@ -60,9 +60,11 @@ aggregation_oracles() {
     for now in 3_16:cf-3.16 3_13:cf-3.13; do
         [ -x "target/${now#*:}/bin/python" ] && export "NC3Z_CF_${now%:*}=$PWD/target/${now#*:}/bin/python"
     done
-    NC3Z=$PWD/target/release/nc3z "$python" tests/aggregate_oracles.py
+    NC3Z_TILINGS=300 NC3Z=$PWD/target/release/nc3z "$python" tests/aggregate_oracles.py
 }
 step "aggregations, read and written by cfdm, cf-python and cfapyx" aggregation_oracles
+step "2,000 random tilings" env NC3Z_TILINGS=2000 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_tilings.py
+step "a bundle of 1,000 members" env NC3Z_MEMBERS=1000 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_bundle_members.py
 step "aggregations in an S3 store" env NC3Z_MOTO=1 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_places.py
 step "a bundle of 65,600 members" env NC3Z_ZIP64=1 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_bundle_zip64.py
 step "aggregations that are killed" env NC3Z_KILLS=200 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_kills.py

@@ -15,6 +15,7 @@ import netCDF4
 import numpy as np
 from common import missing, nc3z
 from test_aggregate import LAT, Aggregation, truth
+from test_aggregate_tilings import TILINGS, Tiling, value
 
 READ = """
 import json, sys, warnings
@@ -26,6 +27,18 @@ for path in sys.argv[1:]:
     field = next(f for f in fields if f.get_property("standard_name", None) == "air_temperature")
     out[path] = [field.array.filled(-1e30).tolist() if hasattr(field.array, "filled") else field.array.tolist(),
                  [float(x) for x in field.construct("time").array], field.get_property("units")]
+print(json.dumps(out))
+"""
+READ_TILINGS = """
+import json, sys, warnings
+warnings.simplefilter("ignore")
+import cfdm
+out = {}
+for path in sys.argv[1:]:
+    field = next(f for f in cfdm.read(path) if f.nc_get_variable() == "tas")
+    dims = [field.domain_axes()[key].nc_get_dimension() for key in field.get_data_axes()]
+    values = {c.nc_get_variable(): [float(x) for x in c.array] for c in field.dimension_coordinates().values()}
+    out[path] = [field.array.tolist(), dims, field.get_property("units"), values]
 print(json.dumps(out))
 """
 WRITE = """
@@ -90,6 +103,24 @@ class Oracles(Aggregation):
             self.near(np.array(values), truth(range(9)), 0.006)
             self.assertEqual((times, units), (list(range(9)), "K"))
             self.assertLess(np.abs(np.array(values) - ours).max(), 1e-4)
+
+    def test_cfdm_reads_random_tilings(self):
+        """Those whose files have all dimensions, in one order and sense: of others cfdm is no oracle."""
+        tilings, paths = [], []
+        for seed in range(TILINGS):
+            tilings.append(Tiling(seed, plain=True))
+            work = self.dir / str(seed)
+            work.mkdir()
+            paths.append(work / "agg.nc")
+            self.ok(nc3z("aggregate", *tilings[-1].write(work), "-o", paths[-1], "--absolute", "--convention", "cf"))
+        found = json.loads(self.run_python("cfdm", READ_TILINGS, *paths))
+        for tiling, path in zip(tilings, paths):
+            values, dims, units, coordinates = found[str(path)]
+            own = {n: np.array(coordinates[n]).reshape([-1 if m == n else 1 for m in dims]) for n in dims}
+            expected = np.broadcast_to(value(own) - (273.15 if units == "degC" else 0), np.shape(values))
+            self.assertEqual(sorted(dims), sorted(tiling.names))
+            self.assertLess(np.abs(np.array(values) - expected).max(), 0.0011, path)
+            self.assertLess(np.abs(np.array(values) - self.values(path)).max(), 1e-4)
 
     def test_nc3z_reads_what_cf_python_writes(self):
         names = [self.make(f"m{n}.nc", 3 * n, 3).name for n in range(3)]

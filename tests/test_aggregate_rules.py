@@ -4,10 +4,11 @@ refuses silently is told here: refusals name both files and the values."""
 import json
 import unittest
 
+import cftime
 import netCDF4
 import numpy as np
 from common import nc3z
-from test_aggregate import LAT, Aggregation, truth
+from test_aggregate import CF, LAT, Aggregation, truth
 
 NCA = ("--convention", "nca")
 
@@ -47,13 +48,13 @@ class Rules(Aggregation):
     def test_reversed_latitude_split_in_time(self):
         """cf.aggregate joins them with wrong values."""
         files = self.two(lat=LAT[::-1])
-        done = self.refused(*files, words="descending")
+        done = self.refused(*files, words="descending", options=CF)
         self.assertRegex(done.stderr, "a.nc")
         self.joined(files, *NCA)
 
     def test_reversed_latitude_split_in_latitude(self):
         files = self.make("a.nc", 0, 3, lat=LAT[:2]), self.make("b.nc", 0, 3, lat=LAT[:1:-1])
-        self.refused(*files, words="descending")
+        self.refused(*files, words="descending", options=CF)
         self.joined(files, *NCA, shape=(3, 4, 3))
 
     def test_scalar_time_and_scalar_time(self):
@@ -129,7 +130,24 @@ class Rules(Aggregation):
         self.assertRegex(done.stderr, "b.nc.*a.nc")
 
     def test_calendars_standard_and_proleptic_gregorian(self):
-        self.refused(*self.two(calendar="proleptic_gregorian"), words="calendars are proleptic_gregorian and standard")
+        """Both count the same days from 1582-10-15 on: joined where all dates are later, in either order; refused where one is earlier."""
+        files = self.two(calendar="proleptic_gregorian")
+        self.joined(files)
+        self.joined(files[::-1])
+        # The reference date may be earlier: day 700,000 after 0001-01-01 is two days apart in both.
+        for calendar, day, other, first in (("standard", 730121 + 2, "proleptic_gregorian", 730121 + 3), ("proleptic_gregorian", 730121, "standard", 730121 + 5)):
+            a = self.make("e.nc", 0, 3, tunits="days since 0001-01-01", calendar=calendar, times=[day, day + 1, day + 2])
+            b = self.make("f.nc", 3, 3, tunits="days since 0001-01-01", calendar=other, times=[first, first + 1, first + 2])
+            agg = self.joined([a, b])
+            expected = cftime.num2date(self.values(agg, "time"), "days since 0001-01-01", calendar)
+            each = [cftime.num2date(netCDF4.Dataset(f)["time"][:], "days since 0001-01-01", c) for f, c in ((a, calendar), (b, other))]
+            self.assertEqual([str(d) for d in expected], [str(d) for d in np.concatenate(each)])
+        words = "calendars are proleptic_gregorian and standard"
+        early = {"calendar": "proleptic_gregorian", "tunits": "days since 1582-10-12"}
+        self.refused(self.make("a.nc", 0, 3), self.make("b.nc", 0, 3, **early), words=words)
+        # The first day of the Gregorian calendar is one of both.
+        first = self.make("b.nc", 3, 3, calendar="proleptic_gregorian", tunits="days since 1582-10-15", times=[0, 1, 2])
+        self.joined([self.make("a.nc", 0, 3), first], expected=truth([3, 4, 5, 0, 1, 2]))
 
     def test_another_reference_date(self):
         self.joined(self.two(tunits="days since 2001-01-04", times=[0, 1, 2]))

@@ -26,9 +26,29 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// Reading a fragment failed.
+    #[error("fragment `{file}`")]
+    Inside {
+        /// The fragment, as the aggregation names it.
+        file: String,
+        /// The reader's error.
+        #[source]
+        source: nc3z_reader::Error,
+    },
     /// Files that do not make one array.
     #[error("{0}")]
     Refused(String),
+    /// One file that does not belong to the others; `--skip-misfits` leaves it out.
+    #[error("{what}")]
+    Misfit {
+        /// The file, as it was given.
+        file: String,
+        /// The reason, with the names of both files.
+        what: String,
+    },
+    /// The convention cannot express the files' places in the array.
+    #[error("{0}")]
+    Unsayable(String),
     /// The system refused.
     #[error("`{}`: {source}", path.display())]
     Io {
@@ -48,12 +68,37 @@ impl Error {
         Error::Malformed { variable: variable.to_owned(), what: what.into() }
     }
 
+    /// Names the fragment in an error of its bytes; an interruption stays one.
+    pub(crate) fn inside(file: &str, source: nc3z_reader::Error) -> Self {
+        if source.is_interrupted() || source.is_replaced() {
+            return Error::Reader(source);
+        }
+        Error::Inside { file: file.to_owned(), source }
+    }
+
     pub(crate) fn fragment(file: &str, what: impl Into<String>) -> Self {
         Error::Fragment { file: file.to_owned(), what: what.into() }
     }
 
     pub(crate) fn refused(what: impl Into<String>) -> Self {
         Error::Refused(what.into())
+    }
+
+    pub(crate) fn misfit(file: &str, what: impl Into<String>) -> Self {
+        Error::Misfit { file: file.to_owned(), what: what.into() }
+    }
+
+    pub(crate) fn unsayable(what: impl Into<String>) -> Self {
+        Error::Unsayable(what.into())
+    }
+
+    /// The same error, of the same kind, with the place in front of its words.
+    pub(crate) fn within(self, place: &str) -> Self {
+        match self {
+            Error::Misfit { file, what } => Error::Misfit { file, what: format!("{place}: {what}") },
+            Error::Unsayable(what) => Error::Unsayable(format!("{place}: {what}")),
+            other => Error::Refused(format!("{place}: {other}")),
+        }
     }
 
     pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {

@@ -17,7 +17,7 @@ pub mod units;
 
 pub use beside::{OpenUrl, Urls};
 pub use error::{Error, Result};
-pub use fragments::{Fragments, Missing, Notes, OpenFragment, Options};
+pub use fragments::{Fragments, Gathering, Missing, Notes, OpenFragment, Options};
 pub use master::cut::{Placed, cut};
 pub use master::{Data, FileRef, Indices, MasterArray, Partition, PartitionList, SubArray, UnitsOf};
 mod file;

@@ -84,10 +84,14 @@ impl Error {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
             ErrorKind::Digest { .. } | ErrorKind::OlderState { .. } => true,
+            // An array source that reads other files says in which of them the bytes are wrong.
+            ErrorKind::Other(e) => {
+                let cause = e.source().and_then(|e| e.downcast_ref::<Error>());
+                cause.is_some_and(Error::is_corrupt)
+            }
             ErrorKind::Io { .. }
             | ErrorKind::Replaced { .. }
             | ErrorKind::Range { .. }
-            | ErrorKind::Other(_)
             | ErrorKind::Interrupted => false,
         }
     }

@@ -3,7 +3,7 @@
 use super::scan::{Axis, Bounds, Coordinate};
 use crate::error::{Error, Result};
 use crate::master::values::{put_double, text};
-use crate::units::{Calendar, Conversion, TimeUnit, conversion};
+use crate::units::{Calendar, Conversion, TimeUnit, conversion, dates_after_switch};
 use nc3z_format::NcType;
 use std::ops::Range;
 use std::sync::Arc;
@@ -55,10 +55,11 @@ pub(super) fn join(
         return without_coordinate(axes, files, in_order);
     };
     if let Some(n) = with.iter().position(Option::is_none) {
-        return Err(Error::refused(format!(
+        let what = format!(
             "`{}` has the coordinate `{}`, and `{}` has none for its dimension `{}`",
             files[0], first_coordinate.name, files[n], axes[n].name
-        )));
+        );
+        return Err(Error::misfit(files[odd(&with, Option::is_some, 0, n)], what));
     }
     let coordinates: Vec<&Arc<Coordinate>> = with.into_iter().flatten().collect();
     let same = |a: &Arc<Coordinate>, b: &Arc<Coordinate>| Arc::ptr_eq(a, b);
@@ -85,7 +86,8 @@ pub(super) fn join(
                 let between = all.get(begin + i).copied().unwrap_or(*x);
                 let other =
                     values.iter().position(|o| o.values.iter().any(|y| near(*y, between))).unwrap_or(0);
-                return Err(Error::refused(format!(
+                let misfit = odd(&values, |v| v.values.clone(), n, other);
+                let what = format!(
                     "the values of `{}` interleave: `{}` has {} and {}, and `{}` has {} between; if they are meant to be the same, \
                      widen the tolerance",
                     first.name,
@@ -94,7 +96,8 @@ pub(super) fn join(
                     show(*x),
                     files[other],
                     show(between)
-                )));
+                );
+                return Err(Error::misfit(files[misfit], what));
             }
         }
         let turned = v.descending && ascending || !v.descending && !ascending && v.values.len() > 1;
@@ -136,11 +139,13 @@ fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<
         }
     } else {
         if let Some(n) = axes.iter().position(|a| a.len != len || a.coordinate.is_some()) {
-            return Err(Error::refused(format!(
+            let what = format!(
                 "the dimension `{name}` has length {len} in `{}` and {} in `{}`, and no coordinates that tell where each belongs; \
                  files can be joined along it in the order given",
                 files[0], axes[n].len, files[n]
-            )));
+            );
+            let misfit = odd(axes, |a| (a.len, a.coordinate.is_some()), 0, n);
+            return Err(Error::misfit(files[misfit], what));
         }
         places = vec![(0..len, false); axes.len()];
     }
@@ -160,10 +165,17 @@ fn equal(
         .iter()
         .position(|c| c.values != first.values || c.attribute("units") != first.attribute("units"));
     if let Some(n) = differs {
-        return Err(Error::refused(format!(
+        let what = format!(
             "the values of `{}` in `{}` neither ascend nor descend, and `{}` has others",
             first.name, files[0], files[n]
-        )));
+        );
+        let sorted = |n: usize| coordinates[n].direction().is_ok();
+        let misfit = if sorted(0) == sorted(n) {
+            odd(coordinates, |c| c.values.clone(), 0, n)
+        } else {
+            odd(coordinates, |c| c.direction().is_ok(), 0, n)
+        };
+        return Err(Error::misfit(files[misfit], what));
     }
     let len = axes[0].len;
     Ok(JoinedAxis {
@@ -177,41 +189,62 @@ fn equal(
     })
 }
 
+/// Of two members that differ in something, the one that fewer others agree with; the second where both have as many.
+fn odd<M, T: PartialEq>(members: &[M], of: impl Fn(&M) -> T, a: usize, b: usize) -> usize {
+    let count = |n: usize| {
+        let own = of(&members[n]);
+        members.iter().filter(|m| of(m) == own).count()
+    };
+    if count(a) < count(b) { a } else { b }
+}
+
+/// Returns the conversion from a member's units to those of the first.
+fn to_first(coordinates: &[&Arc<Coordinate>], n: usize, files: &[&str]) -> Result<Conversion> {
+    let (first, c, file) = (coordinates[0], coordinates[n], files[n]);
+    let units = |c: &&Arc<Coordinate>| c.attribute("units");
+    match (units(&c), units(&first)) {
+        (Some(from), Some(to)) => {
+            let calendars = (c.attribute("calendar"), first.attribute("calendar"));
+            let (a, b) = (calendars.0.as_deref(), calendars.1.as_deref());
+            let found = (a != b)
+                .then(|| dates_after_switch(&from, a, &all_values(c), &to, b, &all_values(first)))
+                .flatten();
+            found.map_or_else(|| conversion(&from, a, &to, b), Ok).map_err(|e| {
+                let both = |c: &&Arc<Coordinate>| (units(c), c.attribute("calendar"));
+                let what = format!("`{}` of `{file}` and `{}`: {e}", c.name, files[0]);
+                Error::misfit(files[odd(coordinates, both, 0, n)], what)
+            })
+        }
+        (None, None) => Ok(Conversion::IDENTITY),
+        (a, b) => {
+            let say = |u: Option<String>| u.map_or("none".to_owned(), |u| format!("`{u}`"));
+            let (name, mine, theirs) = (&c.name, say(a), say(b));
+            let what = format!("`{name}` has the units {mine} in `{file}` and {theirs} in `{}`", files[0]);
+            Err(Error::misfit(files[odd(coordinates, |c| units(c).is_some(), 0, n)], what))
+        }
+    }
+}
+
+/// The values of a coordinate and of its bounds.
+fn all_values(c: &Coordinate) -> Vec<f64> {
+    let bounds = c.bounds.iter().flat_map(|b| &b.values);
+    c.values.iter().chain(bounds).copied().collect()
+}
+
 /// Values of all members in the units of the first.
 fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Converted>> {
-    let first = coordinates[0];
     let mut out = Vec::with_capacity(files.len());
-    for (c, file) in coordinates.iter().zip(files) {
-        let to_first = match (c.attribute("units"), first.attribute("units")) {
-            (Some(from), Some(to)) => {
-                let (a, b) = (c.attribute("calendar"), first.attribute("calendar"));
-                conversion(&from, a.as_deref(), &to, b.as_deref()).map_err(|e| {
-                    Error::refused(format!("`{}` of `{file}` and `{}`: {e}", c.name, files[0]))
-                })?
-            }
-            (None, None) => Conversion::IDENTITY,
-            (a, b) => {
-                let say = |u: Option<String>| u.map_or("none".to_owned(), |u| format!("`{u}`"));
-                return Err(Error::refused(format!(
-                    "`{}` has the units {} in `{file}` and {} in `{}`",
-                    c.name,
-                    say(a),
-                    say(b),
-                    files[0]
-                )));
-            }
-        };
+    for (n, (c, file)) in coordinates.iter().zip(files).enumerate() {
+        let to_first = to_first(coordinates, n, files)?;
+        let wrong = |what: String| Err(Error::misfit(file, what));
         let Ok(direction) = c.direction() else {
-            return Err(Error::refused(format!(
-                "the values of `{}` in `{file}` neither ascend nor descend",
-                c.name
-            )));
+            return wrong(format!("the values of `{}` in `{file}` neither ascend nor descend", c.name));
         };
         if c.values.is_empty() {
-            return Err(Error::refused(format!("`{}` of `{file}` has no values", c.name)));
+            return wrong(format!("`{}` of `{file}` has no values", c.name));
         }
         if let Some(x) = c.values.iter().find(|x| !x.is_finite()) {
-            return Err(Error::refused(format!("`{}` of `{file}` has the value {x}", c.name)));
+            return wrong(format!("`{}` of `{file}` has the value {x}", c.name));
         }
         let mut values: Vec<f64> = c.values.iter().map(|x| to_first.apply(*x)).collect();
         let mut bounds: Option<Vec<f64>> =

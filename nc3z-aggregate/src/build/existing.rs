@@ -30,6 +30,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
             let place = location(n, &master.cuts);
             let axes = template.axes.iter().zip(&place).map(|(axis, range)| slice(axis, range)).collect();
             let array = Array {
+                known: true,
                 name: sub.variable.trim_start_matches('/').to_owned(),
                 file: uri.as_str().into(),
                 uri: uri.as_str().into(),
@@ -39,9 +40,15 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
                 ..template.clone()
             };
             let entry = files.entry(uri.clone()).or_insert_with(|| Scanned {
+                file: uri.as_str().into(),
+                uri: uri.as_str().into(),
+                found_aggregation: false,
+                known: true,
                 attributes: own.attributes.clone(),
                 arrays: vec![],
                 scalars: vec![],
+                points: vec![],
+                loose: vec![],
             });
             entry.arrays.push(array);
         }

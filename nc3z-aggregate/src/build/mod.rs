@@ -3,18 +3,28 @@
 //! Arrays are one where their identity, units, cell methods and axes agree; along each axis a file's coordinates tell its place. The
 //! files need not be given in order, and may differ along several axes at once.
 
+mod alike;
 mod axis;
+mod check;
+mod choose;
+mod constant;
 mod existing;
 mod groups;
+mod identity;
+mod masters;
 mod scalars;
 mod scan;
+mod settle;
+mod stored;
 
 pub use axis::Tolerance;
+pub use identity::Identity;
 
 use crate::error::{Error, Result};
-use crate::file::Convention;
+use crate::file::{Convention, as_aggregation};
 use crate::fragments::{Options, to_uri};
 use crate::write::{NewAggregation, text_attribute};
+use groups::Making;
 use nc3z_format::classic::Attribute;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
@@ -26,12 +36,21 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How files are joined.
 #[derive(Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Rules {
-    /// The convention to write.
-    pub convention: Convention,
+    /// The convention to write; without one, CF-1.13 where it can say how the files lie, else NCA-0.1.
+    pub convention: Option<Convention>,
+    /// The rule by which arrays of different files are one variable.
+    pub identity: Identity,
+    /// Variables to join, with the variables that their attributes name; all where the list is empty.
+    pub variables: Vec<String>,
     /// Dimensions along which files may be joined; without any, all. Where files have no coordinates along one of these, they are
     /// joined in the order given.
     pub along: Vec<String>,
+    /// A dimension that no file has, along which they are joined in the order given.
+    pub new_dimension: Option<String>,
+    /// Files that do not belong to the others are left out, and reported with the reason.
+    pub skip_misfits: bool,
     /// How near coordinates are equal.
     pub tolerance: Tolerance,
     /// Gaps between cells are refused, and not only noted.
@@ -40,6 +59,8 @@ pub struct Rules {
     pub absolute: bool,
     /// Notes length and digests of each file, so that a changed one is found out.
     pub fingerprints: bool,
+    /// Reads the aggregation back before it is reported.
+    pub verify: bool,
     /// A line for the attribute `history`.
     pub history: Option<String>,
     /// How files are opened.
@@ -49,27 +70,43 @@ pub struct Rules {
 impl Default for Rules {
     fn default() -> Self {
         Rules {
-            convention: Convention::Cf,
+            convention: None,
+            identity: Identity::default(),
+            variables: Vec::new(),
             along: Vec::new(),
+            new_dimension: None,
+            skip_misfits: false,
             tolerance: Tolerance::default(),
             contiguous: false,
             absolute: false,
             fingerprints: true,
+            verify: true,
             history: None,
             options: Options::default(),
         }
     }
 }
 
+/// A file to join.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    /// The file.
+    pub path: PathBuf,
+    /// It was found in a directory or by a pattern, and not named itself: an aggregation among others is left out then.
+    pub found: bool,
+}
+
 /// What was found out, besides the aggregation itself.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
-    /// Files that were read.
+    /// Files that were read and joined.
     pub files: usize,
     /// Files that the aggregation had already.
     pub known: usize,
     /// Each aggregated variable: name, dimensions, shape, matrix of fragments.
     pub arrays: Vec<Joined>,
+    /// Files that were left out, each with the reason.
+    pub skipped: Vec<(String, String)>,
     /// What people should know, and what was left out.
     pub notes: Vec<String>,
 }
@@ -87,59 +124,154 @@ pub struct Joined {
     pub fragments: Vec<u64>,
 }
 
+/// An aggregation that was put together.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// The convention that it is written in.
+    pub convention: Convention,
+    /// The notes and counts of the run.
+    pub report: Report,
+}
+
 /// Puts files together. `output` is where the aggregation will be: names of files count from its directory. `existing` is an
 /// aggregation whose files are taken over without being read again. `seen` counts files while they are read.
 ///
 /// # Errors
 /// Files that do not make one: which, and why.
 pub fn aggregate(
-    files: &[PathBuf],
+    files: &[Input],
     output: &Path,
     existing: Option<&Dataset>,
     rules: &Rules,
     seen: &AtomicU64,
-) -> Result<(NewAggregation, Report)> {
+) -> Result<Made> {
     let mut report = Report::default();
-    let mut scanned = Vec::new();
-    let mut known = BTreeSet::new();
-    if let Some(existing) = existing {
-        let old = existing::scan(existing, &output.to_string_lossy())?;
-        known.extend(old.iter().flat_map(|s| s.arrays.iter().map(|a| a.uri.to_string())));
-        scanned.extend(old);
-        report.known = known.len();
-    }
     let directory = home(output)?;
-    let uris = files.iter().map(|file| uri(file, &directory, rules.absolute)).collect::<Result<Vec<_>>>()?;
-    let new: Vec<(&PathBuf, String)> =
-        files.iter().zip(uris).filter(|(_, uri)| !known.contains(uri)).collect();
-    report.files = new.len();
-    let found: Vec<Result<Scanned>> = new
-        .par_iter()
-        .map(|(file, uri)| {
-            let dataset = crate::file::open(file, &rules.options).map_err(|e| match e {
-                Error::Reader(e) => Error::refused(format!("`{}`: {}", file.display(), e.with_causes())),
-                e => e,
-            })?;
-            seen.fetch_add(1, Ordering::Relaxed);
-            scan::scan(&dataset, &file.to_string_lossy(), uri)
-        })
-        .collect();
-    for found in found {
-        let mut found = found?;
-        if !rules.fingerprints {
-            found.arrays.iter_mut().for_each(|a| a.fingerprint = "".into());
-        }
-        scanned.push(found);
-    }
+    let mut scanned = match existing {
+        Some(existing) => existing::scan(existing, &output.to_string_lossy())?,
+        None => Vec::new(),
+    };
+    scan_all(files, &directory, rules, seen, &mut scanned, &mut report)?;
+    choose::variables(&mut scanned, &rules.variables)?;
+    choose::with_values(&mut scanned, &mut report)?;
     if scanned.is_empty() {
         return Err(Error::refused("there is no file to aggregate"));
     }
+    if let Some(name) = &rules.new_dimension {
+        choose::new_dimension(&mut scanned, name)?;
+    }
+    settle::settle(&mut scanned, &rules.along);
     share_coordinates(&mut scanned);
-    let mut out = NewAggregation::default();
-    out.own.attributes = globals(&scanned, rules, &mut report);
-    groups::join(&scanned, rules, &mut out, &mut report)?;
-    scalars::add(&scanned, rules, &mut out, &mut report);
-    Ok((out, report))
+    let mut rules = rules.clone();
+    rules.convention = rules.convention.or_else(|| existing.and_then(convention_of));
+    loop {
+        report.files = scanned.iter().filter(|s| !s.known).count();
+        match put_together(&scanned, &directory, &rules, &report) {
+            Err(Error::Misfit { file, what }) if rules.skip_misfits => {
+                let before = scanned.len();
+                scanned.retain(|s| s.known || *s.file != *file);
+                if scanned.len() == before || scanned.is_empty() {
+                    return Err(Error::refused(what));
+                }
+                report.skipped.push((file, what));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Looks at all files that the aggregation does not have yet.
+fn scan_all(
+    files: &[Input],
+    directory: &Path,
+    rules: &Rules,
+    seen: &AtomicU64,
+    scanned: &mut Vec<Scanned>,
+    report: &mut Report,
+) -> Result<()> {
+    let known: BTreeSet<String> = scanned.iter().map(|s| s.uri.to_string()).collect();
+    report.known = known.len();
+    let uris =
+        files.iter().map(|file| uri(&file.path, directory, rules.absolute)).collect::<Result<Vec<_>>>()?;
+    let new: Vec<(&Input, String)> = files.iter().zip(uris).filter(|(_, uri)| !known.contains(uri)).collect();
+    let found: Vec<Result<Scanned>> = new
+        .par_iter()
+        .map(|(file, uri)| {
+            let name = file.path.to_string_lossy();
+            let dataset = crate::file::open(&file.path, &rules.options).map_err(|e| match e {
+                Error::Reader(e) => Error::misfit(&name, format!("`{name}`: {}", e.with_causes())),
+                e => Error::misfit(&name, format!("`{name}`: {e}")),
+            })?;
+            seen.fetch_add(1, Ordering::Relaxed);
+            let mut found = scan::scan(&dataset, &name, uri)?;
+            found.found_aggregation = file.found && as_aggregation(&dataset).is_some();
+            Ok(found)
+        })
+        .collect();
+    for found in found {
+        match found {
+            Ok(mut found) => {
+                if !rules.fingerprints {
+                    found.arrays.iter_mut().chain(&mut found.points).for_each(|a| a.fingerprint = "".into());
+                }
+                scanned.push(found);
+            }
+            Err(Error::Misfit { file, what }) if rules.skip_misfits => report.skipped.push((file, what)),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// The convention of an aggregation that is added to.
+fn convention_of(existing: &Dataset) -> Option<Convention> {
+    let (_, convention, _) = as_aggregation(existing)?.masters().next()?;
+    (convention != Convention::Cfa).then_some(convention)
+}
+
+/// Joins all files, and reads back what was made. Where no convention was asked for, NCA says what CF-1.13 cannot.
+fn put_together(scanned: &[Scanned], directory: &Path, rules: &Rules, report: &Report) -> Result<Made> {
+    let first = rules.convention.unwrap_or(Convention::Cf);
+    match made(scanned, directory, rules, report, first) {
+        Err(Error::Unsayable(what)) if rules.convention.is_none() => {
+            let mut report = report.clone();
+            report.notes.push(format!("written as NCA-0.1, which other programs do not read: {what}"));
+            made(scanned, directory, rules, &report, Convention::Nca)
+        }
+        made => made,
+    }
+}
+
+fn made(
+    scanned: &[Scanned],
+    directory: &Path,
+    rules: &Rules,
+    report: &Report,
+    convention: Convention,
+) -> Result<Made> {
+    let mut making = Making {
+        rules,
+        convention,
+        out: NewAggregation::default(),
+        masters: masters::Masters::default(),
+        report: report.clone(),
+        checks: Vec::new(),
+    };
+    making.out.own.attributes = globals(scanned, rules, convention, &mut making.report);
+    groups::join(scanned, &mut making)?;
+    scalars::add(scanned, convention, &mut making.out, &mut making.report);
+    scalars::add_coordinates(scanned, &mut making.out)?;
+    let Making { out, mut report, checks, .. } = making;
+    let mut told = BTreeSet::new();
+    report.notes.retain(|note| told.insert(note.clone()));
+    let mut made = Made { bytes: out.to_bytes(convention)?, convention, report: Report::default() };
+    if rules.verify {
+        check::read_back(&made, &out, &checks, directory, rules, &mut report)?;
+    }
+    made.report = report;
+    Ok(made)
 }
 
 /// Coordinates with equal values are one in memory, and compared at once.
@@ -189,7 +321,12 @@ fn uri(file: &Path, directory: &Path, absolute: bool) -> Result<String> {
 }
 
 /// Global attributes that all files have alike.
-fn globals(scanned: &[Scanned], rules: &Rules, report: &mut Report) -> Vec<Attribute> {
+fn globals(
+    scanned: &[Scanned],
+    rules: &Rules,
+    convention: Convention,
+    report: &mut Report,
+) -> Vec<Attribute> {
     let lists: Vec<&[Attribute]> = scanned.iter().map(|s| &s.attributes[..]).collect();
     let (mut out, dropped) = common(&lists);
     let own = ["Conventions", "history"];
@@ -201,7 +338,7 @@ fn globals(scanned: &[Scanned], rules: &Rules, report: &mut Report) -> Vec<Attri
             dropped.join(", ")
         ));
     }
-    let convention = if rules.convention == Convention::Cf { "CF-1.13" } else { "CF-1.5 NCA" };
+    let convention = if convention == Convention::Cf { "CF-1.13" } else { "CF-1.5 NCA" };
     out.insert(0, text_attribute("Conventions", convention));
     out.extend(rules.history.iter().map(|line| text_attribute("history", line)));
     out

@@ -1,8 +1,10 @@
 //! Variables without dimensions: one value where all files have the same; else each file's own, along the dimension that tells the
 //! files apart.
 
+use super::masters::coordinate;
 use super::scan::{Scalar, Scanned};
-use super::{Joined, Report, Rules, common};
+use super::{Joined, Report, common};
+use crate::error::Result;
 use crate::file::Convention;
 use crate::master::{Data, FileRef, Partition, UnitsOf};
 use crate::write::{NewAggregation, NewArray, NewVariable};
@@ -20,13 +22,25 @@ struct Row {
 }
 
 /// Adds the scalars of all files.
-pub(super) fn add(scanned: &[Scanned], rules: &Rules, out: &mut NewAggregation, report: &mut Report) {
-    let row = row(scanned, out).filter(|_| rules.convention == Convention::Cf);
+pub(super) fn add(
+    scanned: &[Scanned],
+    convention: Convention,
+    out: &mut NewAggregation,
+    report: &mut Report,
+) {
+    let row = row(scanned, out).filter(|_| convention == Convention::Cf);
     let mut done = BTreeSet::new();
-    for s in scanned.iter().flat_map(|s| &s.scalars) {
-        let taken =
-            out.own.variables.iter().any(|v| v.name == s.name) || out.arrays.iter().any(|a| a.name == s.name);
-        if taken || !done.insert(&s.name) {
+    for (file, s) in scanned.iter().flat_map(|file| file.scalars.iter().map(move |s| (file, s))) {
+        if out.is_taken(&s.name) {
+            // A scalar that tells the place of another variable is in the coordinate.
+            let used = file.arrays.iter().flat_map(|a| &a.scalars).any(|axis| axis.name == s.name);
+            if !used && done.insert(&s.name) && !is_own(out, s) {
+                let what = "in others it is a coordinate or another variable";
+                report.notes.push(format!("the number `{}` of `{}` is left out: {what}", s.name, file.file));
+            }
+            continue;
+        }
+        if !done.insert(&s.name) {
             continue;
         }
         let all: Vec<&Scalar> =
@@ -64,6 +78,24 @@ pub(super) fn add(scanned: &[Scanned], rules: &Rules, out: &mut NewAggregation, 
     }
 }
 
+/// Adds the scalar coordinates of numbers that the aggregation has itself.
+pub(super) fn add_coordinates(scanned: &[Scanned], out: &mut NewAggregation) -> Result<()> {
+    for point in scanned.iter().flat_map(|s| &s.points) {
+        let is_own = out.own.variables.iter().any(|v| v.name == point.name && v.dimensions.is_empty());
+        for c in point.scalars.iter().filter(|_| is_own).filter_map(|axis| axis.coordinate.as_ref()) {
+            if !out.is_taken(&c.name) {
+                coordinate(c, &c.name, None, out)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns true where the aggregation has this scalar as a variable of its own.
+fn is_own(out: &NewAggregation, s: &Scalar) -> bool {
+    out.own.variables.iter().any(|v| v.name == s.name && v.dimensions.is_empty() && v.values == s.values)
+}
+
 /// The row of the files, where there is one: each of them in one place along one dimension.
 fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
     let mut found: Option<Row> = None;
@@ -89,7 +121,8 @@ fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
     }
     let row = found?;
     let each: BTreeSet<&String> = row.uris.iter().collect();
-    let files = scanned.iter().filter_map(Scanned::uri).all(|uri| each.contains(&uri.to_owned()));
+    let with_arrays = scanned.iter().filter(|s| !s.arrays.is_empty());
+    let files = with_arrays.map(|s| s.uri.to_string()).all(|uri| each.contains(&uri));
     (each.len() == row.uris.len() && files).then_some(row)
 }
 
@@ -110,7 +143,7 @@ fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
         .iter()
         .filter_map(|s| {
             let own = s.scalars.iter().find(|o| o.name == first.name)?;
-            Some((s.uri()?, &own.values[..]))
+            Some((&*s.uri, &own.values[..]))
         })
         .collect();
     let partitions = row.uris.iter().map(|uri| Partition {

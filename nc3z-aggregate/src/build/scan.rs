@@ -1,6 +1,7 @@
 //! What one file has to offer: its arrays, each with the coordinates of its axes. Nothing is read but headers and coordinates.
 
 use crate::error::{Error, Result};
+use crate::file::as_aggregation;
 use crate::fragments::fingerprint;
 use crate::master::values::{doubles, packing, text};
 use nc3z_format::NcType;
@@ -16,27 +17,32 @@ pub(super) const MAX_STATIC: u64 = 64 << 20;
 
 /// A file.
 pub(super) struct Scanned {
+    /// As it was given.
+    pub(super) file: Arc<str>,
+    /// Its name in the aggregation.
+    pub(super) uri: Arc<str>,
+    /// It was found in a directory, and is an aggregation itself.
+    pub(super) found_aggregation: bool,
+    /// An aggregation has it already.
+    pub(super) known: bool,
     pub(super) attributes: Vec<Attribute>,
     pub(super) arrays: Vec<Array>,
     /// Arrays without dimensions that are no coordinates: grid mappings, numbers.
     pub(super) scalars: Vec<Scalar>,
-}
-
-impl Scanned {
-    /// The file's name in the aggregation; nothing of a file without arrays.
-    pub(super) fn uri(&self) -> Option<&str> {
-        self.arrays.first().map(|a| &*a.uri)
-    }
+    /// The scalars once more, as arrays: in another file the variable may have dimensions.
+    pub(super) points: Vec<Array>,
+    /// Numbers without dimensions that no attribute `coordinates` names: in another file one of them may be a coordinate variable.
+    pub(super) loose: Vec<Arc<Coordinate>>,
 }
 
 /// An array of a file, or an array that an aggregation has already.
 #[derive(Clone)]
 pub(super) struct Array {
     pub(super) name: String,
-    /// `standard_name`, else `long_name`, else the name.
-    pub(super) identity: String,
     /// It belongs to other variables: an auxiliary coordinate, a cell measure.
     pub(super) helper: bool,
+    /// An aggregation has it already.
+    pub(super) known: bool,
     pub(super) file: Arc<str>,
     pub(super) uri: Arc<str>,
     pub(super) fingerprint: Arc<str>,
@@ -94,6 +100,14 @@ pub(super) struct Scalar {
     pub(super) values: Vec<u8>,
 }
 
+impl Axis {
+    /// A scalar coordinate.
+    pub(super) fn of_scalar(c: Arc<Coordinate>) -> Self {
+        let key = c.attribute("standard_name").unwrap_or_else(|| c.name.clone());
+        Axis { key, name: c.name.clone(), len: 1, coordinate: Some(c) }
+    }
+}
+
 impl Coordinate {
     pub(super) fn attribute(&self, name: &str) -> Option<String> {
         self.attributes.iter().find(|a| a.name == name.as_bytes()).map(text)
@@ -126,15 +140,16 @@ fn listed(dataset: &Dataset, attributes: &[&str]) -> BTreeSet<String> {
 
 /// Looks at a file.
 pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> {
-    let in_file = |e: nc3z_reader::Error| Error::refused(format!("`{name}`: {}", e.with_causes()));
+    let in_file = |e: nc3z_reader::Error| Error::misfit(name, format!("`{name}`: {}", e.with_causes()));
     let bounds_names = listed(dataset, &["bounds", "climatology"]);
     let auxiliary = listed(dataset, &["coordinates"]);
     let helpers: BTreeSet<String> = listed(dataset, &["cell_measures", "grid_mapping", "formula_terms"])
         .union(&auxiliary)
         .cloned()
         .collect();
-    let (file, uri): (Arc<str>, Arc<str>) = (name.into(), uri.into());
-    let print: Arc<str> = fingerprint(dataset)?.into();
+    // Of an aggregation, that of the file itself.
+    let stored = as_aggregation(dataset).map_or(dataset, |aggregation| aggregation.fragments().own());
+    let print: Arc<str> = fingerprint(stored)?.into();
     let coordinates: Vec<Option<Arc<Coordinate>>> = dataset
         .dimensions()
         .iter()
@@ -148,8 +163,17 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         })
         .collect::<Result<_, _>>()
         .map_err(in_file)?;
-    let mut arrays = Vec::new();
-    let mut scalars = Vec::new();
+    let mut out = Scanned {
+        file: name.into(),
+        uri: uri.into(),
+        found_aggregation: false,
+        known: false,
+        attributes: dataset.attributes().to_vec(),
+        arrays: Vec::new(),
+        scalars: Vec::new(),
+        points: Vec::new(),
+        loose: Vec::new(),
+    };
     for v in dataset.variables() {
         let own_name = v.name().into_owned();
         let is_coordinate = v.shape().len() == 1
@@ -158,12 +182,8 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         if is_coordinate || bounds_names.contains(&own_name) {
             continue;
         }
-        if v.shape().is_empty() {
-            let coordinate = auxiliary.contains(&own_name) && v.ty() != NcType::Char;
-            if !coordinate {
-                let helper = helpers.contains(&own_name);
-                scalars.push(scalar(&v, helper).map_err(in_file)?);
-            }
+        let point = v.shape().is_empty();
+        if point && auxiliary.contains(&own_name) && v.ty() != NcType::Char {
             continue;
         }
         let dims = v.header().dimensions.iter().zip(v.dimensions()).zip(v.shape());
@@ -174,21 +194,27 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
             Axis { key: key.unwrap_or_else(|| name.clone()), name, len: *len, coordinate }
         });
         let mut array =
-            array(&v, axes.collect()).map_err(|what| Error::refused(format!("`{name}`: {what}")))?;
+            array(&v, axes.collect()).map_err(|what| Error::misfit(name, format!("`{name}`: {what}")))?;
         let own_scalars = v.attribute("coordinates").map(text).unwrap_or_default();
         for name in own_scalars.split_whitespace() {
             let Ok(c) = dataset.variable(name) else { continue };
             if c.shape().is_empty() && c.ty() != NcType::Char {
-                let c = Arc::new(coordinate(dataset, &c).map_err(in_file)?);
-                let key = c.attribute("standard_name").unwrap_or_else(|| name.to_owned());
-                array.scalars.push(Axis { key, name: name.to_owned(), len: 1, coordinate: Some(c) });
+                array.scalars.push(Axis::of_scalar(Arc::new(coordinate(dataset, &c).map_err(in_file)?)));
             }
         }
         array.helper = helpers.contains(&own_name);
-        (array.file, array.uri, array.fingerprint) = (file.clone(), uri.clone(), print.clone());
-        arrays.push(array);
+        (array.file, array.uri, array.fingerprint) = (out.file.clone(), out.uri.clone(), print.clone());
+        if !point {
+            out.arrays.push(array);
+            continue;
+        }
+        if !array.helper && v.ty() != NcType::Char {
+            out.loose.push(Arc::new(coordinate(dataset, &v).map_err(in_file)?));
+        }
+        out.scalars.push(scalar(&v, array.helper).map_err(in_file)?);
+        out.points.push(array);
     }
-    Ok(Scanned { attributes: dataset.attributes().to_vec(), arrays, scalars })
+    Ok(out)
 }
 
 /// An array as its header tells it.
@@ -210,9 +236,9 @@ pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
         v.ty()
     };
     Ok(Array {
-        identity: named("standard_name").or_else(|| named("long_name")).unwrap_or_else(|| name.clone()),
         name,
         helper: false,
+        known: false,
         file: "".into(),
         uri: "".into(),
         fingerprint: "".into(),

@@ -1,16 +1,21 @@
 //! Bundles: many files in one, each read where it lies. An uncompressed ZIP or a tar; nc3z writes the former, with an index of its own
 //! as last member. With the members' heads in it, a bundle and an aggregation in it are open after two requests.
 
+mod ahead;
+mod check;
 mod heads;
 mod index;
 mod member;
 mod write;
 
+pub use ahead::Ahead;
+pub use check::crc32_of;
 pub use member::Member;
 pub use write::{Bundled, write_bundle};
 
 use crate::error::{Error, Result};
-use crate::fragments::OpenFragment;
+use crate::fragments::{Gathering, OpenFragment};
+use ahead::AheadSource;
 use heads::Head;
 use index::Entry;
 use nc3z_reader::source::SharedSource;
@@ -105,7 +110,7 @@ impl Bundle {
     /// # Errors
     /// It is compressed or encrypted, or does not lie in the bundle.
     pub fn member(&self, name: &str) -> Result<Option<SharedSource>> {
-        Ok(self.find(name)?.map(|member| Arc::new(member) as SharedSource))
+        Ok(self.find(name, &self.source)?.map(|member| Arc::new(member) as SharedSource))
     }
 
     /// Where the bytes of a member begin in the bundle; nothing where there is none of that name.
@@ -113,10 +118,11 @@ impl Bundle {
     /// # Errors
     /// As [`Bundle::member`].
     pub fn offset(&self, name: &str) -> Result<Option<u64>> {
-        Ok(self.find(name)?.map(|member| member.offset()))
+        Ok(self.find(name, &self.source)?.map(|member| member.offset()))
     }
 
-    fn find(&self, name: &str) -> Result<Option<Member>> {
+    /// A member, which is read through `source`.
+    fn find(&self, name: &str, source: &SharedSource) -> Result<Option<Member>> {
         let wrong = |what: String| Error::fragment(name, what);
         let (offset, len, head) = match &self.directory {
             Directory::Index(entries) => match entries.get(name) {
@@ -139,7 +145,7 @@ impl Bundle {
                 (offset, file.size(), Head::default())
             }
         };
-        Ok(Some(Member::new(self.source.clone(), offset, len, head).map_err(wrong)?))
+        Ok(Some(Member::new(source.clone(), offset, len, head).map_err(wrong)?))
     }
 }
 
@@ -147,13 +153,16 @@ impl Bundle {
 pub struct Members {
     bundle: Arc<Bundle>,
     directory: String,
+    /// The source that members are read from.
+    source: SharedSource,
 }
 
 impl Members {
     /// Names count from the directory of the member `aggregation`.
     pub fn beside(bundle: Arc<Bundle>, aggregation: &str) -> Self {
         let directory = aggregation.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
-        Members { bundle, directory }
+        let source = Arc::clone(&bundle.source);
+        Members { bundle, directory, source }
     }
 }
 
@@ -168,12 +177,23 @@ impl OpenFragment for Members {
                 return Err(Error::fragment(uri, "it is outside the bundle"));
             };
             for name in [&name, &format!("{name}.nc3z")] {
-                if let Some(found) = self.bundle.member(name)? {
-                    return Ok(Some(found));
+                if let Some(found) = self.bundle.find(name, &self.source)? {
+                    return Ok(Some(Arc::new(found)));
                 }
             }
         }
         Err(Error::fragment(uri, "the bundle has no such member"))
+    }
+
+    fn gathering(&self) -> Option<Gathering> {
+        // Of a gathering opener none: its reads are gathered already.
+        let own = Arc::ptr_eq(&self.source, &self.bundle.source);
+        (own && self.source.reach().fetches_ahead()).then(|| {
+            let ahead = Arc::new(Ahead::new(Arc::clone(&self.source)));
+            let source: SharedSource = Arc::new(AheadSource(Arc::clone(&ahead)));
+            let (bundle, directory) = (Arc::clone(&self.bundle), self.directory.clone());
+            Gathering { opener: Arc::new(Members { bundle, directory, source }), ahead }
+        })
     }
 }
 

@@ -5,6 +5,7 @@ mod literal;
 mod nca;
 mod part;
 mod source;
+mod state;
 mod strings;
 
 pub(crate) use part::write as part_text;

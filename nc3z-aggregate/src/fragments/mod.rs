@@ -9,6 +9,7 @@ pub(crate) use fingerprint::fingerprint;
 pub use notes::Notes;
 pub(crate) use resolve::to_uri;
 
+use crate::bundle::Ahead;
 use crate::error::{Error, Result};
 use crate::master::FileRef;
 use nc3z_reader::source::{self, SharedSource};
@@ -38,6 +39,20 @@ pub trait OpenFragment: Send + Sync {
     /// # Errors
     /// It knows the name, and cannot open it.
     fn open_fragment(&self, uri: &str) -> Result<Option<SharedSource>>;
+
+    /// An opener of the same fragments whose reads are fetched together; nothing where that is no use, since each is an object of its
+    /// own or a request costs nothing.
+    fn gathering(&self) -> Option<Gathering> {
+        None
+    }
+}
+
+/// Opens fragments of one object whose reads wait until several are known.
+pub struct Gathering {
+    /// Opens the fragments.
+    pub opener: Arc<dyn OpenFragment>,
+    /// Fetches what they want.
+    pub ahead: Arc<Ahead>,
 }
 
 /// How an aggregation's fragments are opened.
@@ -140,7 +155,7 @@ impl Fragments {
         }
         // Nothing is held meanwhile: opening reads in parallel, and a thread that waits for its part may take up another task that
         // needs this very file. So two threads may open it at once, and one of both stays.
-        match self.open_anew(uri, expected) {
+        match self.open_anew(uri, expected, self.options.opener.as_ref()) {
             Ok(dataset) => {
                 self.cache.insert(uri.clone(), dataset.clone());
                 Ok(Some(dataset))
@@ -154,11 +169,38 @@ impl Fragments {
         }
     }
 
-    fn open_anew(&self, uri: &str, expected: Option<&str>) -> Result<Dataset, Refused> {
-        let (source, path) = self.source(uri)?;
+    /// Returns the opener that fetches several fragments of one object together.
+    pub(crate) fn gathering(&self) -> Option<Gathering> {
+        self.options.opener.as_ref()?.gathering()
+    }
+
+    /// Opens a fragment by another opener, past the cache.
+    ///
+    /// # Errors
+    /// As [`Fragments::open`].
+    pub(crate) fn open_by(
+        &self,
+        opener: &Arc<dyn OpenFragment>,
+        file: &FileRef,
+        expected: Option<&str>,
+    ) -> Result<Option<Dataset>> {
+        let FileRef::Uri(uri) = file else { return Ok(Some(self.own.clone())) };
+        self.open_anew(uri, expected, Some(opener)).map(Some).map_err(|e| match e {
+            Refused::Absent(e) | Refused::Other(e) => e,
+        })
+    }
+
+    fn open_anew(
+        &self,
+        uri: &str,
+        expected: Option<&str>,
+        opener: Option<&Arc<dyn OpenFragment>>,
+    ) -> Result<Dataset, Refused> {
+        let (source, path) = self.source(uri, opener)?;
         self.opened.fetch_add(1, Ordering::Relaxed);
         let wrong = |e: String| Refused::Other(Error::fragment(uri, e));
-        let dataset = Dataset::from_source(source, &self.options.open).map_err(|e| wrong(e.with_causes()))?;
+        let dataset = Dataset::from_source(source, &self.options.open)
+            .map_err(|e| Refused::Other(Error::inside(uri, e)))?;
         if let Some(expected) = expected {
             let found = fingerprint(&dataset).map_err(|e| wrong(e.to_string()))?;
             if let Some(what) = fingerprint::differs(expected, &found) {
@@ -170,6 +212,7 @@ impl Fragments {
             return Ok(dataset);
         }
         let mut options = self.options.clone();
+        options.opener = opener.cloned();
         if let Some(path) = &path {
             if options.ancestors.contains(path) {
                 return Err(wrong("it is an aggregation that refers to itself".into()));
@@ -183,9 +226,23 @@ impl Fragments {
         crate::file::wrap(dataset, uri, base, &options).map_err(Refused::Other)
     }
 
+    /// The path that the name of a fragment stands for.
+    ///
+    /// # Errors
+    /// There is no such file; it lies outside the aggregation's directory, and `outside` is false.
+    pub(crate) fn path(&self, uri: &str, outside: bool) -> Result<PathBuf> {
+        resolve::resolve(uri, self.base.as_deref(), outside).map_err(|e| match e {
+            Refused::Absent(e) | Refused::Other(e) => e,
+        })
+    }
+
     /// The bytes of a fragment, and its path where it has one.
-    fn source(&self, uri: &str) -> Result<(SharedSource, Option<PathBuf>), Refused> {
-        if let Some(opener) = &self.options.opener
+    fn source(
+        &self,
+        uri: &str,
+        opener: Option<&Arc<dyn OpenFragment>>,
+    ) -> Result<(SharedSource, Option<PathBuf>), Refused> {
+        if let Some(opener) = opener
             && let Some(source) = opener.open_fragment(uri).map_err(Refused::Other)?
         {
             return Ok((source, None));

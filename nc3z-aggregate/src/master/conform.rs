@@ -107,7 +107,10 @@ impl Bound {
         let runs: Vec<Vec<Run>> = self.axes.iter().map(|axis| axis.runs(wanted)).collect();
         let counts: Vec<usize> =
             runs.iter().map(|runs| runs.last().map_or(0, |r| r.at + in_memory(r.count))).collect();
-        let bytes = self.gather(&runs, &counts)?;
+        let bytes = self.gather(&runs, &counts).map_err(|e| match e {
+            Error::Reader(e) => Error::inside(&self.file, e),
+            other => other,
+        })?;
         let bytes = self.conform.apply(bytes).map_err(|(n, what)| {
             values::misfit(
                 &self.file,
@@ -274,20 +277,16 @@ fn align(counts: &[u64], extent: &[u64]) -> Option<Vec<Option<usize>>> {
     if counts.len() == extent.len() {
         return Some((0..counts.len()).map(Some).collect());
     }
-    let mut out = Vec::with_capacity(counts.len());
-    let mut d = 0;
-    for (n, count) in counts.iter().enumerate() {
-        // As many may be left out as there are too few.
-        while extent.get(d)? != count || (*count == 1 && extent.len() - d > counts.len() - n) {
-            if extent[d] != 1 {
-                return None;
-            }
-            d += 1;
-        }
-        out.push(Some(d));
-        d += 1;
+    // Dimensions of length 1 are interchangeable: only longer ones have to match.
+    let longer = |lens: &[u64]| -> Vec<usize> { (0..lens.len()).filter(|n| lens[*n] != 1).collect() };
+    let (stored, wanted) = (longer(counts), longer(extent));
+    let alike = stored.iter().map(|n| counts[*n]).eq(wanted.iter().map(|d| extent[*d]));
+    if !alike || counts.len() > extent.len() {
+        return None;
     }
-    extent[d..].iter().all(|len| *len == 1).then_some(out)
+    let mut ones = (0..extent.len()).filter(|d| extent[*d] == 1);
+    let mut longer = wanted.into_iter();
+    Some(counts.iter().map(|count| if *count == 1 { ones.next() } else { longer.next() }).collect())
 }
 
 impl Partition {

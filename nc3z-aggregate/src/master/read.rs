@@ -4,7 +4,7 @@ use super::conform::{Bound, Wanted};
 use super::copy::{Way, copy, strides};
 use super::{Data, FileRef, MasterArray, Partition};
 use crate::error::{Error, Result};
-use crate::fragments::Fragments;
+use crate::fragments::{Fragments, Gathering};
 use nc3z_format::Hyperslab;
 use nc3z_reader::Dataset;
 use rayon::prelude::*;
@@ -18,6 +18,9 @@ const BATCH: usize = 512;
 
 /// Fragments on servers that are read at once.
 const WAITING: usize = 16;
+
+/// Rounds of merged requests to one object; after them each fragment sends its own requests.
+const ROUNDS: usize = 12;
 
 /// Values, and the distance between neighbours along each dimension of the master.
 type Fetched = (Vec<u8>, Vec<usize>);
@@ -47,22 +50,19 @@ struct Group<'a> {
     tasks: Vec<(usize, &'a Task, Cow<'a, Partition>)>,
 }
 
-impl Group<'_> {
-    /// The file; nothing where there is none, or it is missing and that is allowed.
-    fn open(&self, files: &Fragments) -> Result<Option<Dataset>> {
-        match &self.file {
-            None => Ok(None),
-            Some((file, fingerprint)) => files.open(file, fingerprint.as_deref()),
-        }
-    }
+/// Opens the file of a group.
+type Open<'a> = dyn Fn(&FileRef, Option<&str>) -> Result<Option<Dataset>> + Sync + 'a;
 
+impl Group<'_> {
     /// What each task gives, with its number; where the file cannot be opened, the first task tells so for all.
     fn each<T: Send>(
         &self,
-        files: &Fragments,
-        give: impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync,
+        open: &Open<'_>,
+        give: &(impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync),
     ) -> Vec<(usize, Result<T>)> {
-        let dataset = match self.open(files) {
+        // Nothing where there is no file, or it is missing and that is allowed.
+        let opened = self.file.as_ref().map_or(Ok(None), |(file, print)| open(file, print.as_deref()));
+        let dataset = match opened {
             Ok(dataset) => dataset,
             Err(e) => return self.tasks.first().map(|(n, ..)| (*n, Err(e))).into_iter().collect(),
         };
@@ -157,14 +157,18 @@ impl MasterArray {
         give: impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
         let groups = self.groups(tasks)?;
+        let open = |file: &FileRef, print: Option<&str>| files.open(file, print);
         let work = || -> Vec<(usize, Result<T>)> {
-            groups.par_iter().with_max_len(1).flat_map(|group| group.each(files, &give)).collect()
+            groups.par_iter().with_max_len(1).flat_map(|group| group.each(&open, &give)).collect()
         };
         let far = || rayon::ThreadPoolBuilder::new().num_threads(WAITING.min(tasks.len())).build().ok();
-        let mut done = match (tasks, files.are_far()) {
-            ([_], _) => groups.iter().flat_map(|group| group.each(files, &give)).collect(),
-            // Threads of a pool of its own: a caller that is in another pool goes on with other work there while it waits.
-            (_, true) => far().map_or_else(work, |pool| pool.install(work)),
+        let mut done = match (&groups[..], files.are_far()) {
+            ([_], _) => groups.iter().flat_map(|group| group.each(&open, &give)).collect(),
+            (_, true) => match files.gathering() {
+                Some(gathering) => together(files, &groups, &give, &gathering)?,
+                // Threads of a pool of its own: a caller that is in another pool goes on with other work there while it waits.
+                None => far().map_or_else(work, |pool| pool.install(work)),
+            },
             (_, false) => work(),
         };
         // Of several errors the first is told.
@@ -236,6 +240,35 @@ impl MasterArray {
             Some(task)
         })
     }
+}
+
+/// Runs the tasks of groups whose files are in one object. The ranges that they need are fetched in merged requests.
+fn together<T: Send>(
+    files: &Fragments,
+    groups: &[Group<'_>],
+    give: &(impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync),
+    gathering: &Gathering,
+) -> Result<Vec<(usize, Result<T>)>> {
+    let open = |file: &FileRef, print: Option<&str>| files.open_by(&gathering.opener, file, print);
+    let mut done = Vec::new();
+    let mut left: Vec<&Group<'_>> = groups.iter().collect();
+    for round in 0.. {
+        if round == ROUNDS {
+            gathering.ahead.read_directly();
+        }
+        let tried: Vec<_> =
+            left.par_iter().with_max_len(1).map(|group| (*group, group.each(&open, give))).collect();
+        let (whole, broken): (Vec<_>, Vec<_>) =
+            tried.into_iter().partition(|(_, each)| each.iter().all(|(_, done)| done.is_ok()));
+        done.extend(whole.into_iter().flat_map(|(_, each)| each));
+        // Where nothing is wanted any more, what is broken stays so.
+        if broken.is_empty() || round >= ROUNDS || !gathering.ahead.fetch()? {
+            done.extend(broken.into_iter().flat_map(|(_, each)| each));
+            break;
+        }
+        left = broken.into_iter().map(|(group, _)| group).collect();
+    }
+    Ok(done)
 }
 
 impl Task {

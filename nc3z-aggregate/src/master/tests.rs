@@ -347,7 +347,7 @@ fn only_what_is_touched_is_opened() {
             attributes: vec![],
             values: x.to_be_bytes().repeat(4),
         };
-        NewFile { dimensions: vec![("n".into(), 4)], attributes: vec![], variables: vec![v] }
+        NewFile { dimensions: vec![("n".into(), 4)], variables: vec![v], ..NewFile::default() }
             .to_bytes()
             .unwrap()
     };
@@ -450,7 +450,8 @@ fn nested_aggregations_are_read_by_many_threads() {
             attributes: vec![],
             values: values.collect(),
         };
-        let file = NewFile { dimensions: vec![("n".into(), WIDTH)], attributes: vec![], variables: vec![v] };
+        let file =
+            NewFile { dimensions: vec![("n".into(), WIDTH)], variables: vec![v], ..NewFile::default() };
         files.insert(format!("f{n}"), file.to_bytes().unwrap());
     }
     for n in 0..FILES {

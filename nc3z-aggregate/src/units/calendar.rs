@@ -31,7 +31,7 @@ pub struct Date {
 /// Largest year, of either sign, that dates are computed for.
 const MAX_YEAR: i64 = 1_000_000;
 /// First day of the Gregorian calendar as a day number.
-const SWITCH: i64 = -141_427;
+pub(super) const SWITCH: i64 = -141_427;
 const DAYS: [u32; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 impl Calendar {

@@ -168,6 +168,27 @@ pub fn conversion(
     Ok(TimeUnit::parse(from, calendar)?.to(&TimeUnit::parse(to, calendar)?))
 }
 
+/// How dates of the calendar `proleptic_gregorian` become dates of `standard`, or the other way: where all of them, given with the
+/// unit they are in, are on or after 1582-10-15, both calendars count the same days. Nothing for other calendars and earlier dates.
+pub fn dates_after_switch(
+    from: &str,
+    from_calendar: Option<&str>,
+    from_values: &[f64],
+    to: &str,
+    to_calendar: Option<&str>,
+    to_values: &[f64],
+) -> Option<Conversion> {
+    let (a, b) = (Calendar::of(from_calendar)?, Calendar::of(to_calendar)?);
+    let pair = [Calendar::Standard, Calendar::ProlepticGregorian];
+    if a == b || !pair.contains(&a) || !pair.contains(&b) {
+        return None;
+    }
+    let (from, to) = (TimeUnit::parse(from, a).ok()?, TimeUnit::parse(to, b).ok()?);
+    let later = from_values.iter().all(|x| from.is_after_switch(*x))
+        && to_values.iter().all(|x| to.is_after_switch(*x));
+    later.then(|| from.to(&to))
+}
+
 /// Without blanks and the zero bytes that fill texts up.
 fn clean(text: &str) -> &str {
     text.trim_matches(|c: char| c.is_whitespace() || c == '\0')

@@ -1,6 +1,6 @@
 //! Times since a date: `days since 2000-01-01 06:00 +01:00`.
 
-use super::calendar::{Calendar, Date};
+use super::calendar::{Calendar, Date, SWITCH};
 use super::{Conversion, UnitError, clean};
 
 const SECOND: i64 = 1_000_000;
@@ -45,6 +45,12 @@ impl TimeUnit {
         let divisor = gcd(a, b);
         let (whole, rest) = (between.div_euclid(b), between.rem_euclid(b));
         Conversion::new(float(a / divisor), float(b / divisor), float(whole) + float(rest) / float(b))
+    }
+
+    /// Whether a value is a date on or after 1582-10-15, when the standard calendar becomes the Gregorian one.
+    pub fn is_after_switch(&self, value: f64) -> bool {
+        let behind = value * float(self.step.into()) + float(self.microseconds.into());
+        float(self.day.into()) + behind / float(DAY.into()) >= float(SWITCH.into())
     }
 
     /// The date and time of a value, as `2000-01-01 06:00:00`; without the time where it is midnight.

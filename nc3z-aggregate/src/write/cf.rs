@@ -97,7 +97,7 @@ struct Ref<'a> {
 
 fn reference<'a>(array: &NewArray, p: &'a Partition) -> Result<Ref<'a>> {
     let cannot = |what: String| {
-        Err(Error::refused(format!(
+        Err(Error::unsayable(format!(
             "variable `{}`: {what}; CF-1.13 cannot say that, and NCA can",
             array.name
         )))
@@ -147,7 +147,7 @@ fn map(file: &mut NewFile, array: &NewArray) -> Result<String> {
         let sizes = cuts.windows(2).map(|pair| {
             let size = pair[1] - pair[0];
             i32::try_from(size)
-                .map_err(|_| Error::refused(format!("a fragment of length {size} is too long for a map")))
+                .map_err(|_| Error::unsayable(format!("a fragment of length {size} is too long for a map")))
         });
         let sizes: Vec<i32> = sizes.collect::<Result<_>>()?;
         for n in 0..columns {

@@ -18,6 +18,8 @@ pub struct NewFile {
     pub attributes: Vec<Attribute>,
     /// Variables.
     pub variables: Vec<NewVariable>,
+    /// Names that later variables will have.
+    pub reserved: BTreeSet<String>,
 }
 
 /// A variable with its values.
@@ -57,9 +59,14 @@ impl NewFile {
         self.dimensions.len() - 1
     }
 
+    /// Returns true where a variable has the name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.variables.iter().any(|v| v.name == name)
+    }
+
     /// A name that no variable has yet.
     pub fn free_name(&self, name: &str) -> String {
-        free(name, |n| self.variables.iter().any(|v| v.name == n))
+        free(name, |n| self.has(n) || self.reserved.contains(n))
     }
 
     /// The file's bytes, in the first of the classic formats that it fits.
@@ -67,6 +74,10 @@ impl NewFile {
     /// # Errors
     /// It fits none; a variable has more or fewer values than its dimensions ask for.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let mut names = BTreeSet::new();
+        if let Some(v) = self.variables.iter().find(|v| !names.insert(&v.name)) {
+            return Err(Error::refused(format!("two variables would be called `{}`", v.name)));
+        }
         let fit = |version| arrange(self.header(version), 0);
         let needs_cdf5 = self
             .variables
@@ -130,7 +141,8 @@ impl ClassicValues for Values<'_> {
     }
 }
 
-fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
+/// The name, or the first of `NAME_2`, `NAME_3`, … that is not taken.
+pub(crate) fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|n| format!("{name}_{n}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|n| !taken(n)).unwrap_or_default()
 }

@@ -4,6 +4,7 @@ mod cf;
 mod classic;
 mod nca;
 
+pub(crate) use classic::free;
 pub use classic::{NewFile, NewVariable, attribute, text_attribute};
 
 use crate::error::{Error, Result};
@@ -41,12 +42,23 @@ pub struct NewArray {
 }
 
 impl NewAggregation {
+    /// Returns true where a variable has the name.
+    pub(crate) fn is_taken(&self, name: &str) -> bool {
+        self.own.has(name) || self.arrays.iter().any(|a| a.name == name)
+    }
+
+    /// The name, with a number where a variable has it.
+    pub(crate) fn free_name(&self, name: &str) -> String {
+        free(name, |n| self.is_taken(n))
+    }
+
     /// The file in a convention, as bytes.
     ///
     /// # Errors
     /// What the convention cannot say: the message tells which one can. What does not fit a classic file.
     pub fn to_bytes(&self, convention: Convention) -> Result<Vec<u8>> {
         let mut file = self.own.clone();
+        file.reserved = self.arrays.iter().map(|a| a.name.clone()).collect();
         match convention {
             Convention::Cf => cf::add(&mut file, &self.arrays)?,
             Convention::Nca => nca::add(&mut file, &self.arrays)?,

@@ -13,6 +13,17 @@ pub(crate) enum ConventionArg {
     Nca,
 }
 
+/// The rule by which variables of different files are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum IdentityArg {
+    /// The `standard_name`; else the name, whatever the `long_name` says; else the `long_name`.
+    Auto,
+    /// The name alone.
+    Name,
+    /// The `standard_name`, else the `long_name`, else the name; two variables of one name get two names.
+    Meaning,
+}
+
 /// Arguments of `aggregate`.
 #[derive(Debug, Args)]
 pub(crate) struct AggregateArgs {
@@ -25,13 +36,26 @@ pub(crate) struct AggregateArgs {
     /// The aggregation to write.
     #[arg(short, long)]
     pub(crate) output: PathBuf,
-    /// What to write it as.
-    #[arg(long, value_enum, default_value_t = ConventionArg::Cf)]
-    pub(crate) convention: ConventionArg,
+    /// What to write it as [default: cf where it can say how the files lie in the whole, otherwise nca, with a note].
+    #[arg(long, value_enum)]
+    pub(crate) convention: Option<ConventionArg>,
+    /// Join these variables only, separated by commas, with the coordinates and other variables that their attributes name.
+    #[arg(short = 'v', long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) variables: Vec<String>,
+    /// The rule by which variables of different files are one.
+    #[arg(long, value_enum, default_value_t = IdentityArg::Auto)]
+    pub(crate) identity: IdentityArg,
     /// Join files along this dimension only; may be given several times. Where files have no coordinates along it, they are joined in
     /// the order given [default: along all dimensions whose coordinates differ].
     #[arg(long, value_name = "DIMENSION")]
     pub(crate) along: Vec<String>,
+    /// Join files along a new dimension, in the order given: runs of an ensemble, for instance. Its coordinate numbers them from 0.
+    #[arg(long, value_name = "NAME", conflicts_with = "along")]
+    pub(crate) new_dim: Option<String>,
+    /// Leave out files that do not belong to the others, and report each with the reason. Where two files differ, the one that fewer
+    /// others agree with is left out.
+    #[arg(long)]
+    pub(crate) skip_misfits: bool,
     /// Only tell what would be joined, or what keeps the files apart; write nothing.
     #[arg(long, conflicts_with = "append")]
     pub(crate) check: bool,
@@ -53,6 +77,9 @@ pub(crate) struct AggregateArgs {
     /// Note no lengths and digests: changed files are then not found out.
     #[arg(long)]
     pub(crate) no_fingerprints: bool,
+    /// Do not read the aggregation back: by default, names, shapes and one element of each fragment are compared with the files.
+    #[arg(long)]
+    pub(crate) no_verify: bool,
     /// Write no `history` attribute.
     #[arg(long)]
     pub(crate) no_history: bool,

@@ -36,7 +36,7 @@ mod tree;
 mod verify;
 mod versions;
 
-pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs};
+pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
 pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use collection::{BundleArgs, ListArgs};
 pub(crate) use collection_report::CollectionReportArgs;
@@ -322,7 +322,8 @@ With -d, integers are indices from 0 and numbers with a decimal point are coordi
   nc3z aggregate 2026-*.nc.nc3z -o 2026.nc        files by name, in any order
   nc3z aggregate --check data/ -o all.nc          can they be joined? nothing is written
   nc3z aggregate --append -o all.nc new.nc        one more month, without reading the others again
-  nc3z aggregate --convention nca a.nc b.nc -o all.nc
+  nc3z aggregate --skip-misfits -v tas data/ -o tas.nc    one variable, without files that do not belong
+  nc3z aggregate --new-dim member run*.nc -o ensemble.nc  runs along a dimension that no file has
 
 The result is read as any other file: `read`, `dump`, `info`, `subset`, `explain`. Files are told apart by their coordinates, along any \
 number of dimensions; each keeps its own packing and units, and values come out right. What does not fit together is refused, with the \

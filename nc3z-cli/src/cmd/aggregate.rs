@@ -1,7 +1,7 @@
 //! `nc3z aggregate`: many files as one, from their metadata alone.
 
 use super::{patterns, targets};
-use crate::args::{AggregateArgs, ConventionArg, OpenArgs};
+use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
@@ -9,8 +9,8 @@ use crate::output::table::count;
 use crate::output::text;
 use crate::specification;
 use anyhow::{Context, Result, bail};
-use nc3z_aggregate::build::{Report, Rules, Tolerance, aggregate};
-use nc3z_aggregate::{Convention, NewAggregation, Options, open};
+use nc3z_aggregate::build::{Identity, Input, Made, Rules, Tolerance, aggregate};
+use nc3z_aggregate::{Convention, Options, open};
 use nc3z_writer::AtomicFile;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -21,14 +21,12 @@ use std::sync::atomic::AtomicU64;
 pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     let files = files(args)?;
     super::places::prepare(&args.output)?;
-    let (made, report) = super::with_threads(args.threads, || put_together(args, &files))??;
-    let convention = convention(args);
-    let bytes = made.to_bytes(convention)?;
+    let made = super::with_threads(args.threads, || put_together(args, &files))??;
     if !args.check {
         // The old aggregation was read, and is replaced when the new one is complete.
         let target = AtomicFile::create_with_mode(&args.output, args.force || args.append, 0o666)?;
         let mut out = target.file();
-        out.write_all(&bytes).with_context(|| format!("write `{}`", args.output.display()))?;
+        out.write_all(&made.bytes).with_context(|| format!("write `{}`", args.output.display()))?;
         target.commit(None)?;
         if args.with_spec {
             let beside = args.output.parent().unwrap_or(Path::new(""));
@@ -37,15 +35,15 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     }
     if args.json {
         let mut out = Stdout::results();
-        writeln!(out, "{}", serde_json::to_string_pretty(&to_json(args, &report, bytes.len()))?)?;
+        writeln!(out, "{}", serde_json::to_string_pretty(&to_json(args, &made))?)?;
         out.flush()?;
     } else {
-        tell(args, &report, bytes.len());
+        tell(args, &made);
     }
     Ok(Exit::Done)
 }
 
-fn put_together(args: &AggregateArgs, files: &[PathBuf]) -> Result<(NewAggregation, Report)> {
+fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
     let open_args = OpenArgs::default();
     // Whoever names the files trusts them.
     let mut options = Options::default();
@@ -59,12 +57,24 @@ fn put_together(args: &AggregateArgs, files: &[PathBuf]) -> Result<(NewAggregati
         None
     };
     let rules = Rules {
-        convention: convention(args),
+        convention: args.convention.map(|c| match c {
+            ConventionArg::Cf => Convention::Cf,
+            ConventionArg::Nca => Convention::Nca,
+        }),
+        identity: match args.identity {
+            IdentityArg::Auto => Identity::Auto,
+            IdentityArg::Name => Identity::Name,
+            IdentityArg::Meaning => Identity::Meaning,
+        },
+        variables: args.variables.clone(),
         along: args.along.clone(),
+        new_dimension: args.new_dim.clone(),
+        skip_misfits: args.skip_misfits,
         tolerance: Tolerance { absolute: args.atol, relative: args.rtol },
         contiguous: args.contiguous,
         absolute: args.absolute,
         fingerprints: !args.no_fingerprints,
+        verify: !args.no_verify,
         history: (!args.no_history).then(super::subset::history::line),
         options,
     };
@@ -75,15 +85,8 @@ fn put_together(args: &AggregateArgs, files: &[PathBuf]) -> Result<(NewAggregati
     Ok(done?)
 }
 
-fn convention(args: &AggregateArgs) -> Convention {
-    match args.convention {
-        ConventionArg::Cf => Convention::Cf,
-        ConventionArg::Nca => Convention::Nca,
-    }
-}
-
 /// All files that were named, each once, without the output.
-fn files(args: &AggregateArgs) -> Result<Vec<PathBuf>> {
+fn files(args: &AggregateArgs) -> Result<Vec<Input>> {
     let mut named = patterns::expand(&args.files)?;
     if let Some(list) = &args.files_from {
         let names = targets::read_names(list, false)?;
@@ -95,9 +98,10 @@ fn files(args: &AggregateArgs) -> Result<Vec<PathBuf>> {
     for named in named {
         if named.path.is_dir() {
             let found = targets::netcdf_files(&named.path)?;
-            out.extend(found.into_iter().filter(|f| !is_output(f)));
+            let found = found.into_iter().filter(|f| !is_output(f));
+            out.extend(found.map(|path| Input { path, found: true }));
         } else if named.root.is_none() || !is_output(&named.path) {
-            out.push(named.path);
+            out.push(Input { path: named.path, found: named.root.is_some() });
         }
     }
     if out.is_empty() {
@@ -106,7 +110,8 @@ fn files(args: &AggregateArgs) -> Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-fn tell(args: &AggregateArgs, report: &Report, len: usize) {
+fn tell(args: &AggregateArgs, made: &Made) {
+    let (report, len) = (&made.report, made.bytes.len());
     for a in &report.arrays {
         let dims: Vec<String> =
             a.dimensions.iter().zip(&a.shape).map(|(d, n)| format!("{}={n}", text::safe(d))).collect();
@@ -115,6 +120,9 @@ fn tell(args: &AggregateArgs, report: &Report, len: usize) {
     }
     for what in &report.notes {
         note!("nc3z: note: {}", text::safe(what));
+    }
+    for (file, why) in &report.skipped {
+        note!("nc3z: left out `{}`: {}", text::safe(file), text::safe(why));
     }
     let known = if report.known > 0 { format!(" and {} that it had", report.known) } else { String::new() };
     let name = text::safe(&args.output.to_string_lossy());
@@ -129,13 +137,17 @@ fn tell(args: &AggregateArgs, report: &Report, len: usize) {
     }
 }
 
-fn to_json(args: &AggregateArgs, report: &Report, len: usize) -> Value {
+fn to_json(args: &AggregateArgs, made: &Made) -> Value {
+    let (report, len) = (&made.report, made.bytes.len());
+    let skipped =
+        report.skipped.iter().map(|(file, why)| json!({"file": text::safe(file), "reason": text::safe(why)}));
     let arrays = report.arrays.iter().map(|a| {
         json!({"name": text::safe(&a.name), "dimensions": a.dimensions, "shape": a.shape, "fragments": a.fragments})
     });
     json!({
         "output": text::safe(&args.output.to_string_lossy()), "written": !args.check, "bytes": len, "files": report.files,
-        "known": report.known, "variables": arrays.collect::<Vec<_>>(),
+        "known": report.known, "skipped": skipped.collect::<Vec<_>>(),
+        "convention": if made.convention == Convention::Cf { "CF-1.13" } else { "NCA-0.1" }, "variables": arrays.collect::<Vec<_>>(),
         "notes": report.notes.iter().map(|n| text::safe(n)).collect::<Vec<_>>(),
     })
 }

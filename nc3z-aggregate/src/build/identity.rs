@@ -1,0 +1,185 @@
+//! Which arrays of different files are one variable: by `standard_name`, by name, and by `long_name`, in this order.
+
+use super::Report;
+use super::groups::own_text;
+use super::scan::{Array, Scanned};
+use crate::error::{Error, Result};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// The rule by which arrays of different files are one variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Identity {
+    /// The `standard_name`; else the name, whatever the `long_name` says; else the `long_name`. One name for two standard names is
+    /// an error.
+    #[default]
+    Auto,
+    /// The name alone.
+    Name,
+    /// The `standard_name`, else the `long_name`, else the name. Of two variables of one name the second gets a number.
+    Meaning,
+}
+
+/// Arrays that should be one variable.
+struct Same<'a> {
+    members: Vec<&'a Array>,
+    names: BTreeSet<&'a str>,
+    standard_names: BTreeSet<String>,
+    files: HashSet<&'a str>,
+}
+
+impl<'a> Same<'a> {
+    fn of(members: Vec<&'a Array>) -> Self {
+        Same {
+            names: members.iter().map(|m| m.name.as_str()).collect(),
+            standard_names: members.iter().filter_map(|m| own_text(m, "standard_name")).collect(),
+            files: members.iter().map(|m| &*m.file).collect(),
+            members,
+        }
+    }
+
+    fn shares_a_file(&self, other: &Same<'_>) -> bool {
+        self.files.iter().any(|file| other.files.contains(file))
+    }
+
+    fn take(&mut self, other: Same<'a>) {
+        self.members.extend(other.members);
+        self.names.extend(other.names);
+        self.standard_names.extend(other.standard_names);
+        self.files.extend(other.files);
+    }
+
+    /// The text of an attribute where all members have the same.
+    fn common_text(&self, attribute: &str) -> Option<String> {
+        let first = own_text(self.members[0], attribute)?;
+        let same = |m: &&Array| own_text(m, attribute).as_ref() == Some(&first);
+        self.members.iter().all(same).then_some(first)
+    }
+}
+
+/// Arrays by what makes them one variable, in the order of the files.
+pub(super) fn variables<'a>(
+    scanned: &'a [Scanned],
+    identity: Identity,
+    report: &mut Report,
+) -> Result<Vec<Vec<&'a Array>>> {
+    let keys = keys(scanned, identity);
+    let mut found: Vec<Same<'a>> = keys.into_iter().map(Same::of).collect();
+    if identity == Identity::Auto {
+        by_name(&mut found);
+        by_long_name(&mut found, scanned);
+        two_of_one_name(&found)?;
+        found.iter().for_each(|same| note_names(same, report));
+    }
+    Ok(found.into_iter().map(|same| same.members).collect())
+}
+
+/// Arrays by the first thing that makes them one.
+fn keys(scanned: &[Scanned], identity: Identity) -> Vec<Vec<&Array>> {
+    let meaning = |a: &Array| match identity {
+        _ if a.helper => None,
+        Identity::Name => None,
+        Identity::Auto => own_text(a, "standard_name"),
+        Identity::Meaning => own_text(a, "standard_name").or_else(|| own_text(a, "long_name")),
+    };
+    let twice = twice(scanned, &meaning);
+    let mut order: Vec<Vec<&Array>> = Vec::new();
+    let mut place: BTreeMap<(Option<String>, Option<&str>), usize> = BTreeMap::new();
+    for a in scanned.iter().flat_map(|s| &s.arrays) {
+        let meaning = meaning(a);
+        let name = meaning.as_ref().is_none_or(|m| twice.contains(m)).then_some(a.name.as_str());
+        let n = *place.entry((meaning, name)).or_insert_with(|| {
+            order.push(vec![]);
+            order.len() - 1
+        });
+        order[n].push(a);
+    }
+    order
+}
+
+/// Texts that two arrays of one file have.
+fn twice(scanned: &[Scanned], text: &dyn Fn(&Array) -> Option<String>) -> HashSet<String> {
+    let mut twice = HashSet::new();
+    for s in scanned {
+        let mut seen = HashSet::new();
+        twice.extend(s.arrays.iter().filter_map(text).filter(|t| !seen.insert(t.clone())));
+    }
+    twice
+}
+
+/// Joins what has a name in common, unless a file has both, or their standard names differ.
+fn by_name(found: &mut Vec<Same<'_>>) {
+    merge(found, |a, b| {
+        let names = a.names.intersection(&b.names).next().is_some();
+        let meanings = a.standard_names.union(&b.standard_names).count();
+        names && meanings <= 1 && !a.shares_a_file(b)
+    });
+}
+
+/// Joins what has a long name in common, and no standard name.
+fn by_long_name<'a>(found: &mut Vec<Same<'a>>, scanned: &'a [Scanned]) {
+    let long_name = |a: &Array| own_text(a, "long_name").filter(|_| !a.helper);
+    let twice = twice(scanned, &long_name);
+    merge(found, |a, b| {
+        let text = |same: &Same<'_>| same.common_text("long_name").filter(|t| !twice.contains(t));
+        let plain =
+            |same: &Same<'_>| same.standard_names.is_empty() && !same.members.iter().any(|m| m.helper);
+        plain(a) && plain(b) && text(a).is_some() && text(a) == text(b) && !a.shares_a_file(b)
+    });
+}
+
+/// Joins each group with the first one before it that belongs to it.
+fn merge(found: &mut Vec<Same<'_>>, belong: impl Fn(&Same<'_>, &Same<'_>) -> bool) {
+    let mut out: Vec<Same<'_>> = Vec::new();
+    for same in found.drain(..) {
+        match out.iter_mut().find(|known| belong(known, &same)) {
+            Some(known) => known.take(same),
+            None => out.push(same),
+        }
+    }
+    *found = out;
+}
+
+/// Refuses two variables of one name.
+fn two_of_one_name(found: &[Same<'_>]) -> Result<()> {
+    for (n, b) in found.iter().enumerate() {
+        for a in &found[..n] {
+            let Some(name) = a.names.intersection(&b.names).next() else { continue };
+            let named = |m: &&&Array| m.name == *name;
+            let (Some(x), Some(y)) = (a.members.iter().find(named), b.members.iter().find(named)) else {
+                continue;
+            };
+            let say = |m: &Array| match own_text(m, "standard_name") {
+                Some(text) => format!("the standard_name `{text}` in `{}`", m.file),
+                None => format!("no standard_name in `{}`", m.file),
+            };
+            let odd = if a.files.len() < b.files.len() { x } else { y };
+            return Err(Error::misfit(
+                &odd.file,
+                format!(
+                    "variable `{name}` has {} and {}: `--identity name` joins them, `--identity meaning` makes two variables of them",
+                    say(x),
+                    say(y)
+                ),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Notes that members of one variable say different things of it.
+fn note_names(same: &Same<'_>, report: &mut Report) {
+    let first = same.members[0];
+    for attribute in ["standard_name", "long_name"] {
+        let text = |m: &Array| own_text(m, attribute);
+        let Some(other) = same.members.iter().find(|m| text(m) != text(first)) else { continue };
+        let say = |m: &Array| text(m).map_or("none".to_owned(), |t| format!("`{t}`"));
+        report.notes.push(format!(
+            "variable `{}` is joined though its {attribute} is {} in `{}` and {} in `{}`",
+            first.name,
+            say(first),
+            first.file,
+            say(other),
+            other.file
+        ));
+    }
+}

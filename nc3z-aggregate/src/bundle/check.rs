@@ -1,0 +1,148 @@
+//! Checks of a bundle: checksums of members, and the index against the directory.
+
+use super::heads::Head;
+use super::index::Entry;
+use super::{Bundle, Directory, Member, Reader, index};
+use crate::error::{Error, Result};
+use nc3z_reader::source::{ByteSource, SharedSource};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
+use zip::ZipArchive;
+
+/// Bytes that are read at once.
+const STEP: usize = 4 << 20;
+/// Differences that are listed.
+const MOST: usize = 100;
+
+impl Bundle {
+    /// The CRC-32 that the bundle has on record for a member; nothing in a tar, which has none.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn crc32(&self, name: &str) -> Result<Option<u32>> {
+        match &self.directory {
+            Directory::Index(_) if self.kind == "tar" => Ok(None),
+            Directory::Index(entries) => Ok(entries.get(name).map(|entry| entry.crc32)),
+            Directory::Zip(archive) => {
+                let mut archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(n) = archive.index_for_name(name) else { return Ok(None) };
+                let file = archive.by_index_raw(n).map_err(|e| Error::fragment(name, e.to_string()))?;
+                Ok(Some(file.crc32()))
+            }
+        }
+    }
+
+    /// The bytes of a member as they are in the bundle, and none of what the index repeats of them; nothing where there is no such
+    /// member.
+    ///
+    /// # Errors
+    /// As [`Bundle::member`].
+    pub fn member_as_stored(&self, name: &str) -> Result<Option<SharedSource>> {
+        let Some(member) = self.find(name, &self.source)? else { return Ok(None) };
+        let (offset, len) = (member.offset(), member.len());
+        let bare = Member::new(self.source.clone(), offset, len, Head::default());
+        Ok(Some(Arc::new(bare.map_err(|what| Error::fragment(name, what))?)))
+    }
+
+    /// Compares the index of a bundle with the ZIP's own directory and with the members. Returns the differences in words.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn check(&self) -> Result<Vec<String>> {
+        match &self.directory {
+            Directory::Index(_) if self.kind == "tar" => Ok(Vec::new()),
+            Directory::Index(entries) => {
+                let mut found = self.against_directory(entries)?;
+                for name in &self.names {
+                    if found.len() >= MOST {
+                        break;
+                    }
+                    if let Some(entry) = entries.get(name).filter(|entry| !self.has_head(entry)) {
+                        let at = entry.offset;
+                        found.push(format!(
+                            "member `{name}` at byte {at}: the index repeats other bytes of it"
+                        ));
+                    }
+                }
+                Ok(found)
+            }
+            // Members that another program added are not in the index; a damaged one is not read either.
+            Directory::Zip(_) => Ok(match (self.crc32(index::NAME)?, self.member_as_stored(index::NAME)?) {
+                (Some(expected), Some(index)) if crc32_of(&index, &|_| true)? != Some(expected) => {
+                    vec!["its index is damaged: members are found by the directory of the ZIP".to_owned()]
+                }
+                _ => Vec::new(),
+            }),
+        }
+    }
+
+    /// Returns true where a member has the bytes that the index repeats.
+    fn has_head(&self, entry: &Entry) -> bool {
+        let parts = entry.head.parts();
+        let ranges: Vec<_> = parts
+            .iter()
+            .map(|(at, bytes)| entry.offset + at..entry.offset + at + bytes.len() as u64)
+            .collect();
+        let read = self.source.read_ranges(&ranges);
+        read.is_ok_and(|read| read.iter().zip(parts).all(|(found, (_, bytes))| found == bytes))
+    }
+
+    /// Lists the differences between the index and the directory.
+    fn against_directory(&self, entries: &HashMap<String, Entry>) -> Result<Vec<String>> {
+        let wrong = |e: zip::result::ZipError| Error::refused(format!("the directory of the bundle: {e}"));
+        let reader = Reader { source: self.source.clone(), at: 0 };
+        let mut archive = ZipArchive::new(reader).map_err(wrong)?;
+        let mut found = Vec::new();
+        let mut names = BTreeSet::new();
+        for n in 0..archive.len() {
+            if found.len() >= MOST {
+                break;
+            }
+            let file = archive.by_index_raw(n).map_err(wrong)?;
+            let name = file.name().map_err(wrong)?.into_owned();
+            if name == index::NAME || name.ends_with('/') {
+                continue;
+            }
+            let Some(entry) = entries.get(&name) else {
+                found.push(format!("the directory has the member `{name}`, the index has not"));
+                continue;
+            };
+            let in_directory = (file.data_start(), file.size(), file.crc32());
+            let in_index = (Some(entry.offset), entry.length, entry.crc32);
+            if in_directory != in_index {
+                found.push(format!(
+                    "member `{name}`: the directory says offset, length and CRC-32 are {in_directory:x?}, the index says {in_index:x?}"
+                ));
+            }
+            names.insert(name);
+        }
+        let more = entries.keys().filter(|name| !names.contains(*name)).take(MOST - found.len().min(MOST));
+        let missing: BTreeSet<&String> = more.collect();
+        found.extend(
+            missing
+                .into_iter()
+                .map(|name| format!("the index has the member `{name}`, the directory has not")),
+        );
+        Ok(found)
+    }
+}
+
+/// The CRC-32 of all bytes of a source. `tell` is called with the bytes that were read; where it answers no, nothing is given.
+///
+/// # Errors
+/// Errors of the source.
+pub fn crc32_of(source: &SharedSource, tell: &dyn Fn(u64) -> bool) -> Result<Option<u32>> {
+    let mut crc = crc32fast::Hasher::new();
+    let mut buffer = vec![0; STEP];
+    let mut at = 0;
+    while at < source.len() {
+        let len = usize::try_from(source.len() - at).unwrap_or(STEP).min(STEP);
+        source.read_into(at, &mut buffer[..len])?;
+        crc.update(&buffer[..len]);
+        at += len as u64;
+        if !tell(len as u64) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(crc.finalize()))
+}
