@@ -87,11 +87,9 @@ class Places(Aggregation):
         touched = min(touched, FILES)
         paths = {path for path, _, _ in server.asked}
         if bundled:
-            # Two for the bundle, its aggregation and all heads; then the data, one request for each fragment that is touched, but for
-            # the first one, some of which came with the bundle's first bytes.
+            # Two for the bundle, its aggregation and all heads; then the data of all fragments that are touched, in one request.
             self.assertEqual(paths, {f"/bucket/{name.split('!')[0]}"})
-            self.assertLessEqual(asked, 2 + touched, server.asked)
-            self.assertGreaterEqual(asked, 2 + touched - (touched == FILES or touched == 5), server.asked)
+            self.assertEqual(asked, 3, server.asked)
         else:
             # Of each file its beginning, with which small ones come whole, and at most its end and the data.
             self.assertEqual(len(paths), 1 + touched)

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// Arguments of `verify`.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArgs {
-    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); `-` is standard input; with --manifest, the directory it is of [default: the manifest's own].
+    /// Archives, or versions of them as NAME@VERSION (or directories with --recursive); bundles, and members of them as BUNDLE!/NAME; `-` is standard input; with --manifest, the directory it is of [default: the manifest's own].
     #[arg(required_unless_present = "manifest")]
     pub(crate) archives: Vec<PathBuf>,
     /// Also decode everything and rebuild the original's SHA-256.

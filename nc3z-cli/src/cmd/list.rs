@@ -2,7 +2,8 @@
 
 mod ranges;
 
-use super::{aggregated, member, patterns, targets};
+use super::named::Named;
+use super::{aggregated, patterns, targets};
 use crate::args::{ListArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
 use crate::output::streams::Stdout;
@@ -92,10 +93,7 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
             .map(|path| Entry { name: name(path), found: of_path(path, args).map(|f| f.0) })
             .collect());
     }
-    let source = match member::source(input, &OpenArgs::default())? {
-        Some(source) => source,
-        None => source::open(input, false)?,
-    };
+    let source = Named { file: input.to_owned(), version: None }.source(&open_args(args))?;
     if Bundle::is_bundle(&source)? {
         let bundle = Bundle::open(source)?;
         let data = bundle.names().par_iter().filter(|member| !specification::is_part(member));
@@ -137,20 +135,28 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
     Ok(entries)
 }
 
+/// Files are read by position: a list touches many.
+fn open_args(args: &ListArgs) -> OpenArgs {
+    let mut open = OpenArgs::default();
+    open.fragments = args.fragments.clone();
+    open.mmap = false;
+    open
+}
+
 fn of_path(path: &Path, args: &ListArgs) -> Result<(Found, Dataset)> {
     of_source(source::open(path, false)?, path, args, false)
 }
 
 fn of_source(source: SharedSource, path: &Path, args: &ListArgs, inside: bool) -> Result<(Found, Dataset)> {
-    let open = OpenArgs::default();
+    let open = open_args(args);
     let bytes = source.stored_len();
     let dataset = Dataset::from_source(source, &open.options())?;
     if inside || args.fragments.as_stored || !nc3z_aggregate::is_aggregation(&dataset) {
         let found = describe(&dataset, bytes)?;
         return Ok((found, dataset));
     }
-    let options = aggregated::options(&args.fragments, &open);
-    let dataset = nc3z_aggregate::wrap(dataset, &path.to_string_lossy(), path.parent(), &options)?;
+    // With its fragments beside it: in its directory, on its server, in its bundle.
+    let dataset = aggregated::present(dataset, path, &open)?;
     Ok((describe(&dataset, bytes)?, dataset))
 }
 

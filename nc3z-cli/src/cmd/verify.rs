@@ -1,5 +1,7 @@
 //! `nc3z verify`.
 
+mod bundles;
+
 use super::named::Named;
 use super::targets::{self, Found, Job, Naming};
 use super::{place, stdin, tree, url};
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
         bail!("--against compares one archive with one original");
     }
     let Found { jobs, failures, others, .. } = find(args)?;
-    let paths: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
+    let named: Vec<PathBuf> = jobs.into_iter().map(|job| job.input).collect();
     super::with_threads(args.threads, || {
         let mut out = Stdout::verdicts();
         let mut worst = tree::judge(&others, args.others);
@@ -48,16 +50,14 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
             report_error(Some(path), e);
             worst = worst.max(of_error(e));
         }
-        let total: u64 = paths.iter().filter_map(|p| p.metadata().ok()).map(|m| m.len()).sum();
-        let message = if paths.len() == 1 { url::shown(&paths[0]) } else { "verify".into() };
+        let message = if named.len() == 1 { url::shown(&named[0]).into_owned() } else { "verify".into() };
+        let bundles::Expanded { paths, bundles, total } = bundles::expand(named, args);
+        let noun = if bundles.is_empty() { "archives" } else { "files" };
         let progress = Progress::new(total, text::safe(&message));
         let (mut bad, mut checked) = (0, 0);
-        for batch in paths.chunks(AT_A_TIME) {
-            if interrupted() {
-                worst = Exit::Interrupted;
-                break;
-            }
-            let done: Vec<Outcome> = batch.par_iter().map(|path| check(path, args, &progress)).collect();
+        let mut batches = paths.chunks(AT_A_TIME);
+        let mut done = bundles;
+        loop {
             for outcome in done {
                 bad += usize::from(outcome.exit != Exit::Done);
                 checked += 1;
@@ -69,13 +69,19 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Exit> {
                     outcome.error.iter().for_each(|e| report_error(Some(&outcome.path), e));
                 }
             }
+            let Some(batch) = batches.next() else { break };
+            if interrupted() {
+                worst = Exit::Interrupted;
+                break;
+            }
+            done = batch.par_iter().map(|path| check(path, args, &progress)).collect();
         }
         drop(progress);
         if args.json {
             writeln!(out, "{}", serde_json::to_string_pretty(&reports)?)?;
         } else if checked > 1 && (tells() || bad > 0) {
             let others = tree::words(&others).map_or_else(String::new, |words| format!("; {words}"));
-            writeln!(out, "{checked} archives checked, {bad} of them not sound{others}")?;
+            writeln!(out, "{checked} {noun} checked, {bad} of them not sound{others}")?;
         }
         Ok(worst)
     })?
@@ -106,6 +112,9 @@ struct Outcome {
 }
 
 fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
+    if let Some(outcome) = bundles::plain_member(path, args, progress) {
+        return outcome;
+    }
     let name = text::safe(&url::shown(path));
     match examine(path, args, progress) {
         Ok((report, archive, older)) => {
@@ -137,6 +146,9 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
 
 /// The bytes of an archive, which all will be read.
 fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
+    if let Some(member) = bundles::source(path, args)? {
+        return Ok(member);
+    }
     match url::of(path) {
         None if stdin::is(path) => stdin::source(),
         Some(url) => url::open_forward(url, &args.remote),

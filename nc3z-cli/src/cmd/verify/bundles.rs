@@ -1,0 +1,142 @@
+//! Bundles: each member by its name, and whether the index and the ZIP's own directory say the same.
+
+use super::Outcome;
+use crate::args::{OpenArgs, VerifyArgs};
+use crate::cmd::{member, stdin, url};
+use crate::exit::{Exit, of_error};
+use crate::output::progress::Progress;
+use crate::output::{chain, text};
+use anyhow::{Context, Result};
+use nc3z_aggregate::bundle::{Bundle, crc32_of};
+use nc3z_format::archive::constants::MAGIC;
+use nc3z_reader::Monitor;
+use nc3z_reader::source::{self, SharedSource};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// What there is to check: files and members by name, and what was found out of the bundles themselves.
+#[derive(Default)]
+pub(super) struct Expanded {
+    pub(super) paths: Vec<PathBuf>,
+    pub(super) bundles: Vec<Outcome>,
+    /// Bytes of all.
+    pub(super) total: u64,
+}
+
+/// Replaces each bundle by its members.
+pub(super) fn expand(paths: Vec<PathBuf>, args: &VerifyArgs) -> Expanded {
+    let mut out = Expanded::default();
+    for path in paths {
+        out.total += member::on_disk(&path).metadata().map_or(0, |m| m.len());
+        match members(&path, args) {
+            Ok(None) => out.paths.push(path),
+            Ok(Some((members, differences))) => {
+                out.bundles.push(of_bundle(&path, members.len(), &differences));
+                out.paths.extend(members);
+            }
+            Err(e) => out.bundles.push(failed(&path, e)),
+        }
+    }
+    out
+}
+
+/// The members of a bundle by name, and what its index and its directory say differently; nothing of what is no bundle.
+fn members(path: &Path, args: &VerifyArgs) -> Result<Option<(Vec<PathBuf>, Vec<String>)>> {
+    let by_name = || path.extension().is_some_and(|e| e == "zip" || e == "tar");
+    let is_bundle = match url::of(path) {
+        _ if stdin::is(path) || member::of(path).is_some() => false,
+        Some(_) => by_name(),
+        // What cannot be opened is told by who checks it.
+        None => {
+            path.is_file() && source::open(path, false).is_ok_and(|s| Bundle::is_bundle(&s).unwrap_or(false))
+        }
+    };
+    if !is_bundle {
+        return Ok(None);
+    }
+    let bundle = member::open(path, &open_args(args))?;
+    let inside = |name: &String| {
+        let mut whole = path.as_os_str().to_owned();
+        whole.push("!/");
+        whole.push(name);
+        PathBuf::from(whole)
+    };
+    Ok(Some((bundle.names().iter().map(inside).collect(), bundle.check()?)))
+}
+
+fn open_args(args: &VerifyArgs) -> OpenArgs {
+    let mut open = OpenArgs::default();
+    open.remote = args.remote.clone();
+    open
+}
+
+fn of_bundle(path: &Path, count: usize, differences: &[String]) -> Outcome {
+    let name = text::safe(&url::shown(path));
+    let sound = differences.is_empty();
+    let mut lines: Vec<String> = differences.iter().map(|d| format!("{name}: {}", text::safe(d))).collect();
+    if sound {
+        lines.push(format!("{name}: bundle of {count} members, whose index and directory agree"));
+    }
+    let findings: Vec<String> = differences.iter().map(|d| text::safe(d)).collect();
+    let json =
+        json!({"archive": name, "kind": "bundle", "sound": sound, "members": count, "findings": findings});
+    let exit = if sound { Exit::Done } else { Exit::Corrupt };
+    Outcome { path: path.to_owned(), exit, lines, json, error: None }
+}
+
+fn failed(path: &Path, e: anyhow::Error) -> Outcome {
+    let name = text::safe(&url::shown(path));
+    let json = json!({"archive": name, "sound": false, "error": text::safe(&chain(&e))});
+    Outcome { path: path.to_owned(), exit: of_error(&e), lines: vec![], json, error: Some(e) }
+}
+
+/// The bytes of a member as the bundle has them; nothing of a file that is none.
+pub(super) fn source(path: &Path, args: &VerifyArgs) -> Result<Option<SharedSource>> {
+    let Some((file, name)) = member::of(path) else { return Ok(None) };
+    let open = open_args(args);
+    match member::open(&file, &open)?.member_as_stored(&name)? {
+        Some(source) => Ok(Some(source)),
+        // With the names of those that there are.
+        None => member::source(path, &open),
+    }
+}
+
+/// Checks a member that is no archive by the CRC-32 that the bundle has of it; nothing of archives and of files that are no members.
+pub(super) fn plain_member(path: &Path, args: &VerifyArgs, progress: &Progress) -> Option<Outcome> {
+    let (file, name) = member::of(path)?;
+    let checked = (|| {
+        let source = source(path, args)?.context("it is not there")?;
+        let magic = source.read_at(0, usize::try_from(source.len().min(8)).unwrap_or(8))?;
+        if magic[..] == MAGIC {
+            return Ok(None);
+        }
+        let expected = member::open(&file, &open_args(args))?.crc32(&name)?;
+        let tell = |bytes: u64| {
+            progress.advance(bytes);
+            !progress.is_cancelled()
+        };
+        let found = crc32_of(&source, &tell)?.ok_or_else(nc3z_reader::Error::interrupted)?;
+        Ok::<_, anyhow::Error>(Some((source.len(), expected, found)))
+    })();
+    let shown = text::safe(&url::shown(path));
+    let (len, expected, found) = match checked {
+        Ok(checked) => checked?,
+        Err(e) => return Some(failed(path, e)),
+    };
+    let sound = expected.is_none_or(|expected| expected == found);
+    let words = match expected {
+        Some(expected) if !sound => {
+            format!("its CRC-32 is {found:08x}, the bundle has {expected:08x} on record")
+        }
+        Some(_) => format!("no archive, {}, CRC-32 {found:08x} as recorded", text::size(len)),
+        None => {
+            format!("no archive, {}, and a tar records no checksum: nothing was compared", text::size(len))
+        }
+    };
+    let json = json!({
+        "archive": shown, "kind": "member", "sound": sound, "stored_bytes": len, "crc32": format!("{found:08x}"),
+        "crc32_matches": expected.map(|expected| expected == found),
+    });
+    let exit = if sound { Exit::Done } else { Exit::Corrupt };
+    Some(Outcome { path: path.to_owned(), exit, lines: vec![format!("{shown}: {words}")], json, error: None })
+}

@@ -1,0 +1,151 @@
+"""Members of bundles: aggregations in them are listed with their fragments, members are verified, and many of them are read in few
+requests. NC3Z_MEMBERS tells how many there are (200)."""
+
+import json
+import os
+import shutil
+import tarfile
+import unittest
+import zipfile
+
+import netCDF4
+import numpy as np
+from common import nc3z
+from servers import serve
+from test_aggregate import Aggregation, make, truth
+
+MEMBERS = int(os.environ.get("NC3Z_MEMBERS", "200"))
+LAT, LON = tuple(np.linspace(-89, 89, 20)), tuple(np.arange(0.0, 360.0, 18))
+
+
+class Members(Aggregation):
+    def bundled(self, count=3, *, archives=True, name="set.zip"):
+        data = self.dir / "data"
+        data.mkdir()
+        for n in range(count):
+            make(data / f"m{n:04}.nc", n, 1)
+        if archives:
+            self.ok(nc3z("archive", *sorted(data.glob("*.nc"))))
+            for path in data.glob("*.nc"):
+                path.unlink()
+        self.ok(nc3z("aggregate", data, "-o", data / "all.nc"))
+        self.ok(nc3z("bundle", data, "-o", self.dir / name))
+        return self.dir / name
+
+    def test_an_aggregation_in_a_bundle_is_listed_with_its_fragments(self):
+        bundle = self.bundled()
+        tar = self.dir / "set.tar"
+        with tarfile.open(tar, "w") as t:
+            for path in sorted((self.dir / "data").iterdir()):
+                t.add(path, path.name)
+        with serve({"set.zip": bundle.read_bytes()}) as server:
+            for name in (bundle, tar, server.url("set.zip")):
+                done = self.ok(nc3z("list", "--json", f"{name}!/all.nc"))
+                entries = json.loads(done.stdout)
+                self.assertEqual([(e["state"], e["kind"]) for e in entries], [("ok", "aggregation")] + [("ok", "archive")] * 3)
+                self.assertEqual([e["time"] for e in entries[1:]], [[f"2001-01-0{n}"] * 2 for n in (1, 2, 3)])
+                self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", name)).stdout)), 4)
+        # One that is not there is named.
+        with zipfile.ZipFile(self.dir / "less.zip", "w") as z:
+            for path in sorted((self.dir / "data").iterdir())[::2]:
+                z.write(path, path.name)
+        done = nc3z("list", f"{self.dir / 'less.zip'}!/all.nc")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout.decode(), "m0000.nc.nc3z.*no such member")
+
+    def test_bundles_and_members_are_verified(self):
+        bundle = self.bundled()
+        done = self.ok(nc3z("verify", bundle))
+        self.assertRegex(done.stdout.decode(), "set.zip: bundle of 4 members, whose index and directory agree")
+        self.assertRegex(done.stdout.decode(), r"set.zip!/m0001.nc.nc3z: sound.*\n.*m0002.nc.nc3z: sound")
+        self.assertRegex(done.stdout.decode(), r"set.zip!/all.nc: no archive, .* as recorded")
+        self.assertRegex(done.stdout.decode(), "5 files checked, 0 of them not sound")
+        one = self.ok(nc3z("verify", "--deep", f"{bundle}!/m0001.nc.nc3z")).stdout.decode()
+        self.assertRegex(one, "m0001.nc.nc3z: sound.*SHA-256 .* as recorded")
+        with serve({"set.zip": bundle.read_bytes()}) as server:
+            self.ok(nc3z("verify", server.url("set.zip")))
+            self.ok(nc3z("verify", server.url("set.zip!/m0000.nc.nc3z")))
+        # A byte of each member is wrong.
+        whole = bundle.read_bytes()
+        with zipfile.ZipFile(bundle) as z:
+            places = {i.filename: (i.header_offset, i.file_size) for i in z.infolist() if not i.filename.startswith(".nc3z")}
+        for name, (offset, size) in places.items():
+            header = whole[offset : offset + 30]
+            begin = offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+            hurt = bytearray(whole)
+            hurt[begin + size // 2] ^= 0x10
+            (self.dir / "hurt.zip").write_bytes(hurt)
+            done = nc3z("verify", "--json", self.dir / "hurt.zip")
+            self.assertEqual(done.returncode, 3, done.stderr)
+            found = {os.path.basename(r["archive"]): r["sound"] for r in json.loads(done.stdout)}
+            # Of what is small the index repeats all: then that is told, too.
+            self.assertIn([n for n, sound in found.items() if not sound], ([name], ["hurt.zip", name]))
+            self.assertEqual(nc3z("verify", f"{self.dir / 'hurt.zip'}!/{name}").returncode, 3)
+        # The index itself is damaged: all is read by the directory.
+        hurt = bytearray(whole)
+        hurt[hurt.rindex(b"nc3zidx2") + 20] ^= 1
+        (self.dir / "hurt.zip").write_bytes(hurt)
+        done = nc3z("verify", self.dir / "hurt.zip")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stdout.decode(), "hurt.zip: its index is damaged")
+        # The directory says something else than the index.
+        hurt = bytearray(whole)
+        at = hurt.rindex(b"PK\x01\x02")
+        at = hurt.index(b"PK\x01\x02", at - 400)
+        hurt[at + 16] ^= 1
+        (self.dir / "hurt.zip").write_bytes(hurt)
+        done = nc3z("verify", self.dir / "hurt.zip")
+        self.assertEqual(done.returncode, 3)
+        self.assertRegex(done.stdout.decode(), "member `.*`: the directory says")
+
+    def test_a_zip_of_others_and_a_tar_are_verified(self):
+        self.bundled()
+        other, tar = self.dir / "other.zip", self.dir / "set.tar"
+        with zipfile.ZipFile(other, "w") as z, tarfile.open(tar, "w") as t:
+            for path in sorted((self.dir / "data").iterdir()):
+                z.write(path, path.name)
+                t.add(path, path.name)
+        self.assertRegex(self.ok(nc3z("verify", other)).stdout.decode(), "all.nc: no archive, .* as recorded")
+        self.assertRegex(self.ok(nc3z("verify", tar)).stdout.decode(), "all.nc: no archive, .*records no checksum")
+
+    def test_a_series_over_many_members_takes_few_requests(self):
+        data = self.dir / "data"
+        data.mkdir()
+        rng = np.random.default_rng(1)
+        first = make(data / "m0000.nc", 0, 1, lat=LAT, lon=LON)
+        values = truth(range(MEMBERS), LAT, LON) + rng.random((MEMBERS, len(LAT), len(LON)))
+        for n in range(MEMBERS):
+            path = data / f"m{n:04}.nc"
+            if n:
+                shutil.copy(first, path)
+            with netCDF4.Dataset(path, "a") as d:
+                d["time"][:] = n
+                d["tas"][:] = values[n]
+        expected = values.astype("f4")
+        names = sorted(data.glob("*.nc"))
+        for kind in ("plain", "archives"):
+            if kind == "archives":
+                self.ok(nc3z("archive", *names))
+                for path in names:
+                    path.unlink()
+            self.ok(nc3z("aggregate", data, "-f", "-o", data / "all.nc"))
+            self.ok(nc3z("bundle", data, "-f", "-o", self.dir / "set.zip"))
+            size = (self.dir / "set.zip").stat().st_size
+            with serve({"set.zip": (self.dir / "set.zip").read_bytes()}) as server:
+                url = server.url("set.zip!/all.nc")
+                for command in (("dump", "-h"), ("info",)):
+                    server.asked.clear()
+                    self.ok(nc3z(*command, url))
+                    self.assertEqual(len(server.asked), 2, (kind, command))
+                for selection, part in (((), expected), (("-d", "lat,4", "-d", "lon,2"), expected[:, 4:5, 2:3]), (("-d", "time,,,3"), expected[::3])):
+                    server.asked.clear()
+                    sent = server.sent
+                    self.assertTrue((self.values(url, "tas", *selection) == part).all())
+                    asked = len(server.asked)
+                    # Two to open it, then as few as the length asks for.
+                    self.assertLessEqual(asked, 2 + 2 + size // (4 << 20), (kind, selection, server.asked[:9]))
+                    self.assertLessEqual(server.sent - sent, 2 * size)
+
+
+if __name__ == "__main__":
+    unittest.main()
