@@ -2,9 +2,9 @@
 
 use crate::source::Settings;
 use nc3z_aggregate::bundle::{Bundle, Members};
-use nc3z_aggregate::{Missing, OpenFragment, Options, Urls, is_aggregation, wrap};
+use nc3z_aggregate::{Missing, OpenFragment, Options, Urls, as_aggregation, is_aggregation, wrap};
 use nc3z_reader::source::{self, SharedSource};
-use nc3z_reader::{Dataset, Error, OpenOptions, Result};
+use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -40,6 +40,11 @@ pub(crate) struct Reading {
     pub(crate) outside: bool,
     /// Missing values, where a fragment is not there.
     pub(crate) fill_missing: bool,
+}
+
+/// The archive that is open, or that an open aggregation is stored in.
+pub(crate) fn archive_of(dataset: &Dataset) -> Option<&Archive> {
+    dataset.archive().or_else(|| as_aggregation(dataset)?.archive())
 }
 
 /// The bundle and the member that a name stands for.

@@ -133,7 +133,7 @@ impl Dataset {
     #[getter]
     fn version(&self) -> PyResult<u64> {
         let dataset = self.handle.dataset()?;
-        let Some(archive) = dataset.archive() else { return Ok(0) };
+        let Some(archive) = aggregated::archive_of(&dataset) else { return Ok(0) };
         Ok(archive.version().map_err(Failure::from)?.number)
     }
 
@@ -141,7 +141,7 @@ impl Dataset {
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dataset = self.handle.dataset()?;
-        let tags = dataset.archive().map(nc3z_reader::Archive::tags).transpose();
+        let tags = aggregated::archive_of(&dataset).map(nc3z_reader::Archive::tags).transpose();
         let dict = PyDict::new(py);
         for (tag, number) in tags.map_err(|e| self.handle.failure(e))?.unwrap_or_default() {
             dict.set_item(tag, number)?;
@@ -153,7 +153,18 @@ impl Dataset {
     #[pyo3(signature = (most, /))]
     fn _log<'py>(&self, py: Python<'py>, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let dataset = self.handle.dataset()?;
-        dataset.archive().map_or_else(|| Ok(Vec::new()), |archive| versions::log(py, archive, most))
+        let archive = aggregated::archive_of(&dataset);
+        archive.map_or_else(|| Ok(Vec::new()), |archive| versions::log(py, archive, most))
+    }
+
+    /// What tells the fragments of an aggregated variable from others of their names: for the names of Dask's tasks. None for others.
+    #[pyo3(signature = (variable, /))]
+    fn _fragments(&self, py: Python<'_>, variable: &str) -> PyResult<Option<String>> {
+        let dataset = self.handle.dataset()?;
+        let Some(aggregation) = nc3z_aggregate::as_aggregation(&dataset) else { return Ok(None) };
+        let id = dataset.variable(variable).map_err(|e| self.handle.failure(e))?.id();
+        let state = py.detach(|| aggregation.fragments_state(id).map_err(nc3z_reader::Error::from));
+        state.map_err(|e| self.handle.failure(e))
     }
 
     /// Bytes of the classic file.
@@ -166,7 +177,8 @@ impl Dataset {
     #[getter]
     fn stored_nbytes(&self) -> PyResult<u64> {
         let dataset = self.handle.dataset()?;
-        Ok(dataset.archive().map_or_else(|| dataset.original_len(), nc3z_reader::Archive::stored_len))
+        let archive = aggregated::archive_of(&dataset);
+        Ok(archive.map_or_else(|| dataset.original_len(), nc3z_reader::Archive::stored_len))
     }
 
     /// What tells a remote object from others of its name: an entity tag, or length and time; None for local files.

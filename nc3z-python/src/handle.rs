@@ -58,7 +58,7 @@ impl Handle {
         let name = origin.name().unwrap_or("input").to_owned();
         let opened = py.detach(|| Opened::new(source, &name, &beside, &how));
         let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
-        if how.version.is_some() && opened.dataset.archive().is_none() {
+        if how.version.is_some() && aggregated::archive_of(&opened.dataset).is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
         }
         Ok(Handle { opened: PerProcess::of(opened), origin, how, beside })
@@ -118,7 +118,8 @@ impl Handle {
 
     /// SHA-256 of the original as it is on record, hexadecimal.
     pub(crate) fn sha256(&self) -> PyResult<Option<String>> {
-        Ok(match self.dataset()?.archive().map(Archive::digest) {
+        let dataset = self.dataset()?;
+        Ok(match aggregated::archive_of(&dataset).map(Archive::digest) {
             Some(Digest::Sha256(digest)) => Some(hex(&digest)),
             _ => None,
         })

@@ -283,7 +283,8 @@ def archive(
 
 def _present(source: str, path: str) -> Archived:
     """The archive that is there, which must be the source's."""
-    with open_dataset(path) as there:
+    # As it is stored: an aggregation may be archived, too.
+    with open_dataset(path, as_stored=True) as there:
         if there.kind != "archive":
             raise FileExistsError(f"`{path}` is there, and is no archive; `overwrite=True` replaces it")
         status = os.stat(source)

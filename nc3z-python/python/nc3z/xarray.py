@@ -112,7 +112,8 @@ class Nc3zArray(BackendArray):
         return self.file.dataset()[self.name][key]
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        return ("nc3z", self.name, *self.file.token())
+        # Of an aggregation the values are those of other files, which may be replaced.
+        return ("nc3z", self.name, *self.file.token(), self.file.dataset()._fragments(self.name))
 
 
 class Nc3zStore(AbstractDataStore):

@@ -1,0 +1,78 @@
+"""An aggregation that is archived is an archive, too: it is skipped when it is there, has versions, and Dask knows its fragments."""
+
+import os
+
+import numpy as np
+import pytest
+import xarray as xr
+from test_aggregations import UNITS, aggregation, expected, folder  # noqa: F401
+
+import nc3z
+from nc3z.dask import archive_tree
+
+netCDF4 = pytest.importorskip("netCDF4")
+
+
+@pytest.fixture
+def archived(folder):  # noqa: F811
+    nc3z.archive(folder / "agg.nc", folder / "agg.nc.nc3z")
+    return folder / "agg.nc.nc3z"
+
+
+def test_an_archive_that_is_there_is_left_as_it_is(folder, archived):  # noqa: F811
+    again = nc3z.archive(folder / "agg.nc", archived, skip_existing=True)
+    assert again.skipped and again.original_nbytes == os.path.getsize(folder / "agg.nc")
+    assert again.sha256 == nc3z.open(archived, as_stored=True).sha256
+    assert [done.skipped for done in nc3z.archive_many([folder / "agg.nc"], skip_existing=True)] == [True]
+    with pytest.raises(FileExistsError, match="no archive"):
+        nc3z.archive(folder / "agg.nc", folder / "m0.nc", skip_existing=True)
+
+
+def test_a_tree_with_an_aggregation_is_archived_twice(folder, tmp_path_factory):  # noqa: F811
+    out = tmp_path_factory.mktemp("out")
+    first = archive_tree(folder, out)
+    assert not first.failed and len(first.archived) == 3 and not any(done.skipped for done in first.archived)
+    second = archive_tree(folder, out)
+    assert not second.failed and [done.skipped for done in second.archived] == [True] * 3
+
+
+def test_its_versions(folder, archived, expected):  # noqa: F811
+    with netCDF4.Dataset(folder / "agg.nc", "a") as ds:
+        ds.title = "second"
+    nc3z.commit(archived, folder / "agg.nc", message="a title")
+    nc3z.tag(archived, "first", 1)
+    assert [(v.number, v.message) for v in nc3z.log(archived)] == [(2, "a title"), (1, None)]
+    assert [v.number for v in nc3z.log(archived, 1)] == [1]
+    with nc3z.open(archived) as ds:
+        assert (ds.kind, ds.version, ds.title, ds.tags) == ("aggregation", 2, "second", {"first": 1})
+        np.testing.assert_allclose(ds["tas"][...], expected, rtol=0, atol=1e-9)
+    for version in (1, "first"):
+        with nc3z.open(archived, version=version) as ds:
+            assert (ds.kind, ds.version, "title" in ds.ncattrs()) == ("aggregation", 1, False)
+            np.testing.assert_allclose(ds["tas"][3], expected[3], rtol=0, atol=1e-9)
+    with xr.open_dataset(archived, engine="nc3z", version=1) as ds:
+        np.testing.assert_allclose(ds.tas, expected, rtol=0, atol=1e-9)
+    with pytest.raises(nc3z.Error):
+        nc3z.open(archived, version=3)
+    # An aggregation that is no archive has one version, as other classic files.
+    with pytest.raises(ValueError, match="one version"):
+        nc3z.open(folder / "agg.nc", version=1)
+
+
+@pytest.mark.parametrize("kind", ["agg.nc", "agg.nc.nc3z"])
+def test_names_of_tasks_change_with_the_fragments(folder, archived, expected, kind):  # noqa: F811
+    def names():
+        with xr.open_dataset(folder / kind, engine="nc3z", chunks={}) as ds:
+            return ds.tas.data.name, ds.time.variable._data
+
+    first = names()[0]
+    assert names()[0] == first
+    # Other values under the same name: header and length are the same, only the time is not.
+    with netCDF4.Dataset(folder / "m0.nc", "a") as ds:
+        ds["tas"].set_auto_maskandscale(False)
+        ds["tas"][:] = 7
+    os.utime(folder / "m0.nc", ns=(1, 1))
+    assert names()[0] != first
+    assert UNITS[0] == "K"
+    with xr.open_dataset(folder / kind, engine="nc3z", chunks={}) as ds:
+        np.testing.assert_allclose(ds.tas[0], 7 * 0.01 + 270.0)
