@@ -93,7 +93,7 @@ pub(super) fn read_back(
     Ok(())
 }
 
-fn wrong(what: String) -> Error {
+fn wrong(what: &str) -> Error {
     Error::refused(format!("reading the aggregation back: {what}; nothing is written"))
 }
 
@@ -108,13 +108,13 @@ fn metadata(dataset: &Dataset, aggregation: &NewAggregation) -> Result<()> {
         let expected: Vec<_> =
             array.dimensions.iter().map(|d| aggregation.own.dimensions[*d].clone()).collect();
         if v.ty() != array.ty || dims(&v) != expected {
-            return Err(wrong(format!("`{}` is {} {:?} there", array.name, v.ty(), dims(&v))));
+            return Err(wrong(&format!("`{}` is {} {:?} there", array.name, v.ty(), dims(&v))));
         }
     }
     for own in &aggregation.own.variables {
         let v = dataset.variable(&own.name)?;
         if v.ty() != own.ty || v.read_bytes(&v.all())? != own.values {
-            return Err(wrong(format!("`{}` has other values there", own.name)));
+            return Err(wrong(&format!("`{}` has other values there", own.name)));
         }
     }
     Ok(())
@@ -140,7 +140,7 @@ fn element(dataset: &Dataset, check: &Check) -> Result<()> {
     let whole = dataset.variable(&check.array)?;
     let Some(aggregation) = as_aggregation(dataset) else { return Ok(()) };
     let Some((_, master)) = aggregation.master(whole.id()) else {
-        return Err(wrong(format!("`{}` has no fragments", check.array)));
+        return Err(wrong(&format!("`{}` has no fragments", check.array)));
     };
     let one = |at: &[u64]| Hyperslab::new(at.to_vec(), vec![1; at.len()], vec![1; at.len()]);
     let found = whole.read_bytes(&one(&check.at)?).map_err(|e| misfit(e.with_causes()))?;
@@ -153,7 +153,7 @@ fn element(dataset: &Dataset, check: &Check) -> Result<()> {
         .and_then(|c| c.apply(bytes).map_err(|(_, what)| what))
         .map_err(|what| misfit(format!("variable `{}`: {what}", check.variable)))?;
     if found != expected {
-        return Err(wrong(format!(
+        return Err(wrong(&format!(
             "the element {:?} of `{}` is not {:?} of `{}` in `{}`",
             check.at, check.array, check.stored, check.variable, check.file
         )));

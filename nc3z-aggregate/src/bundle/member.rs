@@ -5,7 +5,10 @@ use bytes::Bytes;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
 use nc3z_reader::{Error, Result};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+/// A member up to this length whose head is not known is read as a whole, where each request costs a round trip.
+const SMALL: u64 = 64 << 10;
 
 /// A member of a bundle.
 pub struct Member {
@@ -13,6 +16,8 @@ pub struct Member {
     offset: u64,
     len: u64,
     head: Head,
+    /// All bytes of a small member, once they were read.
+    whole: OnceLock<Bytes>,
 }
 
 impl Member {
@@ -24,7 +29,7 @@ impl Member {
         head: Head,
     ) -> std::result::Result<Self, String> {
         match offset.checked_add(len).filter(|end| *end <= source.len()) {
-            Some(_) => Ok(Member { source, offset, len, head }),
+            Some(_) => Ok(Member { source, offset, len, head, whole: OnceLock::new() }),
             None => {
                 Err(format!("{len} bytes from {offset} on do not lie in a bundle of {} bytes", source.len()))
             }
@@ -51,6 +56,28 @@ impl Member {
         Ok(())
     }
 
+    /// All bytes of a small member without a head; nothing of others.
+    fn whole(&self) -> Result<Option<&Bytes>> {
+        if !self.head.is_empty() || self.len > SMALL || !self.source.reach().fetches_ahead() {
+            return Ok(None);
+        }
+        if let Some(whole) = self.whole.get() {
+            return Ok(Some(whole));
+        }
+        let len = usize::try_from(self.len).unwrap_or(usize::MAX);
+        let read = self.source.read_at(self.offset, len)?;
+        Ok(Some(self.whole.get_or_init(|| read)))
+    }
+
+    /// The bytes from `offset` on, which are inside the member, where they are in the head or the member is small.
+    fn in_memory(&self, offset: u64, len: usize) -> Result<Option<Bytes>> {
+        if let Some(bytes) = self.head.get(offset, len) {
+            return Ok(Some(bytes));
+        }
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        Ok(self.whole()?.map(|whole| whole.slice(at..at + len)))
+    }
+
     fn checked(&self, range: &Range<u64>) -> Result<()> {
         self.check(range.start, range.end.saturating_sub(range.start))
     }
@@ -63,7 +90,7 @@ impl ByteSource for Member {
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         self.check(offset, buf.len() as u64)?;
-        match self.head.get(offset, buf.len()) {
+        match self.in_memory(offset, buf.len())? {
             Some(bytes) => buf.copy_from_slice(&bytes),
             None => self.source.read_into(self.offset + offset, buf)?,
         }
@@ -72,11 +99,15 @@ impl ByteSource for Member {
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.check(offset, len as u64)?;
-        self.head.get(offset, len).map_or_else(|| self.source.read_at(self.offset + offset, len), Ok)
+        self.in_memory(offset, len)?.map_or_else(|| self.source.read_at(self.offset + offset, len), Ok)
     }
 
     fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         ranges.iter().try_for_each(|range| self.checked(range))?;
+        if let Some(whole) = self.whole()? {
+            let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+            return Ok(ranges.iter().map(|r| whole.slice(at(r.start)..at(r.end.max(r.start)))).collect());
+        }
         let missing = |range: &&Range<u64>| !self.holds(range);
         let moved: Vec<Range<u64>> = ranges
             .iter()

@@ -1,8 +1,9 @@
 //! Writes a bundle: a ZIP without compression, members aligned, the index last. The same files give the same bytes.
 
-use super::heads;
+use super::heads::{self, Head};
 use super::index::{self, Entry, HINT_LEN};
 use crate::error::{Error, Result};
+use nc3z_format::archive::constants::MAGIC;
 use nc3z_reader::source::{FileSource, SharedSource};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,6 +17,9 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 const ALIGNMENT: u16 = 4096;
 /// Bytes copied at once.
 const COPY_LEN: usize = 1 << 20;
+/// Archives in the short form are opened by all their bytes. The index repeats the first of them, up to this length together: a request
+/// to a server costs as much as a mebibyte.
+const SHORT_LEN: u64 = 1 << 20;
 /// Members from this length on need the long form of their entries.
 const LARGE: u64 = u32::MAX as u64 - (1 << 20);
 
@@ -57,6 +61,7 @@ pub(super) fn write_aligned(
     let mut zip = ZipWriter::new(Counting { inner: out, at: at.clone() });
     let mut members = Vec::with_capacity(files.len());
     let mut buffer = vec![0; COPY_LEN];
+    let mut short = Short::default();
     for file in files {
         let mut input = File::open(&file.path).map_err(|e| Error::io(&file.path, e))?;
         let len = input.metadata().map_err(|e| Error::io(&file.path, e))?.len();
@@ -64,6 +69,7 @@ pub(super) fn write_aligned(
         let head = heads::head_of(&source);
         zip.start_file(file.name.as_str(), options(len, alignment)).map_err(failed)?;
         let offset = at.load(Ordering::Relaxed);
+        short.begin(&head, len);
         let (mut crc, mut done) = (crc32fast::Hasher::new(), 0);
         loop {
             let n = input.read(&mut buffer).map_err(|e| Error::io(&file.path, e))?;
@@ -71,6 +77,7 @@ pub(super) fn write_aligned(
                 break;
             }
             crc.update(&buffer[..n]);
+            short.add(&buffer[..n]);
             zip.write_all(&buffer[..n]).map_err(|e| failed(e.into()))?;
             done += n as u64;
             if !tell(n as u64) {
@@ -80,7 +87,11 @@ pub(super) fn write_aligned(
         if done != len {
             return Err(Error::fragment(&file.path.to_string_lossy(), "it changed while it was read"));
         }
+        short.end(members.len());
         members.push((file.name.clone(), Entry { offset, length: len, crc32: crc.finalize(), head }));
+    }
+    for (n, bytes) in short.members {
+        members[n].1.head = Head::new(vec![(0, bytes.into())]);
     }
     let bytes = index::encode(&members)?;
     zip.start_file(index::NAME, options(bytes.len() as u64, alignment)).map_err(failed)?;
@@ -92,6 +103,34 @@ pub(super) fn write_aligned(
     members
         .first()
         .map_or(Ok(()), |(_, first)| write_hint(out, first.offset, &comment).map_err(|e| failed(e.into())))
+}
+
+/// Archives in the short form, while members are copied.
+#[derive(Default)]
+struct Short {
+    /// Their numbers and bytes.
+    members: Vec<(usize, Vec<u8>)>,
+    total: u64,
+    /// The bytes of the member that is being copied, if it may be one of them.
+    now: Option<Vec<u8>>,
+}
+
+impl Short {
+    fn begin(&mut self, head: &Head, len: u64) {
+        self.now = (head.is_empty() && self.total.saturating_add(len) <= SHORT_LEN).then(Vec::new);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if let Some(now) = &mut self.now {
+            now.extend_from_slice(bytes);
+        }
+    }
+
+    fn end(&mut self, number: usize) {
+        let Some(now) = self.now.take().filter(|bytes| bytes.starts_with(&MAGIC)) else { return };
+        self.total += now.len() as u64;
+        self.members.push((number, now));
+    }
 }
 
 /// Repeats the comment in the padding before the first member's data, if there is room.

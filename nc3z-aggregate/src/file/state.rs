@@ -7,6 +7,7 @@ use nc3z_format::bytes::hex;
 use nc3z_format::classic::VarId;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
 impl Aggregation {
@@ -33,7 +34,7 @@ impl Aggregation {
                 let status = path.metadata().map_err(|e| Error::io(&path, e))?;
                 let time = status.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
                 let nanoseconds = time.map_or(0, |t| t.as_nanos());
-                words.push_str(&format!("{}\n{}\n{nanoseconds}\n", path.display(), status.len()));
+                let _ = write!(words, "{}\n{}\n{nanoseconds}\n", path.display(), status.len());
             }
             digest.update(words.as_bytes());
         }

@@ -200,7 +200,6 @@ impl Case {
         let name = format!("f{}.nc", self.files.len());
         let file = NewFile {
             dimensions: lengths.iter().enumerate().map(|(n, len)| (format!("n{n}"), *len)).collect(),
-            attributes: vec![],
             variables: vec![NewVariable {
                 name: "v".into(),
                 ty,
@@ -208,6 +207,7 @@ impl Case {
                 attributes,
                 values: bytes,
             }],
+            ..NewFile::default()
         };
         self.files.insert(name.clone(), file.to_bytes().unwrap());
         let sub = SubArray {
