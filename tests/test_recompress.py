@@ -67,7 +67,7 @@ class Exact(Case):
             "values": [("set", "A", "hundredths", "=7")],
             "name": [("rename", "A", "--variable", "hundredths,other")],
             "all": [("att", "A", ":edited=yes"), ("set", "A", "hundredths", "=7"), ("rename", "A", "--variable", "hundredths,other"), ("parity", "add", "A")],
-            "file": [("commit", "A", CLASSIC / "smooth.nc", "-m", "another")],
+            "file": [("commit", "--force", "A", CLASSIC / "smooth.nc", "-m", "another")],
         }
         for name, steps in edits.items():
             with self.subTest(name):

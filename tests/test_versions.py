@@ -222,7 +222,7 @@ class Versions(Case):
         self.ok(nc3z("verify", "--deep", self.archive))
 
     def test_notes_are_kept_as_given_and_nothing_else(self):
-        args = ("-m", "two\nlines é", "--author", "A. Nobody", "--time", "yesterday")
+        args = ("-m", "two\nlines é", "--author", "A. Nobody", "--date", "yesterday")
         twin = Path(shutil.copy2(self.archive, self.dir / "b.nc3z"))
         for archive in (self.archive, twin):
             self.ok(nc3z("commit", archive, FILES[4], *args))

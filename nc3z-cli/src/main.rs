@@ -8,6 +8,7 @@ mod cmd;
 mod exit;
 mod heap;
 mod manifest;
+mod names;
 mod plugins;
 mod selection;
 mod specification;

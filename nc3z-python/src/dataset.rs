@@ -94,6 +94,13 @@ pub(crate) fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> 
     Ok(VersionName::Number(number))
 }
 
+impl Dataset {
+    /// What is open, for other classes of this module.
+    pub(crate) fn handle(&self) -> &Handle {
+        &self.handle
+    }
+}
+
 #[pymethods]
 impl Dataset {
     /// The path as it was given; None for bytes and file objects.

@@ -1,13 +1,14 @@
 //! Edits of an archive, as `nc3z/_edit.py` wraps them: values and attributes as big-endian bytes.
 
 use crate::attributes;
+use crate::dataset::Dataset;
 use crate::error::Failure;
 use crate::versions::{Note, committed};
 use crate::work::{self, Cancel};
 use nc3z_format::classic::{Header, Version};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_writer::WriterOptions;
-use nc3z_writer::edit::Edit as Staged;
+use nc3z_writer::edit::{AppendPolicy, Edit as Staged, Overlap};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -200,13 +201,38 @@ impl Edit {
         self.with(py, |staged| Ok(staged.set(variable, &slab(place)?, values)?))
     }
 
-    /// Commits what is staged as a new version.
-    #[pyo3(signature = (note, digest, progress=None, cancel=None))]
+    /// Appends the records of another file: how many were appended, replaced, and there already.
+    fn append(
+        &self,
+        py: Python<'_>,
+        more: &Dataset,
+        keep_fixed: bool,
+        any_units: bool,
+        overlap: &str,
+    ) -> PyResult<(u64, u64, u64)> {
+        let overlap = match overlap {
+            "refuse" => Overlap::Refuse,
+            "replace" => Overlap::Replace,
+            "allow" => Overlap::Allow,
+            other => {
+                let words = format!("overlap {other:?} is none of 'refuse', 'replace' and 'allow'");
+                return Err(PyValueError::new_err(words));
+            }
+        };
+        let policy = AppendPolicy { keep_fixed, any_units, overlap };
+        let more = more.handle().dataset()?;
+        let done = self.with(py, |staged| Ok(staged.append_records(&more, policy, &())?))?;
+        Ok((done.appended, done.replaced, done.known))
+    }
+
+    /// Commits what is staged as a new version; a dry run finds out what that would do.
+    #[pyo3(signature = (note, digest, dry_run, progress=None, cancel=None))]
     fn commit<'py>(
         &self,
         py: Python<'py>,
         note: &Bound<'py, PyAny>,
         digest: bool,
+        dry_run: bool,
         progress: Option<&Bound<'py, PyAny>>,
         cancel: Option<&Cancel>,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -215,7 +241,7 @@ impl Edit {
         let done = work::run(py, total.saturating_mul(3), progress, cancel, |watch| {
             let mut staged = self.locked();
             let edit = staged.take().ok_or_else(closed)?;
-            Ok(staged.insert(edit.with_digest(digest)).commit(&note, watch)?)
+            Ok(staged.insert(edit.with_digest(digest).with_dry_run(dry_run)).commit(&note, watch)?)
         });
         committed(py, &done.map_err(|e| e.in_file(Some(&self.path)))?, digest)
     }

@@ -67,12 +67,15 @@ pub(crate) fn committed<'py>(
 
 /// Adds an edited file to an archive as a version.
 #[pyfunction]
-#[pyo3(signature = (archive, edited, note, progress=None, cancel=None))]
+#[pyo3(signature = (archive, edited, note, force, dry_run, progress=None, cancel=None))]
+#[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn commit<'py>(
     py: Python<'py>,
     archive: PathBuf,
     edited: PathBuf,
     note: &Bound<'py, PyAny>,
+    force: bool,
+    dry_run: bool,
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -81,7 +84,8 @@ pub(crate) fn commit<'py>(
     // Hashed, compared, rebuilt. What cannot be looked at fails in the work itself, with the right words.
     let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
     let done = work::run(py, total, progress, cancel, |watch| {
-        Ok(commit_file(&archive, &edited, &note, &WriterOptions::default(), watch)?)
+        let options = WriterOptions::default().with_force(force).with_dry_run(dry_run);
+        Ok(commit_file(&archive, &edited, &note, &options, watch)?)
     });
     committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)
 }

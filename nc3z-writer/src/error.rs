@@ -70,6 +70,17 @@ pub enum ErrorKind {
         /// Why, and what to do.
         why: String,
     },
+    /// The file to be committed has no variable of the archive.
+    #[error(
+        "`{}` has no variable of `{}`, by name, type and lengths or by its values: it seems to be another data set. Archive it by itself, or commit it with `--force`",
+        file.display(), archive.display()
+    )]
+    Unrelated {
+        /// The archive.
+        archive: PathBuf,
+        /// The file.
+        file: PathBuf,
+    },
     /// The tag names another version.
     #[error("the tag `{tag}` names version {version} already")]
     TagInUse {

@@ -36,7 +36,7 @@ pub use job::commit::{CommitNote, Committed, commit_file};
 pub use job::estimate::{
     DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate,
 };
-pub use job::gc::{Collected, SavedVersions, collect_file, save_versions};
+pub use job::gc::{Collected, Keep, SavedVersions, collect_file, save_versions};
 pub use job::recompress::{LINEAGE, Recompressed, ReplacePolicy, recompress_file};
 pub use job::repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
 pub use job::tag::{TagChange, tag_version};

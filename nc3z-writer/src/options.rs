@@ -86,6 +86,7 @@ pub struct WriterOptions {
     pub(crate) verify: bool,
     pub(crate) parity: Option<Share>,
     pub(crate) force: bool,
+    pub(crate) dry_run: bool,
     pub(crate) layouts: LayoutOptions,
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) extra: BTreeMap<String, Value>,
@@ -109,6 +110,7 @@ impl Default for WriterOptions {
             verify: true,
             parity: None,
             force: false,
+            dry_run: false,
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
             required: 0,
@@ -158,10 +160,17 @@ impl WriterOptions {
         self
     }
 
-    /// Whether an existing target may be replaced (off by default).
+    /// Whether an existing target may be replaced, and a file without any variable of the archive be committed to it (off by default).
     #[must_use]
     pub fn with_force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Whether what changes an archive only finds out what it would do (off by default): all is done in a temporary file, and the archive stays as it is.
+    #[must_use]
+    pub fn with_dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
         self
     }
 

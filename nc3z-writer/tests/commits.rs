@@ -9,8 +9,8 @@ use nc3z_reader::source::MemorySource;
 use nc3z_reader::verify::{deep, quick};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::{
-    CommitNote, Committed, RepairOptions, TagChange, WriterOptions, archive_file, collect_file, commit_file,
-    repair_file, tag_version,
+    CommitNote, Committed, Keep, RepairOptions, TagChange, WriterOptions, archive_file, collect_file,
+    commit_file, repair_file, tag_version,
 };
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -715,7 +715,8 @@ fn what_another_array_holds_is_not_stored_again_even_if_that_one_goes() {
     for keep in [vec![], vec![VersionName::Number(2)], vec![VersionName::Number(1)]] {
         let kept = made.directory.path().join(format!("kept{}.nc3z", keep.len()));
         let options = WriterOptions::default().with_force(true);
-        collect_file(&made.path, Some(&kept), &keep, &options, &()).unwrap();
+        collect_file(&made.path, Some(&kept), &Keep { versions: &keep, tagged: false }, &options, &())
+            .unwrap();
         let source: nc3z_reader::source::SharedSource = nc3z_reader::source::open(&kept, false).unwrap();
         assert!(deep(&source, &OpenOptions::default(), &()).unwrap().is_sound());
         let archive = Archive::from_source(source, &OpenOptions::default()).unwrap();

@@ -8,8 +8,8 @@ use nc3z_format::tile::Edge;
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Archive, Dataset, OpenOptions, VersionName, verify};
-use nc3z_writer::edit::{AppendPolicy, Edit};
-use nc3z_writer::{ChunkRequest, CommitNote, WriterOptions, archive_file, collect_file, commit_file};
+use nc3z_writer::edit::{AppendPolicy, Edit, Overlap};
+use nc3z_writer::{ChunkRequest, CommitNote, Keep, WriterOptions, archive_file, collect_file, commit_file};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use std::path::Path;
@@ -444,7 +444,11 @@ impl Machine {
                 next.numrecs += count;
                 let source: SharedSource = Arc::new(MemorySource::new(more.file()));
                 let dataset = Dataset::from_source(source, &OpenOptions::default()).unwrap();
-                let policy = AppendPolicy { keep_fixed: value % 2 == 0, any_units: false };
+                let policy = AppendPolicy {
+                    keep_fixed: value % 2 == 0,
+                    overlap: Overlap::Allow,
+                    ..AppendPolicy::default()
+                };
                 let records = next.vars.iter().any(|v| next.is_record(v));
                 // A fixed variable that was edited in this edit is compared with nothing.
                 self.both(records.then_some(next), |e| e.append_records(&dataset, policy, &()).map(drop));
@@ -501,7 +505,8 @@ impl Machine {
                 self.versions.retain(|(n, _)| *n == last || keep >> (n % 8) & 1 == 1);
                 let names: Vec<VersionName> =
                     self.versions.iter().map(|(n, _)| VersionName::Number(*n)).collect();
-                collect_file(&self.path, None, &names, &self.options, &()).unwrap();
+                collect_file(&self.path, None, &Keep { versions: &names, tagged: false }, &self.options, &())
+                    .unwrap();
                 check(&self.path, &self.versions);
             }
             Op::Cut(n, patched) => {
@@ -547,7 +552,7 @@ impl Machine {
                 let (path, options) = (&self.path, &self.options);
                 assert!(Edit::open(path, options).is_err());
                 assert!(commit_file(path, &edited, &CommitNote::default(), options, &()).is_err());
-                assert!(collect_file(path, None, &[], options, &()).is_err());
+                assert!(collect_file(path, None, &Keep::default(), options, &()).is_err());
                 assert!(std::fs::read(path).unwrap() == before);
                 check(path, &self.versions);
             }

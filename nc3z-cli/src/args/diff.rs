@@ -17,8 +17,8 @@ pub(crate) struct DiffArgs {
     /// Numbers that differ by at most this share of the larger magnitude are no difference.
     #[arg(long, value_name = "SHARE", value_parser = parse_tolerance)]
     pub(crate) rel: Option<f64>,
-    /// These variables only, separated by commas.
-    #[arg(short, long, value_name = "NAME,...", value_delimiter = ',')]
+    /// These variables only, separated by commas; a backslash takes a comma into a name.
+    #[arg(short, long, value_name = "NAME,...")]
     pub(crate) variables: Vec<String>,
     /// Dimensions, attributes and types only, no values.
     #[arg(long)]

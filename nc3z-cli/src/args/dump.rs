@@ -16,7 +16,7 @@ pub(crate) struct DumpArgs {
     /// Data of coordinate variables only.
     #[arg(short = 'c', long)]
     pub(crate) coordinates: bool,
-    /// Data of these variables only, separated by commas.
+    /// Data of these variables only, separated by commas; a backslash takes a comma into a name.
     #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<OsString>,
     /// Name behind `netcdf`, instead of one made from the file's name.

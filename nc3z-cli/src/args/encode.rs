@@ -3,6 +3,7 @@
 use super::Cli;
 use super::layout::{LayoutArg, parse_chunks, parse_layout};
 use super::{EdgeArg, PresetArg, parse_size};
+use crate::names::{split_once, unescape};
 use crate::output::words::plain;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, ValueEnum};
@@ -56,11 +57,11 @@ pub(crate) enum ProfileArg {
 
 /// Splits `VAR=WHAT`.
 pub(super) fn split_rule<'a>(text: &'a str, example: &str) -> Result<(String, &'a str), String> {
-    let (name, what) = text.split_once('=').ok_or_else(|| format!("`{text}` is not {example}"))?;
+    let (name, what) = split_once(text, '=').ok_or_else(|| format!("`{text}` is not {example}"))?;
     if name.is_empty() {
         Err(format!("no variable before `=`; {example}"))
     } else {
-        Ok((name.to_owned(), what))
+        Ok((unescape(name), what))
     }
 }
 

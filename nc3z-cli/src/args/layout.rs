@@ -1,5 +1,6 @@
 //! Chunk lengths and layouts as they are written on the command line.
 
+use crate::names::{split, split_once, unescape};
 use nc3z_writer::{ChunkRequest, TileChoice};
 
 /// A kind of layout, for one variable or for all.
@@ -25,25 +26,24 @@ pub(super) fn parse_layout(text: &str) -> Result<LayoutArg, String> {
 
 /// Reads `time=1,lat=90` and `tas:time=1,lat=90`.
 pub(super) fn parse_chunks(text: &str) -> Result<ChunkRequest, String> {
-    let mut items = split(text, ',');
     let mut variable = None;
-    if let Some(first) = items.first_mut() {
+    let mut lengths = text;
+    if let Some((name, rest)) = split_once(text, ':') {
         // Names of dimensions with a colon need a backslash; those of variables as well.
-        match &split(first, ':')[..] {
-            [_] => {}
-            [name, dimension] => {
-                variable = Some(unescape(name));
-                first.clone_from(dimension);
-            }
-            _ => return Err(format!("`{first}` has more than one `:`; a backslash takes one into a name")),
+        if split_once(rest, ':').is_some() {
+            return Err(format!("`{text}` has more than one `:`; a backslash takes one into a name"));
         }
+        (variable, lengths) = (Some(unescape(name)), rest);
     }
+    let items = split(lengths.as_bytes(), b',');
     let lengths = items.iter().map(|item| {
-        let parts = split(item, '=');
-        let [name, length] = &parts[..] else {
+        let item = String::from_utf8_lossy(item);
+        let parts = split(item.as_bytes(), b'=');
+        let [name, length] = parts[..] else {
             return Err(format!("`{item}` is no DIM=LENGTH, such as time=12"));
         };
-        let name = unescape(name);
+        let name = unescape(&String::from_utf8_lossy(name));
+        let length = String::from_utf8_lossy(length);
         match length.parse::<u64>() {
             Ok(length) => Ok((name, length)),
             Err(_) => Err(format!(
@@ -56,31 +56,6 @@ pub(super) fn parse_chunks(text: &str) -> Result<ChunkRequest, String> {
         Some(name) => request.only(name),
         None => request,
     })
-}
-
-/// Parts between separators that no backslash stands before. Backslashes stay.
-fn split(text: &str, separator: char) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut escaped = false;
-    for c in text.chars() {
-        if c == separator && !escaped {
-            parts.push(String::new());
-        } else if let Some(part) = parts.last_mut() {
-            part.push(c);
-        }
-        escaped = c == '\\' && !escaped;
-    }
-    parts
-}
-
-/// Without the backslashes that take the next character as it is.
-fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        out.extend(if c == '\\' { chars.next().or(Some(c)) } else { Some(c) });
-    }
-    out
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ pub(crate) use subset::SubsetArgs;
 pub(crate) use tell::TellArgs;
 pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
 pub(crate) use verify::VerifyArgs;
-pub(crate) use versions::{CommitArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
+pub(crate) use versions::{CommitArgs, EffortArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
 use clap::{Parser, Subcommand, ValueEnum};
 use later::Later;
@@ -174,10 +174,12 @@ filters shuffle and deflate 1 or 5, without that format's own overhead. Times ar
     /// Add an edited file to an archive as a new version; every version restores to the byte.
     #[command(after_help = "Examples:
   nc3z commit tas.nc.nc3z tas.nc -m 'units corrected'
-  nc3z commit tas.nc.nc3z tas.nc --author 'A. Nobody' --time 2026-11-22
+  nc3z commit tas.nc.nc3z tas.nc --author 'A. Nobody' --date now
+  nc3z commit --dry-run tas.nc.nc3z tas.nc     only report what would be added
 
 What did not change is not stored again, wherever it stands in the new file. The new version is rebuilt and compared before it \
-counts; a crash leaves the old state or the new one. Author and time are noted only where they are given.
+counts; a crash leaves the old state or the new one. Author and date are noted only where they are given. A file that has no variable of \
+the archive (by name, type and lengths, or by its values) is refused without --force.
 Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every command that reads.")]
     Commit(Later<CommitArgs>),
     /// Set, append to or delete attributes, as a new version of an archive.
@@ -186,6 +188,7 @@ Older versions: `nc3z log`, `nc3z restore --version`, and NAME@VERSION in every 
   nc3z att tas.nc.nc3z tas:_FillValue=-999 tas:valid_range=0,400 'tas:code=\"167\"'
   nc3z att tas.nc.nc3z -a units,tas,o,c,K -a history,global,d,, -a comment,,c,c,none
   nc3z att tas.nc.nc3z --delete tas:comment --delete :history
+  nc3z att tas.nc.nc3z 'a\\:b:units=m'               of the variable `a:b`
 
 A value is text unless all of it is numbers; those without a suffix have the type that the attribute has, or, for _FillValue, \
 missing_value and valid_*, that of the variable, or else int or double. Every version before stays what it was.")]
@@ -204,19 +207,24 @@ goes to a temporary file.")]
     #[command(after_help = "Examples:
   nc3z append tas.nc.nc3z 2026-11.nc -m November
   nc3z append tas.nc.nc3z 2026-11.nc 2026-12.nc --quick
+  nc3z append tas.nc.nc3z 2026-11.nc --replace-overlap   a month that was computed again
 
 Every record variable of the archive must be in each file, of the same type and lengths. Variables without records must be \
-equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.")]
+equal, and so must attributes that say what numbers mean (units, scale_factor, _FillValue, ...), unless it is allowed otherwise.
+The record coordinate (the variable named as the record dimension is, else the first time) must continue that of the archive. Records \
+that the archive has already, values and all, change nothing.")]
     Append(Later<AppendArgs>),
     /// Rename dimensions, variables and attributes, as a new version of an archive.
     #[command(after_help = "Examples:
   nc3z rename tas.nc.nc3z -v t2m,tas -d x,lon
-  nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions")]
+  nc3z rename tas.nc.nc3z -a tas@long_name,standard_name -a global@Conv,Conventions
+  nc3z rename tas.nc.nc3z -v 'T\\,P,tp'        the variable `T,P`")]
     Rename(Later<RenameArgs>),
     /// Drop versions: write those that are kept to an archive of their own.
     #[command(after_help = "Examples:
-  nc3z gc tas.nc.nc3z -o small.nc3z --keep 1,release    the original, what the tag names, the newest
-  nc3z gc tas.nc.nc3z --in-place --keep-tagged
+  nc3z gc tas.nc.nc3z -o small.nc3z --keep 1            the original, what tags name, the newest
+  nc3z gc tas.nc.nc3z --in-place --dry-run              only report what would be dropped
+  nc3z gc tas.nc.nc3z --in-place --drop-tagged          the newest alone
 
 Numbers stay what they were. Every version is rebuilt out of the new archive and compared before that takes its name.")]
     Gc(Later<GcArgs>),
@@ -227,6 +235,7 @@ Numbers stay what they were. Every version is rebuilt out of the new archive and
     /// List the versions of an archive, newest first.
     #[command(after_help = "Examples:
   nc3z log tas.nc.nc3z
+  nc3z log --oneline tas.nc.nc3z
   nc3z log -n 1 --json tas.nc.nc3z@release")]
     Log(Later<LogArgs>),
     /// Tell what differs between two files, or two versions: dimensions, attributes, types, values.

@@ -19,7 +19,7 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "I,J,...", value_delimiter = ',', allow_hyphen_values = true, help_heading = HEADING)]
     pub(crate) stride: Option<Vec<i64>>,
     /// One dimension's range, ends included: integers are indices (negative: from the end), numbers with a decimal
-    /// point are values of its coordinate variable. May be given for several dimensions.
+    /// point are values of its coordinate variable. May be given for several dimensions. A backslash takes a comma into a name.
     #[arg(
         short = 'd',
         long = "dim",

@@ -12,11 +12,11 @@ use std::path::PathBuf;
 pub(crate) struct SubsetArgs {
     /// An nc3z archive or a classic netCDF file.
     pub(crate) file: PathBuf,
-    /// Variables, separated by commas, and what belongs to them [default: all].
+    /// Variables, separated by commas, and what belongs to them [default: all]. A backslash takes a comma into a name.
     #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<OsString>,
     /// One dimension's range, ends included, for all variables: integers are indices (negative: from the end), numbers with a
-    /// decimal point are values of its coordinate variable. May be given for several dimensions.
+    /// decimal point are values of its coordinate variable. May be given for several dimensions. A backslash takes a comma into a name.
     #[arg(short = 'd', long = "dim", value_name = "NAME,FIRST[,LAST[,STEP]]", allow_hyphen_values = true)]
     pub(crate) dims: Vec<DimArg>,
     /// Only the variables named, not their coordinates, bounds, grid mappings, cell measures, and so on.

@@ -14,17 +14,21 @@ pub(crate) struct NoteArgs {
     /// Who made it. Nothing is noted unless it is given.
     #[arg(long, value_name = "NAME")]
     pub(crate) author: Option<String>,
-    /// When it was made. Nothing is noted unless it is given.
-    #[arg(long, value_name = "TIME")]
-    pub(crate) time: Option<String>,
+    /// When it was made: any text, or `now` for the date and time of this moment in UTC. Nothing is noted unless it is given, here or by the
+    /// environment variable NC3Z_DATE.
+    #[arg(long, value_name = "DATE", alias = "time")]
+    pub(crate) date: Option<String>,
     /// Tell of warnings and failures only.
     #[arg(short, long)]
     pub(crate) quiet: bool,
 }
 
-/// What a new version may take to make.
+/// How a new version is made.
 #[derive(Debug, Args)]
 pub(crate) struct EffortArgs {
+    /// Report what would be done, and change nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Memory for buffers. The archive does not depend on it.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
@@ -40,6 +44,9 @@ pub(crate) struct CommitArgs {
     pub(crate) archive: PathBuf,
     /// The edited classic netCDF file.
     pub(crate) edited: PathBuf,
+    /// Commit the file even if it has none of the archive's variables.
+    #[arg(short, long)]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) note: NoteArgs,
     #[command(flatten)]
@@ -68,6 +75,9 @@ pub(crate) struct LogArgs {
     /// At most so many versions, the newest.
     #[arg(short = 'n', long, value_name = "NUMBER")]
     pub(crate) number: Option<u64>,
+    /// One line for each version: number, tags, date, message.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) oneline: bool,
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,

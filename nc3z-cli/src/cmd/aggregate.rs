@@ -1,6 +1,6 @@
 //! `nc3z aggregate`: many files as one, from their metadata alone.
 
-use super::{patterns, targets};
+use super::{Input as Opened, patterns, targets};
 use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
@@ -11,7 +11,7 @@ use crate::specification;
 use anyhow::{Context, Result, bail};
 use nc3z_aggregate::build::{Identity, Input, Made, Rules, Tolerance, aggregate};
 use nc3z_aggregate::{Convention, Options, open};
-use nc3z_writer::AtomicFile;
+use nc3z_writer::{AtomicFile, CommitNote, WriterOptions, commit_file};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,15 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
     super::places::prepare(&args.output)?;
     let made = super::with_threads(args.threads, || put_together(args, &files))??;
     if !args.check {
-        // The old aggregation was read, and is replaced when the new one is complete.
-        let target = AtomicFile::create_with_mode(&args.output, args.force || args.append, 0o666)?;
-        let mut out = target.file();
-        out.write_all(&made.bytes).with_context(|| format!("write `{}`", args.output.display()))?;
-        target.commit(None)?;
+        if args.append && matches!(super::open_input(&args.output, &OpenArgs::default())?, Opened::Archive(_))
+        {
+            commit(args, &made)?;
+        } else {
+            // The old aggregation was read, and is replaced when the new one is complete.
+            let target = AtomicFile::create_with_mode(&args.output, args.force || args.append, 0o666)?;
+            write(&target, &made, &args.output)?;
+            target.commit(None)?;
+        }
         if args.with_spec {
             let beside = args.output.parent().unwrap_or(Path::new(""));
             specification::write(&beside.join(specification::DIRECTORY), args.force)?;
@@ -41,6 +45,32 @@ pub(crate) fn run(args: &AggregateArgs) -> Result<Exit> {
         tell(args, &made);
     }
     Ok(Exit::Done)
+}
+
+/// Writes the aggregation to a file that is not there yet.
+fn write(target: &AtomicFile, made: &Made, output: &Path) -> Result<()> {
+    target.file().write_all(&made.bytes).with_context(|| format!("write `{}`", output.display()))
+}
+
+/// Adds the aggregation to the archive of the one before, as a version: a classic file in its place would take its versions away.
+fn commit(args: &AggregateArgs, made: &Made) -> Result<()> {
+    let mut name = args.output.as_os_str().to_owned();
+    name.push(".appended");
+    // A temporary file beside the archive, which goes with its handle.
+    let spool = AtomicFile::create(Path::new(&name), false)?;
+    write(&spool, made, &args.output)?;
+    let message = format!("{} added", count(made.report.files as u64, "file"));
+    let note = CommitNote { message: Some(message), ..CommitNote::default() };
+    // It is the same aggregation, whatever became of its arrays.
+    let options = WriterOptions::default().with_registry(crate::plugins::registry()).with_force(true);
+    let progress = Progress::new(made.bytes.len() as u64, text::safe(&args.output.to_string_lossy()));
+    let done = commit_file(&args.output, spool.temporary_path(), &note, &options, &progress)
+        .with_context(|| format!("commit the aggregation to `{}`", args.output.display()))?;
+    drop(progress);
+    if !args.json {
+        super::versions::tell(&args.output, &done, false);
+    }
+    Ok(())
 }
 
 fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {

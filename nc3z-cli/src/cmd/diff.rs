@@ -5,6 +5,7 @@ mod report;
 use super::named::Named;
 use crate::args::{DiffArgs, OpenArgs};
 use crate::exit::{Exit, of_error};
+use crate::names;
 use crate::output::progress::Progress;
 use crate::output::report_error;
 use crate::output::streams::{self, Stdout};
@@ -44,7 +45,8 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
     let same_archive = a.archive().is_some()
         && b.archive().is_some()
         && std::fs::metadata(&before.file).is_ok_and(|meta| is_same_file(&meta, &after.file));
-    let variables = args.variables.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let variables =
+        args.variables.iter().flat_map(|list| names::list(list)).map(String::into_bytes).collect();
     let options = DiffOptions {
         abs: args.abs,
         rel: args.rel,

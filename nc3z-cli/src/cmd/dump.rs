@@ -6,6 +6,7 @@ mod special;
 use crate::args::{DumpArgs, Language};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
+use crate::names;
 use crate::output::progress::while_blocked;
 use crate::output::streams::Stdout;
 use crate::output::text;
@@ -92,14 +93,15 @@ pub(super) fn named_variables(lists: &[OsString], header: &Header) -> Result<Opt
         return Ok(None);
     }
     let mut found = BTreeSet::new();
-    for name in lists.iter().flat_map(|list| list.as_encoded_bytes().split(|&b| b == b',')) {
+    for name in lists.iter().flat_map(|list| names::split(list.as_encoded_bytes(), b',')) {
+        let name = &names::unescape_bytes(name)[..];
         match header.variable(name) {
             Some((id, _)) => found.insert(id),
             None if name.is_empty() => continue,
             None => {
                 let (name, all) =
                     (text::name(name), header.variables.iter().map(|v| text::name(&v.name).into()));
-                bail!("no such variable `{name}`{}", suggest(&name, all));
+                bail!("no such variable `{name}`{}{}", suggest(&name, all), names::hint(header));
             }
         };
     }

@@ -1,7 +1,8 @@
 //! `nc3z commit`, `revert`, `log` and `tag`: versions of an archive.
 
 use super::named::Named;
-use crate::args::{CommitArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
+use super::subset::history::moment;
+use crate::args::{CommitArgs, EffortArgs, LogArgs, NoteArgs, OpenArgs, RevertArgs, TagArgs};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
@@ -15,12 +16,14 @@ use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
+/// The setting of the date that versions are given.
+const DATE_VARIABLE: &str = "NC3Z_DATE";
+
 /// Adds a version.
 pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     set_quiet(args.note.quiet);
     let note = note_of(&args.note);
-    let options =
-        WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
+    let options = options(&args.effort).with_force(args.force);
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
     let done = super::with_threads(args.effort.threads, || {
         // Hashed, compared, rebuilt.
@@ -29,8 +32,16 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     })?;
     let what = || format!("commit `{}` to `{}`", args.edited.display(), args.archive.display());
     let done = done.with_context(what)?;
-    tell(&args.archive, &done);
+    tell(&args.archive, &done, args.effort.dry_run);
     Ok(Exit::Done)
+}
+
+/// How a version is made of a file.
+fn options(effort: &EffortArgs) -> WriterOptions {
+    WriterOptions::default()
+        .with_registry(crate::plugins::registry())
+        .with_memory(effort.memory)
+        .with_dry_run(effort.dry_run)
 }
 
 /// Adds a version that is like an older one.
@@ -41,12 +52,15 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     set_quiet(args.note.quiet);
     let mut note = note_of(&args.note);
     note.message.get_or_insert_with(|| format!("version {version} again"));
-    let options =
-        WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
+    // An older version belongs to the archive, whatever it has in common with the newest.
+    let options = options(&args.effort).with_force(true);
     super::places::prepare(&args.archive)?;
-    // A temporary file beside the archive, which goes with its handle.
+    // A temporary file beside the archive, which goes with its handle. A dry run leaves the directory alone.
     let mut name = args.archive.as_os_str().to_owned();
     name.push(".reverted");
+    if args.effort.dry_run {
+        name = std::env::temp_dir().join(Path::new(&name).file_name().unwrap_or_default()).into();
+    }
     let spool = AtomicFile::create(Path::new(&name), false)?;
     let done = super::with_threads(args.effort.threads, || -> Result<Committed> {
         let name = text::safe(&args.archive.to_string_lossy());
@@ -54,16 +68,31 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
         archive.restore_to_file(spool.file(), spool.temporary_path(), &progress)?;
         Ok(commit_file(&args.archive, spool.temporary_path(), &note, &options, &progress)?)
     })??;
-    tell(&args.archive, &done);
+    tell(&args.archive, &done, args.effort.dry_run);
     Ok(Exit::Done)
 }
 
+/// What is noted of a version. `now` stands for this moment.
 pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
-    CommitNote { message: args.message.clone(), author: args.author.clone(), time: args.time.clone() }
+    let setting = || std::env::var(DATE_VARIABLE).ok().filter(|date| !date.is_empty());
+    let date = args.date.clone().or_else(setting);
+    let time = date.map(|date| if date == "now" { moment() } else { date });
+    CommitNote { message: args.message.clone(), author: args.author.clone(), time }
 }
 
-pub(super) fn tell(path: &Path, done: &Committed) {
+/// Says what a commit did, or, of a dry run, what it would do.
+pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
     let name = text::safe(&path.to_string_lossy());
+    if dry_run && !done.is_known() {
+        let added = text::size(done.stored_len.1 - done.stored_len.0);
+        tell!(
+            "{name}: would become version {}, {added} added ({} tiles new, {} kept); nothing was changed",
+            done.version,
+            done.new_tiles,
+            done.kept_tiles
+        );
+        return;
+    }
     if done.is_known() {
         tell!("{name}: the file is version {} already; nothing was added", done.version);
         return;
@@ -91,11 +120,24 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
         let rows: Vec<Value> = versions.iter().map(|v| version_json(v, &tags)).collect();
         let file = text::safe(&args.archive.to_string_lossy());
         writeln!(out, "{}", serde_json::to_string_pretty(&json!({"file": file, "versions": rows}))?)?;
+    } else if args.oneline {
+        versions.iter().try_for_each(|version| write_line(&mut out, version, &tags))?;
     } else {
         versions.iter().try_for_each(|version| write_version(&mut out, version, &tags))?;
     }
     out.flush()?;
     Ok(Exit::Done)
+}
+
+/// A version in one line: number, tags, date, and the first line of the message.
+fn write_line(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String, u64>) -> Result<()> {
+    let record = &version.record;
+    let tags = tags_of(tags, record.number);
+    let tags = if tags.is_empty() { String::new() } else { format!("({})", tags.join(", ")) };
+    let message = record.message.as_deref().and_then(|m| m.lines().next()).unwrap_or_default();
+    let words = [&tags, record.time.as_deref().unwrap_or_default(), message];
+    let words: Vec<String> = words.into_iter().filter(|w| !w.is_empty()).map(text::safe).collect();
+    Ok(writeln!(out, "{}", [&[record.number.to_string()], &words[..]].concat().join(" "))?)
 }
 
 /// The tags of a version.
@@ -121,7 +163,7 @@ fn write_version(out: &mut dyn Write, version: &Version, tags: &BTreeMap<String,
         trailer.original_len,
         text::size(version.added_len)
     )?;
-    for (what, words) in [("author", &record.author), ("time", &record.time)] {
+    for (what, words) in [("author", &record.author), ("date", &record.time)] {
         if let Some(words) = words {
             writeln!(out, "  {what} {}", text::safe(words))?;
         }

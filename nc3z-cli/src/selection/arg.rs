@@ -1,5 +1,6 @@
 //! `-d NAME[,FIRST][,LAST][,STEP]` as it is typed: NCO's rule for what is an index and what a coordinate value.
 
+use crate::names::{split_once, unescape};
 use std::str::FromStr;
 
 /// One end of a range.
@@ -36,9 +37,9 @@ impl FromStr for DimArg {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = |why: &str| format!("{why}; expected NAME,FIRST[,LAST[,STEP]]");
-        let mut parts = text.split(',');
-        let name = parts.next().unwrap_or_default().to_owned();
-        let rest: Vec<&str> = parts.collect();
+        let (name, rest) = split_once(text, ',').map_or((text, None), |(name, rest)| (name, Some(rest)));
+        let name = unescape(name);
+        let rest: Vec<&str> = rest.map(|rest| rest.split(',').collect()).unwrap_or_default();
         if name.is_empty() {
             return Err(wrong("no dimension is named"));
         }
@@ -106,6 +107,7 @@ mod tests {
         assert_eq!(parse("x,0,11,2"), at(RangeArg::Between(Some(i(0)), Some(i(11))), 2));
         assert_eq!(parse("x,,10.5"), at(RangeArg::Between(None, Some(v(10.5))), 1));
         assert_eq!(parse("x,,,-2"), at(RangeArg::Between(None, None), -2));
+        assert_eq!(parse(r"lat\,lon,1").name, "lat,lon");
     }
 
     #[test]

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         set_cache,
         set_threads,
     )
-    from nc3z._edit import Edit, EditedVariable
+    from nc3z._edit import Appended, Edit, EditedVariable
     from nc3z._errors import (
         Cancelled,
         CorruptError,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 _CORE = (
     "Cancel Dataset Dimension Variable __version__ cache_stats get_threads open set_cache set_threads"
 )
-_EDIT = "Edit EditedVariable"
+_EDIT = "Appended Edit EditedVariable"
 _ERRORS = "Cancelled CorruptError Error LimitError RangeError ReplacedError UnsupportedError"
 _OPERATIONS = (
     "Archived Estimate Finding Info Report Restored VariableInfo "
@@ -79,6 +79,7 @@ _PLACES = {
 }
 
 __all__ = [
+    "Appended",
     "Archived",
     "Cancel",
     "Cancelled",

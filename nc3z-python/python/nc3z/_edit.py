@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from datetime import datetime
 from types import TracebackType
 from typing import Any, Self
 
@@ -11,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from nc3z import _nc3z
-from nc3z._core import Cancel
+from nc3z._core import Cancel, Source
+from nc3z._core import open as open_dataset
 from nc3z._indexing import _expand, _line
 from nc3z._operations import Path, Progress
-from nc3z._versions import Committed
+from nc3z._versions import Committed, when
 
 Array = npt.NDArray[Any]
 #: Start, count and stride of a hyperslab.
@@ -109,6 +112,18 @@ class Attributes(MutableMapping[str, Any]):
 def _stored(array: Array) -> bytes:
     """Big-endian."""
     return array.astype(array.dtype.newbyteorder(">")).tobytes()
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did, in numbers of records."""
+
+    appended: int
+    """Behind those there were."""
+    replaced: int
+    """Written over others of the same coordinate."""
+    known: int
+    """There already, values and all: nothing was staged for them."""
 
 
 class EditedVariable:
@@ -314,6 +329,25 @@ class Edit(Mapping[str, EditedVariable]):
         """Makes a dimension longer or shorter; new elements hold the fill value."""
         self._edit.resize(dimension, size)
 
+    def append(
+        self,
+        source: Source,
+        *,
+        keep_fixed: bool = False,
+        any_units: bool = False,
+        overlap: str = "refuse",
+        storage_options: Mapping[str, Any] | None = None,
+    ) -> Appended:
+        """Appends the records of another file or archive.
+
+        Every record variable must be in it, of the same type and lengths. Variables without records must be equal, unless ``keep_fixed``;
+        so must attributes that say what numbers mean, such as ``units``, unless ``any_units``. The record coordinate (time) must
+        continue the archive's: ``overlap="replace"`` writes records over those of the same coordinate, ``"allow"`` appends them all the
+        same. Records that the archive has already, values and all, change nothing.
+        """
+        with open_dataset(source, storage_options=storage_options) as more:
+            return Appended(*self._edit.append(more, keep_fixed, any_units, overlap))
+
     def rename_variable(self, name: str, new: str) -> None:
         """Renames a variable."""
         self._edit.rename_variable(name, new)
@@ -337,18 +371,20 @@ class Edit(Mapping[str, EditedVariable]):
         message: str | None = None,
         *,
         author: str | None = None,
-        time: str | None = None,
+        time: str | datetime | None = None,
         digest: bool = True,
+        dry_run: bool = False,
         progress: Progress | None = None,
         cancel: Cancel | None = None,
     ) -> Committed:
         """Makes a new version of what is staged; the edit goes on from there.
 
-        It is there whole or not at all, whatever happens meanwhile. Author and time are noted only where they are given.
+        It is there whole or not at all, whatever happens meanwhile. Author and time are noted only where they are given;
+        ``time="now"`` is this moment in UTC. With ``dry_run`` nothing is changed, and the result is what would have been done.
         Without ``digest`` the version is not rebuilt for its SHA-256, and a commit costs only what was changed.
         """
-        note = {"message": message, "author": author, "time": time}
-        return Committed(**self._edit.commit(note, digest, progress, cancel))
+        note = {"message": message, "author": author, "time": when(time)}
+        return Committed(**self._edit.commit(note, digest, dry_run, progress, cancel))
 
     def close(self) -> None:
         """Lets go of the archive; what was not committed is dropped."""

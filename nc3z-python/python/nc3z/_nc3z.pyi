@@ -76,10 +76,12 @@ class Edit:
     def set_kind(self, kind: int) -> None: ...
     def get(self, variable: str, place: tuple[list[int], list[int], list[int]]) -> bytes: ...
     def set(self, variable: str, place: tuple[list[int], list[int], list[int]], values: bytes) -> None: ...
+    def append(self, more: Dataset, keep_fixed: bool, any_units: bool, overlap: str) -> tuple[int, int, int]: ...
     def commit(
         self,
         note: Mapping[str, str | None],
         digest: bool,
+        dry_run: bool,
         progress: Callable[[int, int], object] | None = None,
         cancel: Cancel | None = None,
     ) -> dict[str, Any]: ...
@@ -255,6 +257,8 @@ def commit(
     archive: str,
     edited: str,
     note: Mapping[str, str | None],
+    force: bool,
+    dry_run: bool,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...

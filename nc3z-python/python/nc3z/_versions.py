@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from nc3z import _nc3z
@@ -46,27 +47,41 @@ class Committed:
     added_nbytes: int
 
 
+def when(time: str | datetime | None) -> str | None:
+    """The text that is noted for a time: ``"now"`` is this moment in UTC."""
+    if time == "now":
+        time = datetime.now(UTC)
+    if isinstance(time, datetime):
+        utc = time.tzinfo is not None and not time.utcoffset()
+        return time.isoformat(timespec="seconds").replace("+00:00", "Z") if utc else time.isoformat(timespec="seconds")
+    return time
+
+
 def commit(
     archive: Path,
     edited: Path,
     *,
     message: str | None = None,
     author: str | None = None,
-    time: str | None = None,
+    time: str | datetime | None = None,
+    force: bool = False,
+    dry_run: bool = False,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Committed:
     """Adds an edited classic file to an archive as a new version; every version stays readable, to the byte.
 
     What did not change is not stored again. The new version is rebuilt and compared before it counts; what is open of the
-    archive stays as it was opened. Author and time are noted only where they are given.
+    archive stays as it was opened. Author and time are noted only where they are given; ``time="now"`` is this
+    moment in UTC. A file that has no variable of the archive is refused unless ``force``. With ``dry_run`` nothing is changed, and the
+    result is what would have been done.
 
     >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
     >>> nc3z.commit("relief.nc3z", "etopo120.cdf").is_new
     False
     """
-    note = {"message": message, "author": author, "time": time}
-    return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, progress, cancel))
+    note = {"message": message, "author": author, "time": when(time)}
+    return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, force, dry_run, progress, cancel))
 
 
 def log(

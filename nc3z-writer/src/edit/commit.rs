@@ -19,6 +19,16 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
+    if edit.options.dry_run || !edit.place.archive().is_short() {
+        return commit_to(edit, note, edit.options.dry_run, monitor);
+    }
+    // The short form stays where nothing changes.
+    let done = commit_to(edit, note, true, &())?;
+    if done.is_known() { Ok(done) } else { commit_to(edit, note, false, monitor) }
+}
+
+/// Commits to the archive, or, in a dry run, to a temporary file.
+fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Monitor) -> Result<Committed> {
     for at in 0..edit.variables.len() {
         let variable = &edit.variables[at];
         let archive = edit.place.archive();
@@ -33,10 +43,13 @@ pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) 
         }
     }
     let arrangement = arrange(edit.header.clone(), edit.numrecs)?;
-    if let Some(longer) = edit.place.longer()? {
+    let scratch = if dry_run { Some(edit.place.rehearsal()?) } else { None };
+    if scratch.is_none()
+        && let Some(longer) = edit.place.longer()?
+    {
         edit.place = longer;
     }
-    let place = &edit.place;
+    let place = scratch.as_ref().unwrap_or(&edit.place);
     let old = place.archive();
     let header_bytes = arrangement.header_bytes.clone();
     let file = Arc::new(EditedFile::new(old.clone(), arrangement, edit.variables.clone())?);

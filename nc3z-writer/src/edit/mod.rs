@@ -25,7 +25,7 @@ mod commit;
 mod file;
 mod header;
 
-pub use append::AppendPolicy;
+pub use append::{AppendPolicy, Appended, Overlap};
 pub use header::Owner;
 
 use crate::error::{ErrorKind, Result};
@@ -119,6 +119,13 @@ impl Edit {
     #[must_use]
     pub fn with_digest(mut self, digest: bool) -> Self {
         self.digest = digest;
+        self
+    }
+
+    /// Whether a commit only finds out what it would do: the archive stays as it is, and what was edited stays staged.
+    #[must_use]
+    pub fn with_dry_run(mut self, dry_run: bool) -> Self {
+        self.options.dry_run = dry_run;
         self
     }
 
@@ -479,6 +486,9 @@ impl Edit {
     pub fn commit(&mut self, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
         note.check()?;
         let done = commit::commit(self, note, monitor)?;
+        if self.options.dry_run {
+            return Ok(done);
+        }
         if !done.is_known() {
             self.place.reload()?;
         }

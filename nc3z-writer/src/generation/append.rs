@@ -43,6 +43,8 @@ pub(crate) struct InPlace {
     /// How it is opened, also after what was appended.
     options: OpenOptions,
     archive: Archive,
+    /// What a rehearsal writes behind the archive, which stays as it is.
+    over: Option<File>,
 }
 
 /// Keeps others from changing the archive at `path`, which `file` is, as long as any handle of `file` is open. Who only reads asks for no
@@ -87,7 +89,7 @@ impl InPlace {
             .map_err(|e| Error::io("open for writing", path, e))?;
         lock(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
-        Ok(InPlace { file, path: path.to_owned(), options: options.clone(), archive })
+        Ok(InPlace { file, path: path.to_owned(), options: options.clone(), archive, over: None })
     }
 
     /// The archive in the long form, where it is in the short one; it takes the short one's place.
@@ -105,19 +107,38 @@ impl InPlace {
         Ok(())
     }
 
+    /// The same archive, to find out what a change would do: what is written goes to a temporary file.
+    pub(crate) fn rehearsal(&self) -> Result<Self> {
+        let scratch = |e| Error::io("make a temporary file for", &self.path, e);
+        let over = tempfile::tempfile().map_err(scratch)?;
+        let (path, options) = (self.path.clone(), self.options.clone());
+        if self.archive.is_short() {
+            // All of the long form, which is small.
+            self.write_long(&Medium::File { file: &over, name: &path, path: None })?;
+            let archive = Archive::from_source(shared(&over, &path)?, &options)?;
+            return Ok(InPlace { file: over, path, options, archive, over: None });
+        }
+        let file = self.file.try_clone().map_err(|e| Error::io("open", &path, e))?;
+        Ok(InPlace { file, path, options, archive: self.archive.clone(), over: Some(over) })
+    }
+
+    /// Writes the archive in the long form to an empty medium.
+    fn write_long(&self, medium: &Medium<'_>) -> Result<()> {
+        let digest = match self.archive.digest() {
+            Digest::Sha256(sha256) => Some(sha256),
+            Digest::None | Digest::Stale => None,
+        };
+        let (unsealed, _) = carry_over(&self.archive, &|_, _| false, medium, self.archive.metadata(), &())?;
+        medium.write_at(unsealed.offset(), &unsealed.seal(digest))
+    }
+
     /// Puts the long form in the place of the short one.
     fn lengthen(&self) -> Result<()> {
         let read = |e| Error::io("find", &self.path, e);
         let before = self.file.metadata().map_err(read)?;
         // Through links: it is the file that is replaced, not a link to it.
         let target = AtomicFile::create(&self.path.canonicalize().map_err(read)?, true)?;
-        let digest = match self.archive.digest() {
-            Digest::Sha256(sha256) => Some(sha256),
-            Digest::None | Digest::Stale => None,
-        };
-        let (medium, metadata) = (target.medium(), self.archive.metadata());
-        let (unsealed, _) = carry_over(&self.archive, &|_, _| false, &medium, metadata, &())?;
-        medium.write_at(unsealed.offset(), &unsealed.seal(digest))?;
+        self.write_long(&target.medium())?;
         platform::keep_owner(target.file(), &before);
         target.commit(Some(&before))
     }
@@ -133,11 +154,17 @@ impl InPlace {
 
     /// The file, by position.
     pub(crate) fn source(&self) -> Result<SharedSource> {
-        shared(&self.file, &self.path)
+        match self.over {
+            Some(_) => self.medium().source(),
+            None => shared(&self.file, &self.path),
+        }
     }
 
     pub(crate) fn medium(&self) -> Medium<'_> {
-        Medium::File { file: &self.file, name: &self.path, path: None }
+        match &self.over {
+            Some(over) => Medium::Over { file: &self.file, over, end: self.end(), name: &self.path },
+            None => Medium::File { file: &self.file, name: &self.path, path: None },
+        }
     }
 
     /// How it is opened: for who opens it again.
@@ -159,6 +186,9 @@ impl InPlace {
     /// Appends a generation where the last trailer ends; what a commit left there that did not finish is no part of the archive.
     pub(crate) fn append(&self, write: impl FnOnce(&Medium<'_>) -> Result<Unsealed>) -> Result<u64> {
         let medium = self.medium();
+        if self.over.is_some() {
+            return Ok(write(&medium)?.trailer.archive_len);
+        }
         medium.set_len(self.end())?;
         append(&medium, self.end(), || write(&medium))
     }

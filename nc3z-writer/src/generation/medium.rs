@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_reader::platform;
-use nc3z_reader::source::{FileSource, MemorySource, SharedSource};
+use nc3z_reader::source::{ByteSource, FileSource, MemorySource, SharedSource};
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -20,6 +20,17 @@ pub(crate) enum Medium<'a> {
         /// Where it may be opened again, to map it; else it is read by position through `file`.
         path: Option<&'a Path>,
     },
+    /// A file that is only read, and another one for what is written behind it.
+    Over {
+        /// The file that stays as it is.
+        file: &'a File,
+        /// What is written, from its beginning on.
+        over: &'a File,
+        /// Bytes of the first file that count.
+        end: u64,
+        /// What it is called in messages.
+        name: &'a Path,
+    },
     /// Memory.
     Memory(&'a Memory),
 }
@@ -32,7 +43,7 @@ impl Medium<'_> {
     /// What it is called in messages.
     pub(crate) fn name(&self) -> &Path {
         match self {
-            Medium::File { name, .. } => name,
+            Medium::File { name, .. } | Medium::Over { name, .. } => name,
             Medium::Memory(_) => Path::new("memory"),
         }
     }
@@ -45,6 +56,12 @@ impl Medium<'_> {
                 file.seek(SeekFrom::Start(offset)).map_err(|e| Error::io("seek in", name, e))?;
                 Ok(Box::new(file))
             }
+            Medium::Over { over, end, name, .. } => {
+                let mut over = *over;
+                let at = behind(*end, offset).map_err(|e| Error::io("write", name, e))?;
+                over.seek(SeekFrom::Start(at)).map_err(|e| Error::io("seek in", name, e))?;
+                Ok(Box::new(over))
+            }
             Medium::Memory(memory) => {
                 memory.change(|bytes| bytes.truncate(usize::try_from(offset).unwrap_or(usize::MAX)));
                 Ok(Box::new(*memory))
@@ -55,6 +72,9 @@ impl Medium<'_> {
     pub(crate) fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<()> {
         let written = match self {
             Medium::File { file, .. } => platform::write_all_at(file, bytes, offset),
+            Medium::Over { over, end, .. } => {
+                behind(*end, offset).and_then(|at| platform::write_all_at(over, bytes, at))
+            }
             Medium::Memory(memory) => memory.write_at(offset, bytes),
         };
         written.map_err(|e| Error::io("write", self.name(), e))
@@ -63,6 +83,11 @@ impl Medium<'_> {
     pub(crate) fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
         let read = match self {
             Medium::File { file, .. } => platform::read_exact_at(file, out, offset),
+            Medium::Over { file, over, end, .. } => {
+                let (below, above) = split(out, offset, *end);
+                platform::read_exact_at(file, below, offset)
+                    .and_then(|()| platform::read_exact_at(over, above, offset.max(*end) - end))
+            }
             Medium::Memory(memory) => memory.read_exact_at(out, offset),
         };
         read.map_err(|e| Error::io("read", self.name(), e))
@@ -71,6 +96,9 @@ impl Medium<'_> {
     pub(crate) fn set_len(&self, len: u64) -> Result<()> {
         match self {
             Medium::File { file, name, .. } => file.set_len(len).map_err(|e| Error::io("cut", name, e)),
+            Medium::Over { over, end, name, .. } => {
+                over.set_len(len.saturating_sub(*end)).map_err(|e| Error::io("cut", name, e))
+            }
             Medium::Memory(memory) => {
                 let len = usize::try_from(len).map_err(|_| Error::io("cut", self.name(), too_long()))?;
                 memory.change(|bytes| bytes.resize(len, 0));
@@ -83,7 +111,7 @@ impl Medium<'_> {
     pub(crate) fn sync(&self) -> Result<()> {
         match self {
             Medium::File { file, name, .. } => file.sync_all().map_err(|e| Error::io("sync", name, e)),
-            Medium::Memory(_) => Ok(()),
+            Medium::Over { .. } | Medium::Memory(_) => Ok(()),
         }
     }
 
@@ -94,6 +122,13 @@ impl Medium<'_> {
             Medium::File { file, name, path: None } => {
                 let file = file.try_clone().map_err(|e| Error::io("open", name, e))?;
                 Ok(Arc::new(FileSource::from_file(file, name)?))
+            }
+            Medium::Over { file, over, end, name } => {
+                let open = |file: &File| {
+                    let file = file.try_clone().map_err(|e| Error::io("open", name, e))?;
+                    Ok::<_, Error>(FileSource::from_file(file, name)?)
+                };
+                Ok(Arc::new(OverSource { file: open(file)?, over: open(over)?, end: *end }))
             }
             Medium::Memory(memory) => Ok(Arc::new(MemorySource::new(memory.bytes()))),
         }
@@ -147,6 +182,39 @@ impl Write for &Memory {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// A file's bytes up to `end`, and behind them those of another file.
+struct OverSource {
+    file: FileSource,
+    over: FileSource,
+    end: u64,
+}
+
+impl ByteSource for OverSource {
+    fn len(&self) -> u64 {
+        self.end + self.over.len()
+    }
+
+    fn read_into(&self, offset: u64, buf: &mut [u8]) -> nc3z_reader::Result<()> {
+        let (below, above) = split(buf, offset, self.end);
+        if !below.is_empty() {
+            self.file.read_into(offset, below)?;
+        }
+        if above.is_empty() { Ok(()) } else { self.over.read_into(offset.max(self.end) - self.end, above) }
+    }
+}
+
+/// What of a buffer, to be read from `offset` on, lies before `end`, and what behind.
+fn split(buf: &mut [u8], offset: u64, end: u64) -> (&mut [u8], &mut [u8]) {
+    let below = usize::try_from(end.saturating_sub(offset)).map_or(buf.len(), |n| n.min(buf.len()));
+    buf.split_at_mut(below)
+}
+
+/// Where a byte behind `end` is in the other file.
+fn behind(end: u64, offset: u64) -> io::Result<u64> {
+    let refused = || io::Error::other("a rehearsal changes nothing that is there");
+    offset.checked_sub(end).ok_or_else(refused)
 }
 
 fn too_long() -> io::Error {

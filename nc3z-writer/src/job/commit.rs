@@ -12,7 +12,7 @@ use crate::options::WriterOptions;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
 use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
-use nc3z_format::classic::VarId;
+use nc3z_format::classic::{VarId, Variable};
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor};
 use sha2::{Digest, Sha256};
@@ -56,11 +56,11 @@ impl Committed {
 }
 
 /// Appends the file at `edited` to the archive at `path` as a new version. Every version restores to the byte. A file that is the newest version already is not
-/// added again.
+/// added again. With [`WriterOptions::with_dry_run`] the archive stays as it is, and what is returned is what would have been done.
 ///
 /// # Errors
-/// No archive, or one with lost tiles; no classic file; words that are too long; another process changes the archive; the proof failed; the
-/// system refuses. The archive is then what it was.
+/// No archive, or one with lost tiles; no classic file, or one that has no variable of the archive, unless the options force it; words that are too long; another
+/// process changes the archive; the proof failed; the system refuses. The archive is then what it was.
 pub fn commit_file(
     path: &Path,
     edited: &Path,
@@ -69,7 +69,7 @@ pub fn commit_file(
     monitor: &dyn Monitor,
 ) -> Result<Committed> {
     note.check()?;
-    let place = InPlace::open(path, &options.open_options())?;
+    let place = InPlace::open_as_it_is(path, &options.open_options())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
         let what = "a new state of a file whose tiles are lost";
@@ -79,7 +79,6 @@ pub fn commit_file(
     let classic = ClassicFile::from_source(source, &Limits::default())?;
     let sha256 = hash(&**classic.source(), monitor)?;
     let last = archive.version()?;
-    let before = place.end();
     let is_known = match archive.digest() {
         nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
         // Of an edit that was not to take long.
@@ -89,16 +88,44 @@ pub fn commit_file(
     };
     if is_known {
         let (version, generation) = (last.number, archive.trailer().generation);
-        let stored_len = (before, before);
+        let stored_len = (place.end(), place.end());
         return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256 });
     }
+    if !options.force {
+        check_related(&place, &classic, &sha256, (path, edited), monitor)?;
+    }
+    let other = if options.dry_run { Some(place.rehearsal()?) } else { place.longer()? };
+    let place = other.as_ref().unwrap_or(&place);
+    let (before, archive) = (place.end(), place.archive());
     let record = note.record(archive, last.number + 1)?;
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
     let (after, generation, (new_tiles, kept_tiles)) =
-        commit_state(&place, &classic, sha256, &metadata, edited, options, monitor)?;
+        commit_state(place, &classic, sha256, &metadata, edited, options, monitor)?;
     Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
+}
+
+/// Refuses a file that seems to be of another data set: no variable is in the archive by name, type and lengths, or by its values, and no version is this file.
+fn check_related(
+    place: &InPlace,
+    classic: &ClassicFile,
+    sha256: &[u8; 32],
+    (path, edited): (&Path, &Path),
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let archive = place.archive();
+    let is_like = |(id, variable): (VarId, &Variable)| {
+        archive.header().variable(&variable.name).is_some_and(|(v, _)| is_like(archive, v, classic, id))
+    };
+    if archive.header().variables.is_empty()
+        || classic.header().variables().any(is_like)
+        || find_known(place, sha256)?.is_some()
+        || !match_variables(archive, classic, monitor)?.is_empty()
+    {
+        return Ok(());
+    }
+    Err(ErrorKind::Unrelated { archive: path.to_owned(), file: edited.to_owned() }.into())
 }
 
 /// Appends a state of the file with this SHA-256 and proves it. Gives the archive's length, the generation, and the tiles that are new and kept.
@@ -271,13 +298,18 @@ fn layout_of_like(old: &Archive, classic: &ClassicFile, new: VarId) -> Option<Ti
 fn is_same_array(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> bool {
     let (was, is) = (&old.layout().variables[v.index()], &classic.layout().variables[new.index()]);
     let chunked = matches!(old.head().layouts[v.index()], TileLayoutSpec::Chunked { .. });
-    // The first dimension may grow. The others number chunks, and tell where the row and the plane before an element are.
-    let inner = was.shape.get(1..) == is.shape.get(1..);
-    let alike =
-        was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record && inner;
+    let alike = is_like(old, v, classic, new);
     // Of chunks, all elements must be there.
     let fits = !chunked || is.elements == Some(is.present);
     alike && fits && was.owned && is.owned && !is_outgrown(old, v, is.present)
+}
+
+/// Whether two variables have the same type and, but for the first, the same lengths.
+fn is_like(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> bool {
+    let (was, is) = (&old.layout().variables[v.index()], &classic.layout().variables[new.index()]);
+    // The first dimension may grow. The others number chunks, and tell where the row and the plane before an element are.
+    let inner = was.shape.get(1..) == is.shape.get(1..);
+    was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record && inner
 }
 
 /// Whether a variable of the archive had less than a quarter of these elements, all in one linear tile, which is no longer than they were: it would be cut into ever

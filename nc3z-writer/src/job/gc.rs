@@ -26,6 +26,21 @@ use std::sync::Arc;
 /// Versions of a damaged archive that are looked for by their numbers, where they cannot be listed.
 const LOOKED_FOR: u64 = 100_000;
 
+/// The versions that are kept beside the newest.
+#[derive(Debug, Clone, Copy)]
+pub struct Keep<'a> {
+    /// By number or tag.
+    pub versions: &'a [VersionName],
+    /// Also those that tags name.
+    pub tagged: bool,
+}
+
+impl Default for Keep<'_> {
+    fn default() -> Self {
+        Keep { versions: &[], tagged: true }
+    }
+}
+
 /// What was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collected {
@@ -41,7 +56,8 @@ pub struct Collected {
     pub stored_len: (u64, u64),
 }
 
-/// Writes the versions `keep` of the archive at `input`, and the newest, to a new archive at `output`; in place of `input` where there is none.
+/// Writes the versions `keep` of the archive at `input`, and the newest, to a new archive at `output`; in place of `input` where there is none. With
+/// [`WriterOptions::with_dry_run`] the new archive is made, measured and thrown away.
 ///
 /// # Errors
 /// No archive, damage, or lost tiles; no such version; the output exists or cannot be written; the proof failed; another process changes the archive; the monitor
@@ -49,7 +65,7 @@ pub struct Collected {
 pub fn collect_file(
     input: &Path,
     output: Option<&Path>,
-    keep: &[VersionName],
+    keep: &Keep<'_>,
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<Collected> {
@@ -62,7 +78,7 @@ pub fn collect_file(
 fn collect(
     input: &Path,
     output: Option<&Path>,
-    keep: &[VersionName],
+    keep: &Keep<'_>,
     all: &dyn Fn(&Archive) -> Result<Vec<u64>>,
     options: &WriterOptions,
     monitor: &dyn Monitor,
@@ -74,11 +90,14 @@ fn collect(
     };
     let newest = open(None)?;
     let mut kept = BTreeSet::from([newest.version()?.number]);
-    for name in keep {
+    let mut tags = newest.tags()?;
+    if keep.tagged {
+        kept.extend(tags.values());
+    }
+    for name in keep.versions {
         kept.insert(open(Some(name.clone()))?.version()?.number);
     }
     let dropped: Vec<u64> = all(&newest)?.into_iter().filter(|n| !kept.contains(n)).collect();
-    let mut tags = newest.tags()?;
     let dropped_tags = tags.iter().filter(|(_, n)| !kept.contains(n)).map(|(tag, _)| tag.clone()).collect();
     tags.retain(|_, n| kept.contains(n));
     let parity_before = crate::parity::share_of(&newest);
@@ -106,7 +125,9 @@ fn collect(
     }
     let stored_len = (newest.stored_len(), place.as_ref().map_or(0, InPlace::end));
     drop(place);
-    old.put(target)?;
+    if !options.dry_run {
+        old.put(target)?;
+    }
     Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, stored_len })
 }
 
@@ -165,6 +186,8 @@ pub fn save_versions(
         return Ok(SavedVersions::Older(whole));
     }
     let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
+    // A tag may name a version that is lost.
+    let keep = Keep { versions: &keep, tagged: false };
     let done = collect(input, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
     Ok(SavedVersions::Written { done, lost })
 }

@@ -4,6 +4,7 @@ use super::number::{cdl_number, encode};
 use super::{commit, open};
 use crate::args::{AttArgs, RenameArgs};
 use crate::exit::Exit;
+use crate::names::{self, unescape};
 use crate::output::text;
 use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::NcType;
@@ -15,7 +16,7 @@ pub(crate) fn att(args: &AttArgs) -> Result<Exit> {
     let mut edits = || -> Result<()> {
         for name in &args.delete {
             let (owner, name) = split(name)?;
-            edit.delete_attribute(owner, name)?;
+            delete(&mut edit, owner.as_deref(), &name)?;
         }
         for assignment in &args.assignments {
             assign(&mut edit, assignment).with_context(|| text::safe(assignment))?;
@@ -37,8 +38,8 @@ pub(crate) fn rename(args: &RenameArgs) -> Result<Exit> {
         for (old, new) in &args.attribute {
             rename_attribute(&mut edit, old, new)?;
         }
-        args.variable.iter().try_for_each(|(old, new)| edit.rename_variable(old, new))?;
-        args.dimension.iter().try_for_each(|(old, new)| edit.rename_dimension(old, new))?;
+        args.variable.iter().try_for_each(|(old, new)| edit.rename_variable(&unescape(old), new))?;
+        args.dimension.iter().try_for_each(|(old, new)| edit.rename_dimension(&unescape(old), new))?;
         Ok(())
     };
     super::super::in_file(&args.archive, edits())?;
@@ -46,9 +47,10 @@ pub(crate) fn rename(args: &RenameArgs) -> Result<Exit> {
 }
 
 fn rename_attribute(edit: &mut Edit, old: &str, new: &str) -> Result<()> {
-    if let Some((owner, name)) = old.split_once('@') {
-        return Ok(edit.rename_attribute(owner_of(owner), name, new)?);
+    if let Some((owner, name)) = names::split_once(old, '@') {
+        return Ok(edit.rename_attribute(owner_of(&unescape(owner)), &unescape(name), new)?);
     }
+    let old = &unescape(old);
     let owners: Vec<Option<String>> =
         owners(edit).into_iter().filter(|owner| edit.attribute(owner.as_deref(), old).is_some()).collect();
     if owners.is_empty() {
@@ -69,17 +71,19 @@ fn owner_of(name: &str) -> Option<&str> {
 }
 
 /// `VARIABLE:ATTRIBUTE`; without a variable it is one of the file.
-fn split(name: &str) -> Result<(Option<&str>, &str)> {
-    let (owner, attribute) =
-        name.split_once(':').ok_or_else(|| anyhow!("`{}` is not VARIABLE:ATTRIBUTE", text::safe(name)))?;
-    Ok(((!owner.is_empty()).then_some(owner), attribute))
+fn split(name: &str) -> Result<(Option<String>, String)> {
+    let (owner, attribute) = names::split_once(name, ':')
+        .ok_or_else(|| anyhow!("`{}` is not VARIABLE:ATTRIBUTE", text::safe(name)))?;
+    Ok(((!owner.is_empty()).then(|| unescape(owner)), unescape(attribute)))
 }
 
 fn assign(edit: &mut Edit, assignment: &str) -> Result<()> {
-    let (name, value) = assignment.split_once('=').context("expected VARIABLE:ATTRIBUTE=VALUE")?;
+    let (name, value) = names::split_once(assignment, '=').context("expected VARIABLE:ATTRIBUTE=VALUE")?;
     let (owner, name) = split(name)?;
-    let (ty, values) = value_of(edit, owner, name, value)?;
-    Ok(edit.set_attribute(owner, name, ty, &values)?)
+    let owner = owner.as_deref();
+    check_owner(edit, owner)?;
+    let (ty, values) = value_of(edit, owner, &name, value)?;
+    Ok(edit.set_attribute(owner, &name, ty, &values)?)
 }
 
 /// What a value is: text, unless it is numbers.
@@ -117,11 +121,15 @@ fn value_of(edit: &Edit, owner: Option<&str>, name: &str, value: &str) -> Result
 
 /// One edit in ncatted's manner.
 fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
-    let parts: Vec<&str> = words.splitn(5, ',').collect();
-    let [name, variable, mode, rest @ ..] = parts.as_slice() else {
+    let names =
+        names::split_once(words, ',').and_then(|(name, rest)| Some((name, names::split_once(rest, ',')?)));
+    let Some((name, (variable, rest))) = names else {
         bail!("expected ATTRIBUTE,VARIABLE,MODE,TYPE,VALUE");
     };
-    let given: Option<(NcType, Vec<u8>)> = match (*mode, rest) {
+    let (name, variable) = (&unescape(name)[..], &unescape(variable)[..]);
+    let rest: Vec<&str> = rest.splitn(3, ',').collect();
+    let (mode, rest) = (rest[0], &rest[1..]);
+    let given: Option<(NcType, Vec<u8>)> = match (mode, rest) {
         ("d" | "delete", _) => None,
         (_, [ty, value]) => Some(typed(ty, value)?),
         _ => bail!("mode `{}` wants a type and a value", text::safe(mode)),
@@ -134,11 +142,7 @@ fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
     };
     for owner in owners {
         let owner = owner.as_deref();
-        if let Some(v) = owner
-            && edit.header().variable(v.as_bytes()).is_none()
-        {
-            bail!("no variable `{}`", text::safe(v));
-        }
+        check_owner(edit, owner)?;
         if name.is_empty() {
             if given.is_some() {
                 bail!("only mode d works on all attributes");
@@ -148,14 +152,16 @@ fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
         }
         let there = edit.attribute(owner, name).cloned();
         let Some((ty, values)) = &given else {
-            if there.is_some() || !every {
+            if !every {
+                delete(edit, owner, name)?;
+            } else if there.is_some() {
                 edit.delete_attribute(owner, name)?;
             }
             continue;
         };
         let joined = |first: &[u8], second: &[u8]| [first, second].concat();
         let same = there.as_ref().is_none_or(|a| a.ty == *ty);
-        let new = match (*mode, &there) {
+        let new = match (mode, &there) {
             ("c" | "create", Some(_)) | ("m" | "modify" | "n" | "nappend", None) => continue,
             ("a" | "append" | "n" | "nappend" | "p" | "prepend", Some(_)) if !same => {
                 bail!("the attribute is of another type; mode o overwrites it")
@@ -169,6 +175,28 @@ fn ncatted(edit: &mut Edit, words: &str) -> Result<()> {
         edit.set_attribute(owner, name, *ty, &new)?;
     }
     Ok(())
+}
+
+/// There is such a variable.
+fn check_owner(edit: &Edit, owner: Option<&str>) -> Result<()> {
+    match owner.filter(|v| edit.header().variable(v.as_bytes()).is_none()) {
+        Some(v) => bail!("no variable `{}`{}", text::safe(v), names::hint(edit.header())),
+        None => Ok(()),
+    }
+}
+
+/// Deletes an attribute. As for ncatted, it is no error where there is none, but it is said.
+fn delete(edit: &mut Edit, owner: Option<&str>, name: &str) -> Result<()> {
+    check_owner(edit, owner)?;
+    if edit.attribute(owner, name).is_none() {
+        tell!(
+            "there is no attribute `{}:{}`: nothing to delete",
+            text::safe(owner.unwrap_or_default()),
+            text::safe(name)
+        );
+        return Ok(());
+    }
+    Ok(edit.delete_attribute(owner, name)?)
 }
 
 fn delete_all(edit: &mut Edit, owner: Option<&str>) -> Result<()> {
@@ -203,7 +231,7 @@ fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
         other => bail!("`{}` is no type: f, d, l, i, s, c, b, ub, us, ul, ll or ull", text::safe(other)),
     };
     if ty == NcType::Char {
-        return Ok((ty, unescape(value)));
+        return Ok((ty, c_text(value)));
     }
     let mut values = Vec::new();
     for word in value.split(',') {
@@ -214,7 +242,7 @@ fn typed(ty: &str, value: &str) -> Result<(NcType, Vec<u8>)> {
 }
 
 /// C's escapes, which ncatted takes in text.
-fn unescape(text: &str) -> Vec<u8> {
+fn c_text(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -244,7 +272,7 @@ mod tests {
 
     #[test]
     fn escapes_are_those_of_c() {
-        assert_eq!(unescape(r"a\nb\\n\q"), b"a\nb\\n\\q");
+        assert_eq!(c_text(r"a\nb\\n\q"), b"a\nb\\n\\q");
     }
 
     #[test]

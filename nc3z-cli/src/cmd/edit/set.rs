@@ -1,8 +1,8 @@
-//! `nc3z set` and `nc3z append`.
+//! `nc3z set`.
 
 use super::number::encode;
-use super::{commit, open, progress_of};
-use crate::args::{AppendArgs, OpenArgs, SetArgs};
+use super::{commit, open, plan};
+use crate::args::{OpenArgs, SetArgs};
 use crate::cmd::named::Named;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
@@ -12,8 +12,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
-use nc3z_writer::edit::{AppendPolicy, Edit};
-use std::io::{Read, Write};
+use nc3z_writer::edit::Edit;
+use std::io::{BufWriter, Read, Write};
 use std::path::Path;
 
 /// Bytes of values that are read and staged at a time.
@@ -37,10 +37,9 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
         let variable = dataset.variable(&args.variable)?;
         let selection = selection::of(&dataset, &variable, &args.selection)?;
         if args.plan {
-            let mut out = Stdout::results();
-            for (slab, _) in selection.slabs() {
-                writeln!(out, "{}", edit.plan_of_set(&args.variable, &slab)?)?;
-            }
+            let mut out = BufWriter::new(Stdout::results());
+            plan::write(&mut out, edit.archive(), &variable, &selection)?;
+            out.flush()?;
             return Ok(true);
         }
         let values = values_of(args, &variable, &selection)?;
@@ -209,34 +208,4 @@ fn fitted(slab: &Hyperslab, lens: &[u64], shape: &[u64]) -> Hyperslab {
         out.stride.push(stride);
     }
     out
-}
-
-/// Appends records.
-pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
-    let mut edit = open(&args.archive, &args.edit)?;
-    let policy = AppendPolicy { keep_fixed: args.keep_fixed, any_units: args.any_units };
-    let mut appended = 0;
-    for file in &args.files {
-        let more = || -> Result<u64> {
-            let dataset = Named::of(file)?.open_dataset(&OpenArgs::default())?;
-            let progress = progress_of(dataset.original_len(), file);
-            Ok(edit.append_records(&dataset, policy, &progress)?)
-        };
-        let more = super::super::in_file(
-            file,
-            super::super::with_threads(args.edit.effort.threads, more_sync(more))?,
-        )?;
-        appended += more;
-    }
-    tell!(
-        "{}: {appended} records appended, {} now",
-        text::safe(&args.archive.to_string_lossy()),
-        edit.records()
-    );
-    commit(edit, &args.archive, &args.edit)
-}
-
-/// The same closure; it says that it may run in a pool.
-fn more_sync<T, F: FnOnce() -> T + Send>(f: F) -> F {
-    f
 }

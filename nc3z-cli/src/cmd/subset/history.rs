@@ -17,6 +17,11 @@ pub(in crate::cmd) fn line() -> String {
     format!("{} nc3z {}: nc3z {command}", time(now()), env!("CARGO_PKG_VERSION"))
 }
 
+/// The date and time of this moment.
+pub(in crate::cmd) fn moment() -> String {
+    time(now())
+}
+
 fn append_line(header: &mut Header, line: &str) -> Result<()> {
     let ty = NcType::Char;
     let Some(history) = header.attributes.iter_mut().find(|a| a.name == b"history") else {

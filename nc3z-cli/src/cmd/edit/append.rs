@@ -1,0 +1,50 @@
+//! `nc3z append`.
+
+use super::{commit, open, progress_of};
+use crate::args::{AppendArgs, OpenArgs};
+use crate::cmd::named::Named;
+use crate::cmd::{in_file, with_threads};
+use crate::exit::Exit;
+use crate::output::table::count;
+use crate::output::text;
+use anyhow::Result;
+use nc3z_writer::edit::{AppendPolicy, Appended, Overlap};
+
+/// Appends records.
+pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
+    let mut edit = open(&args.archive, &args.edit)?;
+    let overlap = match (args.replace_overlap, args.allow_overlap) {
+        (true, _) => Overlap::Replace,
+        (_, true) => Overlap::Allow,
+        _ => Overlap::Refuse,
+    };
+    let policy = AppendPolicy { keep_fixed: args.keep_fixed, any_units: args.any_units, overlap };
+    let mut all = Appended::default();
+    for file in &args.files {
+        let mut more = || -> Result<Appended> {
+            let dataset = Named::of(file)?.open_dataset(&OpenArgs::default())?;
+            let progress = progress_of(dataset.original_len(), file);
+            Ok(edit.append_records(&dataset, policy, &progress)?)
+        };
+        let more = in_file(file, with_threads(args.edit.effort.threads, || more())?)?;
+        if more.known > 0 {
+            let known = count(more.known, "record");
+            tell!("{}: the archive has its {known} already", text::safe(&file.to_string_lossy()));
+        }
+        all.appended += more.appended;
+        all.replaced += more.replaced;
+    }
+    let replaced = if all.replaced > 0 {
+        format!("{} replaced, ", count(all.replaced, "record"))
+    } else {
+        String::new()
+    };
+    let dry = if args.edit.effort.dry_run { " (dry run)" } else { "" };
+    tell!(
+        "{}: {replaced}{} appended, {} now{dry}",
+        text::safe(&args.archive.to_string_lossy()),
+        count(all.appended, "record"),
+        edit.records()
+    );
+    commit(edit, &args.archive, &args.edit)
+}

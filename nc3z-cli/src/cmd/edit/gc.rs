@@ -1,0 +1,61 @@
+//! `nc3z gc`.
+
+use crate::args::GcArgs;
+use crate::cmd::{places, with_threads};
+use crate::exit::Exit;
+use crate::output::progress::Progress;
+use crate::output::table::count;
+use crate::output::text;
+use anyhow::{Context, Result};
+use nc3z_writer::{Keep, WriterOptions, collect_file};
+
+/// Drops versions.
+pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
+    let path = &args.archive;
+    if let Some(output) = &args.output {
+        places::prepare(output)?;
+    }
+    let options = WriterOptions::default()
+        .with_registry(crate::plugins::registry())
+        .with_memory(args.memory)
+        .with_dry_run(args.dry_run)
+        .with_force(args.force);
+    let keep = Keep { versions: &args.keep, tagged: !args.drop_tagged };
+    let done = with_threads(args.threads, || {
+        let progress = Progress::new(0, text::safe(&path.to_string_lossy()));
+        collect_file(path, args.output.as_deref(), &keep, &options, &progress)
+    })?;
+    let done = done.with_context(|| format!("drop versions of `{}`", path.display()))?;
+    let (before, after) = done.stored_len;
+    let name = text::safe(&path.to_string_lossy());
+    let (kept, dropped) = (count(done.kept.len() as u64, "version"), done.dropped.len());
+    let (before, after) = (text::size(before), text::size(after));
+    if args.dry_run {
+        note!(
+            "{name}: {kept} would be kept, {dropped} dropped{}, {before} -> {after}; nothing was changed",
+            numbers(&done.dropped)
+        );
+    } else {
+        note!("{name}: {kept} kept, {dropped} dropped, {before} -> {after}");
+    }
+    if !done.dropped_tags.is_empty() {
+        let tags = text::safe(&done.dropped_tags.join(", "));
+        if args.dry_run {
+            note!("  tags that would go with dropped versions: {tags}");
+        } else {
+            note!("  tags that named dropped versions are gone: {tags}");
+        }
+    }
+    if done.parity_before.is_some() {
+        note!("  parity did not come along: `nc3z parity add` makes it anew");
+    }
+    Ok(Exit::Done)
+}
+
+/// The first versions of a list, in brackets.
+fn numbers(versions: &[u64]) -> String {
+    const SHOWN: usize = 20;
+    let shown: Vec<String> = versions.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = if versions.len() > SHOWN { ", ..." } else { "" };
+    if shown.is_empty() { String::new() } else { format!(" ({}{more})", shown.join(", ")) }
+}

@@ -1,0 +1,276 @@
+//! Where new records belong: behind the archive's, over some of them, or nowhere, since the archive has them.
+
+use super::coordinate::{Coordinate, Direction, Number};
+use super::{Column, Edit, Overlap, refuse};
+use crate::error::{ErrorKind, Result};
+use nc3z_reader::Monitor;
+
+/// Records of a new file, in a row, and the archive's records that they become.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) from: u64,
+    pub(super) to: u64,
+    pub(super) count: u64,
+}
+
+/// What becomes of the records of a new file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// The archive has them, values and all.
+    Known,
+    At(Vec<Run>),
+}
+
+/// How both files' record coordinates lie.
+struct Both {
+    old: Vec<Option<Number>>,
+    new: Vec<Option<Number>>,
+    direction: Direction,
+}
+
+impl Edit {
+    /// Where `count` new records belong, by the record coordinate; behind all others where there is none.
+    pub(super) fn place_records(
+        &mut self,
+        dimension: &str,
+        columns: &[Column],
+        count: u64,
+        overlap: Overlap,
+        monitor: &dyn Monitor,
+    ) -> Result<Place> {
+        let behind = Place::At(vec![Run { from: 0, to: self.numrecs, count }]);
+        let Some(coordinate) = Coordinate::find(self, dimension, columns) else { return Ok(behind) };
+        if overlap == Overlap::Allow || self.continues(&coordinate, count)? {
+            return Ok(behind);
+        }
+        let both = self.load(&coordinate, count)?;
+        if let Some(first) = both.equal_run() {
+            match self.first_difference(columns, first, count, monitor)? {
+                None => return Ok(Place::Known),
+                Some(name) if overlap == Overlap::Refuse => {
+                    let (from, to) = (both.old[first], both.old[first + both.new.len() - 1]);
+                    let shown = |n: Option<Number>| n.map_or_else(String::new, |n| coordinate.show(n));
+                    return refuse(
+                        "append",
+                        format!(
+                            "the archive has records of `{}` from {} to {} already, with other values of `{name}`: `--replace-overlap` writes the new ones over them, `--allow-overlap` appends them a second time",
+                            coordinate.column.name,
+                            shown(from),
+                            shown(to),
+                        ),
+                    );
+                }
+                Some(_) => {}
+            }
+        }
+        if overlap == Overlap::Refuse {
+            return both.refuse(&coordinate);
+        }
+        both.over(&coordinate).map(Place::At)
+    }
+
+    /// Whether the new values all lie beyond the archive's last one, each further than the one before. Missing values say nothing.
+    fn continues(&mut self, coordinate: &Coordinate<'_>, count: u64) -> Result<bool> {
+        let step = coordinate.column.step().max(1);
+        let old = coordinate.old(self, self.numrecs.saturating_sub(step), step.min(self.numrecs))?;
+        let mut last: Vec<Number> = old.into_iter().rev().flatten().take(2).collect();
+        let mut direction = match last[..] {
+            [end, before, ..] => Direction::of(before, end),
+            _ => None,
+        };
+        last.truncate(1);
+        let mut before = last.pop();
+        let alone = direction.is_none();
+        let mut first = 0;
+        while first < count {
+            let values = coordinate.new(first, step.min(count - first))?;
+            first += values.len() as u64;
+            let values: Vec<Number> = values.into_iter().flatten().collect();
+            if alone && direction.is_none() {
+                // One record alone has no direction: that of the new ones, or upwards.
+                direction = match values[..] {
+                    [a, b, ..] => Direction::of(a, b),
+                    _ => None,
+                };
+            }
+            for value in values {
+                if let Some(before) = before
+                    && Direction::of(before, value) != Some(direction.unwrap_or(Direction::Up))
+                {
+                    return Ok(false);
+                }
+                before = Some(value);
+            }
+        }
+        Ok(true)
+    }
+
+    /// All values of both coordinates.
+    fn load(&mut self, coordinate: &Coordinate<'_>, count: u64) -> Result<Both> {
+        let all = self.numrecs.saturating_add(count).saturating_mul(size_of::<Option<Number>>() as u64);
+        if all > self.budget() {
+            return refuse(
+                "append",
+                format!(
+                    "`{}` does not continue the archive's, and comparing {} values takes {all} bytes of memory: give more (`--memory`)",
+                    coordinate.column.name,
+                    self.numrecs.saturating_add(count)
+                ),
+            );
+        }
+        let step = coordinate.column.step().max(1);
+        let (mut old, mut new) = (Vec::new(), Vec::new());
+        for first in (0..self.numrecs).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+            old.extend(coordinate.old(self, first, step.min(self.numrecs - first))?);
+        }
+        for first in (0..count).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+            new.extend(coordinate.new(first, step.min(count - first))?);
+        }
+        let direction = direction(&old).or_else(|| direction(&new)).unwrap_or(Direction::Up);
+        Ok(Both { old, new, direction })
+    }
+
+    /// The first variable of which the new file has other values than the archive's records from `at` on.
+    fn first_difference(
+        &mut self,
+        columns: &[Column],
+        at: usize,
+        count: u64,
+        monitor: &dyn Monitor,
+    ) -> Result<Option<String>> {
+        for column in columns {
+            let step = column.step();
+            let mut done = 0;
+            while done < count && step > 0 {
+                if monitor.is_cancelled() {
+                    return Err(ErrorKind::Interrupted.into());
+                }
+                let n = step.min(count - done);
+                let old = self.cells(column.at)?.get(&column.records(at as u64 + done, n))?;
+                if old != column.read(done, n)? {
+                    return Ok(Some(column.name.clone()));
+                }
+                done += n;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The direction of the last two values.
+fn direction(values: &[Option<Number>]) -> Option<Direction> {
+    let mut last = values.iter().rev().flatten();
+    let (end, before) = (last.next()?, last.next()?);
+    Direction::of(*before, *end)
+}
+
+impl Both {
+    /// Where the archive has the new values in a row: at its end, or where the first of them is found.
+    fn equal_run(&self) -> Option<usize> {
+        let count = self.new.len();
+        let is_equal = |at: usize| self.old.get(at..at + count).is_some_and(|old| old == self.new);
+        let end = self.old.len().checked_sub(count)?;
+        let found = self.old.iter().position(|value| *value == self.new[0]);
+        [Some(end), found].into_iter().flatten().find(|&at| count > 0 && is_equal(at))
+    }
+
+    /// Whether all values are there, each further than the one before.
+    fn is_ordered(&self, values: &[Option<Number>]) -> bool {
+        let is_there = values.iter().all(Option::is_some);
+        is_there
+            && values.windows(2).all(|pair| match pair {
+                [Some(a), Some(b)] => Direction::of(*a, *b) == Some(self.direction),
+                _ => false,
+            })
+    }
+
+    /// The number of the archive's values before this one, where they are ordered.
+    fn place(&self, value: Number) -> usize {
+        self.old
+            .partition_point(|old| old.is_some_and(|old| Direction::of(old, value) == Some(self.direction)))
+    }
+
+    /// The error of records that do not continue the archive's.
+    fn refuse<T>(&self, coordinate: &Coordinate<'_>) -> Result<T> {
+        let name = &coordinate.column.name;
+        let wrong = |pair: &[Number]| Direction::of(pair[0], pair[1]) != Some(self.direction);
+        let new: Vec<Number> = self.new.iter().flatten().copied().collect();
+        let end = self.old.iter().rev().flatten().next().copied();
+        if let (Some(end), Some(&first)) = (end, new.first())
+            && wrong(&[end, first])
+        {
+            let known = if self.is_ordered(&self.old) {
+                new.iter().filter(|value| self.old.get(self.place(**value)) == Some(&Some(**value))).count()
+            } else {
+                0
+            };
+            let overlap = if known > 0 {
+                format!("; {known} of its {} records are in the archive by their `{name}`", new.len())
+            } else {
+                String::new()
+            };
+            return refuse(
+                "append",
+                format!(
+                    "the new file's `{name}` begins at {}, and the archive's ends at {}{overlap}. `--replace-overlap` writes records of the same `{name}` over the archive's, `--allow-overlap` appends all",
+                    coordinate.show(first),
+                    coordinate.show(end)
+                ),
+            );
+        }
+        let (from, to) =
+            new.windows(2).find(|pair| wrong(pair)).map_or((None, None), |p| (Some(p[0]), Some(p[1])));
+        let shown = |n: Option<Number>| n.map_or_else(String::new, |n| coordinate.show(n));
+        refuse(
+            "append",
+            format!(
+                "the new file's `{name}` turns back from {} to {}; `--allow-overlap` appends all the same",
+                shown(from),
+                shown(to)
+            ),
+        )
+    }
+
+    /// The archive's records of the same coordinate, and behind them what lies beyond the last one.
+    fn over(&self, coordinate: &Coordinate<'_>) -> Result<Vec<Run>> {
+        let name = &coordinate.column.name;
+        for (values, whose) in [(&self.old, "archive"), (&self.new, "new file")] {
+            if !self.is_ordered(values) {
+                return refuse(
+                    "append",
+                    format!(
+                        "the {whose}'s `{name}` has missing values or does not go one way, so that records cannot be replaced by it; `--allow-overlap` appends all"
+                    ),
+                );
+            }
+        }
+        let mut runs: Vec<Run> = Vec::new();
+        let mut end = self.old.len() as u64;
+        for (from, value) in (0_u64..).zip(&self.new) {
+            let at = self.place(value.expect("ordered values are all there"));
+            let to = match self.old.get(at) {
+                Some(old) if old == value => at as u64,
+                None => {
+                    end += 1;
+                    end - 1
+                }
+                Some(other) => {
+                    let shown = |n: &Option<Number>| n.map_or_else(String::new, |n| coordinate.show(n));
+                    return refuse(
+                        "append",
+                        format!(
+                            "the archive has no record at {} to be replaced, and one at {} behind it: records cannot be put between others",
+                            shown(value),
+                            shown(other)
+                        ),
+                    );
+                }
+            };
+            match runs.last_mut().filter(|run| run.to + run.count == to) {
+                Some(run) => run.count += 1,
+                None => runs.push(Run { from, to, count: 1 }),
+            }
+        }
+        Ok(runs)
+    }
+}

@@ -1,0 +1,81 @@
+"""Records appended from Python: what `nc3z append` does, with the same checks of the record coordinate."""
+
+import re
+
+import nc3z
+import netCDF4
+import numpy as np
+import pytest
+
+
+def make(path, times, value=None):
+    """A record file of a time coordinate and two values for each time."""
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 2)
+        time = d.createVariable("time", "f8", ("time",))
+        time.units = "days since 2000-01-01"
+        time[:] = times
+        values = np.arange(2 * len(times)).reshape(-1, 2) if value is None else np.full((len(times), 2), value)
+        d.createVariable("tas", "f4", ("time", "x"))[:] = values
+    return path
+
+
+@pytest.fixture
+def archive(tmp_path):
+    nc3z.archive(make(tmp_path / "a.nc", [0, 1, 2]), tmp_path / "a.nc3z")
+    return tmp_path / "a.nc3z"
+
+
+def test_records_are_appended_once(archive, tmp_path):
+    more = make(tmp_path / "b.nc", [3, 4])
+    with nc3z.open(archive, "r+") as edit:
+        assert edit.append(more) == nc3z.Appended(appended=2, replaced=0, known=0)
+        assert edit.append(more) == nc3z.Appended(appended=0, replaced=0, known=2)
+        assert edit.commit(time="now").version == 2
+    assert nc3z.open(archive)["time"][:].tolist() == [0, 1, 2, 3, 4]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", nc3z.log(archive)[0].time)
+    before = archive.read_bytes()
+    with nc3z.open(archive, "r+") as edit:
+        assert edit.append(more).known == 2
+        assert not edit.commit().is_new
+    assert archive.read_bytes() == before
+
+
+def test_overlaps_are_refused_replaced_or_allowed(archive, tmp_path):
+    more = make(tmp_path / "b.nc", [2, 3], value=9)
+    with nc3z.open(archive, "r+") as edit:
+        with pytest.raises(ValueError, match=r"begins at 2 days.* ends at 2 days"):
+            edit.append(more)
+        with pytest.raises(ValueError, match="none of"):
+            edit.append(more, overlap="perhaps")
+        assert not edit.touched
+        assert edit.append(more, overlap="replace") == nc3z.Appended(1, 1, 0)
+        np.testing.assert_array_equal(edit["tas"][:, 0], [0, 2, 9, 9])
+        assert edit.append(more, overlap="allow").known == 0
+        assert edit["time"][:].tolist() == [0, 1, 2, 3, 2, 3]
+
+
+def test_a_dry_run_changes_nothing(archive, tmp_path):
+    before = archive.read_bytes()
+    with nc3z.open(archive, "r+") as edit:
+        edit["tas"][0, 0] = 7
+        rehearsed = edit.commit(dry_run=True)
+        assert rehearsed.version == 2 and rehearsed.added_nbytes > 0 and archive.read_bytes() == before
+        assert edit["tas"][0, 0] == 7 and edit.touched
+        assert edit.commit() == rehearsed
+    other = make(tmp_path / "c.nc", [0, 1, 2], value=5)
+    before = archive.read_bytes()
+    rehearsed = nc3z.commit(archive, other, dry_run=True)
+    assert archive.read_bytes() == before
+    assert nc3z.commit(archive, other) == rehearsed
+
+
+def test_an_unrelated_file_is_not_committed(archive, tmp_path):
+    other = tmp_path / "other.nc"
+    with netCDF4.Dataset(other, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("y", 3)
+        d.createVariable("height", "i2", ("y",))[:] = [1, 2, 3]
+    with pytest.raises(ValueError, match="seems to be another data set"):
+        nc3z.commit(archive, other)
+    assert nc3z.commit(archive, other, force=True).version == 2

@@ -1,0 +1,129 @@
+"""`nc3z append` and the record coordinate: a month that is there already, records that overlap, other reference dates."""
+
+import shutil
+import unittest
+from pathlib import Path
+
+from common import Case, missing, nc3z
+
+try:
+    import netCDF4
+    import numpy as np
+except ImportError as e:
+    netCDF4 = None
+    ABSENT = e.name
+
+
+def make(path, times, units="days since 2000-01-01", values=None, kind="f8", calendar=None, bounds=False):
+    """A record file: a time coordinate, and a variable of two values for each time."""
+    times = np.asarray(times)
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("time", None)
+        d.createDimension("x", 2)
+        time = d.createVariable("time", kind, ("time",))
+        if units is not None:
+            time.units = units
+        if calendar:
+            time.calendar = calendar
+        if bounds:
+            time.bounds = "time_bnds"
+            d.createVariable("time_bnds", kind, ("time", "x"))[:] = np.stack([times - 0.5, times + 0.5], axis=1)
+        time[:] = times
+        tas = d.createVariable("tas", "f4", ("time", "x"))
+        tas[:] = np.arange(2 * len(times)).reshape(-1, 2) if values is None else np.full((len(times), 2), values)
+    return path
+
+
+class Append(Case):
+    def setUp(self):
+        super().setUp()
+        if netCDF4 is None:
+            missing(self, f"{ABSENT} is not installed")
+
+    def archive_of(self, *args, **more):
+        return self.archived(make(self.dir / "a.nc", *args, **more), name="a.nc3z")
+
+    def archived(self, file, name):
+        archive = self.dir / name
+        self.ok(nc3z("archive", "--force", file, "-o", archive))
+        return archive
+
+    def read(self, archive, name="time"):
+        out = self.dir / "out.nc"
+        self.ok(nc3z("restore", "--force", archive, "-o", out))
+        with netCDF4.Dataset(out) as d:
+            return d[name][...].tolist()
+
+    def refused(self, archive, file, words, *args):
+        before = archive.read_bytes()
+        self.fails(nc3z("append", archive, file, *args), 1, words)
+        self.assertEqual(archive.read_bytes(), before)
+
+    def test_the_same_month_twice(self):
+        case = Path(__file__).resolve().parent.parent.parent / "shared" / "cases" / "append-twice"
+        if case.is_dir():
+            files = [Path(shutil.copy(case / name, self.dir)) for name in ("jan.nc", "feb.nc")]
+        else:
+            files = [make(self.dir / "jan.nc", [0, 1, 2]), make(self.dir / "feb.nc", [3, 4])]
+        archive = self.archived(files[0], "jan.nc3z")
+        self.ok(nc3z("append", archive, files[1]))
+        times = self.read(archive)
+        before = archive.read_bytes()
+        again = self.ok(nc3z("append", archive, files[1]))
+        self.assertIn("has its 2 records already", again.stderr)
+        self.assertEqual((archive.read_bytes(), self.read(archive)), (before, times))
+        # An archive of the month is the same month.
+        again = self.ok(nc3z("append", archive, self.archived(files[1], "feb.nc3z")))
+        self.assertEqual(archive.read_bytes(), before)
+
+    def test_what_overlaps_or_turns_back_is_refused(self):
+        archive = self.archive_of([0, 1, 2, 3, 4])
+        b = self.dir / "b.nc"
+        self.refused(archive, make(b, [3, 4], values=9), "records of `time` from 3 days .* to 4 days .* other values of `tas`")
+        self.refused(archive, make(b, [4, 5]), "begins at 4 days .* ends at 4 days .* 1 of its 2 records")
+        self.refused(archive, make(b, [2.5, 6]), "begins at 2.5 days .* ends at 4 days")
+        self.refused(archive, make(b, [5, 7, 6]), "turns back from 7 days .* to 6 days")
+        self.refused(archive, make(b, [5, 5]), "turns back from 5 days .* to 5 days")
+        self.ok(nc3z("append", archive, make(b, [5, 6])))
+        self.assertEqual(self.read(archive), [0, 1, 2, 3, 4, 5, 6])
+
+    def test_an_overlap_is_replaced_or_allowed(self):
+        archive = self.archive_of([0, 1, 2, 3, 4])
+        b = make(self.dir / "b.nc", [3, 4, 5], values=9)
+        self.assertIn("2 records replaced, 1 record appended, 6 now", self.ok(nc3z("append", archive, b, "--replace-overlap")).stderr)
+        self.assertEqual(self.read(archive), [0, 1, 2, 3, 4, 5])
+        self.assertEqual(self.read(archive, "tas"), [[0, 1], [2, 3], [4, 5], [9, 9], [9, 9], [9, 9]])
+        self.refused(archive, make(b, [1.5, 9]), "no record at 1.5 days.* one at 2 days", "--replace-overlap")
+        self.ok(nc3z("append", archive, make(b, [4, 5], values=1), "--allow-overlap"))
+        self.assertEqual(self.read(archive), [0, 1, 2, 3, 4, 5, 4, 5])
+        self.refused(archive, make(b, [4, 6]), "archive's `time` .* does not go one way", "--replace-overlap")
+        self.assertEqual(nc3z("append", archive, b, "--replace-overlap", "--allow-overlap").returncode, 2)
+
+    def test_downwards_is_a_direction_too(self):
+        archive = self.archive_of([9, 8, 7])
+        b = self.dir / "b.nc"
+        self.refused(archive, make(b, [8, 6]), "begins at 8 days .* ends at 7 days")
+        self.ok(nc3z("append", archive, make(b, [6, 5])))
+        self.assertEqual(self.read(archive), [9, 8, 7, 6, 5])
+        # One record has no direction of its own.
+        one = self.archived(make(self.dir / "one.nc", [3]), "one.nc3z")
+        self.refused(one, make(b, [2]), "begins at 2 days .* ends at 3 days")
+        self.ok(nc3z("append", one, make(b, [2, 1])))
+
+    def test_integers_and_missing_times(self):
+        archive = self.archive_of([0, 1], kind="i4")
+        b = self.dir / "b.nc"
+        self.refused(archive, make(b, [1, 2], kind="i4"), "begins at 1 days")
+        self.ok(nc3z("append", archive, make(b, [2, 3], kind="i4")))
+        # The fill value is no time: it says nothing of the order.
+        self.ok(nc3z("append", archive, make(b, [-2147483647, 4], kind="i4")))
+        self.refused(archive, make(b, [4], kind="i4", values=3), "other values|begins at 4")
+
+    def test_a_zero_byte_at_the_end_of_units(self):
+        archive = self.archive_of([0, 1])
+        self.ok(nc3z("append", archive, make(self.dir / "b.nc", [2], units="days since 2000-01-01\0")))
+        self.assertEqual(self.read(archive), [0, 1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()

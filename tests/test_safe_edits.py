@@ -1,0 +1,214 @@
+"""Edits that cannot do harm by accident: files that do not belong, dry runs, tags kept, names with separators, dates."""
+
+import json
+import os
+import re
+import unittest
+
+from common import CLASSIC, Case, missing, nc3z, sha256
+
+try:
+    import netCDF4
+    import numpy as np
+except ImportError as e:
+    netCDF4 = None
+    ABSENT = e.name
+
+class Edited(Case):
+    def setUp(self):
+        super().setUp()
+        if netCDF4 is None:
+            missing(self, f"{ABSENT} is not installed")
+
+    def archived(self, file, name="a.nc3z"):
+        archive = self.dir / name
+        self.ok(nc3z("archive", "--force", file, "-o", archive))
+        return archive
+
+    def log(self, archive):
+        return json.loads(self.ok(nc3z("log", "--json", archive)).stdout)["versions"]
+
+
+class Commits(Edited):
+    def test_an_unrelated_file_is_refused(self):
+        archive, other = self.archived(CLASSIC / "coads_climatology.cdf"), CLASSIC / "lone_record_short.nc"
+        before = archive.read_bytes()
+        self.fails(nc3z("commit", archive, other), 1, "seems to be another data set.*--force")
+        self.fails(nc3z("commit", "--dry-run", archive, other), 1, "seems to be another data set")
+        self.assertEqual(archive.read_bytes(), before)
+        self.ok(nc3z("commit", "--force", archive, other))
+        # A file that the archive held before belongs to it, and so does an older version.
+        self.ok(nc3z("revert", archive, "1"))
+        self.ok(nc3z("commit", archive, other))
+        self.assertEqual([v["version"] for v in self.log(archive)], [4, 3, 2, 1])
+
+    def test_a_renamed_variable_belongs(self):
+        archive = self.archived(self.one("a.nc", "v", 0))
+        self.ok(nc3z("commit", archive, self.one("b.nc", "w", 0)))
+        self.fails(nc3z("commit", archive, self.one("c.nc", "u", 1)), 1, "another data set")
+
+    def one(self, name, variable, first):
+        with netCDF4.Dataset(self.dir / name, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("x", 10)
+            d.createVariable(variable, "f8", ("x",))[:] = np.arange(10) + first
+        return self.dir / name
+
+    def test_dates(self):
+        archive = self.archived(CLASSIC / "record_padding.nc")
+        self.ok(nc3z("att", archive, ":a=1", "--date", "now", "-m", "first\nand more"))
+        self.ok(nc3z("att", archive, ":a=2", env=self.env(NC3Z_DATE="now")))
+        self.ok(nc3z("att", archive, ":a=3", "--date", "yesterday", env=self.env(NC3Z_DATE="now")))
+        self.ok(nc3z("att", archive, ":a=4"))
+        self.ok(nc3z("tag", archive, "good", "--version", "2"))
+        dates = [v["time"] for v in self.log(archive)]
+        self.assertEqual((dates[0], dates[1], dates[4]), (None, "yesterday", None))
+        for date in dates[2:4]:
+            self.assertRegex(date, r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertIn(f"date {dates[3]}", self.ok(nc3z("log", archive)).stdout.decode())
+        lines = self.ok(nc3z("log", "--oneline", archive)).stdout.decode().splitlines()
+        self.assertEqual(lines, ["5", "4 yesterday", f"3 {dates[2]}", f"2 (good) {dates[3]} first", "1"])
+
+    def env(self, **more):
+        return {**os.environ, **more}
+
+
+class DryRuns(Edited):
+    """What a dry run says is what happens then, and it changes no byte."""
+
+    def rehearsed(self, archive, command, *args):
+        before, beside = archive.read_bytes(), sorted(self.dir.iterdir())
+        dry = self.ok(nc3z(command, archive, *args, "--dry-run")).stderr
+        self.assertEqual((archive.read_bytes(), sorted(self.dir.iterdir())), (before, beside))
+        self.assertIn("nothing was changed", dry)
+        done = self.ok(nc3z(command, archive, *args)).stderr
+        numbers = lambda text: re.findall(r"version \d+|[\d.]+ (?:KiB|MiB|B) added|\(\d+ tiles new, \d+ kept\)", text)
+        self.assertEqual(numbers(dry), numbers(done))
+        self.assertEqual(len(numbers(dry)), 3, dry)
+
+    def test_every_edit(self):
+        for name in ("record_padding.nc", "coads_climatology.cdf"):
+            file = CLASSIC / name
+            archive = self.archived(file)
+            variable = json.loads(self.ok(nc3z("info", "--json", archive)).stdout)["variables"][-1]["name"]
+            self.rehearsed(archive, "att", ":a=1")
+            self.rehearsed(archive, "rename", "-v", f"{variable},other")
+            self.rehearsed(archive, "set", "other", "=1")
+            self.rehearsed(archive, "commit", file)
+            self.rehearsed(archive, "revert", "2")
+            # Nothing to do is nothing to do.
+            self.assertIn("already", self.ok(nc3z("revert", archive, "2", "--dry-run")).stderr)
+            self.ok(nc3z("verify", "--all-versions", archive))
+
+    def test_gc_keeps_tags(self):
+        archive = self.archived(CLASSIC / "record_padding.nc")
+        for n in range(4):
+            self.ok(nc3z("att", archive, f":a={n}"))
+        self.ok(nc3z("tag", archive, "good", "--version", "2"))
+        self.ok(nc3z("tag", archive, "bad", "--version", "3"))
+        before = archive.read_bytes()
+        done = self.ok(nc3z("gc", "--in-place", "--dry-run", archive))
+        self.assertIn("3 versions would be kept, 2 dropped (1, 4)", done.stderr)
+        done = self.ok(nc3z("gc", "--in-place", "--dry-run", "--drop-tagged", "--keep", "bad", archive))
+        self.assertIn("2 versions would be kept, 3 dropped (1, 2, 4)", done.stderr)
+        self.assertIn("tags that would go with dropped versions: good", done.stderr)
+        self.assertEqual(archive.read_bytes(), before)
+        self.ok(nc3z("gc", "--in-place", archive))
+        self.assertEqual([v["version"] for v in self.log(archive)], [5, 3, 2])
+        self.ok(nc3z("gc", "--in-place", "--drop-tagged", archive))
+        self.assertEqual([(v["version"], v["tags"]) for v in self.log(archive)], [(5, [])])
+
+    def test_attributes_that_are_not_there(self):
+        archive = self.archived(CLASSIC / "record_padding.nc")
+        before = archive.read_bytes()
+        for args in (("--delete", ":none"), ("-a", "none,global,d,,")):
+            done = self.ok(nc3z("att", archive, *args))
+            self.assertIn("there is no attribute `:none`", done.stderr)
+            self.assertEqual(archive.read_bytes(), before)
+        self.fails(nc3z("att", archive, "--delete", "nobody:none"), 1, "no variable `nobody`")
+
+
+class Names(Edited):
+    """A backslash takes a separator into a name, in every option that has names beside separators."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.dir / "names.nc"
+        with netCDF4.Dataset(self.file, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("lat,lon", 3)
+            d.createVariable("T,P", "i4", ("lat,lon",))[:] = [1, 2, 3]
+            d.createVariable("a:b", "i4", ("lat,lon",))[:] = [4, 5, 6]
+            d.createVariable("c=d@e", "i4", ("lat,lon",))[:] = [7, 8, 9]
+
+    def names(self, path):
+        with netCDF4.Dataset(path) as d:
+            return list(d.variables)
+
+    def test_reading(self):
+        out = self.dir / "n.nc"
+        self.ok(nc3z("subset", self.file, "-C", "-v", r"T\,P,a:b", "-d", r"lat\,lon,1", "-o", out))
+        with netCDF4.Dataset(out) as d:
+            self.assertEqual({n: v[:].tolist() for n, v in d.variables.items()}, {"T,P": [2], "a:b": [5]})
+        self.assertIn("2", self.ok(nc3z("read", self.file, "T,P", "-d", r"lat\,lon,1")).stdout.decode())
+        self.assertIn("4, 5, 6", self.ok(nc3z("dump", "-v", r"a\:b", self.file)).stdout.decode())
+        self.fails(nc3z("subset", self.file, "-v", "T,P", "-o", self.dir / "m.nc"), 1, r"a backslash stands before")
+        self.fails(nc3z("diff", self.file, self.archived(self.file), "-v", r"T\,P,none"), 2, "none")
+        self.ok(nc3z("diff", self.file, self.archived(self.file), "-v", r"T\,P,c=d@e"))
+
+    def test_edits(self):
+        archive = self.archived(self.file)
+        self.ok(nc3z("att", archive, r"a\:b:units=m", r"c\=d@e:k\:\=y=1:2=3", "-a", r"units,T\,P,o,c,K"))
+        self.fails(nc3z("att", archive, "a:b:units=m"), 1, "no variable `a`.*a backslash")
+        self.ok(nc3z("rename", archive, "-v", r"T\,P,x\,y", "-d", r"lat\,lon,p\,q", "-a", r"c=d\@e@k:\=y,z"))
+        self.ok(nc3z("set", archive, "x,y", "-d", r"p\,q,0", "=9"))
+        out = self.dir / "out.nc"
+        self.ok(nc3z("restore", archive, "-o", out))
+        with netCDF4.Dataset(out) as d:
+            self.assertEqual(list(d.dimensions), ["p,q"])
+            self.assertEqual((d["a:b"].units, d["x,y"].units, d["x,y"][:].tolist()), ("m", "K", [9, 2, 3]))
+            self.assertEqual({k: d["c=d@e"].getncattr(k) for k in d["c=d@e"].ncattrs()}, {"z": "1:2=3"})
+        self.ok(nc3z("att", archive, "--delete", r"a\:b:units"))
+        self.assertEqual(nc3z("rename", archive, "-v", "x,y,z").returncode, 2)
+
+    def test_tiles_are_planned_in_the_arrays_indices(self):
+        archive = self.archived(self.file)
+        plan = self.ok(nc3z("set", archive, "T,P", "-d", r"lat\,lon,1,2", "--plan", "=0")).stdout.decode()
+        self.assertRegex(plan, r"T,P\[lat,lon=1\.\.2\]: 2 elements in 1 tile of 1\n  T,P\[lat,lon=0\.\.2\] \(tile 0, 3 elements.*: 2 elements overwritten")
+        plan = self.ok(nc3z("set", archive, "T,P", "--plan", "=0")).stdout.decode()
+        self.assertRegex(plan, r"overwritten whole, not read")
+
+
+class Aggregations(Edited):
+    def test_an_archived_aggregation_keeps_its_versions(self):
+        def make(name, first):
+            with netCDF4.Dataset(self.dir / name, "w", format="NETCDF3_CLASSIC") as d:
+                d.createDimension("time", None)
+                time = d.createVariable("time", "f8", ("time",))
+                time.units = "days since 2000-01-01"
+                time[:] = [first, first + 1]
+                d.createVariable("tas", "f4", ("time",))[:] = [first, first + 1]
+            return self.dir / name
+
+        a, b, c = (make(f"{n}.nc", first) for n, first in (("a", 0), ("b", 2), ("c", 4)))
+        agg = self.dir / "x.nc"
+        self.ok(nc3z("aggregate", "--no-history", a, b, "-o", agg))
+        archive = self.archived(agg, "x.nc.nc3z")
+        first = sha256(agg)
+        self.ok(nc3z("aggregate", "--no-history", "--append", c, "-o", archive))
+        self.assertEqual([v["version"] for v in self.log(archive)], [2, 1])
+        out = self.dir / "first.nc"
+        self.ok(nc3z("restore", archive, "--version", "1", "-o", out))
+        self.assertEqual(sha256(out), first)
+        self.assertEqual(self.ok(nc3z("read", archive, "tas")).stdout, self.ok(nc3z("read", self.all(a, b, c), "tas")).stdout)
+        before = archive.read_bytes()
+        self.ok(nc3z("aggregate", "--no-history", "--append", c, "-o", archive))
+        self.assertEqual(archive.read_bytes(), before)
+        self.assertEqual([p for p in self.dir.iterdir() if "appended" in p.name], [])
+
+    def all(self, *files):
+        out = self.dir / "all.nc"
+        self.ok(nc3z("aggregate", "--no-history", *files, "-o", out))
+        return out
+
+
+if __name__ == "__main__":
+    unittest.main()
