@@ -76,13 +76,13 @@ impl<'a> Coordinate<'a> {
     }
 
     /// The archive's values as they are now.
-    pub(super) fn old(&self, edit: &mut Edit, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
+    pub(super) fn of_archive(&self, edit: &mut Edit, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
         let bytes = edit.cells(self.column.at)?.get(&self.column.records(first, count))?;
         Ok(self.numbers(&bytes))
     }
 
     /// The new file's values.
-    pub(super) fn new(&self, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
+    pub(super) fn of_file(&self, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
         Ok(self.numbers(&self.column.read(first, count)?))
     }
 

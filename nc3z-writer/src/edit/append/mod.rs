@@ -71,7 +71,7 @@ impl Column {
     /// Records that are copied or compared at a time; 0 where a record has no elements.
     fn step(&self) -> u64 {
         let row: u64 = self.new.shape()[1..].iter().product::<u64>() * self.new.ty().size() as u64;
-        if row == 0 { 0 } else { (BAND_LEN / row).max(1) }
+        BAND_LEN.checked_div(row).map_or(0, |records| records.max(1))
     }
 }
 

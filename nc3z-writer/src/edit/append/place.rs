@@ -72,7 +72,7 @@ impl Edit {
     /// Whether the new values all lie beyond the archive's last one, each further than the one before. Missing values say nothing.
     fn continues(&mut self, coordinate: &Coordinate<'_>, count: u64) -> Result<bool> {
         let step = coordinate.column.step().max(1);
-        let old = coordinate.old(self, self.numrecs.saturating_sub(step), step.min(self.numrecs))?;
+        let old = coordinate.of_archive(self, self.numrecs.saturating_sub(step), step.min(self.numrecs))?;
         let mut last: Vec<Number> = old.into_iter().rev().flatten().take(2).collect();
         let mut direction = match last[..] {
             [end, before, ..] => Direction::of(before, end),
@@ -83,7 +83,7 @@ impl Edit {
         let alone = direction.is_none();
         let mut first = 0;
         while first < count {
-            let values = coordinate.new(first, step.min(count - first))?;
+            let values = coordinate.of_file(first, step.min(count - first))?;
             first += values.len() as u64;
             let values: Vec<Number> = values.into_iter().flatten().collect();
             if alone && direction.is_none() {
@@ -121,10 +121,10 @@ impl Edit {
         let step = coordinate.column.step().max(1);
         let (mut old, mut new) = (Vec::new(), Vec::new());
         for first in (0..self.numrecs).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
-            old.extend(coordinate.old(self, first, step.min(self.numrecs - first))?);
+            old.extend(coordinate.of_archive(self, first, step.min(self.numrecs - first))?);
         }
         for first in (0..count).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
-            new.extend(coordinate.new(first, step.min(count - first))?);
+            new.extend(coordinate.of_file(first, step.min(count - first))?);
         }
         let direction = direction(&old).or_else(|| direction(&new)).unwrap_or(Direction::Up);
         Ok(Both { old, new, direction })
