@@ -21,12 +21,12 @@ pub(crate) fn append(args: &AppendArgs) -> Result<Exit> {
     let policy = AppendPolicy { keep_fixed: args.keep_fixed, any_units: args.any_units, overlap };
     let mut all = Appended::default();
     for file in &args.files {
-        let mut more = || -> Result<Appended> {
+        let more = || -> Result<Appended> {
             let dataset = Named::of(file)?.open_dataset(&OpenArgs::default())?;
             let progress = progress_of(dataset.original_len(), file);
             Ok(edit.append_records(&dataset, policy, &progress)?)
         };
-        let more = in_file(file, with_threads(args.edit.effort.threads, || more())?)?;
+        let more = in_file(file, with_threads(args.edit.effort.threads, more)?)?;
         if more.known > 0 {
             let known = count(more.known, "record");
             tell!("{}: the archive has its {known} already", text::safe(&file.to_string_lossy()));
