@@ -161,12 +161,14 @@ class Plot(Case):
         """The pixels inside the frame of a map."""
         import numpy as np
 
-        picture = pixels(self.plot(*args, "--width", 320))
+        picture = pixels(self.plot(*args, "--width", 320, "--no-coastline"))
+        # The frame is the largest rectangle of ink: its lines, across and down, are the first ones that are long.
         ink = (picture == 40).all(axis=2)
-        top = int(np.argmax(ink[:, 85:-135].all(axis=1)))
-        bottom = len(ink) - 1 - int(np.argmax(ink[::-1, 85:-135].all(axis=1)))
-        self.assertLess(top, bottom)
-        return picture[top + 1:bottom, 86:picture.shape[1] - 135]
+        rows = np.flatnonzero(ink.sum(axis=1) > 100)
+        columns = np.flatnonzero(ink[rows[0]])
+        left, right = columns[0], columns[np.flatnonzero(np.diff(columns) > 1)[0]] if (np.diff(columns) > 1).any() else columns[-1]
+        self.assertTrue(ink[rows[0]:rows[-1] + 1, [left, right]].all())
+        return picture[rows[0] + 1:rows[-1], left + 1:right]
 
     def test_north_is_up_whichever_way_latitudes_run(self):
         import numpy as np
@@ -276,7 +278,7 @@ class Plot(Case):
         svg = self.plot("x.nc", "tas", output="s.svg").decode()
         root = ElementTree.fromstring(svg)
         words = [t.text.strip() for t in root.iter("{http://www.w3.org/2000/svg}text")]
-        self.assertTrue(any(re.fullmatch(r"200[01]-\d\d-\d\d", w) for w in words), words)
+        self.assertTrue(any(re.fullmatch(r"200[01]-\d\d", w) for w in words), words)
         lines = [p for p in root.iter("{http://www.w3.org/2000/svg}polyline") if p.get("stroke-width") == "2"]
         self.assertEqual(sorted(len(p.get("points").split()) for p in lines), [10, 13])
         self.assertTrue(any("lat = 5 degrees_north" in w for w in words), words)

@@ -15,6 +15,7 @@ mod handle;
 mod index;
 mod num;
 mod operations;
+mod picture;
 mod process;
 mod source;
 mod variable;

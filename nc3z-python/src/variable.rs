@@ -4,11 +4,11 @@ use crate::attributes;
 use crate::chunks;
 use crate::handle::Handle;
 use crate::index::{self, Selected};
+use crate::picture;
 use nc3z_format::classic::VarId;
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_look::cost::Costs;
-use nc3z_look::plot::{self, Kind, Options};
-use nc3z_look::selection::{Segment, Selection};
+use nc3z_look::plot;
 use nc3z_reader::Variable as ReaderVariable;
 use nc3z_reader::convert::Element;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
@@ -339,34 +339,35 @@ impl Variable {
 
     /// A quick look at what a key selects (all of it, by default), as `nc3z plot` draws it: a map of the last two dimensions that are
     /// longer than one, a series where there is one. Gives the bytes of a PNG or SVG file.
-    #[pyo3(signature = (key=None, *, kind="png", width=1000, range=None))]
+    ///
+    /// `colours` is the name of a map of colours (`viridis`, `cividis`, `magma`, `plasma`, `inferno`, `coolwarm`, each also with `_r` behind
+    /// it), `diverging` puts 0 in the middle of the scale, `coastline=False` leaves coastlines away, `size=(1200, 800)` takes the place of
+    /// `width`.
+    #[pyo3(signature = (key=None, *, kind="png", width=1000, size=None, range=None, colours=None, diverging=false, coastline=true))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn picture<'py>(
         &self,
         py: Python<'py>,
         key: Option<&Bound<'py, PyAny>>,
         kind: &str,
         width: u32,
+        size: Option<(u32, u32)>,
         range: Option<(f64, f64)>,
+        colours: Option<&str>,
+        diverging: bool,
+        coastline: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let kind = match kind {
-            "png" => Kind::Png,
-            "svg" => Kind::Svg,
-            _ => return Err(PyValueError::new_err(format!("kind {kind:?} is neither 'png' nor 'svg'"))),
-        };
-        if range.is_some_and(|(low, high)| !low.is_finite() || !high.is_finite() || low >= high) {
-            return Err(PyValueError::new_err("range: two numbers, the smaller one first"));
-        }
+        let options = picture::Request { kind, width, size, range, colours, diverging, coastline };
+        let (kind, options) = options.checked()?;
         let slab = match key {
             Some(key) => index::parse(key, &self.shape)?.slab,
             None => Selected::all(&self.shape).slab,
         };
-        let segments = slab.start.iter().zip(&slab.count).zip(&slab.stride);
-        let segments = segments.map(|((&start, &count), &stride)| vec![Segment { start, count, stride }]);
-        let selection = Selection::new(segments.collect());
+        let selection = picture::selection(&slab);
         let name = self.handle.origin.name().unwrap_or_default();
         let file = name.rsplit('/').next().unwrap_or_default().to_owned();
         let (dataset, reader) = (self.handle.dataset()?, self.reader()?);
-        let options = Options { file, width, range };
+        let options = plot::Options { file, ..options };
         let drawn = py.detach(|| plot::draw(&dataset, &reader, &selection, kind, &options));
         Ok(PyBytes::new(py, &drawn.map_err(|e| self.handle.failure(e))?.bytes))
     }

@@ -370,6 +370,7 @@ Of each coordinate variable the first and the last value are read, and no other 
   nc3z plot tas.nc.nc3z tas -d time,0 -o map.png          a map of the first time
   nc3z plot tas.nc.nc3z tas -d lat,52.5 -d lon,13.4 -o series.svg
   nc3z plot tas.nc tas -d time,0 -d lat,35.0,70.0 -d lon,350.0,40.0 --range 270,300 -o europe.png
+  nc3z plot anomalies.nc anomaly -d time,0 --diverging --size 1200x700 -o anomalies.png
 
 Axes are in the units of the coordinates, packed values are unpacked, and missing values are left blank. Of more than two dimensions the last \
 two make the map; of the others the first index is taken where none is given.")]

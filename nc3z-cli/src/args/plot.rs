@@ -2,6 +2,7 @@
 
 use super::{OpenArgs, SelectionArgs, parse_threads};
 use clap::Args;
+use nc3z_look::plot::{Colours, Options};
 use std::path::PathBuf;
 
 /// Arguments of `plot`.
@@ -17,11 +18,26 @@ pub(crate) struct PlotArgs {
     #[arg(short, long)]
     pub(crate) output: PathBuf,
     /// Ends of the colour scale, or of a series' axis [default: the smallest and the largest value].
-    #[arg(long, value_name = "MIN,MAX", value_parser = parse_range, allow_hyphen_values = true)]
+    #[arg(long, value_name = "LO,HI", value_parser = parse_range, allow_hyphen_values = true)]
     pub(crate) range: Option<(f64, f64)>,
+    /// Colours of a map: viridis, cividis, magma, plasma, inferno or coolwarm; with _r behind the name, reversed [default: viridis].
+    #[arg(long, value_name = "NAME", value_parser = parse_colours)]
+    pub(crate) colours: Option<Colours>,
+    /// A scale with 0 in its middle, in blue, white and red.
+    #[arg(long)]
+    pub(crate) diverging: bool,
+    /// Coastlines on a map of longitudes and latitudes (the default).
+    #[arg(long, overrides_with = "no_coastline")]
+    pub(crate) coastline: bool,
+    /// No coastlines.
+    #[arg(long, overrides_with = "coastline")]
+    pub(crate) no_coastline: bool,
     /// Width of the picture in pixels; the height follows.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(300..=4000), value_name = "PIXELS")]
+    #[arg(long, default_value_t = 1000, value_parser = parse_width, value_name = "PIXELS")]
     pub(crate) width: u32,
+    /// Width and height of the picture in pixels, such as 1200x800.
+    #[arg(long, value_parser = parse_size, value_name = "WxH", conflicts_with = "width")]
+    pub(crate) size: Option<(u32, u32)>,
     /// Overwrite an existing output.
     #[arg(short, long)]
     pub(crate) force: bool,
@@ -39,4 +55,33 @@ fn parse_range(text: &str) -> Result<(f64, f64), String> {
         Some((a, b)) if f64::is_finite(a) && f64::is_finite(b) && a < b => Ok((a, b)),
         _ => Err(format!("`{text}` is no range such as 270,310, the smaller end first")),
     }
+}
+
+/// Reads the name of a map of colours.
+fn parse_colours(text: &str) -> Result<Colours, String> {
+    Colours::named(text).ok_or_else(|| {
+        let names: Vec<&str> = Colours::names().collect();
+        format!(
+            "there are no colours `{text}`; there are {}, and each with _r behind its name",
+            names.join(", ")
+        )
+    })
+}
+
+/// Reads a picture's width.
+fn parse_width(text: &str) -> Result<u32, String> {
+    let allowed = Options::WIDTHS;
+    let width = text.parse().ok().filter(|width| allowed.contains(width));
+    width.ok_or_else(|| format!("`{text}` is no width of {} to {} pixels", allowed.start(), allowed.end()))
+}
+
+/// Reads `1200x800`.
+fn parse_size(text: &str) -> Result<(u32, u32), String> {
+    let (width, height) = text
+        .split_once(['x', 'X', '\u{d7}'])
+        .ok_or_else(|| format!("`{text}` is no size such as 1200x800"))?;
+    let allowed = Options::HEIGHTS;
+    let height_of = height.trim().parse().ok().filter(|height| allowed.contains(height));
+    let refused = || format!("`{height}` is no height of {} to {} pixels", allowed.start(), allowed.end());
+    Ok((parse_width(width.trim())?, height_of.ok_or_else(refused)?))
 }

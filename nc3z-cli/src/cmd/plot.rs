@@ -21,7 +21,15 @@ pub(crate) fn run(args: &PlotArgs) -> Result<Exit> {
     };
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     super::places::prepare(&args.output)?;
-    let options = Options { file: file_name(&args.file), width: args.width, range: args.range };
+    let options = Options {
+        file: file_name(&args.file),
+        width: args.size.map_or(args.width, |(width, _)| width),
+        height: args.size.map(|(_, height)| height),
+        range: args.range,
+        colours: args.colours,
+        diverging: args.diverging,
+        coastline: args.coastline || !args.no_coastline,
+    };
     let drawn = super::with_threads(args.threads, || draw(&dataset, &variable, &selection, kind, &options))?;
     let drawn = match drawn {
         Err(Error::NoPicture { .. }) if selection.elements() == 1 && variable.ty() != NcType::Char => {

@@ -1,146 +1,333 @@
-//! The picture: frame, axes, colour bar, words. Drawn alike into pixels and into SVG, in which a map is an image of its own.
+//! The picture: frame, axes, colour bar, words, and what is inside the frame.
 
-use super::axis::{Axis, numbered, ticks};
-use super::colour::{Scale, colour};
-use super::{Error, Options, Picture, Result, Words, image};
+use super::axis::{Axis, Role};
+use super::colour::{Colours, Scale};
+use super::font::Font;
+use super::layout::{BAR_END, BAR_START, Layout, Ruler};
+use super::scene::{Anchor, Group, Point, Raster, Rect, Rgb, Scene, Shape};
+use super::{Kind, Options, Picture, Result, Words, coast, pixels, svg};
 use crate::text;
-use base64::Engine as _;
-use plotters::coord::Shift;
-use plotters::prelude::*;
-use plotters::style::register_font;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
-use std::sync::OnceLock;
 
-/// The font of pictures in pixels. In SVG the reader's own sans-serif stands.
-const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
-const FAMILY: &str = "sans-serif";
-const TITLE: u32 = 18;
-const SMALL: u32 = 14;
-const INK: RGBColor = RGBColor(40, 40, 40);
-const LINE: RGBColor = RGBColor(0x1f, 0x5f, 0xa8);
-const FAINT: RGBColor = RGBColor(225, 225, 225);
+pub(super) const INK: Rgb = [40, 40, 40];
+const LINE: Rgb = [0x1f, 0x5f, 0xa8];
+const FAINT: Rgb = [225, 225, 225];
+/// A map farther around than this is none of the globe.
+const AROUND: f64 = 400.0;
 /// Points of a series up to which each is marked.
 const MARKED: usize = 60;
 
-type Area<'a, DB> = DrawingArea<DB, Shift>;
-
-/// Where things stand, in pixels.
-struct Layout {
-    size: (u32, u32),
-    /// The frame: left, top, right, bottom.
-    frame: (i32, i32, i32, i32),
-}
-
-impl Layout {
-    fn of(picture: &Picture, width: u32) -> Self {
-        let (left, right, top, bottom) = match picture {
-            Picture::Map { .. } => (85, 135, 66, 62),
-            Picture::Series { .. } => (95, 30, 66, 62),
-        };
-        let inner = width.saturating_sub(left + right).max(50);
-        let height = match picture {
-            Picture::Map { x, y, .. } => match (x.degrees(), y.degrees()) {
-                // A degree is as long in both directions, within reason.
-                (Some(x), Some(y)) => scaled(inner, (y / x).clamp(0.3, 1.2)),
-                _ => scaled(inner, 0.6),
-            },
-            Picture::Series { .. } => scaled(inner, 0.45),
-        };
-        let signed = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
-        let frame = (signed(left), signed(top), signed(left + inner), signed(top + height));
-        Layout { size: (width, top + height + bottom), frame }
+/// The picture as a file of the kind.
+pub(super) fn file(picture: &Picture, words: &Words, kind: Kind, options: &Options) -> Result<Vec<u8>> {
+    let font = Font::new()?;
+    match kind {
+        Kind::Png => pixels::png(&scene(picture, words, &font, options, 1), &font),
+        // Twice as fine as the frame's pixels, for screens that are.
+        Kind::Svg => svg::svg(&scene(picture, words, &font, options, 2)),
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few thousand pixels")]
-fn scaled(length: u32, by: f64) -> u32 {
-    (f64::from(length) * by).round() as u32
+/// All shapes. A map's image has `fine` pixels in each direction for one of the picture.
+fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine: i32) -> Scene {
+    let values = match picture {
+        Picture::Map { values, .. } | Picture::Series { values, .. } | Picture::Profile { values, .. } => {
+            values
+        }
+    };
+    let scale = scale(values, words, options);
+    // Without any value the frame is there all the same.
+    let measured = Ruler::Values(room(scale, options), &words.values, &words.classes);
+    let bar = scale.map(|scale| Ruler::Values(scale, &words.values, &words.classes));
+    let (rulers, bar) = match picture {
+        Picture::Map { x, y, .. } => ([Ruler::Axis(x), Ruler::Axis(y)], bar),
+        Picture::Series { x, .. } => ([Ruler::Axis(x), measured], None),
+        Picture::Profile { y, .. } => ([measured, Ruler::Axis(y)], None),
+    };
+    let layout = Layout::of(picture, rulers, bar, font, options);
+    let mut pen = Pen { layout: &layout, font, groups: Vec::new() };
+    pen.titles(words, options);
+    let is_line = !matches!(picture, Picture::Map { .. });
+    pen.x_axis(rulers[0], is_line);
+    pen.y_axis(rulers[1], is_line);
+    match (picture, scale) {
+        (_, None) => pen.nothing(),
+        (Picture::Map { x, y, values }, Some(scale)) => {
+            pen.cells(x, y, values, scale, fine);
+            pen.coastline(x, y, options);
+            pen.colour_bar(scale, &words.values);
+        }
+        (Picture::Series { x, values }, Some(_)) => pen.line(&x.values, values, rulers),
+        (Picture::Profile { y, values }, Some(_)) => pen.line(values, &y.values, rulers),
+    }
+    pen.frame();
+    Scene { width: layout.width, height: layout.height, groups: pen.groups }
 }
 
-/// The picture as PNG.
-pub(super) fn png(picture: &Picture, words: &Words, options: &Options) -> Result<Vec<u8>> {
-    let layout = Layout::of(picture, options.width);
-    let (width, height) = layout.size;
-    let mut pixels = vec![255; width as usize * height as usize * 3];
-    {
-        let area = BitMapBackend::with_buffer(&mut pixels, layout.size).into_drawing_area();
-        draw(&area, &layout, picture, words, options)?;
-        if let Picture::Map { x, y, values } = picture {
-            let cells = Cells::of(&layout, 1, x, y, values, scale(values, options));
-            for (at, pixel) in (0_i32..).zip(cells.pixels.chunks_exact(4)).filter(|(_, p)| p[3] > 0) {
-                let place = (cells.left + at % cells.width, cells.top + at / cells.width);
-                area.draw_pixel(place, &RGBColor(pixel[0], pixel[1], pixel[2])).map_err(Error::drawing)?;
+/// The scale of values: the range that is asked for, or from the smallest to the largest of them.
+fn scale(values: &[f64], words: &Words, options: &Options) -> Option<Scale> {
+    let colours = options.colours.or_else(|| options.diverging.then(Colours::diverging));
+    let found = Scale { colours, ..Scale::of(values)? };
+    Some(match options.range {
+        Some((low, high)) => Scale { low, high, ..found },
+        None if !words.classes.is_empty() => Scale { colours, ..Scale::of_classes(words.classes.len()) },
+        None if options.diverging => found.centred(),
+        None => found,
+    })
+}
+
+/// The scale of a line, which keeps off the frame.
+fn room(scale: Option<Scale>, options: &Options) -> Scale {
+    let scale = scale.unwrap_or(Scale { low: 0.0, high: 1.0, colours: None, classes: 0 });
+    if options.range.is_some() || scale.classes > 0 { scale } else { scale.wider() }
+}
+
+/// Places shapes where the layout says.
+struct Pen<'a> {
+    layout: &'a Layout,
+    font: &'a Font,
+    groups: Vec<Group>,
+}
+
+impl Pen<'_> {
+    fn group(&mut self, class: &'static str, clip: Option<Rect>, shapes: Vec<Shape>) {
+        self.groups.push(Group { class, clip, shapes });
+    }
+
+    /// Words no wider than `most`.
+    fn text(&self, words: &str, size: f64, at: Point, anchor: Anchor, most: f64) -> Shape {
+        Shape::Text { words: self.font.fit(words, size, most), size, at, anchor, turned: false }
+    }
+
+    /// The same, upwards.
+    fn turned(&self, words: &str, at: Point) -> Shape {
+        let size = self.layout.small();
+        let words = self.font.fit(words, size, f64::from(self.layout.height));
+        // In the middle of the frame; of long words so that they stay in the picture.
+        let half = self.font.width(&words, size) / 2.0 + 4.0;
+        let y = at.1.min(f64::from(self.layout.height) - half).max(half);
+        Shape::Text { words, size, at: (at.0, y), anchor: Anchor::Middle, turned: true }
+    }
+
+    fn titles(&mut self, words: &Words, options: &Options) {
+        let (l, r) = (self.layout, self.layout.inside);
+        let file = text::safe(&options.file);
+        let under = match (words.subtitle.is_empty(), file.is_empty()) {
+            (true, _) => file,
+            (false, true) => words.subtitle.clone(),
+            (false, false) => format!("{} \u{b7} {file}", words.subtitle),
+        };
+        let middle = f64::from(r.left + r.right) / 2.0;
+        let shapes =
+            [(&words.title, l.title(), 40.0), (&under, l.small(), 17.0)].map(|(words, size, above)| {
+                let y = f64::from(r.top - l.px(above));
+                self.centred(words, size, middle, y)
+            });
+        let [title, subtitle] = shapes;
+        self.group("title", None, vec![title]);
+        self.group("subtitle", None, vec![subtitle]);
+    }
+
+    /// Words around a middle, moved where they would leave the picture.
+    fn centred(&self, words: &str, size: f64, middle: f64, y: f64) -> Shape {
+        let width = f64::from(self.layout.width);
+        let words = self.font.fit(words, size, width - 8.0);
+        let half = self.font.width(&words, size) / 2.0 + 4.0;
+        let x = middle.min(width - half).max(half);
+        Shape::Text { words, size, at: (x, y), anchor: Anchor::Middle, turned: false }
+    }
+
+    fn frame(&mut self) {
+        let r = self.layout.inside;
+        let at = |n: i32, by: f64| f64::from(n) + by;
+        let (left, right) = (at(r.left, -0.5), at(r.right, 0.5));
+        let (top, bottom) = (at(r.top, -0.5), at(r.bottom, 0.5));
+        let corners = [(left, top), (right, top), (right, bottom), (left, bottom)];
+        let lines = (0..4).map(|n| Shape::Rule(corners[n], corners[(n + 1) % 4], INK)).collect();
+        self.group("frame", None, lines);
+    }
+
+    fn nothing(&mut self) {
+        let r = self.layout.inside;
+        let middle = (f64::from(r.left + r.right) / 2.0, f64::from(r.top + r.bottom) / 2.0);
+        let words = self.text(
+            "all values are missing",
+            self.layout.title(),
+            middle,
+            Anchor::Middle,
+            f64::from(r.width()),
+        );
+        self.group("missing", None, vec![words]);
+    }
+
+    /// Where a value is across and down.
+    fn across(&self, ruler: Ruler<'_>, value: f64) -> f64 {
+        let r = self.layout.inside;
+        along(value, ruler.ends(), (r.left, r.right))
+    }
+
+    fn down(&self, ruler: Ruler<'_>, value: f64) -> f64 {
+        let r = self.layout.inside;
+        let ends = if ruler.is_downwards() { (r.top, r.bottom) } else { (r.bottom, r.top) };
+        along(value, ruler.ends(), ends)
+    }
+
+    fn x_axis(&mut self, ruler: Ruler<'_>, grid: bool) {
+        let (l, r) = (self.layout, self.layout.inside);
+        let (top, bottom) = (f64::from(r.top), f64::from(r.bottom) + 0.5);
+        let (mut lines, mut shapes) = (Vec::new(), Vec::new());
+        let mut lower = 0;
+        for tick in &l.x {
+            let at = middle_of_pixel(self.across(ruler, tick.value), r.left, r.right);
+            lines.push(Shape::Rule((at, top + 0.5), (at, bottom - 1.0), FAINT));
+            shapes.push(Shape::Rule((at, bottom), (at, bottom + f64::from(l.px(5.0))), INK));
+            let rows = [Some(&tick.words), tick.below.as_ref()];
+            for (words, row) in rows.into_iter().flatten().zip(0..) {
+                lower = lower.max(row);
+                let y = f64::from(r.bottom + l.px(16.0) + row * l.px(18.0));
+                shapes.push(self.text(words, l.small(), (at, y), Anchor::Middle, f64::INFINITY));
             }
         }
-        area.present().map_err(Error::drawing)?;
+        let middle = f64::from(r.left + r.right) / 2.0;
+        let y = f64::from(r.bottom + l.px(41.0) + lower * l.px(18.0));
+        shapes.push(self.centred(ruler.label(), l.small(), middle, y));
+        if grid {
+            self.group("grid", None, lines);
+        }
+        self.group("x-axis", None, shapes);
     }
-    image::png(width, height, &pixels, false)
-}
 
-/// The picture as SVG.
-pub(super) fn svg(picture: &Picture, words: &Words, options: &Options) -> Result<Vec<u8>> {
-    let layout = Layout::of(picture, options.width);
-    let mut text = String::new();
-    {
-        let area = SVGBackend::with_string(&mut text, layout.size).into_drawing_area();
-        draw(&area, &layout, picture, words, options)?;
-        area.present().map_err(Error::drawing)?;
+    fn y_axis(&mut self, ruler: Ruler<'_>, grid: bool) {
+        let (l, r) = (self.layout, self.layout.inside);
+        let (left, right) = (f64::from(r.left) - 0.5, f64::from(r.right));
+        let (mut lines, mut shapes) = (Vec::new(), Vec::new());
+        let mut widest = 0.0_f64;
+        for tick in &l.y {
+            let at = middle_of_pixel(self.down(ruler, tick.value), r.top, r.bottom);
+            lines.push(Shape::Rule((left + 1.0, at), (right - 0.5, at), FAINT));
+            shapes.push(Shape::Rule((left - f64::from(l.px(5.0)), at), (left, at), INK));
+            let words =
+                tick.below.as_ref().map_or_else(|| tick.words.clone(), |b| format!("{b} {}", tick.words));
+            widest = widest.max(self.font.width(&words, l.small()));
+            let place = (left - f64::from(l.px(9.0)), at);
+            shapes.push(self.text(&words, l.small(), place, Anchor::End, f64::INFINITY));
+        }
+        // Next to the numbers.
+        let x = (left - f64::from(l.px(9.0)) - widest - 14.0 * l.unit).max(l.small() * 0.6);
+        shapes.push(self.turned(ruler.label(), (x, f64::from(r.top + r.bottom) / 2.0)));
+        if grid {
+            self.group("grid", None, lines);
+        }
+        self.group("y-axis", None, shapes);
     }
-    if let Picture::Map { x, y, values } = picture {
-        // Twice as fine as the frame's pixels, for screens that are.
-        let cells = Cells::of(&layout, 2, x, y, values, scale(values, options));
-        let (width, height) = (cells.width, cells.height);
-        let png = image::png(width.unsigned_abs(), height.unsigned_abs(), &cells.pixels, true)?;
-        let data = base64::engine::general_purpose::STANDARD.encode(png);
-        let image = format!(
-            "<image x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" \
-             href=\"data:image/png;base64,{data}\"/>\n",
-            cells.left,
-            cells.top,
-            width / 2,
-            height / 2
-        );
-        let end = text.rfind("</svg>").ok_or_else(|| Error::drawing("the picture has no end"))?;
-        text.insert_str(end, &image);
+
+    fn colour_bar(&mut self, scale: Scale, label: &str) {
+        let (l, r) = (self.layout, self.layout.inside);
+        let (from, to) = (r.right + l.px(BAR_START), r.right + l.px(BAR_END));
+        let rows = (r.top..r.bottom).map(|y| {
+            let place = (f64::from(r.bottom - y) - 0.5) / f64::from(r.height());
+            scale.at(place)
+        });
+        let rgba = rows.flat_map(|[red, green, blue]| [red, green, blue, 255]).collect();
+        let raster = Raster { width: 1, height: u32::try_from(r.height()).unwrap_or(0), rgba };
+        let bar = Rect { left: from, right: to, ..r };
+        let mut shapes = vec![Shape::Image(bar, raster)];
+        let edge = |x: i32| f64::from(x) + 0.5;
+        let (top, bottom) = (edge(r.top - 1), edge(r.bottom));
+        let corners = [(edge(from - 1), top), (edge(to), top), (edge(to), bottom), (edge(from - 1), bottom)];
+        shapes.extend((0..4).map(|n| Shape::Rule(corners[n], corners[(n + 1) % 4], INK)));
+        let mut widest = 0.0_f64;
+        for tick in &l.bar {
+            let at = along(tick.value, (scale.low, scale.high), (r.bottom, r.top));
+            let at = middle_of_pixel(at, r.top, r.bottom);
+            shapes.push(Shape::Rule((edge(to), at), (edge(to + l.px(5.0)), at), INK));
+            widest = widest.max(self.font.width(&tick.words, l.small()));
+            let place = (edge(to + l.px(8.0)), at);
+            shapes.push(self.text(&tick.words, l.small(), place, Anchor::Start, f64::INFINITY));
+        }
+        let x = edge(to + l.px(8.0)) + widest + 14.0 * l.unit;
+        shapes.push(self.turned(label, (x, f64::from(r.top + r.bottom) / 2.0)));
+        self.group("colour-bar", None, shapes);
     }
-    Ok(text.into_bytes())
-}
 
-/// The colours of what lies inside the frame, transparent where nothing is.
-struct Cells {
-    left: i32,
-    top: i32,
-    width: i32,
-    height: i32,
-    pixels: Vec<u8>,
-}
-
-impl Cells {
-    fn of(layout: &Layout, fine: i32, x: &Axis, y: &Axis, values: &[f64], scale: Option<Scale>) -> Self {
-        let (left, top, right, bottom) = layout.frame;
-        let (left, top) = (left + 1, top + 1);
-        let (width, height) = ((right - left) * fine, (bottom - top) * fine);
-        let columns: Vec<Option<usize>> = (0..width).map(|c| cell(x, c, width, x.downwards)).collect();
-        let mut pixels = Vec::new();
+    /// The image of a map.
+    fn cells(&mut self, x: &Axis, y: &Axis, values: &[f64], scale: Scale, fine: i32) {
+        let r = self.layout.inside;
+        let (width, height) = (r.width() * fine, r.height() * fine);
+        let columns: Vec<Option<usize>> = (0..width).map(|c| cell(x, c, width, false)).collect();
+        let mut rgba = Vec::new();
         for row in 0..height {
             // The first row is the topmost: the largest value, unless values grow downwards.
-            let Some(at) = cell(y, row, height, !y.downwards) else {
-                pixels.extend(std::iter::repeat_n(0, columns.len() * 4));
-                continue;
-            };
+            let at = cell(y, row, height, !y.downwards);
             for column in &columns {
-                let value = column.and_then(|c| values.get(at * x.values.len() + c)).copied();
-                match (value.filter(|v| v.is_finite()), scale) {
-                    (Some(value), Some(scale)) => {
-                        pixels.extend(scale.colour(value));
-                        pixels.push(255);
-                    }
-                    _ => pixels.extend([0; 4]),
-                }
+                let place = at.zip(*column).map(|(row, column)| row * x.values.len() + column);
+                let value = place.and_then(|at| values.get(at)).filter(|v| v.is_finite());
+                let [red, green, blue] = value.map_or([0; 3], |v| scale.colour(*v));
+                rgba.extend([red, green, blue, if value.is_some() { 255 } else { 0 }]);
             }
         }
-        Cells { left, top, width, height, pixels }
+        let raster = Raster { width: width.unsigned_abs(), height: height.unsigned_abs(), rgba };
+        self.group("cells", Some(r), vec![Shape::Image(r, raster)]);
     }
+
+    /// Coastlines on a map of longitudes and latitudes.
+    fn coastline(&mut self, x: &Axis, y: &Axis, options: &Options) {
+        if !options.coastline || (x.role, y.role) != (Role::Longitude, Role::Latitude) {
+            return;
+        }
+        let (west, east) = x.ends();
+        if east - west > AROUND {
+            return;
+        }
+        let place = |lon: f64, lat: f64| (self.across(Ruler::Axis(x), lon), self.down(Ruler::Axis(y), lat));
+        let r = self.layout.inside;
+        let lines = coast::placed(west, east, place);
+        let lines: Vec<Vec<Point>> = lines.iter().flat_map(|line| r.grown(2).clip_line(line)).collect();
+        if !lines.is_empty() {
+            // A dark line on a light one is visible on all colours.
+            let unit = self.layout.unit;
+            let line = |width: f64, colour: Rgb, opacity: f64| Shape::Outline {
+                lines: lines.clone(),
+                width: width * unit,
+                colour,
+                opacity,
+            };
+            self.group("coastline", Some(r), vec![line(2.4, [255; 3], 0.5), line(1.0, INK, 0.9)]);
+        }
+    }
+
+    /// A line through values, with gaps where one is missing.
+    fn line(&mut self, x: &[f64], y: &[f64], rulers: [Ruler<'_>; 2]) {
+        let r = self.layout.inside;
+        let count = x.len().min(y.len());
+        let shown: Vec<usize> = (0..count).filter(|&n| x[n].is_finite() && y[n].is_finite()).collect();
+        let width = 2.0 * self.layout.unit;
+        let mut shapes = Vec::new();
+        for run in shown.chunk_by(|a, b| a + 1 == *b) {
+            let points: Vec<Point> =
+                run.iter().map(|&n| (self.across(rulers[0], x[n]), self.down(rulers[1], y[n]))).collect();
+            if points.len() == 1 || count <= MARKED {
+                let inside = points.iter().filter(|p| r.grown(3).clip(**p, **p).is_some());
+                let radius = 3.0 * self.layout.unit;
+                shapes.extend(inside.map(|&at| Shape::Dot { at, radius, colour: LINE }));
+            }
+            if points.len() > 1 {
+                let lines = r.grown(8).clip_line(&points).into_iter();
+                shapes.extend(lines.map(|points| Shape::Line { points, width, colour: LINE }));
+            }
+        }
+        self.group("line", Some(r), shapes);
+    }
+}
+
+/// The place of a value between two ends.
+fn along(value: f64, (low, high): (f64, f64), (from, to): (i32, i32)) -> f64 {
+    // Halved, since the distance between the ends may be no number.
+    let part = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
+    f64::from(from) + f64::from(to - from) * part
+}
+
+/// The middle of the pixel that a place is in, between two edges.
+fn middle_of_pixel(at: f64, low: i32, high: i32) -> f64 {
+    at.floor().clamp(f64::from(low), f64::from(high - 1).max(f64::from(low))) + 0.5
 }
 
 /// The cell of an axis under the middle of a pixel.
@@ -148,187 +335,4 @@ fn cell(axis: &Axis, pixel: i32, pixels: i32, falls: bool) -> Option<usize> {
     let (low, high) = axis.ends();
     let part = (f64::from(pixel) + 0.5) / f64::from(pixels);
     axis.cell(if falls { high - (high - low) * part } else { low + (high - low) * part })
-}
-
-fn scale(values: &[f64], options: &Options) -> Option<Scale> {
-    options.range.map(|(low, high)| Scale { low, high }).or_else(|| Scale::of(values))
-}
-
-/// The same for a line, which is to keep off the frame.
-fn room(values: &[f64], options: &Options) -> Option<Scale> {
-    let scale = scale(values, options)?;
-    let room = if options.range.is_some() { 0.0 } else { (scale.high - scale.low) * 0.05 };
-    let wider = Scale { low: scale.low - room, high: scale.high + room };
-    Some(if wider.low.is_finite() && wider.high.is_finite() { wider } else { scale })
-}
-
-/// All but a map's cells.
-fn draw<DB: DrawingBackend>(
-    area: &Area<'_, DB>,
-    layout: &Layout,
-    picture: &Picture,
-    words: &Words,
-    options: &Options,
-) -> Result<()> {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let known = REGISTERED.get_or_init(|| register_font(FAMILY, FontStyle::Normal, FONT).is_ok());
-    if !known {
-        return Err(Error::drawing("the built-in font cannot be read"));
-    }
-    let pen = Pen { area, layout };
-    area.fill(&WHITE).map_err(Error::drawing)?;
-    let (left, top, right, _) = layout.frame;
-    let middle = left + (right - left) / 2;
-    pen.text(&words.title, TITLE, (middle, top - 42), HPos::Center, VPos::Center, false)?;
-    let file = text::safe(&options.file);
-    let under = if words.subtitle.is_empty() { file } else { format!("{} \u{b7} {file}", words.subtitle) };
-    pen.text(&under, SMALL, (middle, top - 18), HPos::Center, VPos::Center, false)?;
-    match picture {
-        Picture::Map { x, y, values } => {
-            pen.x_axis(x, false)?;
-            pen.y_ticks(&y.ticks(7), y.ends(), y.downwards, false)?;
-            pen.y_label(&y.label)?;
-            match scale(values, options) {
-                Some(scale) => pen.colour_bar(scale, &words.values)?,
-                None => pen.nothing()?,
-            }
-        }
-        Picture::Series { x, values } => match room(values, options) {
-            Some(scale) => {
-                pen.x_axis(x, true)?;
-                pen.y_ticks(
-                    &numbered(&ticks(scale.low, scale.high, 7, false)),
-                    (scale.low, scale.high),
-                    false,
-                    true,
-                )?;
-                pen.y_label(&words.values)?;
-                pen.series(x, values, scale)?;
-            }
-            None => pen.nothing()?,
-        },
-    }
-    pen.frame()
-}
-
-/// Draws into an area.
-struct Pen<'a, DB: DrawingBackend> {
-    area: &'a Area<'a, DB>,
-    layout: &'a Layout,
-}
-
-impl<DB: DrawingBackend> Pen<'_, DB> {
-    fn text(&self, text: &str, size: u32, at: (i32, i32), h: HPos, v: VPos, upwards: bool) -> Result<()> {
-        let mut font = (FAMILY, size).into_font();
-        if upwards {
-            font = font.transform(FontTransform::Rotate270);
-        }
-        let style = TextStyle::from(font).color(&INK).pos(Pos::new(h, v));
-        self.area.draw_text(text, &style, at).map_err(Error::drawing)
-    }
-
-    fn line(&self, from: (i32, i32), to: (i32, i32), colour: &RGBColor) -> Result<()> {
-        self.area.draw(&PathElement::new(vec![from, to], colour)).map_err(Error::drawing)
-    }
-
-    fn frame(&self) -> Result<()> {
-        let (left, top, right, bottom) = self.layout.frame;
-        self.area.draw(&Rectangle::new([(left, top), (right, bottom)], INK)).map_err(Error::drawing)
-    }
-
-    fn nothing(&self) -> Result<()> {
-        let (left, top, right, bottom) = self.layout.frame;
-        let middle = (left + (right - left) / 2, top + (bottom - top) / 2);
-        self.text("all values are missing", TITLE, middle, HPos::Center, VPos::Center, false)
-    }
-
-    /// The pixel of a value between two ends.
-    #[expect(clippy::cast_possible_truncation, reason = "within the picture")]
-    fn along(value: f64, (low, high): (f64, f64), from: i32, to: i32) -> i32 {
-        let part = ((value - low) / (high - low)).clamp(0.0, 1.0);
-        from + (f64::from(to - from) * part).round() as i32
-    }
-
-    fn x_axis(&self, x: &Axis, grid: bool) -> Result<()> {
-        let (left, top, right, bottom) = self.layout.frame;
-        // As many as their words leave room for.
-        let longest = x.ticks(6).iter().map(|(_, w)| w.chars().count()).max().unwrap_or(1).max(1);
-        let room = usize::try_from(right - left).unwrap_or(1) / (longest * 10 + 15);
-        let (from, to) = if x.downwards { (right, left) } else { (left, right) };
-        for (value, words) in x.ticks(room.clamp(2, 10)) {
-            let at = Self::along(value, x.ends(), from, to);
-            if grid {
-                self.line((at, top), (at, bottom), &FAINT)?;
-            }
-            self.line((at, bottom), (at, bottom + 5), &INK)?;
-            self.text(&words, SMALL, (at, bottom + 9), HPos::Center, VPos::Top, false)?;
-        }
-        let middle = left + (right - left) / 2;
-        self.text(&x.label, SMALL, (middle, bottom + 34), HPos::Center, VPos::Top, false)
-    }
-
-    fn y_ticks(&self, ticks: &[(f64, String)], ends: (f64, f64), downwards: bool, grid: bool) -> Result<()> {
-        let (left, top, right, bottom) = self.layout.frame;
-        let (from, to) = if downwards { (top, bottom) } else { (bottom, top) };
-        for (value, words) in ticks {
-            let at = Self::along(*value, ends, from, to);
-            if grid {
-                self.line((left, at), (right, at), &FAINT)?;
-            }
-            self.line((left - 5, at), (left, at), &INK)?;
-            self.text(words, SMALL, (left - 8, at), HPos::Right, VPos::Center, false)?;
-        }
-        Ok(())
-    }
-
-    fn y_label(&self, label: &str) -> Result<()> {
-        let (_, top, _, bottom) = self.layout.frame;
-        let middle = top + (bottom - top) / 2;
-        self.text(label, SMALL, (16, middle), HPos::Center, VPos::Center, true)
-    }
-
-    fn colour_bar(&self, scale: Scale, label: &str) -> Result<()> {
-        let (_, top, right, bottom) = self.layout.frame;
-        let (from, to) = (right + 20, right + 38);
-        for y in top..bottom {
-            let place = f64::from(bottom - y) / f64::from(bottom - top);
-            let [r, g, b] = colour(place);
-            let row = Rectangle::new([(from, y), (to, y + 1)], RGBColor(r, g, b).filled());
-            self.area.draw(&row).map_err(Error::drawing)?;
-        }
-        self.area.draw(&Rectangle::new([(from, top), (to, bottom)], INK)).map_err(Error::drawing)?;
-        for (value, words) in numbered(&ticks(scale.low, scale.high, 7, false)) {
-            let at = Self::along(value, (scale.low, scale.high), bottom, top);
-            self.line((to, at), (to + 5, at), &INK)?;
-            self.text(&words, SMALL, (to + 8, at), HPos::Left, VPos::Center, false)?;
-        }
-        let (width, _) = self.layout.size;
-        let edge = i32::try_from(width).unwrap_or(i32::MAX) - 14;
-        let middle = top + (bottom - top) / 2;
-        self.text(label, SMALL, (edge, middle), HPos::Center, VPos::Center, true)
-    }
-
-    fn series(&self, x: &Axis, values: &[f64], scale: Scale) -> Result<()> {
-        let (left, top, right, bottom) = self.layout.frame;
-        let (from, to) = if x.downwards { (right, left) } else { (left, right) };
-        let point = |n: usize| {
-            let across = Self::along(x.values[n], x.ends(), from, to);
-            (across, Self::along(values[n], (scale.low, scale.high), bottom, top))
-        };
-        let shown: Vec<usize> = (0..values.len()).filter(|&n| values[n].is_finite()).collect();
-        // A line ends where a value is missing.
-        for run in shown.chunk_by(|a, b| a + 1 == *b) {
-            let points: Vec<(i32, i32)> = run.iter().map(|&n| point(n)).collect();
-            if points.len() > 1 {
-                let line = PathElement::new(points.clone(), LINE.stroke_width(2));
-                self.area.draw(&line).map_err(Error::drawing)?;
-            }
-            if points.len() == 1 || values.len() <= MARKED {
-                for at in points {
-                    self.area.draw(&Circle::new(at, 3, LINE.filled())).map_err(Error::drawing)?;
-                }
-            }
-        }
-        Ok(())
-    }
 }

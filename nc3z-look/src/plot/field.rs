@@ -1,7 +1,9 @@
 //! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
 
 use super::axis;
+use super::number::number;
 use super::place::Place;
+use super::shown::Shown;
 use super::{Error, Note, Result};
 use crate::selection::{Segment, Selection, coordinate_variable};
 use crate::text;
@@ -11,7 +13,9 @@ use nc3z_reader::{Dataset, Variable};
 
 /// Values along an axis of a map, and of a series, that are read at most.
 const MAP: u64 = 1500;
-const SERIES: u64 = 20_000;
+const SERIES: u64 = 1 << 28;
+/// Values of a series that are held at a time.
+const PART: u64 = 1 << 18;
 
 /// A dimension that becomes an axis.
 pub(super) struct Dim {
@@ -19,12 +23,45 @@ pub(super) struct Dim {
     pub(super) name: String,
     /// Which of its indices.
     pub(super) segments: Vec<Segment>,
+    /// Which of these are drawn, by their positions; all of them where there is no list.
+    pub(super) kept: Option<Vec<u64>>,
 }
 
 impl Dim {
     /// How many of its indices.
     pub(super) fn len(&self) -> usize {
         self.segments.iter().map(|s| usize::try_from(s.count).unwrap_or(usize::MAX)).sum()
+    }
+
+    /// The values of a variable over this dimension alone, where something is drawn.
+    pub(super) fn read(&self, variable: &Variable) -> Result<Vec<f64>> {
+        let selection = Selection::new(vec![self.segments.clone()]);
+        let stored = |selection: &Selection| -> Result<Vec<f64>> {
+            let mut values = Vec::new();
+            for (slab, _) in selection.slabs() {
+                values.extend(variable.read::<f64>(&slab)?);
+            }
+            Ok(values)
+        };
+        let Some(kept) = &self.kept else { return stored(&selection) };
+        let mut out = Vec::with_capacity(kept.len());
+        for part in kept.chunk_by(|a, b| a / PART == b / PART) {
+            let from = part[0];
+            let values = stored(&selection.part(0, from, part[part.len() - 1] + 1))?;
+            for n in part {
+                out.push(values.get(position(n - from)?).copied().unwrap_or(f64::NAN));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The indices where something is drawn.
+    pub(super) fn indices(&self) -> Vec<f64> {
+        let selection = Selection::new(vec![self.segments.clone()]);
+        let all = 0..selection.elements();
+        let kept = self.kept.clone().unwrap_or_else(|| all.collect());
+        #[expect(clippy::cast_precision_loss, reason = "an index on an axis")]
+        kept.into_iter().map(|n| selection.index(0, n) as f64).collect()
     }
 }
 
@@ -44,8 +81,13 @@ pub(super) struct Field {
 }
 
 impl Field {
-    /// Reads what is selected of a variable.
-    pub(super) fn read(dataset: &Dataset, variable: &Variable, selection: &Selection) -> Result<Self> {
+    /// Reads the selection of a variable. A long series keeps the values that a picture of `columns` columns shows.
+    pub(super) fn read(
+        dataset: &Dataset,
+        variable: &Variable,
+        selection: &Selection,
+        columns: u32,
+    ) -> Result<Self> {
         if variable.ty() == NcType::Char {
             return Err(Error::no_picture(variable, "is text, of which there is no picture"));
         }
@@ -70,7 +112,7 @@ impl Field {
                     notes.push(Note::Thinned { dimension: name.clone(), every });
                     segments = thinned(&segments, every);
                 }
-                dims.push(Dim { id, name, segments: segments.clone() });
+                dims.push(Dim { id, name, segments: segments.clone(), kept: None });
             } else {
                 let at = selection.index(d, 0);
                 let value = coordinate(dataset, id, at)?.unwrap_or_else(|| format!("index {at}"));
@@ -83,9 +125,38 @@ impl Field {
             each.push((id, segments));
         }
         let selection = Selection::new(each.iter().map(|(_, segments)| segments.clone()).collect());
-        let values = read(variable, &selection)?;
+        let values = match (&mut dims[..], kept, &place) {
+            ([dim], [along], None) => {
+                let (kept, values) = series(variable, &selection, *along, columns)?;
+                dim.kept = kept;
+                values
+            }
+            _ => read(variable, &selection)?,
+        };
         Ok(Field { dims, all: each, place, values, fixed, notes })
     }
+}
+
+/// The values of a series; of a long one those that a picture of `columns` columns shows, and their positions.
+fn series(
+    variable: &Variable,
+    selection: &Selection,
+    along: usize,
+    columns: u32,
+) -> Result<(Option<Vec<u64>>, Vec<f64>)> {
+    let count = selection.elements();
+    let mut shown = Shown::new(count, columns);
+    if shown.is_all() {
+        return Ok((None, read(variable, selection)?));
+    }
+    let mut from = 0;
+    while from < count {
+        let to = (from + PART).min(count);
+        read(variable, &selection.part(along, from, to))?.into_iter().for_each(|v| shown.add(v));
+        from = to;
+    }
+    let (kept, values) = shown.finish();
+    Ok((Some(kept), values))
 }
 
 /// One index in so many.
@@ -112,11 +183,9 @@ fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
     let value: Vec<f64> = variable.read(&nc3z_format::Hyperslab::new([at], [1], [1])?)?;
     let Some(&value) = value.first() else { return Ok(None) };
     let units = super::units(&variable);
-    Ok(Some(match axis::time_of(&variable) {
-        Some(time) => time.show(value),
-        None => {
-            axis::label(&axis::number(value), None) + &units.map_or_else(String::new, |u| format!(" {u}"))
-        }
+    Ok(Some(match axis::dates(&variable) {
+        Some(dates) => dates.show(value),
+        None => number(value) + &units.map_or_else(String::new, |u| format!(" {u}")),
     }))
 }
 
@@ -200,7 +269,7 @@ impl Meaning {
 }
 
 /// The numbers of an attribute.
-fn numbers(a: &Attribute) -> Vec<f64> {
+pub(super) fn numbers(a: &Attribute) -> Vec<f64> {
     fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
         bytes.first_chunk().copied().unwrap_or([0; N])
     }
@@ -220,7 +289,7 @@ fn numbers(a: &Attribute) -> Vec<f64> {
         NcType::Float => f32::from_be_bytes(be(bytes)).into(),
         NcType::Double => f64::from_be_bytes(be(bytes)),
     };
-    a.values.chunks_exact(a.ty.size()).take(16).map(number).collect()
+    a.values.chunks_exact(a.ty.size()).take(64).map(number).collect()
 }
 
 #[cfg(test)]

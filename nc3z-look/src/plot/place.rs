@@ -1,9 +1,9 @@
 //! Variables whose longitudes and latitudes are variables of their own: curvilinear grids (one for each cell of two dimensions) and cells in
 //! no order (one for each of one dimension). Their cells are drawn where they lie, onto a regular raster of degrees.
 
-use super::axis::{self, Axis};
+use super::axis::{self, Axis, Role};
 use super::field::{Dim, read};
-use super::{Result, attribute, units};
+use super::{Result, attribute, units, whole_attribute};
 use crate::selection::{Segment, Selection, coordinate_variable};
 use crate::text;
 use nc3z_format::NcType;
@@ -32,7 +32,7 @@ impl Place {
     /// Longitude and latitude over the last of these dimensions, or the last two, where these have no coordinates of their own. The
     /// attribute `coordinates` says which they are; without it, variables over just these dimensions are.
     pub(super) fn of(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
-        let named = attribute(variable, "coordinates");
+        let named = whole_attribute(variable, "coordinates");
         let names: Option<Vec<&str>> = named.as_deref().map(|n| n.split_ascii_whitespace().collect());
         let all: Vec<Variable> = match &names {
             Some(names) => names.iter().filter_map(|name| dataset.variable(name).ok()).collect(),
@@ -45,9 +45,7 @@ impl Place {
             fits.then(|| dims.iter().copied().filter(|d| long.contains(d)).collect::<Vec<DimId>>())
         };
         // Where a value was measured at a time, its series says more than the places.
-        if all
-            .iter()
-            .any(|v| axis::time_of(v).is_some() && over(v).is_some_and(|d| d.len() == 1 && d == long))
+        if all.iter().any(|v| axis::dates(v).is_some() && over(v).is_some_and(|d| d.len() == 1 && d == long))
         {
             return None;
         }
@@ -95,8 +93,8 @@ impl Place {
             let name = attribute(v, "long_name").unwrap_or_else(|| text::safe(&v.name()));
             axis::label(&name, units(v).as_deref())
         };
-        let x = Axis::of_degrees(label(&self.lon), raster.x.0, raster.x.1, raster.width);
-        let y = Axis::of_degrees(label(&self.lat), raster.y.0, raster.y.1, raster.height);
+        let x = Axis::of_degrees(label(&self.lon), Role::Longitude, raster.x.0, raster.x.1, raster.width);
+        let y = Axis::of_degrees(label(&self.lat), Role::Latitude, raster.y.0, raster.y.1, raster.height);
         Ok(Some((x, y, raster.values)))
     }
 }
@@ -221,7 +219,9 @@ fn loose(lon: &[f64], lat: &[f64], values: &[f64]) -> Vec<Cell> {
         .zip(values)
         .filter(|((lon, lat), v)| lon.is_finite() && lat.is_finite() && v.is_finite());
     let cell = |((&lon, &lat), &value): ((&f64, &f64), &f64)| {
-        let across = apart * 1.3 / lat.to_radians().cos().max(0.05);
+        // Stations are round; cells are as wide as they are on the globe.
+        let wide = if count < FEW { 1.0 } else { lat.to_radians().cos().max(0.05) };
+        let across = apart * 1.3 / wide;
         Cell { middle: (lon, lat), sides: [(across, 0.0), (0.0, apart * 1.3)], value, is_ellipse: true }
     };
     all.map(cell).collect()
@@ -254,7 +254,9 @@ impl Raster {
             let mut sizes: Vec<f64> = cells.iter().map(size).collect();
             sizes.sort_unstable_by(f64::total_cmp);
             let half = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-            if is_loose { span * 0.03 } else { half }.max(span * 0.005).max(1e-6)
+            // Dots are drawn whole.
+            let least = if is_loose { span * 0.03 } else { span * 0.005 };
+            half.min(span.max(1.0)).max(least).max(1e-6)
         };
         let wide = around(&|c| c.sides[0].0.abs() + c.sides[1].0.abs(), east - west);
         let high = around(&|c| c.sides[0].1.abs() + c.sides[1].1.abs(), north - south);

@@ -119,7 +119,16 @@ class Variable:
     @overload
     def read(self, key: Any = None, *, dtype: None = None, out: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
     def picture(
-        self, key: Any = None, *, kind: Literal["png", "svg"] = "png", width: int = 1000, range: tuple[float, float] | None = None
+        self,
+        key: Any = None,
+        *,
+        kind: Literal["png", "svg"] = "png",
+        width: int = 1000,
+        size: tuple[int, int] | None = None,
+        range: tuple[float, float] | None = None,
+        colours: str | None = None,
+        diverging: bool = False,
+        coastline: bool = True,
     ) -> bytes: ...
     def _cost(self) -> tuple[int, str] | None: ...
     @property

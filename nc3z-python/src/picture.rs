@@ -1,0 +1,62 @@
+//! What `Variable.picture` is asked for.
+
+use nc3z_format::Hyperslab;
+use nc3z_look::plot::{Colours, Kind, Options};
+use nc3z_look::selection::{Segment, Selection};
+use pyo3::PyResult;
+use pyo3::exceptions::PyValueError;
+
+/// The keywords of `Variable.picture`.
+pub(crate) struct Request<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) width: u32,
+    pub(crate) size: Option<(u32, u32)>,
+    pub(crate) range: Option<(f64, f64)>,
+    pub(crate) colours: Option<&'a str>,
+    pub(crate) diverging: bool,
+    pub(crate) coastline: bool,
+}
+
+impl Request<'_> {
+    /// The options of the drawing, without the file's name.
+    pub(crate) fn checked(&self) -> PyResult<(Kind, Options)> {
+        let kind = match self.kind {
+            "png" => Kind::Png,
+            "svg" => Kind::Svg,
+            other => return Err(PyValueError::new_err(format!("kind {other:?} is neither 'png' nor 'svg'"))),
+        };
+        if self.range.is_some_and(|(low, high)| !low.is_finite() || !high.is_finite() || low >= high) {
+            return Err(PyValueError::new_err("range: two numbers, the smaller one first"));
+        }
+        let (width, height) = self.size.map_or((self.width, None), |(width, height)| (width, Some(height)));
+        let (widths, heights) = (Options::WIDTHS, Options::HEIGHTS);
+        if !widths.contains(&width) || height.is_some_and(|height| !heights.contains(&height)) {
+            let [widths, heights] = [widths, heights].map(|r| format!("{} to {}", r.start(), r.end()));
+            let asked = height.map_or_else(|| width.to_string(), |height| format!("{width} x {height}"));
+            let message = format!("a picture of {asked} pixels: it may be {widths} wide and {heights} high");
+            return Err(PyValueError::new_err(message));
+        }
+        let colours = self.colours.map(colours).transpose()?;
+        let (range, diverging, coastline) = (self.range, self.diverging, self.coastline);
+        Ok((kind, Options { file: String::new(), width, height, range, colours, diverging, coastline }))
+    }
+}
+
+/// The map of colours of a name.
+fn colours(name: &str) -> PyResult<Colours> {
+    Colours::named(name).ok_or_else(|| {
+        let names: Vec<&str> = Colours::names().collect();
+        let names = names.join(", ");
+        PyValueError::new_err(format!(
+            "colours {name:?}: there are {names}, and each with _r behind its name"
+        ))
+    })
+}
+
+/// What a hyperslab selects.
+pub(crate) fn selection(slab: &Hyperslab) -> Selection {
+    let segments = slab.start.iter().zip(&slab.count).zip(&slab.stride);
+    Selection::new(
+        segments.map(|((&start, &count), &stride)| vec![Segment { start, count, stride }]).collect(),
+    )
+}
