@@ -46,8 +46,8 @@ class Forge:
         self.stored_head = stored if len(stored) < len(self.head) else self.head
         top = MAGIC + struct.pack("<HHI8sQIII", 0, 1, 0, self.salt, length, len(self.stored_head), len(self.head),
                                   crc32(self.stored_head))
-        text = TEXT.ljust(112, b"\0")
-        self.out = bytearray(top + struct.pack("<I", crc32(top + text)) + text + self.stored_head)
+        text = TEXT.ljust(64, b"\0")
+        self.out = bytearray(top + struct.pack("<I", crc32(top + text)) + text + bytes(48) + self.stored_head)
         self.begin = self.align()
 
     def align(self):

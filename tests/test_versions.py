@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z, need_program, sha256, start
+from common import CLASSIC, NC3Z, ROOT, Case, missing, nc3z, need_program, sha256, start, without_slots
 
 CHAINS = os.environ.get("NC3Z_CHAINS")
 KILLS = int(os.environ.get("NC3Z_KILLS", "12"))
@@ -123,7 +123,7 @@ class Versions(Case):
         archive.write_bytes(raw)
         done = nc3z("repair", "-f", archive, "-o", mended)
         self.assertEqual(done.returncode, 3, done.stderr)
-        self.assertIn(b"whole: the rebuilt original has the recorded SHA-256", done.stdout)
+        self.assertIn(b"5 versions saved, 1 lost; the newest is lost", done.stdout)
         self.ok(nc3z("verify", "--deep", mended))
         out = self.dir / "newest.nc"
         self.ok(nc3z("restore", mended, "-o", out))
@@ -140,7 +140,7 @@ class Versions(Case):
         ends = sorted({len(raw) - sum(v["added_bytes"] for v in self.log()[:n]) for n in range(len(FILES))})
         differences = 0
         for end, file in zip(ends, FILES):
-            opened = nc3z_ref.Archive(raw[:end])
+            opened = nc3z_ref.Archive(without_slots(raw[:end]))
             out = bytearray(opened.trailer.original_length)
             opened.restore(out)
             self.assertTrue(bytes(out) == file.read_bytes(), file.name)
@@ -203,7 +203,7 @@ class Versions(Case):
         before = self.archive.read_bytes()
         self.ok(nc3z("tag", self.archive, "good", "--version", 3))
         self.ok(nc3z("tag", self.archive, "newest"))
-        self.assertEqual(self.archive.read_bytes()[:len(before)], before)
+        self.assertEqual(without_slots(self.archive.read_bytes())[:len(before)], without_slots(before))
         self.assertEqual(self.ok(nc3z("tag", self.archive)).stdout, b"good\t3\nnewest\t11\n")
         self.holds("good", FILES[2])
         self.holds("newest", FILES[-1])
@@ -258,7 +258,7 @@ class Versions(Case):
         raw = bytearray(self.archive.read_bytes())
         raw[-60] ^= 1
         self.archive.write_bytes(raw)
-        self.fails(nc3z("restore", self.archive, "-o", self.dir / "r.nc"), 3, "beyond generation")
+        self.fails(nc3z("restore", self.archive, "-o", self.dir / "r.nc"), 3, "the end of version 11 is damaged")
         self.fails(nc3z("log", self.archive), 3)
         self.fails(nc3z("restore", f"{self.archive}@good", "-o", self.dir / "r.nc"), 3)
         # By its number a version is what it is.

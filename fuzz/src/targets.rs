@@ -7,6 +7,7 @@ mod short_form;
 pub use chain_text::chain_text;
 pub use short_form::short_form;
 
+use nc3z_format::archive::constants::{SLOT_LEN, SLOTS_AT};
 use nc3z_format::archive::{PAGE_LEN, SUPERBLOCK_LEN, Salt, TRAILER_LEN};
 use nc3z_format::classic::{Layout, encode, parse};
 use nc3z_format::codec::{
@@ -130,7 +131,7 @@ fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
     }
     let salt: [u8; 8] = bytes[16..].first_chunk().copied()?;
     let salt = Salt(salt);
-    let crc = crc32fast::hash(&[&bytes[..44], &bytes[48..SUPERBLOCK_LEN]].concat());
+    let crc = crc32fast::hash(&[&bytes[..44], &bytes[48..SLOTS_AT]].concat());
     put(bytes, 44, &crc.to_le_bytes());
 
     let (table, table_len) =
@@ -160,6 +161,20 @@ fn reseal_parts(bytes: &mut [u8]) -> Option<()> {
     put(bytes, trailer + 72, &original_len.to_le_bytes());
     let crc = salt.crc(trailer as u64, &bytes[trailer..trailer + 120]);
     put(bytes, trailer + 120, &crc.to_le_bytes());
+    for at in [SLOTS_AT, SLOTS_AT + SLOT_LEN] {
+        if bytes[at..at + SLOT_LEN] == [0; SLOT_LEN] {
+            continue;
+        }
+        // Half of them name this trailer.
+        if bytes[at + 16].is_multiple_of(2) {
+            let generation = *bytes[trailer + 4..].first_chunk::<4>()?;
+            put(bytes, at, &generation);
+            put(bytes, at + 4, &crc.to_le_bytes());
+            put(bytes, at + 8, &(trailer as u64 + TRAILER_LEN as u64).to_le_bytes());
+        }
+        let own = salt.crc(at as u64, &bytes[at..at + SLOT_LEN - 4]);
+        put(bytes, at + SLOT_LEN - 4, &own.to_le_bytes());
+    }
     Some(())
 }
 

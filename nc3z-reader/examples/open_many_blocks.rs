@@ -63,6 +63,7 @@ fn write(path: &Path, tiles: u64) -> Result<u64> {
         head_stored_len: u32::try_from(stored.len())?,
         head_decoded_len: decoded_len,
         head_crc: crc32fast::hash(&stored),
+        slots: nc3z_format::archive::CommitSlots::default(),
     };
     let mut out = BufWriter::new(std::fs::File::create(path)?);
     let mut at = 0;

@@ -38,6 +38,20 @@ pub enum ErrorKind {
         /// The last generation whose trailer is whole.
         generation: u32,
     },
+    /// The commit slots name a generation whose end is missing or damaged: the version before it must not be taken for it.
+    #[error("{}", newest_lost(*version, *generation, *archive_len, *len, *whole))]
+    NewestLost {
+        /// The version that it holds.
+        version: u32,
+        /// The generation.
+        generation: u32,
+        /// Length of the archive with it.
+        archive_len: u64,
+        /// Length of the file.
+        len: u64,
+        /// The newest version that is whole, if there is one.
+        whole: Option<u32>,
+    },
     /// The rebuilt file is not the original: its digest differs from the one recorded.
     #[error("the rebuilt file has SHA-256 {found}, the archive records {expected}")]
     Digest {
@@ -66,6 +80,26 @@ pub enum ErrorKind {
     Interrupted,
 }
 
+/// What is missing of the newest version, and what is not.
+fn newest_lost(version: u32, generation: u32, archive_len: u64, len: u64, whole: Option<u32>) -> String {
+    let of = match whole {
+        Some(whole) if whole == version => {
+            format!("generation {generation}, which adds tags or parity to version {version},")
+        }
+        _ => format!("version {version}"),
+    };
+    let state = match archive_len.checked_sub(len).filter(|&missing| missing > 0) {
+        Some(missing) => format!(
+            "the last {missing} bytes of {of} are missing (the file is {len} bytes, version {version} needs {archive_len})"
+        ),
+        None => format!("the end of {of} is damaged (its trailer ends at byte {archive_len})"),
+    };
+    match whole {
+        Some(whole) => format!("{state}; version {whole} is whole and opens by its number"),
+        None => format!("{state}; no version before it is whole"),
+    }
+}
+
 /// An error of the reader.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
@@ -83,7 +117,7 @@ impl Error {
     pub fn is_corrupt(&self) -> bool {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
-            ErrorKind::Digest { .. } | ErrorKind::OlderState { .. } => true,
+            ErrorKind::Digest { .. } | ErrorKind::OlderState { .. } | ErrorKind::NewestLost { .. } => true,
             // An array source that reads other files says in which of them the bytes are wrong.
             ErrorKind::Other(e) => {
                 let cause = e.source().and_then(|e| e.downcast_ref::<Error>());

@@ -76,6 +76,7 @@ mod foreign;
 #[doc(hidden)]
 pub mod instances;
 mod monitor;
+mod newest;
 mod open;
 mod options;
 mod parallel;
@@ -93,6 +94,7 @@ pub use dataset::convert::{self, Element};
 pub use dataset::{ArraySource, Dataset, Tile, TileIter, Variable};
 pub use error::{Error, ErrorKind, Result};
 pub use monitor::Monitor;
+pub use newest::slots_at;
 pub use options::OpenOptions;
 #[cfg(feature = "parallel")]
 pub use parallel::{PoolEntry, enter_pool_by};

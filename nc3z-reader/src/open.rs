@@ -4,6 +4,7 @@ use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
 use crate::error::{Error, Result};
 use crate::foreign::or_foreign;
+use crate::newest::Newest;
 use crate::options::OpenOptions;
 use crate::source::short::{ShortFacts, expanded};
 use crate::source::{ByteSource, EndsSource, Near, SharedSource};
@@ -129,19 +130,23 @@ impl Parts {
     /// Reads and checks each structure by itself.
     pub(crate) fn read(source: &dyn ByteSource, options: &OpenOptions) -> Result<Self> {
         let superblock = read_superblock(source)?;
-        let last = find_trailer(source, &superblock)?;
+        let Newest { last, mut lost } = Newest::find(source, &superblock, &options.limits)?;
+        let last = last.map_err(|e| lost.take().unwrap_or(e))?;
         // A number names one state for ever; a tag may have been moved by what is damaged.
         let by_number =
             options.generation.is_some() || matches!(options.version, Some(VersionName::Number(_)));
         if !options.older && !by_number {
+            lost.take().map_or(Ok(()), Err)?;
             Behind::of(source, &last.1).check(&last.1)?;
         }
         let last_end = last.1.archive_len;
-        let (offset, trailer) = match (options.generation, &options.version) {
-            (Some(wanted), _) => find_generation(source, last, wanted, &options.limits)?,
-            (None, Some(wanted)) => find_version(source, last, wanted, &options.limits)?,
-            (None, None) => last,
+        let found = match (options.generation, &options.version) {
+            (Some(wanted), _) => find_generation(source, last, wanted, &options.limits),
+            (None, Some(wanted)) => find_version(source, last, wanted, &options.limits),
+            (None, None) => Ok(last),
         };
+        // One that is not there may be the one that is lost.
+        let (offset, trailer) = found.map_err(|e| lost.filter(|_| !e.is_corrupt()).unwrap_or(e))?;
         Self::with_trailer(
             source,
             superblock,
@@ -369,33 +374,16 @@ fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
     Ok(Superblock::decode(bytes)?)
 }
 
-/// The last valid trailer: at the end, or, behind a torn commit, the nearest before it.
-pub(crate) fn find_trailer(source: &dyn ByteSource, superblock: &Superblock) -> Result<(u64, Trailer)> {
-    let len = source.len();
-    let at = len - TRAILER_LEN as u64;
-    let bytes = read_part(source, at, TRAILER_LEN as u64, "trailer")?;
-    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
-    let error = match Trailer::decode(bytes, at, &superblock.salt) {
-        Ok(trailer) => return check_trailer(trailer, superblock).map(|t| (at, t)),
-        // A good trailer that needs what this build lacks: never fall back to an older one.
-        Err(e) if e.is_unsupported() => return Err(e.into()),
-        Err(e) => e,
-    };
-    match last_trailer_before(source, len, &superblock.salt)? {
-        Some((offset, trailer)) => check_trailer(trailer, superblock).map(|t| (offset, t)),
-        None => Err(error.into()),
-    }
-}
-
-/// The last trailer by this salt that ends at `len` at the latest.
-pub(crate) fn last_trailer_before(
+/// The last trailer by this salt that begins at `least` or later, a multiple of 8, and ends at `len` at the latest.
+pub(crate) fn last_trailer_between(
     source: &dyn ByteSource,
+    least: u64,
     len: u64,
     salt: &Salt,
 ) -> Result<Option<(u64, Trailer)>> {
     let mut end = len;
-    while end > SUPERBLOCK_LEN as u64 {
-        let begin = end.saturating_sub(SEARCH_LEN) & !7;
+    while end > least {
+        let begin = (end.saturating_sub(SEARCH_LEN) & !7).max(least);
         // Overlap, so that a trailer on the border of two windows is seen whole.
         let stop = (end + TRAILER_LEN as u64).min(len);
         let window = read_part(source, begin, stop - begin, "archive")?;
@@ -605,7 +593,7 @@ impl Archive {
     }
 }
 
-fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {
+pub(crate) fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {
     // That of a later head is compared when it is read.
     let later = trailer.required & REQUIRED_LATER_HEAD != 0;
     if trailer.original_len != superblock.original_len && !later {

@@ -2,8 +2,9 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::open::{last_trailer_before, read_part, read_previous, read_section, read_sections};
+use crate::open::{last_trailer_between, read_part, read_previous, read_section, read_sections};
 use crate::source::ByteSource;
+use nc3z_format::archive::constants::HEAD_OFFSET;
 use nc3z_format::archive::version::{find_tags, is_tag_name};
 use nc3z_format::archive::{Commit, Metadata, SectionKind, Trailer, VersionRecord};
 use nc3z_format::{Error as FormatError, Limits};
@@ -190,7 +191,10 @@ impl Node {
         let mut end = node.at;
         while *tries > 0 {
             *tries -= 1;
-            let Some((at, trailer)) = last_trailer_before(source, end, &node.trailer.salt)? else { break };
+            let Some((at, trailer)) = last_trailer_between(source, HEAD_OFFSET, end, &node.trailer.salt)?
+            else {
+                break;
+            };
             end = at;
             if trailer.generation >= node.trailer.generation {
                 continue;
@@ -217,6 +221,17 @@ fn read_metadata(source: &dyn ByteSource, at: u64, trailer: &Trailer, limits: &L
     let sections = read_sections(source, trailer, at, limits)?;
     let bytes = read_section(source, &sections, SectionKind::Metadata, limits.metadata_len)?;
     Ok(Metadata::decode(&bytes, limits)?)
+}
+
+/// The number of the version that the generation of a trailer at `at` holds.
+pub(crate) fn version_at(
+    source: &dyn ByteSource,
+    at: u64,
+    trailer: &Trailer,
+    limits: &Limits,
+) -> Result<u32> {
+    let record = record_of(source, trailer, &read_metadata(source, at, trailer, limits)?)?;
+    Ok(u32::try_from(record.number).expect("as `VersionRecord::find` has checked"))
 }
 
 /// The record of a generation. One without a record is the first version, or of a commit of the time before there were records, whose number is the generation's.

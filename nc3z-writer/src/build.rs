@@ -227,8 +227,7 @@ pub(crate) fn seal(
     memory: u64,
     monitor: &dyn Monitor,
 ) -> Result<u64> {
-    let (at, len) = (unsealed.offset(), unsealed.trailer.archive_len);
-    medium.write_at(at, &unsealed.seal(digest))?;
+    let len = unsealed.end(medium, digest)?;
     let Some(share) = parity else { return Ok(len) };
     let archive = Archive::from_source(medium.source()?, &OpenOptions::default())?;
     crate::parity::append(&archive, medium, share, memory, monitor)

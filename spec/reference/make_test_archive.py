@@ -26,7 +26,7 @@ from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP
                       TRAILER_MARKER, TYPE_SIZES, Classic, Header, Layout, Refused, Tiles, crc32, product, salted_crc,
                       head_dictionary, shuffle)
 
-TEXT = b"nc3z archive of one classic netCDF file\nformat 0.1, see spec/archive.md of nc3z\nmade by a test\n"
+TEXT = b"nc3z archive of a netCDF file\nsee spec/archive.md of nc3z\n"
 PACK_BELOW = 4096       # tiles whose stored form is shorter share a block
 CONTAINER = 16384       # and this much of them fills one
 
@@ -234,8 +234,8 @@ class Producer:
         if len(stored) >= len(head):
             stored = head
         super_ = MAGIC + struct.pack("<HHI8sQIII", 0, 1, 0, self.salt, len(data), len(stored), len(head), crc32(stored))
-        text = TEXT.ljust(112, b"\0")
-        self.out += super_ + struct.pack("<I", crc32(super_ + text)) + text + stored
+        text = TEXT.ljust(64, b"\0")
+        self.out += super_ + struct.pack("<I", crc32(super_ + text)) + text + bytes(48) + stored
         begin = self.align()
         self.blocks()
         end = self.align()

@@ -13,6 +13,7 @@ import zlib
 from collections import defaultdict
 
 MARKER = b"\xb1NCp"
+SLOTS = 112, 160
 HEADER = struct.Struct("<4sI8sQQQIIIHHIHBB")
 BASIS = [0x0001, 0xACCA, 0x3C0E, 0x163E, 0xC582, 0xED2E, 0x914C, 0x4012,
          0x6C98, 0x10D8, 0x6A72, 0xB900, 0xFDB8, 0xFB34, 0xFF38, 0x991E]
@@ -172,6 +173,12 @@ class Parity:
         return MARKER + struct.pack("<I", crc) + bytes(rest)
 
 
+def without_slots(data, offset):
+    """Bytes of the archive from an offset on, as parity sees them: its commit slots are zeros."""
+    first, last = (max(0, min(len(data), place - offset)) for place in SLOTS)
+    return data[:first] + bytes(last - first) + data[last:]
+
+
 def salted(salt, offset, data):
     return zlib.crc32(data, zlib.crc32(salt + struct.pack("<Q", offset)))
 
@@ -237,7 +244,7 @@ class Checked:
 
     def read(self, number):
         begin, end = self.parity.shard_at(number)
-        return self.data[begin:end].ljust(self.parity.shard, b"\0")
+        return without_slots(self.data[begin:end], begin).ljust(self.parity.shard, b"\0")
 
     def good(self, number):
         return self.parity.shard_at(number)[1] <= len(self.data) and zlib.crc32(self.read(number)) == self.checks[number]
@@ -251,10 +258,14 @@ class Checked:
                 raise Damaged(f"shard {number} is mended, but not to its checksum")
             begin, end = p.shard_at(number)
             out[begin:end] = shard[:end - begin]
+        for at in SLOTS[0], SLOTS[0] + 24:      # they are not covered: one that is whole stays, another is empty
+            slot = self.data[at:at + 24]
+            is_whole = len(slot) == 24 and salted(p.salt, at, slot[:20]) == struct.unpack("<I", slot[20:])[0]
+            out[at:at + 24] = slot if is_whole else bytes(24)
         for number, payload in self.payloads.items():
             begin = p.packet_at(number)
             out[begin:begin + p.packet] = p.encode(number, payload)
-        covered = hashlib.sha256(out[:p.begin])
+        covered = hashlib.sha256(without_slots(out[:p.begin], 0))
         covered.update(out[p.end:p.length])
         if covered.digest() != self.digest:
             raise Damaged("all shards have their checksums, but the digest of the whole is another")

@@ -534,7 +534,7 @@ class Tiles:
 
 MAGIC = b"\x89NC3Z\r\n\x1a"
 BLOCK_MARKER, TRAILER_MARKER, TRAILER_END = b"\xb1NCb", b"\xb1NCt", b"CZ\r\n"
-HEAD_AT, TRAILER_SIZE, PAGE_SIZE = 160, 128, 4096
+SLOTS_AT, HEAD_AT, TRAILER_SIZE, PAGE_SIZE = 112, 160, 128, 4096
 PAGE_LEAF, PAGE_FAN, INLINE_TILES = 169, 509, 32
 S_HEAD, S_TABLE, S_METADATA, S_PAGES, S_PARITY = 1, 2, 3, 4, 5
 ABSENT, STORED, CONSTANT, PACKED, LOST = range(5)
@@ -684,9 +684,19 @@ class Archive:
             struct.unpack_from("<HHI8sQIIII", raw, 8)
         if major != 0:
             raise Refused(f"archive of format version {major}.{minor}")
-        need(crc == crc32(raw[:44] + raw[48:]), "superblock: checksum")
+        need(crc == crc32(raw[:44] + raw[48:SLOTS_AT]), "superblock: checksum")
         need(reserved == 0, "superblock: reserved bytes are not zero")
         self.minor, self.head_crc, self.head_lengths = minor, head_crc, (stored, decoded)
+        self.slots = []
+        for number in (0, 1):
+            at = SLOTS_AT + 24 * number
+            slot = raw[at:at + 24]
+            generation, trailer_crc, length, version, check = struct.unpack("<IIQII", slot)
+            if (check == salted_crc(self.salt, at, slot[:20]) and generation and generation % 2 == number and version
+                    and length % 8 == 0 and length >= HEAD_AT + TRAILER_SIZE):
+                self.slots.append((generation, trailer_crc, length, version))
+        self.slots.sort()
+        need(self.slots or not any(raw[SLOTS_AT:]), "commit slots: both are damaged")
 
     def trailer_at(self, offset):
         """The trailer at an offset, or None if there is no valid one."""
@@ -717,6 +727,13 @@ class Archive:
         else:
             raise Corrupt("no valid trailer")
         end = trailer.offset + TRAILER_SIZE
+        if self.slots:
+            generation, check, length, version = self.slots[-1]
+            need(end >= length, f"commit slots: the end of version {version}, generation {generation}, is lost: "
+                                f"{max(0, length - len(self.data))} bytes are missing")
+            crc, = struct.unpack_from("<I", self.data, trailer.offset + 120)
+            need(end > length and trailer.generation > generation or (trailer.generation, crc) == (generation, check),
+                 "commit slots: they name another trailer")
         if end < len(self.data):
             need(not self._committed(end), "a later generation was committed, and its trailer is damaged")
         need(trailer.generation >= 1, "trailer: generation 0")

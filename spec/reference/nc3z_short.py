@@ -206,9 +206,8 @@ def long_form(start, content, sha256):
     long = Long(salt, required & 1)
     superblock = bytearray(MAGIC + struct.pack("<H", 0) + struct.pack("<H", 1) + bytes(4) + salt)
     superblock += struct.pack("<QIII", original_length, len(head), len(head), zlib.crc32(head))
-    text = ("\nThis is an nc3z archive: a classic netCDF file.\nRestore: nc3z restore FILE\nFormat: nc3z spec/archive.md\n").encode()
-    text += b"\n" * (112 - len(text))
-    superblock += struct.pack("<I", zlib.crc32(bytes(superblock) + text)) + text
+    text = b"\nnetCDF in nc3z\nnc3z restore FILE\nFormat: nc3z spec/archive.md\n\n"
+    superblock += struct.pack("<I", zlib.crc32(bytes(superblock) + text)) + text + bytes(48)
     long.out += superblock + head
 
     begin = long.align()

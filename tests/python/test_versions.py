@@ -1,5 +1,6 @@
 """Versions: committed, listed, named, opened."""
 
+import io
 import pickle
 
 import numpy as np
@@ -104,3 +105,24 @@ def test_xarray_opens_versions(edited):
     xr.testing.assert_identical(xr.open_dataset(archive, version=1, decode_times=False), expected)
     names = {xr.open_dataset(archive, version=v, chunks={}, decode_times=False).SST.data.name for v in (1, 2, 3)}
     assert len(names) == 3
+
+
+def test_an_archive_that_lost_its_end_opens_by_the_number_of_an_older_version_alone(edited):
+    archive, versions = edited
+    data = archive.read_bytes()
+    with nc3z.open(archive, version=2) as ds:
+        assert whole(ds) == versions[1]
+    for length in (len(data) - 1, len(data) - 128, len(data) - 700):
+        archive.write_bytes(data[:length])
+        missing = f"the last {len(data) - length} bytes of version 3 are missing"
+        with pytest.raises(nc3z.CorruptError, match=missing):
+            nc3z.open(archive)
+        with pytest.raises(nc3z.CorruptError, match=missing):
+            nc3z.open(archive, version=3)
+        with pytest.raises(nc3z.CorruptError, match=missing):
+            nc3z.open(io.BytesIO(data[:length]))
+        with pytest.raises(nc3z.Error):
+            nc3z.open(archive, "r+")
+        assert archive.stat().st_size == length
+        with nc3z.open(archive, version=2) as ds:
+            assert whole(ds) == versions[1]

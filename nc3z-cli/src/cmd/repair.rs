@@ -94,7 +94,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
         }
         anyhow::Ok(saved)
     })??;
-    let (done, lost) = match saved {
+    let (done, lost, note) = match saved {
         SavedVersions::None => return Ok(None),
         SavedVersions::Older(whole) => {
             if !whole.is_empty() {
@@ -106,8 +106,9 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
             }
             return Ok(None);
         }
-        SavedVersions::Written { done, lost } => (done, lost),
+        SavedVersions::Written { done, lost, note } => (done, lost, note),
     };
+    let newest_is_lost = lost.last().is_some_and(|(lost, _)| done.kept.iter().all(|kept| kept < lost));
     let share_before = done.parity_before;
     let mut out = Stdout::verdicts();
     if args.json {
@@ -115,11 +116,14 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
             lost.iter().map(|(n, e)| json!({"version": n, "message": text::safe(e)})).collect();
         let report = json!({
             "archive": name, "output": text::safe(&output.to_string_lossy()), "complete": lost.is_empty(), "versions": done.kept,
-            "lost_versions": list, "stored_bytes": done.stored_len.1,
+            "lost_versions": list, "notes": note.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "stored_bytes": done.stored_len.1,
             "parity": args.parity.share(share_before).map(|s| s.to_string()),
         });
         writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
     } else {
+        if let Some(note) = &note {
+            writeln!(out, "{name}: {}", text::safe(note))?;
+        }
         for (number, why) in &lost {
             writeln!(out, "{name}: lost: version {number}: {}", text::safe(why))?;
         }
@@ -127,10 +131,11 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
         let parity = parity.map_or_else(String::new, |words| format!("; {words}"));
         writeln!(
             out,
-            "{name} -> {}: {} versions saved, {} lost; the newest is whole{parity}",
+            "{name} -> {}: {} versions saved, {} lost; the newest {}{parity}",
             text::safe(&output.to_string_lossy()),
             done.kept.len(),
-            lost.len()
+            lost.len(),
+            if newest_is_lost { "is lost" } else { "is whole" }
         )?;
     }
     Ok(Some(if lost.is_empty() { Exit::Done } else { Exit::Corrupt }))

@@ -10,7 +10,7 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::{report_error, set_level, text};
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_reader::recover::RecoverOptions;
@@ -156,6 +156,10 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
     let progress = Progress::new(source.len(), text::safe(&url::shown(&named.file)));
     let options = RecoverOptions { open, uncommitted: false };
     let (archive, found) = Archive::recover(&source, &options, &progress)?;
+    if found.is_older {
+        // Fill values stand for what is lost of the newest version, and no older version for it: the error says which there are.
+        Archive::from_source(source, &crate::plugins::open_options())?;
+    }
     let name = text::safe(&url::shown(&named.file));
     found.notes.iter().for_each(|note| note!("nc3z: warning: {name}: {}", text::safe(note)));
     Ok(archive)
@@ -206,7 +210,7 @@ fn to_stdout(args: &RestoreArgs) -> Result<Exit> {
     }
     let mut is_read = true;
     for path in &args.archives {
-        let archive = open(&named(path, args)?, args)?;
+        let archive = open(&named(path, args)?, args).with_context(|| format!("`{}`", url::shown(path)))?;
         if is_read {
             let progress = Progress::new(archive.original_len(), text::safe(&url::shown(path)));
             let done = while_blocked(|| archive.restore_to_stream(&mut out, &progress));

@@ -165,6 +165,15 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     if reader.is_some_and(|e| matches!(e.kind(), Read::OlderState { .. })) {
         return Some("`nc3z restore --older` does so".to_owned());
     }
+    if let Some(Read::NewestLost { whole, .. }) = reader.map(nc3z_reader::Error::kind) {
+        let name = file.map(Path::to_owned).or_else(|| named_in(error));
+        let name = name.map_or_else(|| "FILE".to_owned(), |f| shell_name(&f));
+        let read = whole.map(|whole| format!("read version {whole} with `{name}@{whole}`, "));
+        return Some(format!(
+            "{}copy the file again, or save what is whole with `nc3z repair {name} -o NEW`",
+            read.unwrap_or_default()
+        ));
+    }
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
     let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
     if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {

@@ -14,6 +14,10 @@ pub const HEAD_OFFSET: u64 = SUPERBLOCK_LEN as u64;
 pub const ALIGN: u64 = 8;
 /// Bytes of the superblock before its text.
 pub const SUPERBLOCK_TEXT_AT: usize = 48;
+/// Where the two commit slots begin, the last bytes of the superblock.
+pub const SLOTS_AT: usize = 112;
+/// Bytes of a commit slot.
+pub const SLOT_LEN: usize = 24;
 /// Bytes of the trailer.
 pub const TRAILER_LEN: usize = 128;
 /// The trailer's first bytes.
@@ -54,7 +58,7 @@ pub const REQUIRED_LOST: u32 = 2;
 pub const REQUIRED_LATER_HEAD: u32 = 4;
 
 /// What a person sees who looks at an archive's first bytes.
-pub const TEXT: &str = "\nThis is an nc3z archive: a classic netCDF file.\nRestore: nc3z restore FILE\nFormat: nc3z spec/archive.md\n\n\n\n\n\n\n\n";
+pub const TEXT: &str = "\nnetCDF in nc3z\nnc3z restore FILE\nFormat: nc3z spec/archive.md\n\n";
 
 #[cfg(test)]
 mod tests {
@@ -69,7 +73,8 @@ mod tests {
         assert_eq!((LEAF_ENTRIES, FANOUT, INLINE_MAX), (169, 509, 32));
         assert!(PAGE_HEADER_LEN as u64 + LEAF_ENTRIES * ENTRY_LEN as u64 <= PAGE_LEN as u64);
         assert_eq!(PAGE_HEADER_LEN as u64 + FANOUT * 8, PAGE_LEN as u64);
-        assert_eq!(TEXT.len(), SUPERBLOCK_LEN - SUPERBLOCK_TEXT_AT);
+        assert_eq!(TEXT.len(), SLOTS_AT - SUPERBLOCK_TEXT_AT);
+        assert_eq!(SLOTS_AT + 2 * SLOT_LEN, SUPERBLOCK_LEN);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod salt;
 mod section;
 mod section_codec;
 pub mod short;
+mod slot;
 mod superblock;
 #[cfg(test)]
 mod tests;
@@ -40,6 +41,7 @@ pub use metadata::Metadata;
 pub use salt::Salt;
 pub use section::{SectionEncoding, SectionEntry, SectionKind, SectionTable, encode_section};
 pub use section_codec::{dictionaries, unpack};
+pub use slot::{CommitSlot, CommitSlots, SLOTS_LEN, Slot};
 pub use superblock::Superblock;
 pub use trailer::{DigestState, Trailer};
 pub use vartable::{Row, VariableTable};

@@ -1,7 +1,8 @@
 //! The superblock: the first 160 bytes.
 
-use super::constants::{MAGIC, MAJOR_VERSION, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
+use super::constants::{MAGIC, MAJOR_VERSION, SLOTS_AT, SUPERBLOCK_LEN, SUPERBLOCK_TEXT_AT, TEXT};
 use super::salt::Salt;
+use super::slot::CommitSlots;
 use crate::bytes::{Cursor, spaced_hex};
 use crate::error::{Error, Result};
 
@@ -20,6 +21,8 @@ pub struct Superblock {
     pub head_decoded_len: u32,
     /// CRC-32 of the stored head copy.
     pub head_crc: u32,
+    /// The newest generations; the superblock's CRC does not cover them.
+    pub slots: CommitSlots,
 }
 
 const SECTION: &str = "superblock";
@@ -37,7 +40,8 @@ impl Superblock {
         out[32..36].copy_from_slice(&self.head_stored_len.to_le_bytes());
         out[36..40].copy_from_slice(&self.head_decoded_len.to_le_bytes());
         out[40..44].copy_from_slice(&self.head_crc.to_le_bytes());
-        out[SUPERBLOCK_TEXT_AT..].copy_from_slice(TEXT.as_bytes());
+        out[SUPERBLOCK_TEXT_AT..SLOTS_AT].copy_from_slice(TEXT.as_bytes());
+        out[SLOTS_AT..].copy_from_slice(&self.slots.encode(&self.salt));
         let crc = checksum(&out);
         out[CRC_AT..CRC_AT + 4].copy_from_slice(&crc.to_le_bytes());
         out
@@ -71,7 +75,13 @@ impl Superblock {
                 format!("{found:08x}"),
             ));
         }
-        Ok(Superblock { minor, salt, original_len, head_stored_len, head_decoded_len, head_crc })
+        let slots = Self::slots(bytes, &salt);
+        Ok(Superblock { minor, salt, original_len, head_stored_len, head_decoded_len, head_crc, slots })
+    }
+
+    /// The commit slots of an archive that begins with these bytes; they stand for themselves, whatever the rest is.
+    pub fn slots(bytes: &[u8; SUPERBLOCK_LEN], salt: &Salt) -> CommitSlots {
+        CommitSlots::decode(bytes[SLOTS_AT..].try_into().expect("two slots end the superblock"), salt)
     }
 
     /// Checks the first bytes of a file, which may be fewer than eight.
@@ -91,11 +101,11 @@ impl Superblock {
     }
 }
 
-/// CRC-32 of all but the CRC field itself.
+/// CRC-32 of all but the CRC field itself and the commit slots.
 fn checksum(bytes: &[u8; SUPERBLOCK_LEN]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&bytes[..CRC_AT]);
-    crc.update(&bytes[CRC_AT + 4..]);
+    crc.update(&bytes[CRC_AT + 4..SLOTS_AT]);
     crc.finalize()
 }
 
@@ -105,7 +115,16 @@ mod tests {
 
     fn sample() -> Superblock {
         let salt = Salt::new(b"CDF", 7);
-        Superblock { minor: 1, salt, original_len: 7, head_stored_len: 3, head_decoded_len: 3, head_crc: 9 }
+        let slots = CommitSlots::default();
+        Superblock {
+            minor: 1,
+            salt,
+            original_len: 7,
+            head_stored_len: 3,
+            head_decoded_len: 3,
+            head_crc: 9,
+            slots,
+        }
     }
 
     #[test]
@@ -115,14 +134,19 @@ mod tests {
         for bit in 0..bytes.len() * 8 {
             let mut b = bytes;
             b[bit / 8] ^= 1 << (bit % 8);
-            assert!(Superblock::decode(&b).is_err(), "bit {bit}");
+            let read = Superblock::decode(&b);
+            if bit / 8 < SLOTS_AT {
+                assert!(read.is_err(), "bit {bit}");
+            } else {
+                assert!(read.unwrap().slots.are_lost(), "bit {bit}");
+            }
         }
     }
 
     #[test]
     fn text_is_plain_ascii_that_tells_what_to_do() {
         let bytes = sample().encode();
-        let text = std::str::from_utf8(&bytes[SUPERBLOCK_TEXT_AT..]).unwrap();
+        let text = std::str::from_utf8(&bytes[SUPERBLOCK_TEXT_AT..SLOTS_AT]).unwrap();
         assert!(text.is_ascii() && text.contains("nc3z restore FILE") && text.contains("spec/archive.md"));
     }
 }

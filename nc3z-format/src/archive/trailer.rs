@@ -84,6 +84,12 @@ impl Trailer {
         out
     }
 
+    /// The CRC that its bytes end with.
+    pub fn crc(&self) -> u32 {
+        let bytes = self.encode(&self.salt, self.archive_len.saturating_sub(TRAILER_LEN as u64));
+        u32::from_le_bytes(*bytes[CRC_AT..].first_chunk().expect("four bytes and the end marker"))
+    }
+
     /// Reads and checks the trailer at `offset` of an archive with this salt.
     ///
     /// # Errors

@@ -13,6 +13,8 @@ const TAGS: &str = "tags";
 
 /// Most bytes of a message, an author or a time.
 pub const MESSAGE_LEN: usize = 64 << 10;
+/// The highest number of a version.
+pub const VERSIONS_MOST: u64 = u32::MAX as u64;
 /// Most tags of an archive.
 pub const TAGS_MOST: usize = 4096;
 
@@ -46,8 +48,9 @@ impl VersionRecord {
             Error::corrupt(SECTION, None, what, expected.to_owned(), json::brief(value))
         };
         let object = value.as_object().ok_or_else(|| wrong("version", "an object"))?;
-        let number = object.get("number").and_then(Value::as_u64).filter(|&n| n > 0);
-        let number = number.ok_or_else(|| wrong("number of the version", "an integer from 1"))?;
+        let number = object.get("number").and_then(Value::as_u64).filter(|n| (1..=VERSIONS_MOST).contains(n));
+        let number =
+            number.ok_or_else(|| wrong("number of the version", "an integer from 1 to 4294967295"))?;
         let text = |key: &str| match object.get(key) {
             None => Ok(None),
             Some(Value::String(s)) => Ok(Some(s.clone())),
@@ -164,6 +167,8 @@ mod tests {
             r#"{"version":{}}"#,
             r#"{"version":{"number":0}}"#,
             r#"{"version":{"number":-1}}"#,
+            r#"{"version":{"number":4294967296}}"#,
+            r#"{"version":{"number":18446744073709551615}}"#,
             r#"{"version":{"number":1,"message":3}}"#,
             r#"{"version":{"number":2,"jump":[1]}}"#,
             r#"{"version":{"number":2,"jump":[1,"x"]}}"#,

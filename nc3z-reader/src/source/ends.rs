@@ -61,6 +61,10 @@ impl ByteSource for EndsSource {
         self.source.len()
     }
 
+    fn current_len(&self) -> u64 {
+        self.source.current_len()
+    }
+
     fn stored_len(&self) -> u64 {
         self.source.stored_len()
     }

@@ -54,6 +54,10 @@ impl ByteSource for FileSource {
         self.len
     }
 
+    fn current_len(&self) -> u64 {
+        self.file.metadata().map_or(self.len, |now| now.len())
+    }
+
     /// The length is asked for once more after the bytes: a system that cuts the file meanwhile may give zeros in place of what is gone,
     /// and no error.
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {

@@ -60,6 +60,10 @@ impl ByteSource for Lenient<'_> {
         self.source.len()
     }
 
+    fn current_len(&self) -> u64 {
+        self.source.current_len()
+    }
+
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         check_range(self.len(), offset, buf.len())?;
         self.read(offset, buf);

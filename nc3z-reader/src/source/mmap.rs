@@ -6,14 +6,20 @@
 
 use super::{ByteSource, MemorySource};
 use crate::error::{Error, Result};
+use crate::platform::{self, FileIdentity};
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A file mapped into memory, shared without copies.
 #[derive(Debug, Clone)]
-pub struct MmapSource(MemorySource);
+pub struct MmapSource {
+    map: MemorySource,
+    /// The file, to be asked for its length once more.
+    file: Arc<(PathBuf, FileIdentity)>,
+}
 
 impl MmapSource {
     /// Maps the whole of `path` read-only.
@@ -27,11 +33,14 @@ impl MmapSource {
             let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
-        if meta.len() == 0 {
-            return Ok(MmapSource(MemorySource::new(Bytes::new())));
-        }
-        let map = map_file(&file, meta.len()).map_err(|e| Error::io("map", Some(path), e))?;
-        Ok(MmapSource(MemorySource::new(Bytes::from_owner(map))))
+        let bytes = match meta.len() {
+            0 => Bytes::new(),
+            len => Bytes::from_owner(map_file(&file, len).map_err(|e| Error::io("map", Some(path), e))?),
+        };
+        Ok(MmapSource {
+            map: MemorySource::new(bytes),
+            file: Arc::new((path.to_owned(), platform::identity(&meta))),
+        })
     }
 }
 
@@ -47,15 +56,21 @@ fn map_file(file: &File, len: u64) -> std::io::Result<Mmap> {
 
 impl ByteSource for MmapSource {
     fn len(&self) -> u64 {
-        self.0.len()
+        self.map.len()
+    }
+
+    fn current_len(&self) -> u64 {
+        let (path, identity) = &*self.file;
+        let now = std::fs::metadata(path).ok().filter(|now| platform::identity(now) == *identity);
+        now.map_or(self.len(), |now| now.len())
     }
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        self.0.read_into(offset, buf)
+        self.map.read_into(offset, buf)
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        self.0.read_at(offset, len)
+        self.map.read_at(offset, len)
     }
 
     fn lends(&self) -> bool {

@@ -16,6 +16,7 @@ mod reach;
 #[cfg(feature = "fs")]
 mod regular;
 pub(crate) mod short;
+mod slotless;
 pub(crate) mod truncated;
 
 pub use ends::EndsSource;
@@ -28,6 +29,8 @@ pub(crate) use near::{Near, NearSource};
 pub use reach::Reach;
 #[cfg(feature = "fs")]
 pub use regular::{open_regular, special_name};
+pub(crate) use slotless::SlotlessSource;
+pub use slotless::clear_slots;
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -51,6 +54,11 @@ use std::sync::Arc;
 pub trait ByteSource: Send + Sync {
     /// Length in bytes, fixed when the source was opened.
     fn len(&self) -> u64;
+
+    /// Length now, where others may have appended to what the source reads since it was opened.
+    fn current_len(&self) -> u64 {
+        self.len()
+    }
 
     /// True where there is nothing.
     fn is_empty(&self) -> bool {

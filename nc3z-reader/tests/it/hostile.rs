@@ -95,6 +95,7 @@ impl Forge {
             head_stored_len: head_len,
             head_decoded_len: head_len,
             head_crc: crc32fast::hash(&head),
+            slots: nc3z_format::archive::CommitSlots::default(),
         };
         let mut out = superblock.encode().to_vec();
         let align = |out: &mut Vec<u8>| out.resize(out.len().next_multiple_of(8), 0);

@@ -55,6 +55,7 @@ fn start(elements: u64, tile: u64) -> (Vec<u8>, Salt) {
         head_stored_len: head_len,
         head_decoded_len: head_len,
         head_crc: crc32fast::hash(&stored),
+        slots: archive::CommitSlots::default(),
     };
     let mut bytes = superblock.encode().to_vec();
     assert_eq!(bytes.len() as u64, HEAD_OFFSET);

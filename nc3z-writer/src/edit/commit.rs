@@ -5,7 +5,7 @@ use super::cells::Fate;
 use super::file::EditedFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, Unsealed};
-use crate::job::commit::{CommitNote, Committed};
+use crate::job::commit::{CommitNote, Committed, next_number};
 use crate::job::state::{Content, Match, State, Tiles};
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, DigestState, Role};
@@ -42,6 +42,7 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
             edit.spill_if_full()?;
         }
     }
+    let number = next_number(edit.place.archive())?;
     let arrangement = arrange(edit.header.clone(), edit.numrecs)?;
     let scratch = if dry_run { Some(edit.place.rehearsal()?) } else { None };
     if scratch.is_none()
@@ -79,7 +80,7 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
             sha256,
         });
     }
-    let record = note.record(old, last.number + 1)?;
+    let record = note.record(old, number)?;
     let mut metadata = old.metadata().clone();
     record.put(&mut metadata);
     let read = |info: &ArrayInfo, tile: u64| changed.read(edit, old, &file, info, tile);

@@ -1,8 +1,9 @@
-//! Appending to an archive that exists: everything but the end, sync, section table and trailer, sync. Until the trailer is written the
+//! Appending to an archive that exists: everything but the end, sync, section table and trailer, sync, commit slot. Until the trailer is written the
 //! archive is what it was; what fails is cut off again.
 
 use super::ending::Unsealed;
 use super::medium::Medium;
+use super::slots;
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::carry::carry_over;
 use crate::error::{Error, ErrorKind, Result};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 /// # Errors
 /// What `write` or the system says; the archive is then cut back to `end`.
 pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Result<Unsealed>) -> Result<u64> {
-    let appended = write().and_then(|unsealed| {
+    let committed = write().and_then(|unsealed| {
         let at = unsealed.trailer.sections_offset;
         if let Some((offset, bytes)) = &unsealed.patch {
             medium.write_at(*offset, bytes)?;
@@ -28,12 +29,21 @@ pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Resu
         medium.sync()?;
         medium.write_at(at, &[unsealed.table(), &unsealed.sealed()].concat())?;
         medium.sync()?;
-        Ok(unsealed.trailer.archive_len)
+        Ok(unsealed)
     });
-    if appended.is_err() {
+    // No sync follows the slot: one that is lost is older than the trailer, and the next commit writes it anew.
+    let (error, is_undone) = match committed {
+        Err(error) => (error, true),
+        Ok(unsealed) => match slots::change(medium, &unsealed.trailer.salt, &unsealed.slots()) {
+            Ok(()) => return Ok(unsealed.trailer.archive_len),
+            Err(failed) => (failed.error, failed.is_undone),
+        },
+    };
+    // A slot must not name what is cut off.
+    if is_undone {
         medium.set_len(end)?;
     }
-    appended
+    Err(error)
 }
 
 /// An archive that is being changed in place.
@@ -129,7 +139,7 @@ impl InPlace {
             Digest::None | Digest::Stale => None,
         };
         let (unsealed, _) = carry_over(&self.archive, &|_, _| false, medium, self.archive.metadata(), &())?;
-        medium.write_at(unsealed.offset(), &unsealed.seal(digest))
+        unsealed.end(medium, digest).map(|_| ())
     }
 
     /// Puts the long form in the place of the short one.
@@ -177,10 +187,23 @@ impl InPlace {
         self.archive.trailer().archive_len
     }
 
-    /// Cuts the file; what is left of it is on disk afterwards.
+    /// Cuts the file behind an older generation, or behind the last one; what is left of it is on disk afterwards. The commit slots name what is left
+    /// before the rest is gone.
     pub(crate) fn cut(&self, len: u64) -> Result<()> {
-        self.medium().set_len(len)?;
-        self.medium().sync()
+        let medium = self.medium();
+        if self.archive.is_short() {
+            medium.set_len(len)?;
+            return medium.sync();
+        }
+        let superblock = self.archive.superblock();
+        let left = nc3z_reader::slots_at(&*self.source()?, len, superblock)?;
+        slots::write(&medium, &superblock.salt, &left)?;
+        if let Err(e) = medium.sync().and_then(|()| medium.set_len(len)) {
+            // Nothing is cut off: the slots are what they were.
+            slots::write(&medium, &superblock.salt, &superblock.slots)?;
+            return Err(e);
+        }
+        medium.sync()
     }
 
     /// Appends a generation where the last trailer ends; what a commit left there that did not finish is no part of the archive.

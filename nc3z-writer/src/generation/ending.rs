@@ -1,19 +1,32 @@
 //! The end of a generation: section table and trailer.
 
+use super::medium::Medium;
 use crate::error::{ErrorKind, Result};
+use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants::REQUIRED_LATER_HEAD;
-use nc3z_format::archive::{Commit, DigestState, Salt, SectionEntry, SectionTable, TRAILER_LEN, Trailer};
+use nc3z_format::archive::version::VERSIONS_MOST;
+use nc3z_format::archive::{
+    Commit, CommitSlot, CommitSlots, DigestState, Metadata, Salt, SectionEntry, SectionTable, TRAILER_LEN,
+    Trailer, VersionRecord,
+};
+use nc3z_reader::Archive;
 use std::ops::Range;
 use std::path::Path;
 
 /// What the trailer of a generation says beside the places of things, which are not known before the end.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending(Trailer);
+pub(crate) struct Ending {
+    trailer: Trailer,
+    /// Number of the version that it holds.
+    version: u32,
+    /// What a commit slot says of the generation before.
+    before: Option<CommitSlot>,
+}
 
 impl Ending {
     /// Of the first generation of an archive.
     pub(crate) fn first(salt: Salt, original_len: u64) -> Self {
-        Ending(Trailer {
+        let trailer = Trailer {
             generation: 1,
             salt,
             required: 0,
@@ -28,56 +41,68 @@ impl Ending {
             original_len,
             sha256: [0; 32],
             digest_state: DigestState::None,
-        })
+        };
+        Ending { trailer, version: 1, before: None }
     }
 
-    /// Of the generation after this one: the same file with the same features, until it is told otherwise. `path` is for messages.
-    pub(crate) fn after(last: &Trailer, path: &Path) -> Result<Self> {
+    /// Of the generation after the last one of `archive`: the same file with the same features, until it is told otherwise. `path` is for messages.
+    pub(crate) fn after(archive: &Archive, path: &Path) -> Result<Self> {
+        let last = archive.trailer();
+        let version = version_number(archive.version()?.number)?;
         let Some(generation) = last.generation.checked_add(1) else {
             return Err(ErrorKind::GenerationsUsedUp(path.to_owned()).into());
         };
         let previous = last.archive_len - TRAILER_LEN as u64;
-        Ok(Ending(Trailer { generation, previous, ..last.clone() }))
+        let trailer = Trailer { generation, previous, ..last.clone() };
+        Ok(Ending { trailer, version, before: Some(CommitSlot::new(last, version)) })
     }
 
     pub(crate) fn generation(&self) -> u32 {
-        self.0.generation
+        self.trailer.generation
     }
 
     pub(crate) fn salt(&self) -> Salt {
-        self.0.salt
+        self.trailer.salt
     }
 
     pub(crate) fn required(&self) -> u32 {
-        self.0.required
+        self.trailer.required
+    }
+
+    /// The version that this generation holds is the one that its metadata name.
+    pub(crate) fn set_version(&mut self, metadata: &Metadata) -> Result<()> {
+        let record = VersionRecord::find(metadata)?.unwrap_or(VersionRecord::FIRST);
+        self.version = version_number(record.number)?;
+        Ok(())
     }
 
     /// Sets required features.
     pub(crate) fn require(&mut self, features: u32) {
-        self.0.required |= features;
+        self.trailer.required |= features;
     }
 
     /// Sets or clears optional features.
     pub(crate) fn set_optional(&mut self, features: u32, on: bool) {
-        self.0.optional = if on { self.0.optional | features } else { self.0.optional & !features };
+        self.trailer.optional =
+            if on { self.trailer.optional | features } else { self.trailer.optional & !features };
     }
 
     /// The file of this generation has the header of the first one, until it is told otherwise.
     pub(crate) fn without_head(&mut self, original_len: u64) {
-        self.0.required &= !REQUIRED_LATER_HEAD;
-        self.0.original_len = original_len;
+        self.trailer.required &= !REQUIRED_LATER_HEAD;
+        self.trailer.original_len = original_len;
     }
 
     /// This generation has a head of its own, of a file of this length.
     pub(crate) fn with_head(&mut self, original_len: u64) {
-        self.0.required |= REQUIRED_LATER_HEAD;
-        self.0.original_len = original_len;
+        self.trailer.required |= REQUIRED_LATER_HEAD;
+        self.trailer.original_len = original_len;
     }
 
     /// The digest of the original, if it is known.
     pub(crate) fn set_digest(&mut self, sha256: Option<[u8; 32]>) {
-        self.0.digest_state = if sha256.is_some() { DigestState::Valid } else { DigestState::Stale };
-        self.0.sha256 = sha256.unwrap_or_default();
+        self.trailer.digest_state = if sha256.is_some() { DigestState::Valid } else { DigestState::Stale };
+        self.trailer.sha256 = sha256.unwrap_or_default();
     }
 
     /// Section table and trailer, where the table stands at `at`, a multiple of 8, and the generation's blocks at `blocks`.
@@ -86,14 +111,14 @@ impl Ending {
         let trailer = Trailer {
             sections_offset: at,
             sections_len: u32::try_from(table.len()).expect("a handful of sections"),
-            sections_crc: self.0.salt.crc(at, &table),
+            sections_crc: self.trailer.salt.crc(at, &table),
             blocks_begin: blocks.start,
             blocks_end: blocks.end,
             // Entries of the table are 24 bytes: the trailer stands on a multiple of 8.
             archive_len: at + (table.len() + TRAILER_LEN) as u64,
-            ..self.0
+            ..self.trailer
         };
-        Unsealed { trailer, table, patch: None }
+        Unsealed { trailer, version: self.version, before: self.before, table, patch: None }
     }
 }
 
@@ -101,6 +126,8 @@ impl Ending {
 #[derive(Debug, Clone)]
 pub(crate) struct Unsealed {
     pub(crate) trailer: Trailer,
+    version: u32,
+    before: Option<CommitSlot>,
     table: Vec<u8>,
     /// What is known only now of a block that has been written: its offset, and its bytes.
     pub(super) patch: Option<(u64, [u8; Commit::BLOCK_LEN])>,
@@ -122,12 +149,43 @@ impl Unsealed {
         self.trailer.encode(&self.trailer.salt, self.offset())
     }
 
-    /// The same, with the digest of the original if it is known.
-    pub(crate) fn seal(mut self, digest: Option<[u8; 32]>) -> [u8; TRAILER_LEN] {
+    /// The commit slots of the archive that ends with this trailer.
+    pub(crate) fn slots(&self) -> CommitSlots {
+        CommitSlots::of(CommitSlot::new(&self.trailer, self.version), self.before)
+    }
+
+    /// Ends a fresh archive: writes its trailer, with the digest of the original if it is known, and its commit slot. Gives its length.
+    ///
+    /// # Errors
+    /// What the medium says.
+    pub(crate) fn end(mut self, medium: &Medium<'_>, digest: Option<[u8; 32]>) -> Result<u64> {
+        self.set_digest(digest);
+        medium.write_at(self.offset(), &self.sealed())?;
+        super::slots::write(medium, &self.trailer.salt, &self.slots())?;
+        Ok(self.trailer.archive_len)
+    }
+
+    fn set_digest(&mut self, digest: Option<[u8; 32]>) {
         if let Some(sha256) = digest {
             self.trailer.sha256 = sha256;
             self.trailer.digest_state = DigestState::Valid;
         }
+    }
+
+    /// The trailer's bytes, with the digest of the original if it is known.
+    pub(crate) fn seal(mut self, digest: Option<[u8; 32]>) -> [u8; TRAILER_LEN] {
+        self.set_digest(digest);
         self.sealed()
     }
+}
+
+/// The number of a version as slots have it.
+///
+/// # Errors
+/// All numbers are used up.
+pub(crate) fn version_number(number: u64) -> Result<u32> {
+    u32::try_from(number).map_err(|_| {
+        let what = "number of a version (`nc3z gc -o` keeps numbers; archive the newest version anew)";
+        FormatError::limit("metadata", None, what, VERSIONS_MOST, number).into()
+    })
 }

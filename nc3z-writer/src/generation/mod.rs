@@ -14,11 +14,12 @@ mod index;
 mod medium;
 mod short;
 mod sink;
+pub(crate) mod slots;
 mod writer;
 
 pub(crate) use append::{InPlace, append, lock};
 pub(crate) use blocks::WholeContainer;
-pub(crate) use ending::{Ending, Unsealed};
+pub(crate) use ending::{Ending, Unsealed, version_number};
 pub(crate) use medium::{Medium, Memory};
 pub(crate) use short::{WHOLE, shorten, shorten_whole};
 pub(crate) use writer::GenerationWriter;

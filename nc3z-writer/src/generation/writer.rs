@@ -11,9 +11,9 @@ use crate::plan::Policy;
 use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockKind, Commit, ConstantsBuilder, Head, IndexEntry, LaterHead, Metadata,
-    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, VariableTable,
-    encode_head_parity, encode_section,
+    ArrayId, BLOCK_HEADER_LEN, BlockKind, Commit, CommitSlots, ConstantsBuilder, Head, IndexEntry, LaterHead,
+    Metadata, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN,
+    VariableTable, encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry};
 use nc3z_reader::Archive;
@@ -97,6 +97,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             head_stored_len: u32::try_from(bytes.len()).expect("Limits::header_len is below 4 GiB"),
             head_decoded_len: decoded_len,
             head_crc: crc,
+            // Written with the trailer.
+            slots: CommitSlots::default(),
         };
         let mut sink = Sink::new(out, path, 0);
         sink.write(&superblock.encode())?;
@@ -123,7 +125,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
     /// head, unless it is put.
     pub(crate) fn after(out: W, path: &'a Path, archive: &Archive, older: SharedSource) -> Result<Self> {
         let last = archive.trailer();
-        let mut ending = Ending::after(last, path)?;
+        let mut ending = Ending::after(archive, path)?;
         ending.without_head(archive.superblock().original_len);
         let head = archive.sections().find(SectionKind::Head)?.clone();
         let stored = older.read_at(head.offset, usize::try_from(head.len).expect("it has been read"))?;
@@ -410,6 +412,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         if let Some(added) = &mut self.added {
             metadata.chains = std::mem::take(&mut added.chains);
         }
+        self.ending.set_version(&metadata)?;
         sections.push(self.write_section(SectionKind::Metadata, &metadata.encode())?);
         sections.extend(self.added.iter_mut().flat_map(|added| std::mem::take(&mut added.sections)));
         let at = self.sink.align()?;

@@ -7,7 +7,7 @@ use super::dropped::Dropped;
 use super::state::{Match, State, Tiles};
 use crate::build::{OUT_BUFFER, hash};
 use crate::error::{ErrorKind, Result};
-use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed};
+use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_number};
 use crate::options::WriterOptions;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
@@ -70,6 +70,7 @@ pub fn commit_file(
 ) -> Result<Committed> {
     note.check()?;
     let place = InPlace::open_as_it_is(path, &options.open_options())?;
+    let number = next_number(place.archive())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
         let what = "a new state of a file whose tiles are lost";
@@ -97,7 +98,7 @@ pub fn commit_file(
     let other = if options.dry_run { Some(place.rehearsal()?) } else { place.longer()? };
     let place = other.as_ref().unwrap_or(&place);
     let (before, archive) = (place.end(), place.archive());
-    let record = note.record(archive, last.number + 1)?;
+    let record = note.record(archive, number)?;
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
@@ -174,6 +175,14 @@ pub(crate) fn commit_state(
         Ok(unsealed)
     })?;
     Ok((after, generation, counts))
+}
+
+/// The number of the version after the newest.
+///
+/// # Errors
+/// All numbers are used up.
+pub(crate) fn next_number(archive: &Archive) -> Result<u64> {
+    Ok(version_number(archive.version()?.number + 1)?.into())
 }
 
 impl CommitNote {

@@ -18,7 +18,7 @@ use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::put_tags;
 use nc3z_format::archive::{Metadata, VersionRecord};
 use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, OpenOptions, VersionName};
+use nc3z_reader::{Archive, ClassicFile, Digest, ErrorKind as ReadError, Monitor, OpenOptions, VersionName};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
@@ -71,12 +71,12 @@ pub fn collect_file(
 ) -> Result<Collected> {
     let all =
         |newest: &Archive| Ok(newest.versions(u64::MAX)?.iter().rev().map(|v| v.record.number).collect());
-    collect(input, output, keep, &all, options, monitor)
+    collect((input, false), output, keep, &all, options, monitor)
 }
 
-/// The same; `all` gives the numbers of all versions that the archive has.
+/// The same; `all` gives the numbers of all versions that the archive has. Where the archive may be an `older` one, its newest whole version counts as the newest.
 fn collect(
-    input: &Path,
+    (input, older): (&Path, bool),
     output: Option<&Path>,
     keep: &Keep<'_>,
     all: &dyn Fn(&Archive) -> Result<Vec<u64>>,
@@ -86,7 +86,7 @@ fn collect(
     let old = Input::open(input, output)?;
     let source: SharedSource = old.source.clone();
     let open = |version: Option<VersionName>| {
-        Archive::from_source(source.clone(), &options.open_options().with_version(version))
+        Archive::from_source(source.clone(), &options.open_options().with_version(version).with_older(older))
     };
     let newest = open(None)?;
     let mut kept = BTreeSet::from([newest.version()?.number]);
@@ -144,6 +144,8 @@ pub enum SavedVersions {
         done: Collected,
         /// Versions that are not whole.
         lost: Vec<(u64, String)>,
+        /// What else is missing of the end of the archive, in words.
+        note: Option<String>,
     },
 }
 
@@ -158,11 +160,24 @@ pub fn save_versions(
     monitor: &dyn Monitor,
 ) -> Result<SavedVersions> {
     let source = nc3z_reader::source::open(input, false)?;
+    let how = OpenOptions::of_command().with_registry(options.registry.clone());
+    let (mut lost_newest, mut note) = (None, None);
+    let older = match Archive::from_source(source.clone(), &how) {
+        Ok(_) => false,
+        Err(e) => {
+            let ReadError::NewestLost { version, whole: Some(whole), .. } = e.kind() else {
+                return Ok(SavedVersions::None);
+            };
+            if whole == version {
+                note = Some(e.with_causes());
+            } else {
+                lost_newest = Some((u64::from(*version), e.with_causes()));
+            }
+            true
+        }
+    };
     let open = |version: Option<VersionName>| {
-        Archive::from_source(
-            source.clone(),
-            &OpenOptions::of_command().with_registry(options.registry.clone()).with_version(version),
-        )
+        Archive::from_source(source.clone(), &how.clone().with_version(version).with_older(older))
     };
     let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
     let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
@@ -171,7 +186,9 @@ pub fn save_versions(
         Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),
         Err(_) => (1..=last.min(LOOKED_FOR)).collect(),
     };
-    if numbers.len() < 2 || newest.trailer().required & REQUIRED_LOST != 0 {
+    if numbers.len() + usize::from(lost_newest.is_some()) < 2
+        || newest.trailer().required & REQUIRED_LOST != 0
+    {
         return Ok(SavedVersions::None);
     }
     let (mut whole, mut lost) = (Vec::new(), Vec::new());
@@ -185,11 +202,12 @@ pub fn save_versions(
     if whole.last() != Some(&last) {
         return Ok(SavedVersions::Older(whole));
     }
+    lost.extend(lost_newest);
     let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
     // A tag may name a version that is lost.
     let keep = Keep { versions: &keep, tagged: false };
-    let done = collect(input, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
-    Ok(SavedVersions::Written { done, lost })
+    let done = collect((input, older), Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
+    Ok(SavedVersions::Written { done, lost, note })
 }
 
 /// What the new archive says of a version.
@@ -225,7 +243,7 @@ fn next(
     record.put(&mut metadata);
     let medium = target.medium();
     let (unsealed, _) = carry_over(archive, &|_, _| false, &medium, &metadata, monitor)?;
-    medium.write_at(unsealed.offset(), &unsealed.seal(Some(sha256)))?;
+    unsealed.end(&medium, Some(sha256))?;
     let first = InPlace::open_as_it_is(target.temporary_path(), &options.open_options())?;
     first.archive().check_original(monitor)?;
     *place = Some(first);

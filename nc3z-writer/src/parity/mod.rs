@@ -4,8 +4,8 @@
 //! trailer. So adding appends, removing cuts off, and `archive --parity` gives the same bytes as `archive` and `parity add`.
 //!
 //! ```text
-//! add:     region, sync, section table and trailer, sync       a crash leaves the archive as it was, and a torn tail
-//! remove:  cut behind the previous trailer, sync               done or not done
+//! add:     region, sync, section table and trailer, sync, slot a crash leaves the archive as it was, and a torn tail
+//! remove:  slots, sync, cut behind the previous trailer, sync  done or not done
 //!          where others follow: a generation without it, sync  a crash leaves the archive as it was, and a torn tail
 //! repair:  lost shards alone are written over                  a crash leaves no more damage than there was
 //! ```
@@ -23,6 +23,7 @@ use crate::generation::{self, Ending, InPlace, Medium, Unsealed};
 use nc3z_format::archive::{SectionEncoding, SectionEntry, SectionKind, SectionTable, TRAILER_LEN, Trailer};
 use nc3z_format::parity::{Params, ParityLayout, Share};
 use nc3z_reader::source::{ByteSource, SharedSource};
+use nc3z_reader::verify::Structure;
 use nc3z_reader::{Archive, Monitor, OpenOptions, verify};
 use std::path::Path;
 
@@ -134,7 +135,7 @@ fn write(
     monitor: &dyn Monitor,
 ) -> Result<Unsealed> {
     let old_len = archive.trailer().archive_len;
-    let mut ending = Ending::after(archive.trailer(), medium.name())?;
+    let mut ending = Ending::after(archive, medium.name())?;
     ending.set_optional(HAS_PARITY, true);
     let mut entries = other_sections(archive);
     let parity = SectionEntry {
@@ -168,8 +169,13 @@ fn other_sections(archive: &Archive) -> Vec<SectionEntry> {
 /// Parity over damage would keep the damage.
 fn check_sound(place: &InPlace, monitor: &dyn Monitor) -> Result<()> {
     let report = verify::quick(&place.source()?, &OpenOptions::default(), monitor)?;
-    // A torn tail is cut off.
-    match report.findings.iter().find(|f| f.bytes.start < place.end() || f.bytes.is_empty()) {
+    // A torn tail is cut off, and the commit slots are written anew.
+    match report
+        .findings
+        .iter()
+        .filter(|f| f.structure != Structure::CommitSlots)
+        .find(|f| f.bytes.start < place.end() || f.bytes.is_empty())
+    {
         None => Ok(()),
         Some(finding) => Err(nc3z_reader::Error::from(nc3z_format::Error::corrupt(
             "archive",

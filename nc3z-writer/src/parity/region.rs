@@ -6,6 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::generation::Medium;
 use nc3z_format::parity::{DIGEST_LEN, Encoder, Packet, ParityLayout};
 use nc3z_reader::Monitor;
+use nc3z_reader::source::clear_slots;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
@@ -43,7 +44,10 @@ impl Covered<'_> {
     }
 
     fn read_file(&self, offset: u64, out: &mut [u8]) -> Result<()> {
-        self.medium.read_exact_at(out, offset)
+        self.medium.read_exact_at(out, offset)?;
+        // Every commit writes the commit slots again: to parity they are zeros.
+        clear_slots(offset, out);
+        Ok(())
     }
 
     pub(super) fn write(&self, offset: u64, bytes: &[u8]) -> Result<()> {

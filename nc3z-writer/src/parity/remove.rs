@@ -6,7 +6,7 @@ use crate::generation::{Ending, InPlace, Unsealed};
 use nc3z_format::archive::{SectionKind, TRAILER_LEN};
 use nc3z_reader::parity::locate;
 use nc3z_reader::verify::{Structure, quick};
-use nc3z_reader::{Monitor, OpenOptions};
+use nc3z_reader::{Archive, Monitor, OpenOptions};
 use std::ops::Range;
 use std::path::Path;
 
@@ -38,16 +38,28 @@ pub fn remove(path: &Path, monitor: &dyn Monitor) -> Result<Removed> {
             return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
         }
         check_sound(&place, end..before, monitor)?;
+        refuse_lost(&place)?;
         return cut_to(&place, before, end);
     };
     let region = section.offset..section.offset + section.len;
     check_sound(&place, region.clone(), monitor)?;
+    refuse_lost(&place)?;
     let previous = previous_trailer(archive, &*place.source()?)?;
     if let Some((_, at)) = previous.filter(|(trailer, _)| is_parity_of(archive, trailer)) {
         return cut_to(&place, before, at + TRAILER_LEN as u64);
     }
     let after = place.append(|_| without_parity(&place))?;
     Ok(Removed { before, after, left: region.end - region.start })
+}
+
+/// A later version whose end is lost is not cut off with the parity.
+fn refuse_lost(place: &InPlace) -> Result<()> {
+    let archive = place.archive();
+    let version = archive.version()?.number;
+    if archive.superblock().slots.newest().is_some_and(|slot| u64::from(slot.version) > version) {
+        Archive::from_source(place.source()?, &OpenOptions::default())?;
+    }
+    Ok(())
 }
 
 fn cut_to(place: &InPlace, before: u64, after: u64) -> Result<Removed> {
@@ -57,7 +69,7 @@ fn cut_to(place: &InPlace, before: u64, after: u64) -> Result<Removed> {
 
 /// A generation that is the last one without its parity.
 fn without_parity(place: &InPlace) -> Result<Unsealed> {
-    let mut ending = Ending::after(place.archive().trailer(), place.path())?;
+    let mut ending = Ending::after(place.archive(), place.path())?;
     ending.set_optional(HAS_PARITY, false);
     let end = place.end();
     Ok(ending.close(other_sections(place.archive()), end..end, end))

@@ -2,11 +2,13 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::lock;
+use crate::generation::{Medium, lock, slots};
+use nc3z_format::archive::constants::SLOTS_AT;
+use nc3z_format::archive::{CommitSlots, SLOTS_LEN, SUPERBLOCK_LEN, Superblock};
 use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, prove, repair};
 use nc3z_reader::platform;
 use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Monitor, OpenOptions};
+use nc3z_reader::{Archive, Monitor, OpenOptions};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -33,13 +35,13 @@ pub fn repair_file(
     }
     let shared: SharedSource = source.clone();
     let Some(report) = check(&shared, monitor)? else { return Ok(None) };
-    let shared = report.view(&shared);
     let target = AtomicFile::create(output, force)?;
     let mut file = target.file();
-    copy(&*shared, &mut |bytes| file.write_all(bytes).map_err(|e| refused("write", output, e)))?;
+    copy(&*report.view(&shared), &mut |bytes| {
+        file.write_all(bytes).map_err(|e| refused("write", output, e))
+    })?;
     let done = apply(&shared, &report, target.file(), output, monitor)?;
-    let written = FileSource::open(target.temporary_path())?;
-    prove(&written, &report, monitor)?;
+    mend_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
     if accept(target.temporary_path())? {
         target.commit(Some(&like))?;
     }
@@ -63,14 +65,48 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
             format!("its first {} bytes are gone, and with them its place; write a new file", report.missing);
         return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
     }
-    if report.is_intact() {
-        return Ok(Some((report, RepairedShards { shards: 0, packets: 0, bytes: 0 })));
+    let file = File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(|e| Error::io("open for writing", path, e))?;
+    let mut done = RepairedShards { shards: 0, packets: 0, bytes: 0 };
+    if !report.is_intact() {
+        done = apply(&shared, &report, &file, path, monitor)?;
+        file.sync_all().map_err(|e| Error::io("sync", path, e))?;
     }
-    let file = File::options().write(true).open(path).map_err(|e| Error::io("open for writing", path, e))?;
-    let done = apply(&shared, &report, &file, path, monitor)?;
+    mend_slots(&shared, &report, &file, path, monitor)?;
     file.sync_all().map_err(|e| Error::io("sync", path, e))?;
-    prove(&FileSource::open(path)?, &report, monitor)?;
     Ok(Some((report, done)))
+}
+
+/// Proves the mended file, which `file` writes, and puts its commit slots right, which parity does not cover: they name what they named in `damaged`, or else the last
+/// generations of the mended file.
+fn mend_slots(
+    damaged: &SharedSource,
+    report: &ParityReport,
+    file: &File,
+    path: &Path,
+    monitor: &dyn Monitor,
+) -> Result<()> {
+    let mended: SharedSource = Arc::new(FileSource::open(path)?);
+    prove(&*report.view(&mended), report, monitor)?;
+    let Ok(archive) = Archive::from_source(Arc::clone(&mended), &OpenOptions::default().with_older(true))
+    else {
+        // Not sound all the same: who checks it next says so.
+        return Ok(());
+    };
+    let (superblock, end) = (archive.superblock(), mended.len() - archive.torn_tail());
+    let mut slots = nc3z_reader::slots_at(&*mended, end, superblock)?;
+    let mut bytes = [0; SUPERBLOCK_LEN];
+    if report.missing == 0 && damaged.read_into(0, &mut bytes).is_ok() {
+        let before = Superblock::slots(&bytes, &superblock.salt);
+        // A later generation is lost, and the slots go on to say so.
+        if let Some(newest) = before.newest().filter(|newest| newest.archive_len > end) {
+            slots = CommitSlots::of(newest, before.older());
+        }
+    }
+    slots::write(&Medium::File { file, name: path, path: None }, &superblock.salt, &slots)
 }
 
 fn apply(
@@ -80,10 +116,24 @@ fn apply(
     path: &Path,
     monitor: &dyn Monitor,
 ) -> Result<RepairedShards> {
-    let mut write = |offset, bytes: &[u8]| {
-        platform::write_all_at(file, bytes, offset).map_err(|e| refused("write", path, e))
+    // The commit slots, which are zeros to parity, stay as they are until the whole is proven.
+    let mut slots = [0; SLOTS_LEN];
+    if report.missing > 0 || source.read_into(SLOTS_AT as u64, &mut slots).is_err() {
+        slots.fill(0);
+    }
+    let end = SLOTS_AT + SLOTS_LEN;
+    let mut write = |offset: u64, bytes: &[u8]| {
+        let mut bytes = std::borrow::Cow::from(bytes);
+        if let Ok(at) = usize::try_from(offset)
+            && at < end
+            && at + bytes.len() > SLOTS_AT
+        {
+            let (from, to) = (at.max(SLOTS_AT), (at + bytes.len()).min(end));
+            bytes.to_mut()[from - at..to - at].copy_from_slice(&slots[from - SLOTS_AT..to - SLOTS_AT]);
+        }
+        platform::write_all_at(file, &bytes, offset).map_err(|e| refused("write", path, e))
     };
-    Ok(repair(&**source, report, monitor, &mut write)?)
+    Ok(repair(&*report.view(source), report, monitor, &mut write)?)
 }
 
 fn refused(what: &'static str, path: &Path, e: std::io::Error) -> nc3z_reader::Error {

@@ -146,8 +146,15 @@ fn is_netcdf(path: &Path) -> bool {
 
 /// A classic file that makes no sense is no corrupt archive.
 fn exit_of(path: &Path, e: &anyhow::Error) -> Exit {
+    // By a URL, what was opened says what it is.
+    let has_slots = e.chain().filter_map(|c| c.downcast_ref::<nc3z_reader::Error>()).any(|e| {
+        matches!(
+            e.kind(),
+            nc3z_reader::ErrorKind::NewestLost { .. } | nc3z_reader::ErrorKind::OlderState { .. }
+        )
+    });
     match of_error(e) {
-        Exit::Corrupt if !is_archive(path) => Exit::Failed,
+        Exit::Corrupt if !has_slots && !is_archive(path) => Exit::Failed,
         exit => exit,
     }
 }

@@ -6,9 +6,9 @@ use super::prefix::{Form, Prefix};
 use super::{ENTRIES, SECTION, SHORT_LEN, SHORT_PREFIX_LEN, whole};
 use crate::archive::constants::{INLINE_MAX, KNOWN_REQUIRED, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY};
 use crate::archive::{
-    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, DigestState, IndexEntry, Row, Salt, SectionEncoding,
-    SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable, align8,
-    parse_constants,
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, CommitSlots, DigestState, IndexEntry, Row, Salt,
+    SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer,
+    VariableTable, align8, parse_constants,
 };
 use crate::bytes::Cursor;
 use crate::error::{Error, Result};
@@ -91,6 +91,7 @@ impl Builder {
             head_stored_len: head_len,
             head_decoded_len: head_len,
             head_crc: crc,
+            slots: CommitSlots::default(),
         };
         let mut out = superblock.encode().to_vec();
         let offset = out.len() as u64;

@@ -4,7 +4,7 @@ use crate::archive::Archive;
 use crate::error::Result;
 use crate::options::OpenOptions;
 use crate::source::truncated::TruncatedSource;
-use crate::source::{ByteSource, SharedSource};
+use crate::source::{ByteSource, SharedSource, SlotlessSource};
 use memchr::memmem;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{Salt, SectionEntry, SectionKind};
@@ -29,12 +29,13 @@ pub struct Located {
 }
 
 impl Located {
-    /// The source with the offsets that the archive had.
+    /// The source with the offsets that the archive had, and as parity sees it: the commit slots are zeros.
     pub fn view(&self, source: &SharedSource) -> SharedSource {
-        if self.missing == 0 {
-            return Arc::clone(source);
+        let mut view = Arc::clone(source);
+        if self.missing > 0 {
+            view = Arc::new(TruncatedSource::new(view, self.missing));
         }
-        Arc::new(TruncatedSource::new(Arc::clone(source), self.missing))
+        Arc::new(SlotlessSource(view))
     }
 }
 

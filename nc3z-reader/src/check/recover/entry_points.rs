@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::foreign::or_foreign;
+use crate::newest::{Newest, lost};
 use crate::open;
+use crate::options::OpenOptions;
 use crate::source::lenient::Lenient;
 use crate::source::short::{ShortFacts, expanded};
 use crate::source::truncated::TruncatedSource;
@@ -10,7 +12,8 @@ use crate::source::{ByteSource, SharedSource};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants::TRAILER_MARKER;
 use nc3z_format::archive::{
-    SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN, Trailer,
+    CommitSlots, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN,
+    Trailer,
 };
 use std::sync::Arc;
 
@@ -29,6 +32,10 @@ pub(crate) struct EntryPoints {
     pub(crate) superblock: Result<Superblock>,
     /// The last valid trailer.
     pub(crate) trailer: Option<(u64, Trailer)>,
+    /// What the commit slots say; empty where they cannot be read.
+    pub(crate) slots: CommitSlots,
+    /// Says that a later generation than that trailer's is lost, where the slots name one, or cannot be read.
+    pub(crate) lost: Option<Error>,
     /// Why the last 128 bytes are no trailer, where they are none.
     pub(crate) trailer_error: Option<Error>,
     /// The salt; unproven where neither superblock nor trailer is whole.
@@ -61,13 +68,13 @@ impl EntryPoints {
     /// # Errors
     /// Unsupported: another format, a newer version, a feature this build lacks. Corrupt: nothing that says what the
     /// salt is.
-    pub(crate) fn find(source: &SharedSource) -> Result<Self> {
+    pub(crate) fn find(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let (source, short) = &expanded(source)?;
-        let found = Self::find_in_long(source)?;
+        let found = Self::find_in_long(source, options)?;
         Ok(EntryPoints { short: short.clone(), ..found })
     }
 
-    fn find_in_long(source: &SharedSource) -> Result<Self> {
+    fn find_in_long(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
         let mut start = [0; SUPERBLOCK_LEN];
         let whole = source.len() >= SUPERBLOCK_LEN as u64;
         let superblock = if whole {
@@ -77,21 +84,28 @@ impl EntryPoints {
             Err(FormatError::truncated("archive", source.len(), "superblock", needed, source.len()).into())
         };
         match superblock {
-            Ok(superblock) => Self::with_superblock(source, superblock),
+            Ok(superblock) => Self::with_superblock(source, superblock, options),
             Err(e) if e.is_unsupported() => Err(e),
-            Err(e) => Self::without_superblock(source, &start, e).map_err(|e| or_foreign(&**source, e)),
+            Err(e) => {
+                Self::without_superblock(source, &start, e, options).map_err(|e| or_foreign(&**source, e))
+            }
         }
     }
 
-    fn with_superblock(source: &SharedSource, superblock: Superblock) -> Result<Self> {
+    fn with_superblock(source: &SharedSource, superblock: Superblock, options: &OpenOptions) -> Result<Self> {
         let mut trailer = None;
+        let mut missing_newest = None;
         let trailer_error = if source.len() >= (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
             let tail = Lenient::new(&**source);
             let last_error = open::last_trailer_error(&tail, &superblock.salt);
-            match open::find_trailer(&tail, &superblock) {
-                Ok(found) => {
-                    trailer = Some(found);
+            match Newest::find(&tail, &superblock, &options.limits) {
+                Ok(Newest { last: Ok(found), lost }) => {
+                    (trailer, missing_newest) = (Some(found), lost);
                     last_error
+                }
+                Ok(Newest { last: Err(e), lost }) => {
+                    missing_newest = lost;
+                    last_error.or(Some(e))
                 }
                 Err(e) if e.is_unsupported() => return Err(e),
                 Err(e) => last_error.or(Some(e)),
@@ -106,6 +120,8 @@ impl EntryPoints {
             short: None,
             missing: 0,
             trailer,
+            slots: superblock.slots,
+            lost: missing_newest,
             trailer_error,
             salt: superblock.salt,
             original_len: superblock.original_len,
@@ -120,7 +136,12 @@ impl EntryPoints {
 
     /// The trailer has the salt too. Without one, the superblock's bytes are taken for what they may still be; the head copy,
     /// whose hash the salt is, decides.
-    fn without_superblock(source: &SharedSource, start: &[u8; SUPERBLOCK_LEN], e: Error) -> Result<Self> {
+    fn without_superblock(
+        source: &SharedSource,
+        start: &[u8; SUPERBLOCK_LEN],
+        e: Error,
+        options: &OpenOptions,
+    ) -> Result<Self> {
         let (found, trailer_error) = last_trailer(&**source)?;
         let u32_at = |at: usize| u32::from_le_bytes([start[at], start[at + 1], start[at + 2], start[at + 3]]);
         let mut long = [0; 8];
@@ -134,12 +155,15 @@ impl EntryPoints {
             }
             let mut salt = [0; 8];
             salt.copy_from_slice(&start[16..24]);
+            let slots = Superblock::slots(start, &Salt(salt));
             return Ok(EntryPoints {
                 source: Arc::clone(source),
                 short: None,
                 missing: 0,
                 superblock: Err(e),
                 trailer: None,
+                slots,
+                lost: lost(&**source, &slots, None, &options.limits),
                 trailer_error,
                 salt: Salt(salt),
                 original_len: u64::from_le_bytes(long),
@@ -154,14 +178,21 @@ impl EntryPoints {
         } else {
             Arc::new(TruncatedSource::new(Arc::clone(source), missing))
         };
+        let last = (place, trailer);
+        let slots = match missing {
+            0 => Superblock::slots(start, &last.1.salt),
+            _ => CommitSlots::default(),
+        };
         Ok(EntryPoints {
+            lost: lost(&*view, &slots, Some(&last), &options.limits),
+            slots,
             source: view,
             short: None,
             missing,
             superblock: Err(e),
-            salt: trailer.salt,
-            original_len: trailer.original_len,
-            trailer: Some((place, trailer)),
+            salt: last.1.salt,
+            original_len: last.1.original_len,
+            trailer: Some(last),
             trailer_error,
             head: (missing == 0).then_some(head),
         })

@@ -15,7 +15,7 @@ pub use stored::{StoredContainer, StoredTile};
 
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::monitor::Monitor;
 use crate::open::{Parts, check_table, read_later_head, read_section, read_sections};
 use crate::options::OpenOptions;
@@ -108,7 +108,7 @@ fn skeleton(
     report: &mut Recovered,
 ) -> Result<(Inner, EntryPoints)> {
     let limits = &options.limits.within(source.len());
-    let points = EntryPoints::find(source)?;
+    let points = EntryPoints::find(source, options)?;
     if let Some(short) = points.short.as_ref().filter(|short| short.missing > 0) {
         report.notes.push(format!("the last {} bytes are missing", short.missing));
     }
@@ -121,12 +121,20 @@ fn skeleton(
     if let Some(e) = &points.trailer_error {
         report.notes.push(e.with_causes());
     }
+    if let Some(e) = &points.lost {
+        // Without tags and parity it is the same file; without any trailer, what is recovered is the newest file that there are blocks of.
+        let is_lost =
+            matches!(e.kind(), ErrorKind::NewestLost { version, whole, .. } if *whole != Some(*version));
+        report.is_older = points.trailer.is_some() && is_lost;
+        report.notes.push(e.with_causes());
+    }
     let tail = Lenient::new(&*points.source);
     let mut sections = None;
     if let Some((at, trailer)) = &points.trailer {
         report.has_trailer = true;
         trailer.check_features()?;
         if points.missing == 0
+            && points.lost.is_none()
             && let Err(e) = Behind::of(&*points.source, trailer).check(trailer)
         {
             report.is_older = true;
@@ -205,6 +213,7 @@ fn superblock(points: &EntryPoints) -> Superblock {
             head_stored_len: 0,
             head_decoded_len: 0,
             head_crc: 0,
+            slots: points.slots,
         },
     }
 }

@@ -11,6 +11,8 @@ use std::ops::Range;
 pub enum Structure {
     /// The first 160 bytes.
     Superblock,
+    /// What the superblock says of the newest generations.
+    CommitSlots,
     /// Prefix and directory of an archive in the short form.
     ShortForm,
     /// The head copy behind the superblock.
@@ -42,6 +44,7 @@ impl Structure {
     pub fn name(self) -> &'static str {
         match self {
             Structure::Superblock => "superblock",
+            Structure::CommitSlots => "commit slots",
             Structure::ShortForm => "short form",
             Structure::HeadCopy => "head copy",
             Structure::Block => "block",

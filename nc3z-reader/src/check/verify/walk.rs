@@ -7,6 +7,7 @@ use crate::check::parity::{ParityReport, check_region, locate_section};
 use crate::check::recover::EntryPoints;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::newest::SLOTS;
 use crate::open::read_sections;
 use crate::options::OpenOptions;
 use crate::parallel;
@@ -77,7 +78,7 @@ impl<'a> Walk<'a> {
         findings: &'a mut Findings,
         monitor: &'a dyn Monitor,
     ) -> Result<Self> {
-        let points = EntryPoints::find(source)?;
+        let points = EntryPoints::find(source, options)?;
         let source = Arc::clone(&points.source);
         let (regions, named) = (Vec::new(), HashSet::new());
         Ok(Walk { source, points, options, report, findings, monitor, regions, named, parity: None })
@@ -136,6 +137,16 @@ impl<'a> Walk<'a> {
                 self.findings.push(Structure::Superblock, start.clone(), e.with_causes());
             }
             self.done(start);
+            if self.points.slots.has_damage() {
+                let words = "a commit slot is damaged; the next commit writes it anew";
+                self.findings.push(Structure::CommitSlots, SLOTS, words);
+            }
+        }
+        if let Some(e) = &self.points.lost {
+            let end = self.points.trailer.as_ref().map_or(len, |(_, trailer)| trailer.archive_len);
+            self.findings.push(Structure::Tail, end..len.max(end), e.with_causes());
+            self.done(end..len.max(end));
+            return;
         }
         let Some(e) = &self.points.trailer_error else { return };
         let words = e.with_causes();

@@ -1,0 +1,223 @@
+//! Commit slots: what the beginning of an archive says of its end, so that a file that lost its end is not taken for an older archive.
+
+use super::constants::{ALIGN, HEAD_OFFSET, SLOT_LEN, SLOTS_AT, TRAILER_LEN};
+use super::salt::Salt;
+use super::trailer::Trailer;
+use crate::bytes::Cursor;
+use crate::error::Result;
+
+/// Bytes of both slots.
+pub const SLOTS_LEN: usize = 2 * SLOT_LEN;
+const CRC_AT: usize = SLOT_LEN - 4;
+
+/// What a commit slot says of the generation that it names. Layout: `spec/archive.md`, "Commit slots".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CommitSlot {
+    /// The generation.
+    pub generation: u32,
+    /// CRC of its trailer.
+    pub trailer_crc: u32,
+    /// Length of the archive with its trailer.
+    pub archive_len: u64,
+    /// Number of the version that it holds.
+    pub version: u32,
+}
+
+/// One of the two slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Slot {
+    /// Never written.
+    #[default]
+    Empty,
+    /// Its CRC holds.
+    Whole(CommitSlot),
+    /// Its CRC does not hold, or it names a generation that belongs into the other slot.
+    Damaged,
+}
+
+/// The two commit slots of an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CommitSlots(pub [Slot; 2]);
+
+impl CommitSlot {
+    /// The slot of the generation that this trailer ends.
+    pub fn new(trailer: &Trailer, version: u32) -> Self {
+        let (generation, archive_len) = (trailer.generation, trailer.archive_len);
+        CommitSlot { generation, trailer_crc: trailer.crc(), archive_len, version }
+    }
+
+    /// Which of the slots it belongs into.
+    pub fn index(&self) -> usize {
+        (self.generation % 2) as usize
+    }
+
+    /// Whether it names the generation that this trailer ends.
+    pub fn names(&self, trailer: &Trailer) -> bool {
+        *self == CommitSlot { version: self.version, ..CommitSlot::new(trailer, 1) }
+    }
+
+    fn encode(&self, salt: &Salt) -> [u8; SLOT_LEN] {
+        let mut out = [0; SLOT_LEN];
+        out[..4].copy_from_slice(&self.generation.to_le_bytes());
+        out[4..8].copy_from_slice(&self.trailer_crc.to_le_bytes());
+        out[8..16].copy_from_slice(&self.archive_len.to_le_bytes());
+        out[16..CRC_AT].copy_from_slice(&self.version.to_le_bytes());
+        let crc = salt.crc(Self::offset(self.index()), &out[..CRC_AT]);
+        out[CRC_AT..].copy_from_slice(&crc.to_le_bytes());
+        out
+    }
+
+    /// Where a slot begins in the archive.
+    fn offset(index: usize) -> u64 {
+        (SLOTS_AT + index * SLOT_LEN) as u64
+    }
+
+    /// Reads a slot; `None` where it is damaged.
+    fn decode(bytes: &[u8; SLOT_LEN], index: usize, salt: &Salt) -> Option<Self> {
+        let read = || -> Result<(Self, u32)> {
+            let mut c = Cursor::new("commit slot", Self::offset(index), bytes);
+            let (generation, trailer_crc) = (c.u32("generation")?, c.u32("trailer CRC")?);
+            let (archive_len, version) = (c.u64("archive length")?, c.u32("version")?);
+            Ok((CommitSlot { generation, trailer_crc, archive_len, version }, c.u32("CRC")?))
+        };
+        let (slot, crc) = read().ok()?;
+        let is_whole = crc == salt.crc(Self::offset(index), &bytes[..CRC_AT]);
+        let least = HEAD_OFFSET + TRAILER_LEN as u64;
+        let makes_sense = slot.generation > 0
+            && slot.index() == index
+            && slot.version > 0
+            && slot.archive_len >= least
+            && slot.archive_len.is_multiple_of(ALIGN);
+        (is_whole && makes_sense).then_some(slot)
+    }
+}
+
+impl CommitSlots {
+    /// Those of an archive whose last trailer is that of `last`. The one before is named too, unless both belong into the same slot.
+    pub fn of(last: CommitSlot, before: Option<CommitSlot>) -> Self {
+        let mut slots = CommitSlots::default();
+        for slot in before.into_iter().chain([last]) {
+            slots.0[slot.index()] = Slot::Whole(slot);
+        }
+        slots
+    }
+
+    /// Reads both slots.
+    pub fn decode(bytes: &[u8; SLOTS_LEN], salt: &Salt) -> Self {
+        let (slots, _) = bytes.as_chunks::<SLOT_LEN>();
+        let read = |index: usize| match CommitSlot::decode(&slots[index], index, salt) {
+            Some(slot) => Slot::Whole(slot),
+            None if slots[index] == [0; SLOT_LEN] => Slot::Empty,
+            None => Slot::Damaged,
+        };
+        CommitSlots([read(0), read(1)])
+    }
+
+    /// The bytes of both slots. A damaged one is written as an empty one.
+    pub fn encode(&self, salt: &Salt) -> [u8; SLOTS_LEN] {
+        let mut out = [0; SLOTS_LEN];
+        for (slot, bytes) in self.0.iter().zip(out.as_chunks_mut::<SLOT_LEN>().0) {
+            if let Slot::Whole(slot) = slot {
+                *bytes = slot.encode(salt);
+            }
+        }
+        out
+    }
+
+    /// The slot of the highest generation.
+    pub fn newest(&self) -> Option<CommitSlot> {
+        self.whole().max_by_key(|slot| slot.generation)
+    }
+
+    /// The slot of the other generation, where both are whole.
+    pub fn older(&self) -> Option<CommitSlot> {
+        let newest = self.newest()?;
+        self.whole().find(|slot| slot.generation < newest.generation)
+    }
+
+    /// True where no slot is whole, and one is damaged: nothing says which generation is the newest.
+    pub fn are_lost(&self) -> bool {
+        self.newest().is_none() && self.0.contains(&Slot::Damaged)
+    }
+
+    /// True where one is damaged.
+    pub fn has_damage(&self) -> bool {
+        self.0.contains(&Slot::Damaged)
+    }
+
+    fn whole(&self) -> impl Iterator<Item = CommitSlot> {
+        self.0.iter().filter_map(|slot| match slot {
+            Slot::Whole(slot) => Some(*slot),
+            Slot::Empty | Slot::Damaged => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SALT: Salt = Salt([7; 8]);
+
+    fn slot(generation: u32) -> CommitSlot {
+        CommitSlot {
+            generation,
+            trailer_crc: 5 + generation,
+            archive_len: 4096 * u64::from(generation),
+            version: 2,
+        }
+    }
+
+    #[test]
+    fn round_trip_and_every_flipped_bit_is_seen() {
+        for slots in [
+            CommitSlots::of(slot(3), Some(slot(2))),
+            CommitSlots::of(slot(4), Some(slot(3))),
+            CommitSlots::of(slot(1), None),
+        ] {
+            let bytes = slots.encode(&SALT);
+            assert_eq!(CommitSlots::decode(&bytes, &SALT), slots);
+            assert!(CommitSlots::decode(&bytes, &Salt([8; 8])).are_lost());
+            for bit in 0..bytes.len() * 8 {
+                let mut bad = bytes;
+                bad[bit / 8] ^= 1 << (bit % 8);
+                assert!(CommitSlots::decode(&bad, &SALT).has_damage(), "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_highest_generation_counts_and_a_damaged_slot_leaves_the_other() {
+        let slots = CommitSlots::of(slot(3), Some(slot(2)));
+        assert_eq!((slots.newest(), slots.older()), (Some(slot(3)), Some(slot(2))));
+        let mut bytes = slots.encode(&SALT);
+        bytes[SLOT_LEN + 1] ^= 1;
+        let left = CommitSlots::decode(&bytes, &SALT);
+        assert_eq!((left.newest(), left.older(), left.are_lost()), (Some(slot(2)), None, false));
+        bytes[0] ^= 1;
+        assert!(CommitSlots::decode(&bytes, &SALT).are_lost());
+        assert_eq!(CommitSlots::decode(&[0; SLOTS_LEN], &SALT), CommitSlots::default());
+        assert!(!CommitSlots::default().are_lost());
+    }
+
+    #[test]
+    fn a_slot_in_the_wrong_place_or_without_sense_is_damaged() {
+        let swapped = {
+            let bytes = CommitSlots::of(slot(3), Some(slot(2))).encode(&SALT);
+            let (a, b) = bytes.split_at(SLOT_LEN);
+            <[u8; SLOTS_LEN]>::try_from([b, a].concat()).unwrap()
+        };
+        assert!(CommitSlots::decode(&swapped, &SALT).are_lost());
+        for bad in [
+            CommitSlot { version: 0, ..slot(3) },
+            CommitSlot { archive_len: 4097, ..slot(3) },
+            CommitSlot { archive_len: 160, ..slot(3) },
+            CommitSlot { generation: 0, ..slot(2) },
+        ] {
+            assert!(
+                CommitSlots::decode(&CommitSlots::of(bad, None).encode(&SALT), &SALT).are_lost(),
+                "{bad:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The newest generation of an archive: the last whole trailer, compared with the commit slots. Where the slots name a later generation than the last whole trailer
+//! ends, that generation is lost, and an older one is read only by who asks for it. `spec/archive.md`, section 7.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::open::{check_trailer, last_trailer_between, read_part};
+use crate::source::ByteSource;
+use crate::versions::version_at;
+use nc3z_format::archive::constants::{HEAD_OFFSET, SLOTS_AT};
+use nc3z_format::archive::{CommitSlot, CommitSlots, SLOTS_LEN, Superblock, TRAILER_LEN, Trailer};
+use nc3z_format::{Error as FormatError, Limits};
+
+const TRAILER: u64 = TRAILER_LEN as u64;
+
+/// What the end of an archive and its commit slots say.
+pub(crate) struct Newest {
+    /// The last whole trailer, with its offset; or why there is none.
+    pub(crate) last: Result<(u64, Trailer)>,
+    /// Set where a later generation was committed than that trailer's.
+    pub(crate) lost: Option<Error>,
+}
+
+impl Newest {
+    /// Looks at the end of the source, and before it for the last whole trailer, no further back than the slots ask for.
+    ///
+    /// # Errors
+    /// A trailer that needs a feature that this build does not know; a trailer of another original; the source cannot be read.
+    pub(crate) fn find(source: &dyn ByteSource, superblock: &Superblock, limits: &Limits) -> Result<Self> {
+        let slots = &superblock.slots;
+        let last = match last_whole(source, superblock)? {
+            Ok((at, trailer)) => Ok((at, check_trailer(trailer, superblock)?)),
+            Err(error) => Err(error),
+        };
+        let lost = lost(source, slots, last.as_ref().ok(), limits);
+        Ok(Newest { last, lost })
+    }
+}
+
+/// The error that says which generation is lost, where the slots name one behind the last whole trailer.
+pub(crate) fn lost(
+    source: &dyn ByteSource,
+    slots: &CommitSlots,
+    last: Option<&(u64, Trailer)>,
+    limits: &Limits,
+) -> Option<Error> {
+    let Some(newest) = slots.newest() else {
+        let both = || {
+            let found = "both are damaged: nothing says whether a later version was committed";
+            FormatError::corrupt("commit slots", SLOTS_AT as u64, "slots", "one whole slot", found).into()
+        };
+        return slots.are_lost().then(both);
+    };
+    if let Some((at, trailer)) = last {
+        let agrees = match trailer.archive_len.cmp(&newest.archive_len) {
+            // A commit that finished just before its slot was written.
+            std::cmp::Ordering::Greater => trailer.generation > newest.generation,
+            std::cmp::Ordering::Equal => newest.names(trailer),
+            // The commit finished after the source was opened: what was the newest then is read.
+            std::cmp::Ordering::Less => {
+                if source.len() < newest.archive_len && source.current_len() >= newest.archive_len {
+                    return None;
+                }
+                return Some(lost_behind(source, newest, Some((*at, trailer)), limits));
+            }
+        };
+        let differs = || {
+            let of = |generation: u32, crc: u32| format!("generation {generation} with the CRC {crc:08x}");
+            let (expected, found) =
+                (of(newest.generation, newest.trailer_crc), of(trailer.generation, trailer.crc()));
+            FormatError::corrupt("trailer", *at, "trailer that the commit slot names", expected, found).into()
+        };
+        return (!agrees).then(differs);
+    }
+    Some(lost_behind(source, newest, None, limits))
+}
+
+fn lost_behind(
+    source: &dyn ByteSource,
+    newest: CommitSlot,
+    last: Option<(u64, &Trailer)>,
+    limits: &Limits,
+) -> Error {
+    let whole = last.and_then(|(at, trailer)| version_at(source, at, trailer, limits).ok());
+    let CommitSlot { generation, archive_len, version, .. } = newest;
+    ErrorKind::NewestLost { version, generation, archive_len, len: source.len(), whole }.into()
+}
+
+/// The last whole trailer: at the end, or before it. The inner error says why the last bytes are none, where there is none.
+fn last_whole(source: &dyn ByteSource, superblock: &Superblock) -> Result<Result<(u64, Trailer)>> {
+    let (len, salt) = (source.len(), &superblock.salt);
+    let at = len - TRAILER;
+    let bytes = read_part(source, at, TRAILER, "trailer")?;
+    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
+    let error = match Trailer::decode(bytes, at, salt) {
+        Ok(trailer) => return Ok(Ok((at, trailer))),
+        // A good trailer that needs what this build lacks: never fall back to an older one.
+        Err(e) if e.is_unsupported() => return Err(e.into()),
+        Err(e) => e,
+    };
+    let slots = &superblock.slots;
+    let mut end = len;
+    for slot in [slots.newest(), slots.older()].into_iter().flatten() {
+        // The end of the generation that it names is inside the file: no trailer before it is the last one.
+        if slot.archive_len <= len {
+            if let Some(found) = last_trailer_between(source, slot.archive_len - TRAILER, end, salt)? {
+                return Ok(Ok(found));
+            }
+            end = slot.archive_len;
+        }
+    }
+    // Before the first generation there is none.
+    let is_first = slots.newest().is_some_and(|slot| slot.generation == 1);
+    let found = if is_first { None } else { last_trailer_between(source, HEAD_OFFSET, end, salt)? };
+    Ok(found.ok_or_else(|| error.into()))
+}
+
+/// The commit slots that an archive has whose last trailer ends at `end`: they name that generation and the one before it.
+///
+/// # Errors
+/// There is no whole trailer; its metadata are damaged.
+pub fn slots_at(source: &dyn ByteSource, end: u64, superblock: &Superblock) -> Result<CommitSlots> {
+    let limits = Limits::default().within(source.len());
+    let slot = |at: u64| -> Result<(CommitSlot, u64)> {
+        let bytes = read_part(source, at, TRAILER, "trailer")?;
+        let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
+        let trailer = Trailer::decode(bytes, at, &superblock.salt)?;
+        let version = version_at(source, at, &trailer, &limits)?;
+        Ok((CommitSlot::new(&trailer, version), trailer.previous))
+    };
+    let (last, previous) = slot(end.saturating_sub(TRAILER))?;
+    // One that is damaged has no slot.
+    let before = if previous == 0 { None } else { slot(previous).ok().map(|(before, _)| before) };
+    Ok(CommitSlots::of(last, before))
+}
+
+/// Where the slots stand.
+pub(crate) const SLOTS: std::ops::Range<u64> = SLOTS_AT as u64..(SLOTS_AT + SLOTS_LEN) as u64;
