@@ -14,6 +14,7 @@ from common import CLASSIC, ROOT, Case, good_files, header, missing, nc3z, need_
 
 sys.path.insert(0, str(ROOT / "spec/reference"))
 import nc3z_digest  # noqa: E402
+import nc3z_ref  # noqa: E402
 
 # The reference is not fast: files up to this size.
 REFERENCE_MAX = 4 << 20
@@ -93,6 +94,96 @@ class Reference(Case):
         listed.write_text(done.stdout)
         checked = self.ok(nc3z("hash", "--check", listed)).stdout.decode()
         self.assertEqual(checked.count(": OK\n"), len(done.stdout.splitlines()))
+
+
+class OnRecord(Case):
+    """Digests that archives have on record: right, never stale, compared by a deep check, read without decoding."""
+
+    def digests(self, *names):
+        return json.loads(self.ok(nc3z("info", "--json", *names)).stdout)["digests"]
+
+    def archived(self, *options):
+        source, archive = self.dir / "s.nc", self.dir / "s.nc3z"
+        source.write_bytes((CLASSIC / "coads_climatology.cdf").read_bytes())
+        self.ok(nc3z("archive", "--force", "--preset", "fast", *options, source, "-o", archive))
+        return source, archive
+
+    def test_they_are_those_of_the_file_and_read_without_decoding(self):
+        source, archive = self.archived("--digest", "md5")
+        expected, own = reference(source)
+        found = self.digests(archive)
+        self.assertEqual((found["content"], found["source"]), (expected, "recorded"))
+        self.assertEqual([v["digest"] for v in found["variables"]], own)
+        self.assertEqual(found["md5"], hashlib.md5(source.read_bytes()).hexdigest())
+        self.ok(nc3z("verify", "--deep", archive))
+        raw = bytearray(archive.read_bytes())
+        raw[len(raw) // 2] ^= 1
+        archive.write_bytes(raw)
+        row = hashed("--variables", archive)[0]
+        self.assertEqual((row["content"], row["sha256"], row["computed"]), (expected, sha256(source), False))
+        self.assertEqual([v["digest"] for v in row["variables"]], own)
+        self.assertEqual(nc3z("hash", "--recompute", archive).returncode, 3)
+        row = hashed("--recompute", source)[0]
+        self.assertEqual((row["content"], row["computed"]), (expected, True))
+
+    def test_small_originals_have_none_and_are_computed(self):
+        source, archive = CLASSIC / "numeric.nc", self.dir / "a.nc3z"
+        for name in ("template.nc", "all_types_cdf5.nc"):
+            self.ok(nc3z("archive", "--force", CLASSIC / name, "-o", archive))
+            found = self.digests(archive)
+            self.assertEqual((found["content"], found["source"]), (reference(CLASSIC / name)[0], "computed"))
+            self.assertNotIn("content", nc3z_ref.Archive(archive.read_bytes()).metadata)
+        # Fourteen variables are too many for an archive of 58 KB.
+        self.ok(nc3z("archive", "--force", source, "-o", archive))
+        found = self.digests(archive)
+        self.assertEqual((found["content"], found["source"], found["variables"]), (reference(source)[0], "recorded", []))
+        self.assertTrue(hashed("--variables", archive)[0]["computed"])
+        self.assertFalse(hashed(archive)[0]["computed"])
+        self.ok(nc3z("archive", "--force", "--digest", "none", source, "-o", archive))
+        self.assertNotIn("content", nc3z_ref.Archive(archive.read_bytes()).metadata)
+
+    def test_versions_have_their_own_and_edits_leave_no_wrong_one(self):
+        source, archive = self.archived()
+        first = self.digests(archive)["content"]
+        other = self.dir / "other.nc"
+        raw = bytearray(source.read_bytes())
+        raw[-8:] = b"\x40\x49\x0f\xdb" * 2
+        other.write_bytes(raw)
+        self.ok(nc3z("commit", archive, other, "-m", "two"))
+        second = self.digests(archive)["content"]
+        self.assertEqual((first, second), (reference(source)[0], reference(other)[0]))
+        self.assertEqual(self.digests(f"{archive}@1")["content"], first)
+        self.ok(nc3z("att", archive, ":history=edited"))
+        self.assertIsNone(self.digests(archive))
+        row = hashed(archive)[0]
+        self.assertTrue(row["computed"])
+        self.ok(nc3z("restore", archive, "-o", self.dir / "now.nc"))
+        self.assertEqual(row["content"], reference(self.dir / "now.nc")[0])
+        self.ok(nc3z("verify", "--deep", "--all-versions", archive))
+        self.ok(nc3z("recompress", "--drop-history", archive))
+        self.assertEqual((self.digests(archive)["content"], self.digests(archive)["source"]), (row["content"], "recorded"))
+
+    def test_a_deep_check_finds_a_wrong_record(self):
+        source = CLASSIC / "all_types_cdf5.nc"
+        content, own = reference(source)
+        made = self.dir / "made.nc3z"
+        of, wrong = sha256(source)[:16], "0" * 64
+        full = {"of": of, "digest": content, "variables": own, "md5": hashlib.md5(source.read_bytes()).hexdigest()}
+        cases = [(full, True), ({**full, "digest": wrong}, False), ({**full, "variables": own[:-1] + [wrong]}, False), ({**full, "md5": wrong[:32]}, False),
+                 # None of these is a record of this file.
+                 ({**full, "of": wrong[:16], "digest": wrong}, True), ({**full, "digest": "x"}, True), ({**full, "variables": own[:-1]}, True), ([], True)]
+        for record, good in cases:
+            with self.subTest(record):
+                run = [sys.executable, ROOT / "spec/reference/make_test_archive.py", source, "-o", made, "--metadata", json.dumps({"content": record})]
+                subprocess.run([str(a) for a in run], check=True, capture_output=True)
+                self.assertEqual(nc3z("verify", "--deep", made).returncode, 0 if good else 3)
+                self.assertEqual(nc3z("verify", made).returncode, 0)
+                opened = nc3z_ref.Archive(made.read_bytes())
+                try:
+                    opened.restore(bytearray(opened.length))
+                    self.assertTrue(good)
+                except nc3z_ref.Corrupt:
+                    self.assertFalse(good)
 
 
 class NetCDF(Case):

@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import io
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -130,6 +131,20 @@ class ReferenceWrites(Case):
         self.check(names, *self.CHAINS, "--late-chains", "--head", "raw", "--torn", "8", "--digest", "0")
         self.check(names, *self.CHAINS, "--head", "dictionary")
         self.check(names, *self.CHAINS, "--no-pack", "--no-constants", "--tile", "64", "--digest", "2")
+
+    def test_an_index_of_three_levels(self):
+        """More tiles than 169 * 509: a page of pages of pages. The reference reads some of the tiles, the program all."""
+        be = lambda *numbers: struct.pack(f">{len(numbers)}I", *numbers)  # noqa: E731
+        count = 169 * 509 + 40
+        values = bytes(i * 7 % 251 for i in range(count))
+        path, archive = self.dir / "tiles.nc", self.dir / "made.nc3z"
+        path.write_bytes(b"CDF\1" + be(0, 10, 1, 1) + b"x\0\0\0" + be(count, 0, 0, 11, 1, 1) + b"v\0\0\0" + be(1, 0, 0, 0, 1, count, 80) + values)
+        with mock.patch.object(sys, "argv", ["make_test_archive.py", str(path), "-o", str(archive), "--tile", "1"]):
+            self.assertFalse(make_test_archive.main())
+        opened = nc3z_ref.Archive(archive.read_bytes())
+        for tile in (0, 168, 169, 169 * 509 - 1, 169 * 509, count - 1):
+            self.assertEqual(opened.tile(0, tile), values[tile:tile + 1], tile)
+        self.assertProgramRestores(archive, path.read_bytes(), path.name)
 
     def test_chunks(self):
         for edges in ("clipped", "padded"):

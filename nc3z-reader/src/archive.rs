@@ -16,6 +16,7 @@ use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::{Header, Layout, VarId, VarLayout};
 use nc3z_format::codec::Chain;
+use nc3z_format::digest::DigestRecord;
 use nc3z_format::near::suggest;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -196,6 +197,14 @@ impl Archive {
             nc3z_format::archive::DigestState::Valid => Digest::Sha256(self.inner.trailer.sha256),
             nc3z_format::archive::DigestState::Stale => Digest::Stale,
         }
+    }
+
+    /// Digests of the original's content, and its MD5, that were recorded when the archive was written. None of them is computed.
+    ///
+    /// An archive whose original has no SHA-256 on record, or another than when they were computed, has none.
+    pub fn recorded_digests(&self) -> DigestRecord {
+        let Digest::Sha256(sha256) = self.digest() else { return DigestRecord::default() };
+        DigestRecord::find(&self.metadata().extra, &sha256, self.header().variables.len()).unwrap_or_default()
     }
 
     /// A variable's id by name; the first of that name.

@@ -99,6 +99,10 @@ pub struct WriterOptions {
     pub(crate) rounded: Option<BTreeSet<Vec<u8>>>,
     /// The preset that arrays are planned and containers are packed by, where that is not the archive's own.
     pub(crate) planned_by: Option<Preset>,
+    /// True where digests of the content go on record.
+    pub(crate) record_content: bool,
+    /// True where MD5 of the original goes on record.
+    pub(crate) record_md5: bool,
 }
 
 impl Default for WriterOptions {
@@ -119,11 +123,28 @@ impl Default for WriterOptions {
             quantize: Wanted::default(),
             rounded: None,
             planned_by: None,
+            record_content: true,
+            record_md5: false,
         }
     }
 }
 
 impl WriterOptions {
+    /// Whether digests of the original's content are recorded in the archive: of the file, and of each variable where the archive is large beside them. True
+    /// unless said otherwise; archives of files of up to 128 KiB have none.
+    #[must_use]
+    pub fn with_content_digests(mut self, record: bool) -> Self {
+        self.record_content = record;
+        self
+    }
+
+    /// Whether MD5 of the original is recorded in the archive, for catalogues that ask for it; false unless said otherwise.
+    #[must_use]
+    pub fn with_md5(mut self, record: bool) -> Self {
+        self.record_md5 = record;
+        self
+    }
+
     /// Size against time; [`Preset::Default`] unless said otherwise.
     #[must_use]
     pub fn with_preset(mut self, preset: Preset) -> Self {

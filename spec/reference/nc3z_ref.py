@@ -14,6 +14,7 @@ Exit codes: 0 done, 1 failed, 2 usage, 3 the archive is corrupt.
 
 import argparse
 import hashlib
+import io
 import itertools
 import json
 import lzma
@@ -28,8 +29,9 @@ from pathlib import Path
 
 import zstandard
 
-import nc3z_short
+import nc3z_digest
 import nc3z_filters
+import nc3z_short
 from nc3z_bytes import shuffle, unbitshuffle, unlz4, unshuffle
 
 # ---------------------------------------------------------------- errors
@@ -613,21 +615,22 @@ def parse_chains(data):
     return chains
 
 
+def short_content(packed, most=nc3z_short.CONTENT):
+    """The content of a short form, unpacked."""
+    what = "short form"
+    if packed[:4] == b"\x28\xb5\x2f\xfd":
+        size = frame_size(packed, what)
+        need(0 <= size <= most, f"{what}: a frame without its content size, or a longer one")
+        return unzstd(packed, size, what, dictionary=True)
+    out = unlzma(packed, [LZMA2], most, what)
+    need(len(out) <= most, f"{what}: a content of more than {most} bytes")
+    return out
+
+
 def long_form(data):
     """The bytes of an archive in the long form, whichever it is in (section 12)."""
     if not nc3z_short.is_short(data):
         return data
-    what = "short form"
-
-    def unpack(packed, most):
-        if packed[:4] == b"\x28\xb5\x2f\xfd":
-            size = frame_size(packed, what)
-            need(0 <= size <= most, f"{what}: a frame without its content size, or a longer one")
-            return unzstd(packed, size, what, dictionary=True)
-        out = unlzma(packed, [LZMA2], most, what)
-        need(len(out) <= most, f"{what}: a content of more than {most} bytes")
-        return out
-
     def classic(file):
         header = Header(file)
         arrays = Classic(header, len(file)).arrays
@@ -640,7 +643,7 @@ def long_form(data):
         return header.length, lengths, some
 
     try:
-        return nc3z_short.expand(data, unpack, classic)
+        return nc3z_short.expand(data, short_content, classic)
     except nc3z_short.Broken as error:
         raise Corrupt(str(error)) from error
     except nc3z_short.Unknown as error:
@@ -1228,6 +1231,26 @@ class Archive:
             for at in range(0, self.length, 1 << 20):
                 sha.update(file[at:at + (1 << 20)])
             need(sha.digest() == self.trailer.sha256, "the restored file has another SHA-256")
+            self._compare_record(bytes(file))
+
+    def recorded_digests(self):
+        """Digests of the content on record (digest.md, section 7): an object, or None where there are none of this file."""
+        record = self.metadata.get("content")
+        if self.trailer.digest != 1 or not isinstance(record, dict) or record.get("of") != self.trailer.sha256.hex()[:16]:
+            return None
+        variables = record.get("variables", [])
+        some = [record[key] for key in ("digest", "md5") if key in record] + (variables if isinstance(variables, list) else [None])
+        sane = all(isinstance(text, str) and set(text) <= set("0123456789abcdef") for text in some)
+        return record if sane and len(variables) in (0, len(self.header.vars)) else None
+
+    def _compare_record(self, file):
+        record = self.recorded_digests()
+        if record and ("digest" in record or record.get("variables")):
+            content, own = nc3z_digest.Classic(io.BytesIO(file)).digests()
+            need(record.get("digest", content.hex()) == content.hex(), "the content digest is not the one on record")
+            need(not record.get("variables") or record["variables"] == [d.hex() for d in own], "digests of variables are not those on record")
+        if record and "md5" in record:
+            need(record["md5"] == hashlib.md5(file).hexdigest(), "the MD5 is not the one on record")
 
     def probe(self):
         """All blocks that can be found without the index, in the order of the archive."""
@@ -1289,6 +1312,8 @@ def command_info(args):
     print(f"nc3z archive, format 0.{a.minor}, generation {t.generation}, {len(args.data)} bytes")
     print(f"original: CDF-{h.version}, {a.length} bytes, header {h.length}, {c.n} records of {c.stride} bytes")
     print(f"digest: {('none', t.sha256.hex(), 'stale')[t.digest]}")
+    for key, digest in (a.recorded_digests() or {}).items():
+        print(f"on record, {key}: {digest}")
     for i, chain in enumerate(a.chains):
         print(f"chain {i}: {json.dumps(chain, separators=(',', ':'))}")
     for s in a.sections:

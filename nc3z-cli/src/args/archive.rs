@@ -29,6 +29,15 @@ pub(crate) enum EdgeArg {
     Pad,
 }
 
+/// Digests on record beside those that every archive has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DigestArg {
+    /// MD5 of the file too.
+    Md5,
+    /// SHA-256 of the file alone.
+    None,
+}
+
 /// Which manifest to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ManifestArg {
@@ -60,6 +69,10 @@ pub(crate) struct ArchiveArgs {
     /// Add redundancy that mends losses of this share of the archive's 4 KiB sectors, such as 5%; see `nc3z parity`.
     #[arg(long, value_parser = parse_share, value_name = "SHARE")]
     pub(crate) parity: Option<Share>,
+    /// Digests of the file that the archive has on record beside SHA-256 and those of the content: `md5`, for catalogues that ask for it; `none` leaves those of the
+    /// content out.
+    #[arg(long, value_enum, value_name = "DIGEST")]
+    pub(crate) digest: Option<DigestArg>,
     /// Go into directories, archiving every classic file in them.
     #[arg(short, long)]
     pub(crate) recursive: bool,

@@ -28,6 +28,9 @@ pub(crate) struct HashArgs {
     /// Compute one of the two only.
     #[arg(long, value_enum, value_name = "DIGEST", conflicts_with_all = ["check", "recorded"])]
     pub(crate) only: Option<OnlyArg>,
+    /// Decode archives and compute, also where all that is asked for is on record.
+    #[arg(long, conflicts_with_all = ["check", "recorded"])]
+    pub(crate) recompute: bool,
     /// Print the digests that archives have on record, and compute nothing.
     #[arg(long, conflicts_with = "check")]
     pub(crate) recorded: bool,

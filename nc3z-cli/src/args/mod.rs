@@ -37,7 +37,7 @@ mod verify;
 mod versions;
 
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
-pub(crate) use archive::{ArchiveArgs, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg};
 pub(crate) use collection::{BundleArgs, ListArgs};
 pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use diff::DiffArgs;

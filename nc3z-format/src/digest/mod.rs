@@ -8,9 +8,11 @@
 //! Pure: callers bring the values in any pieces, and may hash whole leaves wherever they like.
 
 mod domain;
+mod record;
 mod tree;
 
 pub use domain::{content_digest, variable_digest};
+pub use record::DigestRecord;
 pub use tree::{LEAF_LEN, LeafHasher, Tree, ValuesHasher, leaf_hash};
 
 /// A SHA-256 digest.

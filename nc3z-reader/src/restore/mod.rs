@@ -19,7 +19,11 @@ pub use stream::RestoreStream;
 use crate::archive::{Archive, Digest};
 use crate::error::{Error, ErrorKind, Result};
 use crate::monitor::Monitor;
+use digest::Stream;
+use md5::Md5;
+use nc3z_format::Error as FormatError;
 use nc3z_format::bytes::hex;
+use nc3z_format::digest::DigestRecord;
 use sha2::{Digest as _, Sha256};
 use std::io::Write;
 
@@ -47,13 +51,63 @@ impl Archive {
         self.check_digest(restored)
     }
 
-    /// Rebuilds the original and throws it away: the deepest check there is.
+    /// Rebuilds the original and throws it away: the deepest check there is. Digests of the content that are on record are compared too.
     ///
     /// # Errors
     /// As [`Archive::restore_to_stream`].
     pub fn check_original(&self, monitor: &dyn Monitor) -> Result<Restored> {
-        let restored = self.digest_windows(monitor, &mut |_, _| Ok(()))?;
-        self.check_digest(restored)
+        let recorded = self.recorded_digests();
+        let has_content = recorded.content.is_some() || !recorded.variables.is_empty();
+        let has_filled = !self.filled().is_empty();
+        let mut content = (has_content && !has_filled)
+            .then(|| Stream::new(self.layout(), Wanted { content: true, sha256: false }))
+            .transpose()?;
+        let mut md5 = recorded.md5.filter(|_| !has_filled).map(|_| Md5::new());
+        let restored = self.digest_windows(monitor, &mut |at, bytes| {
+            if let Some(content) = &mut content {
+                content.feed(at, bytes);
+            }
+            if let Some(md5) = &mut md5 {
+                md5.update(bytes);
+            }
+            Ok(())
+        })?;
+        let restored = self.check_digest(restored)?;
+        if let Some(stream) = content {
+            self.check_content(stream, &recorded, monitor)?;
+        }
+        match (md5.map(|md5| <[u8; 16]>::from(md5.finalize())), recorded.md5) {
+            (Some(found), Some(expected)) if found != expected => Err(differs("MD5", &expected, &found)),
+            _ => Ok(restored),
+        }
+    }
+
+    /// Compares digests of the content, all of which has gone by, with those on record.
+    fn check_content(
+        &self,
+        stream: Stream<'_>,
+        recorded: &DigestRecord,
+        monitor: &dyn Monitor,
+    ) -> Result<()> {
+        let wanted = Wanted { content: true, sha256: false };
+        let found = digest::finish(stream, self.header(), self.layout(), &self.original(), wanted, monitor)?;
+        let variables = self.header().variables.iter().zip(recorded.variables.iter().zip(&found.variables));
+        for (variable, (expected, found)) in variables {
+            if expected != found {
+                let name = String::from_utf8_lossy(&variable.name);
+                return Err(differs(
+                    &format!("content digest of `{}`", name.escape_debug()),
+                    expected,
+                    found,
+                ));
+            }
+        }
+        match (&recorded.content, &found.content) {
+            (Some(expected), Some(found)) if expected != found => {
+                Err(differs("content digest", expected, found))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn digest_windows(
@@ -91,4 +145,16 @@ impl Archive {
         }
         Ok(true)
     }
+}
+
+/// A digest on record that is not the one of what was rebuilt.
+fn differs(what: &str, expected: &[u8], found: &[u8]) -> Error {
+    FormatError::corrupt(
+        "rebuilt original",
+        None,
+        "digest on record",
+        format!("{what} {}", hex(expected)),
+        hex(found),
+    )
+    .into()
 }

@@ -250,6 +250,11 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         }
     }
 
+    /// Bytes of the archive so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.sink.offset()
+    }
+
     /// Sets required features, before the first block: blocks say that they are lossy.
     pub(crate) fn require(&mut self, features: u32) {
         self.ending.require(features);

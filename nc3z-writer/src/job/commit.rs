@@ -5,7 +5,7 @@
 
 use super::dropped::Dropped;
 use super::state::{Match, State, Tiles};
-use crate::build::{OUT_BUFFER, hash};
+use crate::build::{OUT_BUFFER, Sums, hash};
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_number};
 use crate::options::WriterOptions;
@@ -78,7 +78,7 @@ pub fn commit_file(
     }
     let source = nc3z_reader::source::open(edited, false)?;
     let classic = ClassicFile::from_source(source, &Limits::default())?;
-    let sha256 = hash(&**classic.source(), monitor)?;
+    let Sums { sha256, record: digests, .. } = Sums::of(&classic, options, monitor)?;
     let last = archive.version()?;
     let is_known = match archive.digest() {
         nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
@@ -102,6 +102,7 @@ pub fn commit_file(
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
+    digests.within(before).put(&sha256, &mut metadata.extra);
     let (after, generation, (new_tiles, kept_tiles)) =
         commit_state(place, &classic, sha256, &metadata, edited, options, monitor)?;
     Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })

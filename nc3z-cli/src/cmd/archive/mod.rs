@@ -8,7 +8,9 @@ mod waiting;
 use super::targets::{self, Found, Job, Naming};
 use super::tree::{self, Other, Summary};
 use super::{manifests, places, url};
-use crate::args::{ArchiveArgs, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg};
+use crate::args::{
+    ArchiveArgs, DigestArg, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg,
+};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{chain, report_error, set_level, tells_more, text};
@@ -399,6 +401,8 @@ fn options(args: &ArchiveArgs) -> WriterOptions {
     args.quantize.iter().for_each(|(name, mode)| quantize.push(name, *mode));
     let options = encode_options(&args.encode);
     let options = options.with_quantize(quantize).with_verify(!args.no_verify).with_force(args.force);
+    let options = options.with_md5(args.digest == Some(DigestArg::Md5));
+    let options = options.with_content_digests(args.digest != Some(DigestArg::None));
     match args.parity {
         Some(share) => options.with_parity(share),
         None => options,

@@ -88,6 +88,8 @@ struct Hashed {
     recorded: Option<Digest>,
     /// Nothing where only the record was asked for.
     computed: Option<Digests>,
+    /// False where the digests are those on record, and nothing was decoded.
+    is_computed: bool,
     /// Names of the variables, if their digests are to be shown.
     names: Vec<Vec<u8>>,
 }
@@ -106,7 +108,13 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
             bail!("a classic netCDF file has no digest on record; without --recorded it is computed");
         };
         let recorded = Some(archive.digest());
-        return Ok(Hashed { len: archive.original_len(), recorded, computed: None, names: Vec::new() });
+        return Ok(Hashed {
+            len: archive.original_len(),
+            recorded,
+            computed: None,
+            is_computed: false,
+            names: Vec::new(),
+        });
     }
     let wanted =
         Wanted { content: args.only != Some(OnlyArg::Sha256), sha256: args.only != Some(OnlyArg::Content) };
@@ -114,8 +122,13 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
         Input::Archive(a) => (Some(a.digest()), names(a.header())),
         Input::Classic(c) => (None, names(c.header())),
     };
-    let digests = compute(&input, wanted, progress)?;
-    Ok(Hashed { len: digests.len, recorded, computed: Some(digests), names })
+    let on_record = match &input {
+        Input::Archive(archive) if !args.recompute => archive.digests_on_record(wanted, args.variables),
+        _ => None,
+    };
+    let is_computed = on_record.is_none();
+    let digests = on_record.map_or_else(|| compute(&input, wanted, progress), Ok)?;
+    Ok(Hashed { is_computed, len: digests.len, recorded, computed: Some(digests), names })
 }
 
 /// Computes digests from the bytes of either kind of file.
@@ -203,6 +216,7 @@ impl Hashed {
             "original_bytes": self.len,
             "content": hex(computed.and_then(|c| c.content)),
             "sha256": hex(computed.and_then(|c| c.sha256)),
+            "computed": self.is_computed,
             "recorded_sha256": hex(recorded),
             "digest_state": state,
             "variables": variables.collect::<Vec<_>>(),

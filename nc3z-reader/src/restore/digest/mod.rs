@@ -12,7 +12,7 @@ use crate::parallel;
 use crate::source::ByteSource;
 use nc3z_format::classic::{Header, Layout};
 use nc3z_format::digest::{Hash, content_digest, variable_digest};
-use stream::Stream;
+pub(super) use stream::Stream;
 
 /// Bytes of a classic file that are read at a time.
 const WINDOW_LEN: u64 = 8 << 20;
@@ -60,12 +60,43 @@ impl Archive {
     }
 }
 
+impl Archive {
+    /// The digests as they are on record, if all that are wanted are: nothing is decoded. `variables` asks for those of the variables too.
+    pub fn digests_on_record(&self, wanted: Wanted, variables: bool) -> Option<Digests> {
+        let crate::Digest::Sha256(sha256) = self.digest() else { return None };
+        let record = self.recorded_digests();
+        let has_variables = record.variables.len() == self.header().variables.len();
+        if (wanted.content && record.content.is_none()) || (variables && !has_variables) {
+            return None;
+        }
+        Some(Digests {
+            len: self.original_len(),
+            sha256: wanted.sha256.then_some(sha256),
+            content: record.content.filter(|_| wanted.content),
+            variables: record.variables,
+        })
+    }
+}
+
 impl ClassicFile {
     /// Reads everything and computes digests of the file and of its content.
     ///
     /// # Errors
     /// As [`Archive::digests`].
     pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<Digests> {
+        self.digests_with(wanted, &mut |_| (), monitor)
+    }
+
+    /// The same; `seen` is given all bytes of the file too, in order.
+    ///
+    /// # Errors
+    /// As [`Archive::digests`].
+    pub fn digests_with(
+        &self,
+        wanted: Wanted,
+        seen: &mut (dyn FnMut(&[u8]) + Send),
+        monitor: &dyn Monitor,
+    ) -> Result<Digests> {
         let source = &**self.source();
         let mut stream = Stream::new(self.layout(), wanted)?;
         let read = |at: u64, window: &mut Vec<u8>| -> Result<()> {
@@ -81,7 +112,11 @@ impl ClassicFile {
             }
             let next = at + ready.len() as u64;
             // The next window is read while this one is hashed.
-            parallel::join(|| stream.feed(at, &ready), || read(next, &mut spare)).1?;
+            let feed = || {
+                seen(&ready);
+                stream.feed(at, &ready);
+            };
+            parallel::join(feed, || read(next, &mut spare)).1?;
             monitor.advance(ready.len() as u64);
             at = next;
             std::mem::swap(&mut ready, &mut spare);
@@ -91,7 +126,7 @@ impl ClassicFile {
 }
 
 /// What the stream could not give: aliased variables, and the digests over all.
-fn finish(
+pub(super) fn finish(
     stream: Stream<'_>,
     header: &Header,
     layout: &Layout,

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 const SHORT_SLOT: u64 = 4 << 10;
 
 /// Hashes a file that comes in windows, first to last.
-pub(super) struct Stream<'a> {
+pub(in crate::restore) struct Stream<'a> {
     layout: &'a Layout,
     sha: Option<Sha256>,
     content: Option<Content>,
@@ -38,7 +38,7 @@ enum Bytes<'w> {
 }
 
 impl<'a> Stream<'a> {
-    pub(super) fn new(layout: &'a Layout, wanted: Wanted) -> Result<Self> {
+    pub(in crate::restore) fn new(layout: &'a Layout, wanted: Wanted) -> Result<Self> {
         let count = layout.variables.len();
         let content = || Content {
             roots: vec![Tree::default().root(); count],
@@ -52,7 +52,7 @@ impl<'a> Stream<'a> {
     }
 
     /// Takes the bytes that follow those before.
-    pub(super) fn feed(&mut self, at: u64, window: &[u8]) {
+    pub(in crate::restore) fn feed(&mut self, at: u64, window: &[u8]) {
         let Stream { layout, sha, content } = self;
         let plain = || {
             if let Some(sha) = sha {

@@ -1,0 +1,166 @@
+//! Digests of an original that its archive has on record, in the metadata (`spec/archive.md`, section 6).
+
+use super::Hash;
+use crate::bytes::hex;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The key of the metadata.
+const KEY: &str = "content";
+/// Digits of the original's SHA-256 that say of which file the digests are.
+const OF_LEN: usize = 16;
+/// Bytes that a digest takes in the metadata, and the other keys of the record.
+const DIGEST_LEN: u64 = 36;
+const REST_LEN: u64 = 32;
+/// The digest of the file may take this part of the archive, those of its variables this one.
+const FILE_SHARE: u64 = 64;
+const VARIABLES_SHARE: u64 = 256;
+
+/// Content digests and an MD5, as they were when the archive was written.
+///
+/// They name the file that they are of by its SHA-256. An archive that holds another file now, since it was edited, has none on record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DigestRecord {
+    /// The content digest of the file.
+    pub content: Option<Hash>,
+    /// The digest of each variable, in the header's order; empty where none are on record.
+    pub variables: Vec<Hash>,
+    /// MD5 of the file's bytes, for catalogues that ask for it.
+    pub md5: Option<[u8; 16]>,
+}
+
+impl DigestRecord {
+    /// The record without the digests that are too much for an archive of `archive_len` bytes. MD5 stays: somebody asked for it.
+    #[must_use]
+    pub fn within(mut self, archive_len: u64) -> Self {
+        let variables = self.variables.len() as u64 * DIGEST_LEN;
+        if variables > archive_len / VARIABLES_SHARE {
+            self.variables.clear();
+        }
+        if DIGEST_LEN + REST_LEN > archive_len / FILE_SHARE {
+            self.content = None;
+        }
+        self
+    }
+
+    /// Takes the place of what is on record in the metadata; `sha256` is the digest of the file that these digests are of.
+    pub fn put(&self, sha256: &Hash, extra: &mut BTreeMap<String, Value>) {
+        extra.remove(KEY);
+        if *self == DigestRecord::default() {
+            return;
+        }
+        let mut object = Map::new();
+        object.insert("of".to_owned(), of(sha256).into());
+        if let Some(content) = &self.content {
+            object.insert("digest".to_owned(), hex(content).into());
+        }
+        if !self.variables.is_empty() {
+            object.insert("variables".to_owned(), self.variables.iter().map(|digest| hex(digest)).collect());
+        }
+        if let Some(md5) = &self.md5 {
+            object.insert("md5".to_owned(), hex(md5).into());
+        }
+        extra.insert(KEY.to_owned(), object.into());
+    }
+
+    /// The digests on record of the file with this SHA-256, which has `count` variables. None where the record is of another file, or makes no sense.
+    pub fn find(extra: &BTreeMap<String, Value>, sha256: &Hash, count: usize) -> Option<Self> {
+        let record = extra.get(KEY)?.as_object()?;
+        if record.get("of")?.as_str()? != of(sha256) {
+            return None;
+        }
+        let variables = match record.get("variables") {
+            None => Vec::new(),
+            Some(all) => {
+                let all = all.as_array().filter(|all| all.len() == count)?;
+                all.iter().map(digits).collect::<Option<Vec<_>>>()?
+            }
+        };
+        let content = record.get("digest").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
+        let md5 = record.get("md5").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
+        Some(DigestRecord { content, variables, md5 })
+    }
+}
+
+/// The beginning of a file's SHA-256, in digits.
+fn of(sha256: &Hash) -> String {
+    let mut digits = hex(sha256);
+    digits.truncate(OF_LEN);
+    digits
+}
+
+/// The bytes of hexadecimal digits: as many as there must be, of lower case.
+fn digits<const N: usize>(value: &Value) -> Option<[u8; N]> {
+    let text = value.as_str()?.as_bytes();
+    let mut out = [0; N];
+    if text.len() != 2 * N {
+        return None;
+    }
+    for (byte, pair) in out.iter_mut().zip(text.as_chunks::<2>().0) {
+        for &digit in pair {
+            let value = match digit {
+                b'0'..=b'9' => digit - b'0',
+                b'a'..=b'f' => digit - b'a' + 10,
+                _ => return None,
+            };
+            *byte = *byte << 4 | value;
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_comes_back_for_the_file_that_it_is_of() {
+        let full =
+            DigestRecord { content: Some([1; 32]), variables: vec![[2; 32], [0xAB; 32]], md5: Some([3; 16]) };
+        for record in [
+            full.clone(),
+            DigestRecord { md5: None, ..full.clone() },
+            DigestRecord { variables: Vec::new(), content: None, ..full.clone() },
+        ] {
+            let mut extra = BTreeMap::new();
+            record.put(&[7; 32], &mut extra);
+            assert_eq!(DigestRecord::find(&extra, &[7; 32], 2), Some(record));
+            // Another file, by an edit; another number of variables.
+            assert_eq!(DigestRecord::find(&extra, &[8; 32], 2), None);
+        }
+        let mut extra = BTreeMap::new();
+        full.put(&[7; 32], &mut extra);
+        assert_eq!(DigestRecord::find(&extra, &[7; 32], 3), None);
+        // Nothing to record leaves nothing of what was there.
+        DigestRecord::default().put(&[7; 32], &mut extra);
+        assert!(extra.is_empty());
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_no_record() {
+        let of = "07".repeat(8);
+        for bad in [
+            serde_json::json!(3),
+            serde_json::json!({}),
+            serde_json::json!({"of": of, "digest": "00"}),
+            serde_json::json!({"of": of, "digest": "G".repeat(64)}),
+            serde_json::json!({"of": of, "digest": "A".repeat(64)}),
+            serde_json::json!({"of": of, "variables": "x"}),
+            serde_json::json!({"of": of, "variables": [1, 2]}),
+            serde_json::json!({"of": of, "md5": ["00"]}),
+        ] {
+            let extra = [(KEY.to_owned(), bad)].into();
+            assert_eq!(DigestRecord::find(&extra, &[7; 32], 2), None, "{extra:?}");
+        }
+    }
+
+    #[test]
+    fn small_archives_have_less_on_record() {
+        let full = DigestRecord { content: Some([1; 32]), variables: vec![[2; 32]; 10], md5: Some([3; 16]) };
+        assert_eq!(full.clone().within(1 << 20), full);
+        let file = full.clone().within(50_000);
+        assert!(file.content.is_some() && file.variables.is_empty());
+        let none = full.within(1000);
+        assert!(none.content.is_none() && none.md5.is_some());
+    }
+}
