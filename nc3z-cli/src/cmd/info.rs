@@ -465,7 +465,7 @@ fn lineage_words(entry: &Value) -> String {
 const COMPUTED: u64 = 1 << 20;
 
 /// Digests of the content, and MD5, as they are on record; null where nothing is, and the original is too long to compute them for a look.
-fn digests_json(archive: &Archive) -> Result<Value> {
+fn digests_json(archive: &Archive) -> Value {
     let record = archive.recorded_digests();
     let (mut content, mut variables, mut source) = (record.content, record.variables, "recorded");
     if content.is_none() && archive.original_len() <= COMPUTED {
@@ -476,17 +476,17 @@ fn digests_json(archive: &Archive) -> Result<Value> {
         }
     }
     if content.is_none() && record.md5.is_none() {
-        return Ok(Value::Null);
+        return Value::Null;
     }
     let names = archive.header().variables.iter().map(|v| text::name(&v.name));
     let variables: Vec<_> = names
         .zip(&variables)
         .map(|(name, digest)| json!({"name": name, "digest": text::hex(digest)}))
         .collect();
-    Ok(json!({
+    json!({
         "content": content.map(|digest| text::hex(&digest)), "md5": record.md5.map(|md5| text::hex(&md5)),
         "variables": variables, "source": source,
-    }))
+    })
 }
 
 /// What only archives have, for programs.
@@ -509,7 +509,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("ratio", &ratio(original, stored))?;
     json.field("sha256", &sha256.into())?;
     json.field("digest_state", &state.into())?;
-    json.field("digests", &digests_json(archive)?)?;
+    json.field("digests", &digests_json(archive))?;
     json.field("writer", &text::safe(&metadata.writer).into())?;
     json.field("options", &text::safe_json(json!(metadata.options)))?;
     json.field("lineage", &text::safe_json(lineage(archive).into()))?;
