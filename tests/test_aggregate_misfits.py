@@ -287,7 +287,12 @@ class Chosen(Joined):
         self.assertEqual(sorted(self.names_of(agg)), ["crs", "lat", "lat2", "lon", "tas", "time"])
         both = self.aggregate(*files, options=("-v", "tas,orbit"), out="both.nc")
         self.assertEqual(self.values(both, "orbit").tolist(), [0, 0, 0, 1, 1, 1])
-        self.refused(*files, words="no file has a variable `pr`; there are crs, lat2, orbit, orog, tas", options=("-v", "pr"))
+        for n, f in enumerate(files):
+            with netCDF4.Dataset(f, "a") as d:
+                d.renameVariable("orbit", "orbit,1")
+        comma = self.aggregate(*files, options=("-v", r"tas,orbit\,1"), out="comma.nc")
+        self.assertIn("orbit,1", self.names_of(comma))
+        self.refused(*files, words="no file has a variable `pr`; there are crs, lat2, orbit,1, orog, tas", options=("-v", "pr"))
 
     def test_a_new_dimension(self):
         """Runs of an ensemble: equal times, other values."""

@@ -105,6 +105,20 @@ class Rules(Aggregation):
         self.joined(files)
         self.refused(*files, words="bounds|cells|overlap", options=("--contiguous",))
 
+    def test_bounds_of_a_climatology(self):
+        """Their cells overlap: each month of thirty years. They are joined as other bounds, and are no gap."""
+        files = []
+        for n in range(3):
+            files.append(self.make(f"m{n}.nc", n, 1, bounds=60.0))
+            with netCDF4.Dataset(files[-1], "a") as d:
+                d["time"].delncattr("bounds")
+                d["time"].climatology = "time_bnds"
+        done = self.ok(nc3z("aggregate", "--contiguous", *files, "-o", self.dir / "agg.nc"))
+        self.assertNotIn("note", done.stderr)
+        self.assertTrue((self.values(self.dir / "agg.nc", "time_bnds") == np.stack([np.arange(3) - 30.0, np.arange(3) + 30.0], 1)).all())
+        with netCDF4.Dataset(self.dir / "agg.nc") as d:
+            self.assertEqual(d["time"].climatology, "time_bnds")
+
     def test_bounds_in_one_file_only(self):
         files = self.make("a.nc", 0, 3, bounds=1.0), self.make("b.nc", 3, 3)
         done = self.ok(nc3z("aggregate", *files, "-o", self.dir / "agg.nc"))

@@ -52,6 +52,13 @@ class Members(Aggregation):
         done = nc3z("list", f"{self.dir / 'less.zip'}!/all.nc")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout.decode(), "m0000.nc.nc3z.*no such member")
+        # Where missing values may stand for it, they do, in a bundle as beside a file, on disk and on a server.
+        with serve({"less.zip": (self.dir / "less.zip").read_bytes()}) as server:
+            for name in (self.dir / "less.zip", server.url("less.zip")):
+                self.fails(nc3z("read", f"{name}!/all.nc", "tas"), words="no such member")
+                found = self.values(f"{name}!/all.nc", "tas", "--fill-missing")
+                self.assertEqual(np.argwhere((found > 9e36).all((1, 2))).ravel().tolist(), [0, 2])
+                self.near(found[1:2], truth([1]))
 
     def test_bundles_and_members_are_verified(self):
         bundle = self.bundled()

@@ -46,7 +46,7 @@ impl OpenFragment for Urls {
             });
             if !self.outside && !beside {
                 return Err(wrong(
-                    "it is on a server, outside the directory of the aggregation; whoever trusts the aggregation can allow that",
+                    "it is on a server, outside the directory of the aggregation; `--outside` (in Python `outside=True`) allows that for an aggregation that you trust",
                 ));
             }
             uri.to_owned()

@@ -26,6 +26,14 @@ pub enum Error {
         /// What is wrong with it.
         what: String,
     },
+    /// A fragment is not there.
+    #[error("fragment `{file}`: {what}")]
+    Absent {
+        /// The fragment, as the aggregation names it.
+        file: String,
+        /// The place where it was looked for.
+        what: String,
+    },
     /// Reading a fragment failed.
     #[error("fragment `{file}`")]
     Inside {

@@ -76,3 +76,22 @@ def test_names_of_tasks_change_with_the_fragments(folder, archived, expected, ki
     assert UNITS[0] == "K"
     with xr.open_dataset(folder / kind, engine="nc3z", chunks={}) as ds:
         np.testing.assert_allclose(ds.tas[0], 7 * 0.01 + 270.0)
+
+
+def test_names_of_tasks_change_with_the_bundle(folder, archived):  # noqa: F811
+    """Another value in a classic fragment of the same header: the aggregation in the bundle is the same to the byte."""
+    import zipfile
+
+    def bundle():
+        with zipfile.ZipFile(folder / "set.zip", "w") as z:
+            for path in sorted(folder.glob("*.nc*")):
+                z.write(path, path.name)
+        with xr.open_dataset(f"{folder / 'set.zip'}!/agg.nc.nc3z", engine="nc3z", chunks={}) as ds:
+            return ds.tas.data.name
+
+    first = bundle()
+    with netCDF4.Dataset(folder / "m0.nc", "a") as ds:
+        ds["tas"].set_auto_maskandscale(False)
+        ds["tas"][:] = 7
+    assert bundle() != first
+    assert archived.exists()

@@ -107,7 +107,9 @@ pub(super) fn join(
     if bounds.is_none() && coordinates.iter().any(|c| c.bounds.is_some()) {
         notes.push(format!("the bounds of `{}` are left out: not all files have them alike", first.name));
     }
-    gaps(&all, bounds.as_deref(), &show, &first.name, contiguous, &mut notes)?;
+    let climatology = first_coordinate.bounds.as_ref().is_some_and(|b| b.climatology);
+    let cells = bounds.as_deref().filter(|_| !climatology);
+    gaps(&all, cells, &show, &first.name, contiguous, &mut notes)?;
     let varies = places.iter().any(|p| p.0 != places[0].0);
     let len = all.len() as u64;
     if !ascending {
@@ -377,12 +379,13 @@ fn assemble(
         Bounds { ty, values, ..b.clone() }
     });
     let mut attributes = first.attributes.clone();
+    let is_bounds = |a: &nc3z_format::classic::Attribute| a.name == b"bounds" || a.name == b"climatology";
     attributes.retain(|a| {
         a.name == b"units"
             || a.name == b"calendar"
             || a.name == b"standard_name"
-            || a.name == b"bounds" && bounds.is_some()
-            || a.name != b"bounds"
+            || is_bounds(a) && bounds.is_some()
+            || !is_bounds(a)
                 && coordinates
                     .iter()
                     .all(|c| c.attributes.iter().any(|b| b.name == a.name && text(b) == text(a)))

@@ -60,7 +60,7 @@ pub(super) fn coordinate(
     let mut attributes = c.attributes.clone();
     if let Some(b) = &c.bounds {
         let own = out.free_name(&b.name);
-        for a in attributes.iter_mut().filter(|a| a.name == b"bounds") {
+        for a in attributes.iter_mut().filter(|a| a.name == b"bounds" || a.name == b"climatology") {
             a.values = own.clone().into_bytes();
         }
         let vertices = out.own.dimension("nv", b.vertices);

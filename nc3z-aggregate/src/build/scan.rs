@@ -83,6 +83,8 @@ pub(super) struct Coordinate {
 /// The cells of a coordinate.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bounds {
+    /// They are those of a climatology, whose cells overlap.
+    pub(super) climatology: bool,
     pub(super) name: String,
     pub(super) ty: NcType,
     pub(super) vertices: u64,
@@ -272,12 +274,15 @@ pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result
     }
     let values = unpacked(v)?;
     let named = |name: &str| v.attribute(name).map(text);
-    let bounds = named("bounds").and_then(|name| dataset.variable(&name).ok());
+    let climatology = named("bounds").is_none() && named("climatology").is_some();
+    let bounds = named("bounds").or_else(|| named("climatology"));
+    let bounds = bounds.and_then(|name| dataset.variable(&name).ok());
     let bounds = bounds.filter(|b| {
         b.shape().len() == v.shape().len() + 1 && b.shape().starts_with(v.shape()) && b.ty() != NcType::Char
     });
     let bounds = bounds.map(|b| {
         Ok::<_, nc3z_reader::Error>(Bounds {
+            climatology,
             name: b.name().into_owned(),
             ty: b.ty(),
             vertices: b.shape().last().copied().unwrap_or(0),

@@ -182,7 +182,7 @@ impl OpenFragment for Members {
                 }
             }
         }
-        Err(Error::fragment(uri, "the bundle has no such member"))
+        Err(Error::Absent { file: uri.to_owned(), what: "the bundle has no such member".to_owned() })
     }
 
     fn gathering(&self) -> Option<Gathering> {

@@ -160,12 +160,19 @@ impl Fragments {
                 self.cache.insert(uri.clone(), dataset.clone());
                 Ok(Some(dataset))
             }
-            Err(Refused::Absent(_)) if self.options.missing == Missing::Fill => {
+            Err(e) => self.fill(uri, e),
+        }
+    }
+
+    /// Nothing in the place of a fragment that is not there, where that is allowed.
+    fn fill(&self, uri: &str, refused: Refused) -> Result<Option<Dataset>> {
+        match refused {
+            Refused::Absent(_) if self.options.missing == Missing::Fill => {
                 self.filled.fetch_add(1, Ordering::Relaxed);
                 self.note(format!("fragment `{uri}` is not there: missing values stand for it"));
                 Ok(None)
             }
-            Err(Refused::Absent(e) | Refused::Other(e)) => Err(e),
+            Refused::Absent(e) | Refused::Other(e) => Err(e),
         }
     }
 
@@ -185,9 +192,7 @@ impl Fragments {
         expected: Option<&str>,
     ) -> Result<Option<Dataset>> {
         let FileRef::Uri(uri) = file else { return Ok(Some(self.own.clone())) };
-        self.open_anew(uri, expected, Some(opener)).map(Some).map_err(|e| match e {
-            Refused::Absent(e) | Refused::Other(e) => e,
-        })
+        self.open_anew(uri, expected, Some(opener)).map_or_else(|e| self.fill(uri, e), |d| Ok(Some(d)))
     }
 
     fn open_anew(
@@ -243,7 +248,7 @@ impl Fragments {
         opener: Option<&Arc<dyn OpenFragment>>,
     ) -> Result<(SharedSource, Option<PathBuf>), Refused> {
         if let Some(opener) = opener
-            && let Some(source) = opener.open_fragment(uri).map_err(Refused::Other)?
+            && let Some(source) = opener.open_fragment(uri).map_err(Refused::of)?
         {
             return Ok((source, None));
         }
@@ -251,6 +256,12 @@ impl Fragments {
         let opened =
             source::open(&path, false).map_err(|e| Refused::Other(Error::fragment(uri, e.with_causes())))?;
         Ok((opened, Some(path)))
+    }
+}
+
+impl Refused {
+    fn of(e: Error) -> Self {
+        if matches!(e, Error::Absent { .. }) { Refused::Absent(e) } else { Refused::Other(e) }
     }
 }
 

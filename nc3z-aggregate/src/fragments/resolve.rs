@@ -48,7 +48,7 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
         None if absolute && outside => Path::new("/"),
         None if absolute => {
             return Err(wrong(
-                "it is outside the place of the aggregation; whoever trusts the aggregation can allow that",
+                "it is outside the place of the aggregation; `--outside` (in Python `outside=True`) allows that for an aggregation that you trust",
             ));
         }
         None => return Err(wrong("a relative name, and the aggregation has no directory")),
@@ -62,7 +62,7 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
     let home = home.canonicalize().map_err(|e| Refused::Other(Error::io(home, e)))?;
     if !outside && !found.starts_with(&home) {
         return Err(wrong(&format!(
-            "it is `{}`, outside the directory of the aggregation, `{}`; whoever trusts the aggregation can allow that",
+            "it is `{}`, outside the directory of the aggregation, `{}`; `--outside` (in Python `outside=True`) allows that for an aggregation that you trust",
             found.display(),
             home.display()
         )));

@@ -39,8 +39,9 @@ pub(crate) struct AggregateArgs {
     /// What to write it as [default: cf where it can say how the files lie in the whole, otherwise nca, with a note].
     #[arg(long, value_enum)]
     pub(crate) convention: Option<ConventionArg>,
-    /// Join these variables only, separated by commas, with the coordinates and other variables that their attributes name.
-    #[arg(short = 'v', long, value_name = "NAME,...", value_delimiter = ',')]
+    /// Join these variables only, separated by commas, with the coordinates and other variables that their attributes name. A backslash
+    /// takes a comma into a name.
+    #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<String>,
     /// The rule by which variables of different files are one.
     #[arg(long, value_enum, default_value_t = IdentityArg::Auto)]

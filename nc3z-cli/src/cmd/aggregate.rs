@@ -3,6 +3,7 @@
 use super::{Input as Opened, patterns, targets};
 use crate::args::{AggregateArgs, ConventionArg, IdentityArg, OpenArgs};
 use crate::exit::Exit;
+use crate::names;
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::table::count;
@@ -96,7 +97,7 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
             IdentityArg::Name => Identity::Name,
             IdentityArg::Meaning => Identity::Meaning,
         },
-        variables: args.variables.clone(),
+        variables: args.variables.iter().flat_map(|list| names::list(list)).collect(),
         along: args.along.clone(),
         new_dimension: args.new_dim.clone(),
         skip_misfits: args.skip_misfits,

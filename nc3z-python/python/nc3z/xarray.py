@@ -56,7 +56,8 @@ class _File:
         """What tells its content from others': the SHA-256 on record, else the file's name, length and time, or the tag that a
         store gave the object."""
         dataset = self.dataset()
-        if dataset.sha256 is not None:
+        # Of an aggregation the digest is not that of the values.
+        if dataset.sha256 is not None and dataset.kind == "archive":
             return (dataset.sha256,)
         if dataset.identity is not None:
             return (dataset.path, dataset.identity)
