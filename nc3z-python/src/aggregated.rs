@@ -29,6 +29,22 @@ impl Beside {
             || Error::io("open", None, std::io::Error::other(format!("the bundle has lost `{name}`")));
         bundle.offset(name)?.ok_or_else(missing)
     }
+
+    /// The bytes of a bundle's member as they are in the bundle; nothing of other files.
+    pub(crate) fn as_stored(&self) -> Result<Option<SharedSource>> {
+        let Beside::Bundle(bundle, name) = self else { return Ok(None) };
+        Ok(bundle.member_as_stored(name)?)
+    }
+}
+
+/// A file on disk or the member of a bundle by position, and nothing of what a bundle's index repeats: for commands that check bytes.
+pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
+    let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());
+    let Some((bundle, member)) = named.filter(|(bundle, _)| Path::new(bundle).is_file()) else {
+        return source::open(path, false);
+    };
+    let (source, bundle) = open_member(source::open(Path::new(bundle), false)?, member)?;
+    Ok(bundle.member_as_stored(member)?.unwrap_or(source))
 }
 
 /// How an aggregation is read.

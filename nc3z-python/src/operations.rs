@@ -1,5 +1,6 @@
 //! Whole files: archive, restore, verify, estimate. Each gives a dict, of which `nc3z/_operations.py` makes its result.
 
+use crate::aggregated;
 use crate::error::Failure;
 use crate::source::{self, BufferSource, Origin, Settings};
 use crate::work::{self, Cancel};
@@ -7,7 +8,7 @@ use nc3z_format::bytes::hex;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::quantize::Quantize;
 use nc3z_format::tile::Edge;
-use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
+use nc3z_reader::source::{ByteSource, SharedSource};
 use nc3z_reader::{Archive, ClassicFile, OpenOptions, verify};
 use nc3z_remote::ForwardSource;
 use nc3z_writer::{
@@ -165,11 +166,15 @@ fn command_source(
     match input.extract::<PathBuf>() {
         Ok(path) if !is_url => {
             let given = path.to_string_lossy().into_owned();
-            let source = py.detach(|| FileSource::open(&path));
+            let source = py.detach(|| aggregated::open_as_stored(&path));
             let source = source.map_err(|e| Failure::from(e).in_file(Some(&given)))?;
-            Ok((Arc::new(source), Origin::Path { path, given }))
+            Ok((source, Origin::Path { path, given }))
         }
-        _ => source::open(py, input, settings).map(|(source, origin, _)| (source, origin)),
+        _ => {
+            let (source, origin, beside) = source::open(py, input, settings)?;
+            let stored = beside.as_stored().map_err(|e| Failure::from(e).in_file(origin.name()))?;
+            Ok((stored.unwrap_or(source), origin))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ import os
 import numpy as np
 import pytest
 import xarray as xr
+from conftest import ROOT
 from test_aggregations import UNITS, aggregation, expected, folder  # noqa: F401
 
 import nc3z
@@ -95,3 +96,31 @@ def test_names_of_tasks_change_with_the_bundle(folder, archived):  # noqa: F811
         ds["tas"][:] = 7
     assert bundle() != first
     assert archived.exists()
+
+
+def test_members_of_bundles_are_verified_and_restored(folder):  # noqa: F811
+    """Their own bytes, and not what the index of the bundle repeats of them."""
+    import subprocess
+    import sys
+    import zipfile
+
+    sys.path.append(str(ROOT / "tests"))
+    from servers import serve
+
+    program = os.environ.get("NC3Z", str(ROOT / "target/debug/nc3z"))
+    bundle = folder / "set.zip"
+    subprocess.run([program, "bundle", folder, "-o", bundle], check=True, capture_output=True)
+    member = f"{bundle}!/m1.nc.nc3z"
+    assert nc3z.verify(member).is_sound
+    done = nc3z.restore(member, folder / "back.nc")
+    assert done.sha256 == nc3z.open(member).sha256
+    whole = bytearray(bundle.read_bytes())
+    with zipfile.ZipFile(bundle) as z:
+        info = z.getinfo("m1.nc.nc3z")
+    header = whole[info.header_offset : info.header_offset + 30]
+    begin = info.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+    whole[begin + info.file_size // 2] ^= 1
+    bundle.write_bytes(whole)
+    with serve({"set.zip": bytes(whole)}) as server:
+        for name in (member, server.url("set.zip!/m1.nc.nc3z")):
+            assert not nc3z.verify(name).is_sound
