@@ -1,5 +1,5 @@
 """Members of bundles: aggregations in them are listed with their fragments, members are verified, and many of them are read in few
-requests. NC3Z_MEMBERS tells how many there are (200)."""
+requests. NC3Z_MEMBERS tells how many there are (100)."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from common import nc3z
 from servers import serve
 from test_aggregate import Aggregation, make, truth
 
-MEMBERS = int(os.environ.get("NC3Z_MEMBERS", "200"))
+MEMBERS = int(os.environ.get("NC3Z_MEMBERS", "100"))
 LAT, LON = tuple(np.linspace(-89, 89, 20)), tuple(np.arange(0.0, 360.0, 18))
 
 
