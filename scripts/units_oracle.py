@@ -1,6 +1,6 @@
-"""Asks UDUNITS-2 (libudunits2.so.0) and cftime what units mean, and writes their answers down for the tests of nc3z-aggregate.
+"""Asks UDUNITS-2 (libudunits2.so.0) and cftime what units mean, and writes their answers down for the tests of nc3z-format.
 
-    python3 scripts/units_oracle.py > nc3z-aggregate/src/units/oracle.txt
+    python3 scripts/units_oracle.py > nc3z-format/src/units/oracle.txt
 
 Lines: `udunits FROM | TO | number | answer` and `cftime CALENDAR | FROM | TO | number | answer`; the answer is `refused` where
 there is none."""

@@ -1,6 +1,6 @@
-"""Writes nc3z-aggregate/src/units/table.txt from the XML database of UDUNITS-2 (Debian: libudunits2-data).
+"""Writes nc3z-format/src/units/table.txt from the XML database of UDUNITS-2 (Debian: libudunits2-data).
 
-    python3 scripts/units_table.py /usr/share/xml/udunits > nc3z-aggregate/src/units/table.txt
+    python3 scripts/units_table.py /usr/share/xml/udunits > nc3z-format/src/units/table.txt
 
 A line has a definition (`=` for a base unit, `1` for a dimensionless one), a tab, names (any case), a tab, symbols (as written)."""
 

@@ -1,6 +1,6 @@
 //! Errors: what is wrong, in which file, and what to do.
 
-use crate::units::UnitError;
+use nc3z_format::units::UnitError;
 use std::path::PathBuf;
 
 /// What went wrong with an aggregation.

@@ -1,6 +1,5 @@
 //! Many netCDF files and archives as one: aggregations, collections, bundles.
 //!
-//! * [`units`]: what a unit's text stands for, and how numbers are converted.
 //! * [`MasterArray`]: one array made of partitions, each a reference to a part of an array somewhere else, and how it is read.
 //! * [`open`]: aggregation files (CF-1.13, CFA-0.6.2, CFA-0.4, NCA-0.1) as a [`nc3z_reader::Dataset`] like any other.
 
@@ -13,7 +12,6 @@ mod beside;
 mod error;
 mod fragments;
 mod master;
-pub mod units;
 
 pub use beside::{OpenUrl, Urls};
 pub use error::{Error, Result};

@@ -1,5 +1,6 @@
 //! Exit codes: one enum, used everywhere.
 
+use crate::output::words::is_header;
 use std::process::ExitCode;
 
 /// How a run ended, as the shell sees it.
@@ -31,9 +32,17 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()) {
         return match e {
             e if e.is_interrupted() => Exit::Interrupted,
-            e if e.is_corrupt() => Exit::Corrupt,
+            e if e.is_corrupt() && !is_classic(e) => Exit::Corrupt,
             _ => Exit::Failed,
         };
     }
     Exit::Failed
+}
+
+/// Whether an error is about the header of a classic file, which is no archive.
+fn is_classic(e: &nc3z_reader::Error) -> bool {
+    match e.kind() {
+        nc3z_reader::ErrorKind::Format(e) => e.location().is_some_and(|l| is_header(&l.section)),
+        _ => false,
+    }
 }

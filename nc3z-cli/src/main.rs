@@ -8,10 +8,11 @@ mod cmd;
 mod exit;
 mod heap;
 mod manifest;
-mod names;
 mod plugins;
 mod selection;
 mod specification;
+
+pub(crate) use nc3z_look::names;
 
 use args::{Cli, Command};
 use clap::Parser;

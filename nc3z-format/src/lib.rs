@@ -58,6 +58,7 @@ pub mod bytes;
 pub mod cdl;
 pub mod classic;
 pub mod codec;
+pub mod decode_value;
 pub mod digest;
 pub mod error;
 mod json;
@@ -70,6 +71,7 @@ pub mod runs;
 pub mod select;
 pub mod tile;
 pub mod types;
+pub mod units;
 
 pub use error::{Error, ErrorKind, Location, Result};
 pub use limits::Limits;

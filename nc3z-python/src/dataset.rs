@@ -58,7 +58,7 @@ impl Dimension {
 
 /// Opens an archive or a classic file.
 #[pyfunction]
-#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false, as_stored=false, outside=false, fill_missing=false))]
+#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false, as_stored=false, outside=false, fill_missing=false, decode=false))]
 #[expect(
     clippy::too_many_arguments,
     clippy::fn_params_excessive_bools,
@@ -73,10 +73,11 @@ pub(crate) fn open(
     as_stored: bool,
     outside: bool,
     fill_missing: bool,
+    decode: bool,
 ) -> PyResult<Dataset> {
     let version = version.map(version_name).transpose()?;
     let (source, origin, beside) = source::open(py, source, storage_options)?;
-    let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing } };
+    let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing }, decode };
     let handle = Handle::open(py, source, origin, beside, how)?;
     Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
 }

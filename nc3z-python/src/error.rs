@@ -109,9 +109,10 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         },
         ReadKind::Io { path, source, what } => io(what, path.as_deref(), source, file),
         ReadKind::Replaced { .. } => exception("ReplacedError", words()),
-        ReadKind::Digest { .. } | ReadKind::OlderState { .. } | ReadKind::NewestLost { .. } => {
-            exception("CorruptError", words())
-        }
+        ReadKind::Digest { .. }
+        | ReadKind::OlderState { .. }
+        | ReadKind::NewestLost { .. }
+        | ReadKind::Incomplete { .. } => exception("CorruptError", words()),
         ReadKind::Range { .. } => exception("RangeError", words()),
         ReadKind::Interrupted => exception("Cancelled", words()),
         // What is wrong with an aggregation.

@@ -19,6 +19,8 @@ pub(crate) struct How {
     pub(crate) version: Option<VersionName>,
     pub(crate) fill_lost: bool,
     pub(crate) reading: Reading,
+    /// Values are given as they are meant, and not as they are stored.
+    pub(crate) decode: bool,
 }
 
 pub(crate) struct Handle {
@@ -88,7 +90,7 @@ impl Handle {
     }
 
     /// What another process needs to open it again: source, version, whether losses are filled, the SHA-256 to find there, how to
-    /// reach the store, and how an aggregation is read.
+    /// reach the store, how an aggregation is read, and whether values are decoded.
     ///
     /// # Errors
     /// It came from a file object.
@@ -113,7 +115,8 @@ impl Handle {
         };
         let Reading { as_stored, outside, fill_missing } = self.how.reading;
         let reading = (as_stored, outside, fill_missing);
-        (source, version, self.how.fill_lost, self.sha256()?, settings, reading).into_pyobject(py)
+        (source, version, self.how.fill_lost, self.sha256()?, settings, reading, self.how.decode)
+            .into_pyobject(py)
     }
 
     /// SHA-256 of the original as it is on record, hexadecimal.

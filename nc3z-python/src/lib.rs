@@ -9,6 +9,7 @@ mod aggregated;
 mod attributes;
 mod chunks;
 mod dataset;
+mod decode;
 mod edit;
 mod error;
 mod handle;

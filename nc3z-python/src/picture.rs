@@ -1,8 +1,6 @@
 //! What `Variable.picture` is asked for.
 
-use nc3z_format::Hyperslab;
 use nc3z_look::plot::{Colours, Kind, Options};
-use nc3z_look::selection::{Segment, Selection};
 use pyo3::PyResult;
 use pyo3::exceptions::PyValueError;
 
@@ -51,12 +49,4 @@ fn colours(name: &str) -> PyResult<Colours> {
             "colours {name:?}: there are {names}, and each with _r behind its name"
         ))
     })
-}
-
-/// What a hyperslab selects.
-pub(crate) fn selection(slab: &Hyperslab) -> Selection {
-    let segments = slab.start.iter().zip(&slab.count).zip(&slab.stride);
-    Selection::new(
-        segments.map(|((&start, &count), &stride)| vec![Segment { start, count, stride }]).collect(),
-    )
 }

@@ -2,13 +2,16 @@
 
 use crate::attributes;
 use crate::chunks;
+use crate::decode;
 use crate::handle::Handle;
 use crate::index::{self, Selected};
 use crate::picture;
 use nc3z_format::classic::VarId;
+use nc3z_format::decode_value::Decoding;
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_look::cost::Costs;
 use nc3z_look::plot;
+use nc3z_look::selection::Selection;
 use nc3z_reader::Variable as ReaderVariable;
 use nc3z_reader::convert::Element;
 use numpy::{PyArrayDyn, PyArrayMethods, PyReadonlyArray2, PyUntypedArray, PyUntypedArrayMethods};
@@ -165,6 +168,12 @@ impl Variable {
     }
 
     fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
+        if self.handle.how.decode && self.ty != NcType::Char {
+            let (reader, slab) = (self.reader()?, &selected.slab);
+            // A header may claim more than any memory holds.
+            reader.plan(slab).map_err(|e| self.handle.failure(e))?;
+            return decode::decoded(py, &self.handle, &reader, &Selection::of_slab(slab), &selected.shape);
+        }
         let bytes = selected.elements().saturating_mul(self.ty.size() as u128);
         let mut array = if bytes <= CLEARED && selected.shape.len() <= CLEARED_RANK {
             self.read_few(py, selected)?
@@ -188,7 +197,12 @@ impl Variable {
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        DTYPE.import(py, "numpy", "dtype")?.call1((self.type_name(),))
+        let mut name = self.type_name();
+        if self.handle.how.decode && self.ty != NcType::Char {
+            let header = self.reader()?;
+            name = decode::dtype(&Decoding::of(self.handle.dataset()?.header(), header.header()));
+        }
+        DTYPE.import(py, "numpy", "dtype")?.call1((name,))
     }
 
     /// Lengths of the dimensions, slowest first; the number of records for the record dimension.
@@ -285,7 +299,7 @@ impl Variable {
         };
         let Some(out) = out else {
             let Some(dtype) = dtype else { return self.read_selected(py, &selected) };
-            if self.ty == NcType::Char {
+            if self.ty == NcType::Char || self.handle.how.decode {
                 return self.read_selected(py, &selected)?.call_method1("astype", (dtype,));
             }
             let wanted = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?;
@@ -296,6 +310,11 @@ impl Variable {
                 Ok(array)
             };
         };
+        if self.handle.how.decode {
+            return Err(PyTypeError::new_err(
+                "decoded values come in a masked array of their own, and not in `out`",
+            ));
+        }
         if dtype.is_some() {
             return Err(PyTypeError::new_err("give dtype or out: an output array has its own type"));
         }
@@ -311,6 +330,29 @@ impl Variable {
         Ok(out)
     }
 
+    /// Reads a part by what the coordinates say: `sel(time="2000-01", lat=slice(30, 60))`. Numbers are values of the coordinate, text
+    /// and dates are times, in the coordinate's calendar; both ends of a slice are included. Longitudes wrap. `box` is a region,
+    /// (west, east, south, north) in degrees: on grids whose latitudes and longitudes are arrays, the smallest box of indices
+    /// around it, with the cells outside masked. All dimensions are kept.
+    #[pyo3(signature = (*, r#box=None, **dims))]
+    fn sel<'py>(
+        &self,
+        py: Python<'py>,
+        r#box: Option<(f64, f64, f64, f64)>,
+        dims: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let reader = self.reader()?;
+        let request = decode::request(r#box, dims)?;
+        let selection = decode::select(py, &self.handle, &reader, &request)?;
+        for (slab, _) in selection.slabs() {
+            reader.plan(&slab).map_err(|e| self.handle.failure(e))?;
+        }
+        if self.handle.how.decode && self.ty != NcType::Char {
+            return decode::decoded(py, &self.handle, &reader, &selection, &selection.counts());
+        }
+        decode::stored(py, &self.handle, &reader, self.type_name(), &selection)
+    }
+
     /// Reads a box of `count` and `stride` from each of `starts` into the rows of `out`: what `vindex` is made of.
     #[pyo3(signature = (starts, count, stride, out, /))]
     fn _read_points(
@@ -320,6 +362,11 @@ impl Variable {
         stride: Vec<i64>,
         out: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
+        if self.handle.how.decode {
+            return Err(PyTypeError::new_err(
+                "oindex and vindex give stored values: open the file without `decode=True` for them",
+            ));
+        }
         let reader = self.reader()?;
         let starts = starts.as_array();
         let points: Vec<Vec<u64>> = starts.rows().into_iter().map(|row| row.to_vec()).collect();
@@ -363,7 +410,7 @@ impl Variable {
             Some(key) => index::parse(key, &self.shape)?.slab,
             None => Selected::all(&self.shape).slab,
         };
-        let selection = picture::selection(&slab);
+        let selection = Selection::of_slab(&slab);
         let name = self.handle.origin.name().unwrap_or_default();
         let file = name.rsplit('/').next().unwrap_or_default().to_owned();
         let (dataset, reader) = (self.handle.dataset()?, self.reader()?);

@@ -72,6 +72,26 @@ pub enum ErrorKind {
         /// The wanted type.
         wanted: &'static str,
     },
+    /// Elements that the classic file does not hold: it ends before all that its header claims. An archive of it is sound, and
+    /// just as incomplete.
+    #[error(
+        "{variable} of shape {shape:?}, of which the file holds the first {present} elements; selection {selection}: {missing} \
+         bytes are missing, because the classic file is incomplete"
+    )]
+    Incomplete {
+        /// The variable, in the words of messages.
+        variable: String,
+        /// Its shape, as the header claims.
+        shape: Vec<u64>,
+        /// Elements that the file holds, from the first on.
+        present: u64,
+        /// What was to be read.
+        selection: String,
+        /// Bytes of it that are not there.
+        missing: u64,
+        /// The name of the first dimension, and the number of its indices of which all elements are there.
+        whole: Option<(String, u64)>,
+    },
     /// What an array source of another crate says.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
@@ -126,8 +146,14 @@ impl Error {
             ErrorKind::Io { .. }
             | ErrorKind::Replaced { .. }
             | ErrorKind::Range { .. }
+            | ErrorKind::Incomplete { .. }
             | ErrorKind::Interrupted => false,
         }
+    }
+
+    /// True where the classic file does not hold what its header claims.
+    pub fn is_incomplete(&self) -> bool {
+        matches!(&*self.0, ErrorKind::Incomplete { .. })
     }
 
     /// True where a newer or fuller build might read the file.

@@ -5,6 +5,7 @@ use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
+use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_format::tile::Extent;
 use std::ops::Range;
 
@@ -93,35 +94,31 @@ impl Archive {
         {
             return None;
         }
-        let first = self.element(id, variable.ty, start)?;
+        let decoding = Decoding::of(self.header(), variable);
         let units = variable.attributes.iter().find(|a| a.name == b"units" && a.ty == NcType::Char);
+        let units = units.filter(|_| decoding.time().is_none());
         let units = units.map_or_else(String::new, |a| format!(" {}", String::from_utf8_lossy(&a.values)));
+        let first = self.element(id, &decoding, start)?;
         if count == 1 {
             return Some(format!("{first}{units}"));
         }
-        Some(format!("{first} to {}{units}", self.element(id, variable.ty, start + count - 1)?))
+        Some(format!("{first} to {}{units}", self.element(id, &decoding, start + count - 1)?))
     }
 
-    fn element(&self, id: VarId, ty: NcType, index: u64) -> Option<String> {
-        let size = ty.size();
+    fn element(&self, id: VarId, decoding: &Decoding, index: u64) -> Option<String> {
+        let size = decoding.ty().size();
         let mut bytes = [0; 8];
         // Filled values would be false here.
         if self.inner.store.fills.is_some() {
             return None;
         }
         self.read_variable_range(id, index.checked_mul(size as u64)?, &mut bytes[..size]).ok()?;
-        let [a, b, c, d, ..] = bytes;
-        Some(match ty {
-            NcType::Byte => i8::from_be_bytes([a]).to_string(),
-            NcType::Char | NcType::UByte => a.to_string(),
-            NcType::Short => i16::from_be_bytes([a, b]).to_string(),
-            NcType::UShort => u16::from_be_bytes([a, b]).to_string(),
-            NcType::Int => i32::from_be_bytes([a, b, c, d]).to_string(),
-            NcType::UInt => u32::from_be_bytes([a, b, c, d]).to_string(),
-            NcType::Float => f32::from_be_bytes([a, b, c, d]).to_string(),
-            NcType::Double => f64::from_be_bytes(bytes).to_string(),
-            NcType::Int64 => i64::from_be_bytes(bytes).to_string(),
-            NcType::UInt64 => u64::from_be_bytes(bytes).to_string(),
+        Some(match decoding.value(&bytes[..size]) {
+            Value::Missing => "unknown".to_owned(),
+            Value::Single(x) => x.to_string(),
+            Value::Double(x) => x.to_string(),
+            Value::Time(moment) => moment.to_string(),
+            value @ Value::Whole(_) => value.to_string(),
         })
     }
 }

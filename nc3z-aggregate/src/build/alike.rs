@@ -3,8 +3,8 @@
 use super::groups::own_text;
 use super::scan::{Array, Axis};
 use crate::error::{Error, Result};
-use crate::units::conversion;
 use nc3z_format::NcType;
+use nc3z_format::units::conversion;
 
 /// Of two arrays that differ in something, the one that fewer others agree with; the second where both have as many.
 pub(super) fn odd<'a, T: PartialEq>(

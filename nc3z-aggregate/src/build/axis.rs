@@ -3,8 +3,8 @@
 use super::scan::{Axis, Bounds, Coordinate};
 use crate::error::{Error, Result};
 use crate::master::values::{put_double, text};
-use crate::units::{Calendar, Conversion, TimeUnit, conversion, dates_after_switch};
 use nc3z_format::NcType;
+use nc3z_format::units::{Calendar, Conversion, TimeUnit, conversion, dates_after_switch};
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -7,9 +7,9 @@ use crate::file::as_aggregation;
 use crate::fragments::Notes;
 use crate::master::values::{Conform, text};
 use crate::master::{FileRef, MasterArray};
-use crate::units::conversion;
 use crate::write::NewAggregation;
 use nc3z_format::Hyperslab;
+use nc3z_format::units::conversion;
 use nc3z_reader::source::MemorySource;
 use nc3z_reader::{Dataset, Variable};
 use rayon::prelude::*;
@@ -168,7 +168,7 @@ fn conform(v: &Variable, master: &MasterArray) -> Result<Conform, String> {
     let unit = match (own("units"), &master.units) {
         (Some(from), Some(to)) => conversion(&from, calendar.as_deref(), to, master.calendar.as_deref())
             .map_err(|e| e.to_string())?,
-        _ => crate::units::Conversion::IDENTITY,
+        _ => nc3z_format::units::Conversion::IDENTITY,
     };
     Conform::new(v.header(), master.ty, &master.fill, unit)
 }

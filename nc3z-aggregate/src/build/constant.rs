@@ -60,7 +60,7 @@ fn read_whole(m: &Array, rules: &Rules) -> Result<Vec<u8>> {
         v.header(),
         NcType::Double,
         fill,
-        crate::units::Conversion::IDENTITY,
+        nc3z_format::units::Conversion::IDENTITY,
     )
     .map_err(|what| Error::fragment(&m.file, what))?;
     conform.apply(bytes).map_err(|(_, what)| Error::fragment(&m.file, what))

@@ -5,7 +5,8 @@ use crate::file::as_aggregation;
 use crate::fragments::fingerprint;
 use crate::master::values::{doubles, packing, text};
 use nc3z_format::NcType;
-use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
+use nc3z_format::classic::Attribute;
+use nc3z_format::decode_value::{Decoding, Shown};
 use nc3z_reader::{Dataset, Variable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -222,20 +223,21 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
 /// An array as its header tells it.
 pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
     let header = v.header();
-    let named = |name: &str| v.attribute(name).map(text).filter(|t| !t.is_empty());
     let packed = packing(header).map_err(|what| format!("variable `{}`: {what}", v.name()))?.is_some();
     let name = v.name().into_owned();
-    let unsigned = named("_Unsigned").is_some_and(|t| t.eq_ignore_ascii_case("true"));
-    let ty = if packed {
-        unpacked_type(header)
-    } else if unsigned {
-        match v.ty() {
-            NcType::Byte => NcType::Short,
-            NcType::Short => NcType::Int,
+    let decoding = Decoding::without_bounds(header);
+    let unsigned = decoding.has_other_sign();
+    let ty = match decoding.shown() {
+        Shown::Single => NcType::Float,
+        Shown::Double => NcType::Double,
+        // Types that each version of the classic format has.
+        Shown::AsStored(_) if unsigned => match v.ty() {
+            NcType::UByte => NcType::Byte,
+            NcType::Byte | NcType::UShort => NcType::Short,
+            NcType::Short | NcType::UInt => NcType::Int,
             _ => NcType::Double,
-        }
-    } else {
-        v.ty()
+        },
+        Shown::AsStored(ty) => ty,
     };
     Ok(Array {
         name,
@@ -256,14 +258,6 @@ pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
         axes,
         scalars: Vec::new(),
     })
-}
-
-/// The type of unpacked values: that of `scale_factor` and `add_offset`; double where that would lose digits.
-fn unpacked_type(v: &HeaderVariable) -> NcType {
-    let types =
-        ["scale_factor", "add_offset"].into_iter().filter_map(|n| v.attribute(n.as_bytes())).map(|a| a.ty);
-    let all_float = types.into_iter().all(|ty| ty == NcType::Float);
-    if all_float && v.ty.size() <= 2 { NcType::Float } else { NcType::Double }
 }
 
 pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result<Coordinate> {
@@ -305,11 +299,9 @@ pub(super) fn coordinate(dataset: &Dataset, v: &Variable) -> nc3z_reader::Result
 }
 
 fn unpacked(v: &Variable) -> nc3z_reader::Result<Vec<f64>> {
-    let mut values = doubles(v.ty(), &v.read_bytes(&v.all())?);
-    if let Ok(Some((scale, offset))) = packing(v.header()) {
-        values.iter_mut().for_each(|x| *x = *x * scale + offset);
-    }
-    Ok(values)
+    let bytes = v.read_bytes(&v.all())?;
+    let decoding = Decoding::without_bounds(v.header());
+    Ok(if decoding.is_packed() { decoding.numbers(&bytes) } else { doubles(v.ty(), &bytes) })
 }
 
 fn scalar(v: &Variable, helper: bool) -> nc3z_reader::Result<Scalar> {

@@ -112,6 +112,17 @@ fn present(
             let role =
                 |a: &nc3z_format::classic::Attribute| a.name == b"cf_role" && a.values.starts_with(b"cfa_");
             v.attributes.retain(|a| !role(a));
+            // What a fragment lacks is the type's fill value then, which programs take for data unless an attribute says so. Single
+            // bytes have no such value.
+            let says = [&b"_FillValue"[..], b"missing_value"].iter().any(|name| v.attribute(name).is_some());
+            if !says && v.ty.size() > 1 {
+                let (ty, values) = (v.ty, master.fill.clone());
+                v.attributes.push(nc3z_format::classic::Attribute {
+                    name: b"_FillValue".to_vec(),
+                    ty,
+                    values,
+                });
+            }
             let dim = |name: &String| old.dimension(name.as_bytes()).map(|(id, _)| id);
             v.dimensions = master.dimensions.iter().filter_map(dim).collect();
         }

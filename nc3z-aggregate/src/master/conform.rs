@@ -5,8 +5,8 @@ use super::values::{self, Conform, text};
 use super::{Data, FileRef, Indices, MasterArray, Partition, SubArray, UnitsOf};
 use crate::error::{Error, Result};
 use crate::fragments::Fragments;
-use crate::units;
 use nc3z_format::Hyperslab;
+use nc3z_format::units;
 use nc3z_reader::{Dataset, Variable};
 
 /// A partition that can be read.

@@ -1,36 +1,23 @@
 //! Values of a fragment as the master wants them: unpacked, in its units and its type, missing ones as its fill value.
 
 use crate::error::{Error, Result};
-use crate::units::Conversion;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Variable};
+use nc3z_format::decode_value::{Decoding, Number};
+use nc3z_format::units::Conversion;
 
 /// How values of one variable are conformed.
 #[derive(Debug, Clone)]
 pub(crate) struct Conform {
     from: NcType,
     to: NcType,
-    /// Stored as signed, meant as unsigned (`_Unsigned = "true"`).
-    unsigned: bool,
-    /// Bytes that stand for a missing value.
-    missing: Vec<Vec<u8>>,
-    /// A NaN is one of them.
-    nan_is_missing: bool,
-    /// `scale_factor`, `add_offset`.
-    packing: Option<(f64, f64)>,
+    decoding: Decoding,
     unit: Conversion,
     fill: Vec<u8>,
 }
 
-/// A number while it is converted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Number {
-    Int(i128),
-    Float(f64),
-}
-
 impl Conform {
-    /// From a variable as its header tells it to type, units and fill value of the master.
+    /// From a variable as its header describes it to type, units and fill value of the master.
     ///
     /// # Errors
     /// Text as numbers or the other way; attributes of packing that are no number.
@@ -38,35 +25,18 @@ impl Conform {
         if (from.ty == NcType::Char) != (to == NcType::Char) {
             return Err(format!("it is of type {}, the aggregation of type {to}", from.ty));
         }
-        let own = from.own_fill_value().map(<[u8]>::to_vec);
-        // Without a fill value of its own, a variable has its type's; single bytes have none.
-        let default = || (from.ty.size() > 1).then(|| from.ty.default_fill().to_vec());
-        let mut missing: Vec<Vec<u8>> = own.or_else(default).into_iter().collect();
-        missing.extend(from.missing_values().map(<[u8]>::to_vec));
-        if from.ty == NcType::Char {
-            missing.clear();
-        }
-        let nan_is_missing = missing.iter().any(|m| number(from.ty, false, m).is_nan());
-        let packing = packing(from)?;
-        Ok(Conform {
-            from: from.ty,
-            to,
-            unsigned: is_unsigned(from),
-            missing,
-            nan_is_missing,
-            packing,
-            unit,
-            fill: fill.to_vec(),
-        })
+        packing(from)?;
+        let decoding = Decoding::without_bounds(from);
+        Ok(Conform { from: from.ty, to, decoding, unit, fill: fill.to_vec() })
     }
 
     /// Whether bytes stay as they are.
     pub(crate) fn is_identity(&self) -> bool {
         self.from == self.to
-            && !self.unsigned
-            && self.packing.is_none()
+            && !self.decoding.has_other_sign()
+            && !self.decoding.is_packed()
             && self.unit.is_identity()
-            && self.missing.iter().all(|m| *m == self.fill)
+            && self.decoding.is_only_fill(&self.fill)
     }
 
     /// The values in the master's type; an error tells the number of the value and what is wrong with it.
@@ -76,20 +46,19 @@ impl Conform {
         }
         let mut out = Vec::with_capacity(bytes.len() / self.from.size() * self.to.size());
         for (n, item) in bytes.chunks_exact(self.from.size()).enumerate() {
-            if self.missing.iter().any(|m| m == item) {
+            let stored = self.decoding.stored(item);
+            let is_missing = self.decoding.is_missing(item);
+            // A NaN that no attribute names stays one.
+            if is_missing && (!stored.is_nan() || self.decoding.names_nan()) {
                 out.extend_from_slice(&self.fill);
                 continue;
             }
-            let mut value = number(self.from, self.unsigned, item);
-            if self.nan_is_missing && value.is_nan() {
-                out.extend_from_slice(&self.fill);
-                continue;
-            }
-            if let Some((scale, offset)) = self.packing {
-                value = Number::Float(value.float() * scale + offset);
+            let mut value = stored;
+            if self.decoding.is_packed() {
+                value = Number::Real(self.decoding.number(item));
             }
             if !self.unit.is_identity() {
-                value = Number::Float(self.unit.apply(value.float()));
+                value = Number::Real(self.unit.apply(value.real()));
             }
             put(value, self.to, &mut out).map_err(|what| (n, what))?;
         }
@@ -97,20 +66,18 @@ impl Conform {
     }
 }
 
-fn is_unsigned(v: &Variable) -> bool {
-    let says = v.attribute(b"_Unsigned").is_some_and(|a| text(a).eq_ignore_ascii_case("true"));
-    says && matches!(v.ty, NcType::Byte | NcType::Short | NcType::Int | NcType::Int64)
-}
-
 /// `scale_factor` and `add_offset` of a variable; a pair that changes nothing is none.
+///
+/// # Errors
+/// One of them is not one number: what the values mean is then not known.
 pub(crate) fn packing(v: &Variable) -> Result<Option<(f64, f64)>, String> {
-    let one = |name: &str, default: f64| match v.attribute(name.as_bytes()) {
-        None => Ok(default),
-        Some(a) if a.count() == 1 && a.ty != NcType::Char => Ok(number(a.ty, false, &a.values).float()),
-        Some(_) => Err(format!("its attribute `{name}` is not one number")),
-    };
-    let pair = (one("scale_factor", 1.0)?, one("add_offset", 0.0)?);
-    Ok(Some(pair).filter(|pair| *pair != (1.0, 0.0)))
+    for name in ["scale_factor", "add_offset"] {
+        let is_number = |a: &Attribute| a.count() == 1 && a.ty != NcType::Char;
+        if v.attribute(name.as_bytes()).is_some_and(|a| !is_number(a)) {
+            return Err(format!("its attribute `{name}` is not one number"));
+        }
+    }
+    Ok(Decoding::without_bounds(v).packing())
 }
 
 /// The text of an attribute, without the zeros and blanks at its end.
@@ -119,58 +86,21 @@ pub(crate) fn text(a: &Attribute) -> String {
     text.trim_end_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
 }
 
-impl Number {
-    #[expect(clippy::cast_precision_loss, reason = "a double is what is asked for")]
-    fn float(self) -> f64 {
-        match self {
-            Number::Int(n) => n as f64,
-            Number::Float(x) => x,
-        }
-    }
-
-    fn is_nan(self) -> bool {
-        matches!(self, Number::Float(x) if x.is_nan())
-    }
-}
-
-/// The number that big-endian bytes are.
-fn number(ty: NcType, unsigned: bool, bytes: &[u8]) -> Number {
-    fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        bytes.first_chunk().copied().unwrap_or([0; N])
-    }
-    match ty {
-        NcType::Float => Number::Float(f32::from_be_bytes(be(bytes)).into()),
-        NcType::Double => Number::Float(f64::from_be_bytes(be(bytes))),
-        NcType::Char | NcType::UByte => Number::Int(bytes.first().copied().unwrap_or(0).into()),
-        NcType::Byte if unsigned => Number::Int(bytes.first().copied().unwrap_or(0).into()),
-        NcType::UShort => Number::Int(u16::from_be_bytes(be(bytes)).into()),
-        NcType::Short if unsigned => Number::Int(u16::from_be_bytes(be(bytes)).into()),
-        NcType::UInt => Number::Int(u32::from_be_bytes(be(bytes)).into()),
-        NcType::Int if unsigned => Number::Int(u32::from_be_bytes(be(bytes)).into()),
-        NcType::UInt64 => Number::Int(u64::from_be_bytes(be(bytes)).into()),
-        NcType::Int64 if unsigned => Number::Int(u64::from_be_bytes(be(bytes)).into()),
-        NcType::Byte => Number::Int(i8::from_be_bytes(be(bytes)).into()),
-        NcType::Short => Number::Int(i16::from_be_bytes(be(bytes)).into()),
-        NcType::Int => Number::Int(i32::from_be_bytes(be(bytes)).into()),
-        NcType::Int64 => Number::Int(i64::from_be_bytes(be(bytes)).into()),
-    }
-}
-
 /// The elements of a variable as doubles.
 pub(crate) fn doubles(ty: NcType, bytes: &[u8]) -> Vec<f64> {
-    bytes.chunks_exact(ty.size()).map(|item| number(ty, false, item).float()).collect()
+    bytes.chunks_exact(ty.size()).map(|item| Number::of(ty, item).real()).collect()
 }
 
 /// Appends a number as big-endian bytes of a type that has it; a fraction has no place among whole numbers.
 pub(crate) fn put_double(value: f64, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
-    put(Number::Float(value), ty, out)
+    put(Number::Real(value), ty, out)
 }
 
 fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
     match ty {
-        NcType::Double => out.extend_from_slice(&value.float().to_be_bytes()),
+        NcType::Double => out.extend_from_slice(&value.real().to_be_bytes()),
         NcType::Float => {
-            let x = value.float();
+            let x = value.real();
             #[expect(
                 clippy::cast_possible_truncation,
                 reason = "rounded to the master's type; what overflows is refused"
@@ -208,8 +138,8 @@ fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
 /// The whole number that a value is, but for rounding.
 fn whole(value: Number, ty: NcType) -> Result<i128, String> {
     let x = match value {
-        Number::Int(n) => return Ok(n),
-        Number::Float(x) => x,
+        Number::Whole(n) => return Ok(n),
+        Number::Real(x) => x,
     };
     let near = x.round();
     if !x.is_finite() || (x - near).abs() > 1e-9 * x.abs().max(1.0) || near.abs() > 1e30 {

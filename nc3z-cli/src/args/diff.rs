@@ -2,6 +2,7 @@
 
 use super::parse_threads;
 use clap::Args;
+use nc3z_look::selection::{BoxArg, DimArg};
 use std::path::PathBuf;
 
 /// Arguments of `diff`.
@@ -20,6 +21,18 @@ pub(crate) struct DiffArgs {
     /// These variables only, separated by commas; a backslash takes a comma into a name.
     #[arg(short, long, value_name = "NAME,...")]
     pub(crate) variables: Vec<String>,
+    /// Only this part of one dimension, found in each file by its own coordinates: as of `read`. May be given for several dimensions.
+    #[arg(
+        short = 'd',
+        long = "dim",
+        value_name = "NAME,FIRST[,LAST[,STEP]]",
+        allow_hyphen_values = true,
+        conflicts_with_all = ["header", "exact"]
+    )]
+    pub(crate) dims: Vec<DimArg>,
+    /// Only the smallest box of indices around this region in degrees.
+    #[arg(long = "box", value_name = "W,E,S,N", allow_hyphen_values = true, conflicts_with_all = ["header", "exact"])]
+    pub(crate) region: Option<BoxArg>,
     /// Dimensions, attributes and types only, no values.
     #[arg(long)]
     pub(crate) header: bool,

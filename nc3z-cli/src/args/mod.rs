@@ -263,7 +263,9 @@ Exit codes: 0 equal, 1 different, 2 not compared, 3 corrupt archive.")]
     #[command(after_help = "Examples:
   nc3z read tas.nc3z tas -d time,0 -d lat,30.0,60.0       the first map, between 30 and 60 degrees
   nc3z read tas.nc3z tas -d lat,52.5 -d lon,13.4 --format csv    the series of the nearest point
-  nc3z read tas.nc3z tas -d lon,350.0,10.0                across the meridian: the range wraps around
+  nc3z read tas.nc3z tas -d lon,-10.0,10.0                across the meridian: longitudes wrap around
+  nc3z read tas.nc3z tas -d time,2000-01,2000-03          the times of three months, in the coordinate's calendar
+  nc3z read tas.nc3z tas --box -10,30,35,60 --decode      a region: west, east, south, north; unpacked, missing values as _
   nc3z read tas.nc3z tas -d time,-12, -d lat,,,-1         the last twelve, latitudes backwards
   nc3z read tas.nc tas --start 0,0,0 --count 1,90,180 --format npy -o map.npy
 

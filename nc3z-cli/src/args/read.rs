@@ -34,6 +34,13 @@ pub(crate) struct ReadArgs {
     /// With text: a line for each value, with the coordinates and indices that it stands at, as ncks prints. CSV has them always.
     #[arg(long)]
     pub(crate) coordinates: bool,
+    /// Values as they are meant: unpacked, missing ones as `_` (empty in CSV, null in JSON, NaN in npy), times as dates. CSV is so
+    /// unless --raw is given.
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) decode: bool,
+    /// With CSV: values as they are stored.
+    #[arg(long)]
+    pub(crate) raw: bool,
     /// Output file; `-` is standard output, the default.
     #[arg(short, long)]
     pub(crate) output: Option<PathBuf>,

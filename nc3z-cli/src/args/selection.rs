@@ -1,7 +1,7 @@
 //! What of a variable is wanted.
 
-use crate::selection::arg::DimArg;
 use clap::Args;
+use nc3z_look::selection::{BoxArg, DimArg};
 
 /// The heading of these options in help texts.
 const HEADING: &str = "Selection (default: everything)";
@@ -19,7 +19,8 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "I,J,...", value_delimiter = ',', allow_hyphen_values = true, help_heading = HEADING)]
     pub(crate) stride: Option<Vec<i64>>,
     /// One dimension's range, ends included: integers are indices (negative: from the end), numbers with a decimal
-    /// point are values of its coordinate variable. May be given for several dimensions. A backslash takes a comma into a name.
+    /// point are values of its coordinate variable, dates such as 2000-01-02 or 2000-01 are times. May be given for several
+    /// dimensions. A backslash takes a comma into a name.
     #[arg(
         short = 'd',
         long = "dim",
@@ -28,4 +29,14 @@ pub(crate) struct SelectionArgs {
         conflicts_with_all = ["start", "count", "stride"]
     )]
     pub(crate) dims: Vec<DimArg>,
+    /// A region in degrees: the smallest box of indices around it. On grids whose latitudes and longitudes are arrays, cells of the
+    /// box outside of the region become fill values.
+    #[arg(
+        long = "box",
+        value_name = "W,E,S,N",
+        allow_hyphen_values = true,
+        help_heading = HEADING,
+        conflicts_with_all = ["start", "count", "stride"]
+    )]
+    pub(crate) region: Option<BoxArg>,
 }

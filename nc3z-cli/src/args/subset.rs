@@ -1,9 +1,9 @@
 //! Arguments of `subset`.
 
 use super::{OpenArgs, parse_threads};
-use crate::selection::arg::DimArg;
 use clap::{Args, ValueEnum};
 use nc3z_format::classic::Version;
+use nc3z_look::selection::{BoxArg, DimArg};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -16,9 +16,14 @@ pub(crate) struct SubsetArgs {
     #[arg(short = 'v', long, value_name = "NAME,...")]
     pub(crate) variables: Vec<OsString>,
     /// One dimension's range, ends included, for all variables: integers are indices (negative: from the end), numbers with a
-    /// decimal point are values of its coordinate variable. May be given for several dimensions. A backslash takes a comma into a name.
+    /// decimal point are values of its coordinate variable, dates such as 2000-01-02 or 2000-01 are times. May be given for several
+    /// dimensions. A backslash takes a comma into a name.
     #[arg(short = 'd', long = "dim", value_name = "NAME,FIRST[,LAST[,STEP]]", allow_hyphen_values = true)]
     pub(crate) dims: Vec<DimArg>,
+    /// A region in degrees: the smallest box of indices around it. On grids whose latitudes and longitudes are arrays, cells of the
+    /// box outside of the region become fill values.
+    #[arg(long = "box", value_name = "W,E,S,N", allow_hyphen_values = true)]
+    pub(crate) region: Option<BoxArg>,
     /// Only the variables named, not their coordinates, bounds, grid mappings, cell measures, and so on.
     #[arg(short = 'C', long)]
     pub(crate) no_coordinates: bool,

@@ -1,5 +1,6 @@
 //! `nc3z diff`: what differs between two files, or two versions.
 
+mod part;
 mod report;
 
 use super::named::Named;
@@ -12,10 +13,11 @@ use crate::output::streams::{self, Stdout};
 use crate::output::text;
 use anyhow::{Context, Result};
 use nc3z_reader::Dataset;
-use nc3z_reader::diff::{DiffOptions, diff};
+use nc3z_reader::diff::{DiffOptions, Part, diff};
 use nc3z_writer::is_same_file;
 use std::io::{BufWriter, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Compares; 0 equal, 1 different, 2 not compared, 3 corrupt.
 pub(crate) fn run(args: &DiffArgs) -> Result<Exit> {
@@ -47,7 +49,10 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
         && std::fs::metadata(&before.file).is_ok_and(|meta| is_same_file(&meta, &after.file));
     let variables =
         args.variables.iter().flat_map(|list| names::list(list)).map(String::into_bytes).collect();
+    let is_part = !args.dims.is_empty() || args.region.is_some();
+    let part = is_part.then(|| part::Parts::of(&a, &b, &args.dims, args.region)).transpose()?;
     let options = DiffOptions {
+        part: part.map(|part| Arc::new(part) as Arc<dyn Part>),
         abs: args.abs,
         rel: args.rel,
         variables: (!args.variables.is_empty()).then_some(variables),

@@ -13,7 +13,7 @@ use crate::output::table::{Side, Table, count};
 use crate::output::{chain, report_error, text};
 use anyhow::Result;
 use nc3z_format::archive::{SectionKind, constants};
-use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable, Warning};
+use nc3z_format::classic::{Header, Layout, NumRecs, VarId, Variable};
 use nc3z_format::codec::Chain;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
@@ -176,8 +176,8 @@ impl Report<'_> {
         json.close()?;
         json.array("warnings")?;
         for warning in &self.layout.warnings {
-            let variable = variable_of(warning).map(|v| v.0);
-            let message = text::safe(&warning.to_string());
+            let variable = warning.variable().map(|v| v.0);
+            let message = text::safe(&warning.words(self.header));
             json.item(&json!({"message": message, "serious": warning.is_serious(), "variable": variable}))?;
         }
         Ok(json.finish()?)
@@ -256,7 +256,7 @@ impl Report<'_> {
             writeln!(out, "warnings")?;
         }
         for warning in &self.layout.warnings {
-            writeln!(out, "  {}", self.warning_words(warning))?;
+            writeln!(out, "  {}", text::safe(&warning.words(self.header)))?;
         }
         Ok(())
     }
@@ -327,16 +327,6 @@ impl Report<'_> {
         }
         Ok(())
     }
-
-    /// A warning with the variable's name beside its number.
-    fn warning_words(&self, warning: &Warning) -> String {
-        let words = text::safe(&warning.to_string());
-        let Some(variable) = variable_of(warning) else { return words };
-        let Some(rest) = words.strip_prefix(&format!("variable {}:", variable.0)) else { return words };
-        let name =
-            self.header.variables.get(variable.index()).map_or_else(String::new, |v| text::name(&v.name));
-        format!("variable {} ({name}):{rest}", variable.0)
-    }
 }
 
 /// `262144` elements of a linear tile, `12x90x180` of a chunk.
@@ -376,18 +366,6 @@ fn tiles(cost: &Cost, chains: &[Chain], notation: Option<NotationArg>) -> (Value
 #[expect(clippy::cast_precision_loss, reason = "the exact numbers stand beside it")]
 fn ratio(original: u64, stored: u64) -> Value {
     if stored == 0 { Value::Null } else { (original as f64 / stored as f64).into() }
-}
-
-/// The variable that a warning is about.
-fn variable_of(warning: &Warning) -> Option<VarId> {
-    match *warning {
-        Warning::Short { variable, .. }
-        | Warning::BeginsPastEnd { variable, .. }
-        | Warning::Overlap { variable }
-        | Warning::Vsize { variable, .. }
-        | Warning::InnerRecordDimension { variable } => Some(variable),
-        _ => None,
-    }
 }
 
 /// What only archives have, for people.

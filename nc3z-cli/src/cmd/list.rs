@@ -13,6 +13,8 @@ use crate::specification;
 use anyhow::Result;
 use nc3z_aggregate::bundle::Bundle;
 use nc3z_aggregate::{FileRef, as_aggregation};
+use nc3z_format::classic::DimId;
+use nc3z_look::coordinate::Coordinate;
 use nc3z_reader::source::{self, SharedSource};
 use nc3z_reader::{Dataset, Variable};
 use ranges::{CoordinateRange, range};
@@ -174,8 +176,15 @@ fn describe(dataset: &Dataset, bytes: u64) -> Result<Found> {
         () if dataset.archive().is_some() => "archive",
         () => "classic",
     };
-    let coordinates = dataset.variables().filter(|v| is_coordinate(v));
-    let ranges = coordinates.filter_map(|v| range(&v).transpose()).collect::<Result<_>>()?;
+    let mut coordinates: Vec<Coordinate> = Vec::new();
+    for id in (0_u32..).map(DimId).take(dataset.dimensions().len()) {
+        let found = Coordinate::of(dataset, id);
+        coordinates.extend(
+            found.filter(|c| coordinates.iter().all(|known| known.variable().id() != c.variable().id())),
+        );
+    }
+    coordinates.sort_by_key(|c| c.variable().id());
+    let ranges = coordinates.iter().filter_map(|c| range(c).transpose()).collect::<Result<_>>()?;
     let original = if kind == "aggregation" { dataset.layout().file_len } else { dataset.original_len() };
     Ok(Found {
         kind,

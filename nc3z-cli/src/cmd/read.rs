@@ -17,6 +17,7 @@ use crate::output::streams::Stdout;
 use crate::selection;
 use anyhow::{Context, Result, anyhow, bail};
 use csv::Style;
+use nc3z_format::decode_value::Decoding;
 use nc3z_look::selection::Selection;
 use nc3z_reader::cache::budget_from_env;
 use nc3z_reader::{Dataset, Variable};
@@ -40,6 +41,9 @@ trait Sink {
 pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     if args.coordinates && !matches!(args.format, FormatArg::Text | FormatArg::Csv) {
         bail!("--coordinates is for text; CSV has them always, and other formats hold values alone");
+    }
+    if args.decode && args.format == FormatArg::Raw {
+        bail!("--decode has no place in --format raw, which is the bytes as they are stored");
     }
     let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
@@ -85,14 +89,19 @@ fn write(
     selection: &Selection,
 ) -> Result<()> {
     let mut out = BufWriter::with_capacity(OUT_BUFFER, out);
+    let decodes = args.decode || (args.format == FormatArg::Csv && !args.raw);
+    let decoding = decodes.then(|| Decoding::of(dataset.header(), variable.header()));
+    let decoding = decoding.as_ref();
     let mut sink: Box<dyn Sink + '_> = match args.format {
         FormatArg::Text if args.coordinates => {
-            Box::new(csv::Csv::new(&mut out, dataset, variable, selection, Style::Named)?)
+            Box::new(csv::Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Named)?)
         }
-        FormatArg::Text => Box::new(lines::Lines::new(&mut out, variable, selection)?),
-        FormatArg::Csv => Box::new(csv::Csv::new(&mut out, dataset, variable, selection, Style::Csv)?),
-        FormatArg::Json => Box::new(json::Json::new(&mut out, variable, selection)?),
-        FormatArg::Npy => Box::new(npy::Binary::npy(&mut out, variable.ty(), &selection.counts())?),
+        FormatArg::Text => Box::new(lines::Lines::new(&mut out, variable, decoding, selection)?),
+        FormatArg::Csv => {
+            Box::new(csv::Csv::new(&mut out, (dataset, variable), decoding, selection, Style::Csv)?)
+        }
+        FormatArg::Json => Box::new(json::Json::new(&mut out, variable, decoding, selection)?),
+        FormatArg::Npy => Box::new(npy::Binary::npy(&mut out, variable.ty(), decoding, &selection.counts())?),
         FormatArg::Raw => Box::new(npy::Binary::raw(&mut out)),
     };
     blocks::for_each(variable, selection, &mut |bytes| {

@@ -136,7 +136,7 @@ fn format_words(e: &FormatError) -> String {
 }
 
 /// Whether a structure is one of a classic file's header.
-fn is_header(section: &str) -> bool {
+pub(crate) fn is_header(section: &str) -> bool {
     ["header", "dimension list", "variable list", "global attributes"]
         .iter()
         .any(|list| section.starts_with(list))
@@ -174,12 +174,24 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
             read.unwrap_or_default()
         ));
     }
+    if let Some(Read::Incomplete { whole, .. }) = reader.map(nc3z_reader::Error::kind) {
+        let part = match whole {
+            Some((name, 1)) => format!("; what is there is read by a selection such as -d {name},0"),
+            Some((name, n)) if *n > 1 => {
+                format!("; what is there is read by a selection such as -d {name},0,{}", n - 1)
+            }
+            _ => String::new(),
+        };
+        return Some(format!("fetch or copy the classic file again{part}"));
+    }
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
     let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
     if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
-        let name = name.map_or_else(|| "FILE".to_owned(), |f| shell_name(&f));
-        return Some(format!("`nc3z repair {name} -o NEW` saves what is whole"));
+        return Some(match name {
+            Some(name) => format!("`nc3z repair {} -o NEW` saves what is whole", shell_name(&name)),
+            None => "`nc3z repair` saves what is whole".to_owned(),
+        });
     }
     None
 }
@@ -241,7 +253,7 @@ mod tests {
     fn damage_is_said_in_a_sentence_with_the_field_behind_it() {
         let said = words(FormatError::corrupt("trailer", 9, "marker (what may be)", "a", "b"));
         let expected = "the end of the archive is missing or overwritten (corrupt trailer at byte 9: marker (what may be) is b, \
-             expected a); `nc3z repair FILE -o NEW` saves what is whole";
+             expected a); `nc3z repair` saves what is whole";
         assert_eq!(said, expected);
         let said = words(FormatError::truncated("header", 0, "magic", 4, 0));
         assert_eq!(said, "the file is empty");

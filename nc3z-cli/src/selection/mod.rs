@@ -1,26 +1,17 @@
-//! What of a variable a command line selects: `--start/--count/--stride`, or `-d` for some of its dimensions.
-
-pub(crate) mod arg;
-mod coordinate;
-mod dimension;
-
-pub(crate) use dimension::select;
+//! What of a variable a command line selects: `--start/--count/--stride`, or `-d` for some of its dimensions and `--box`.
 
 use crate::args::SelectionArgs;
 use crate::output::text;
 use anyhow::{Result, bail};
-use nc3z_format::near::nearest;
-use nc3z_look::selection::{Segment, Selection};
+use nc3z_look::selection::{Error, Request, Segment, Selection};
 use nc3z_reader::{Dataset, Variable};
 
-/// Dimensions that may wrap around: each doubles the number of hyperslabs.
-const MAX_WRAPPED: usize = 8;
-
-/// Resolves what was asked for in one variable. Nothing is read but coordinate variables.
+/// Resolves what was asked for in one variable. Nothing is read but coordinates.
 pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -> Result<Selection> {
     let shape = variable.shape();
     if args.start.is_none() && args.count.is_none() && args.stride.is_none() {
-        return by_dimensions(dataset, variable, args);
+        let request = Request { dims: args.dims.clone(), region: args.region };
+        return noted(|notes| request.of(dataset, variable, notes));
     }
     let rank = shape.len();
     check_rank(variable, "--start", args.start.as_deref())?;
@@ -45,39 +36,17 @@ pub(crate) fn of(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -
     Ok(Selection::new(start.iter().zip(&count).zip(&stride).map(segment).collect()))
 }
 
-fn by_dimensions(dataset: &Dataset, variable: &Variable, args: &SelectionArgs) -> Result<Selection> {
-    let ids = &variable.header().dimensions;
-    let names: Vec<String> = variable.dimensions().map(|d| text::name(&d.name)).collect();
-    for (n, arg) in args.dims.iter().enumerate() {
-        let known = variable.dimensions().any(|d| d.name == arg.name.as_bytes());
-        if !known {
-            let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-            let known: Vec<_> = names.iter().map(|n| n.as_str().into()).collect();
-            let meant = nearest(&arg.name, &known);
-            let meant = meant.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
-            bail!(
-                "variable `{}` has no dimension `{}`{meant}; it has {there}",
-                text::safe(&variable.name()),
-                text::safe(&arg.name)
-            );
-        }
-        if args.dims[..n].iter().any(|other| other.name == arg.name) {
-            bail!("dimension `{}` is given twice", text::safe(&arg.name));
-        }
-    }
-    let each = variable.dimensions().zip(ids).zip(variable.shape());
-    let dims = each.map(|((dim, id), &len)| -> Result<_> {
-        match args.dims.iter().find(|arg| arg.name.as_bytes() == dim.name) {
-            Some(arg) => select(dataset, *id, len, arg),
-            None => Ok(vec![Segment { start: 0, count: len, stride: 1 }]),
-        }
-    });
-    let dims: Vec<Vec<Segment>> = dims.collect::<Result<_>>()?;
-    let wrapped = dims.iter().filter(|segments| segments.len() > 1).count();
-    if wrapped > MAX_WRAPPED {
-        bail!("{wrapped} dimensions wrap around; at most {MAX_WRAPPED} may");
-    }
-    Ok(Selection::new(dims))
+/// What a resolution gives; what it notes goes to standard error.
+pub(crate) fn noted<T>(
+    resolve: impl FnOnce(&mut Vec<String>) -> nc3z_look::selection::Result<T>,
+) -> Result<T> {
+    let mut notes = Vec::new();
+    let found = resolve(&mut notes).map_err(|e| match e {
+        Error::Read { what, source } => anyhow::Error::from(source).context(what),
+        e => anyhow::Error::from(e),
+    })?;
+    notes.iter().for_each(|note| note!("nc3z: {note}"));
+    Ok(found)
 }
 
 fn check_rank<T>(variable: &Variable, flag: &str, list: Option<&[T]>) -> Result<()> {

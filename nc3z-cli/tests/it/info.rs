@@ -111,7 +111,7 @@ fn oddities_of_the_classic_file_are_warnings() {
     bytes.truncate(bytes.len() - 6);
     let dir = Dir::with(&[("a.nc", &bytes)]);
     let text = dir.nc3z(&["info", "a.nc"]).exits(0).text();
-    assert!(text.contains("variable 3 (tas): the file holds 10 of 12 elements"), "{text}");
+    assert!(text.contains("variable `tas`: the file holds 10 of 12 elements"), "{text}");
     let json = dir.nc3z(&["info", "--json", "a.nc"]).exits(0).json();
     assert_eq!(json["warnings"][0]["variable"], json!(3));
     assert_eq!(json["warnings"][0]["serious"], json!(true));

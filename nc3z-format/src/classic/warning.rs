@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::header::{DimId, VarId};
+use super::header::{DimId, Header, VarId};
 
 /// Something odd about a file. Everything is kept exactly whatever the warnings say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +80,42 @@ impl Warning {
             self,
             Warning::NoFinalPadding { .. } | Warning::TrailingBytes { .. } | Warning::Vsize { .. }
         )
+    }
+}
+
+impl Warning {
+    /// The variable that it is about.
+    pub const fn variable(&self) -> Option<VarId> {
+        match *self {
+            Warning::Short { variable, .. }
+            | Warning::BeginsPastEnd { variable, .. }
+            | Warning::Overlap { variable }
+            | Warning::Vsize { variable, .. }
+            | Warning::InnerRecordDimension { variable } => Some(variable),
+            _ => None,
+        }
+    }
+
+    /// The warning with the names of variables and dimensions: ``variable `tas`: the file holds 10 of 12 elements``.
+    pub fn words(&self, header: &Header) -> String {
+        let words = self.to_string();
+        let (number, name) = match *self {
+            Warning::LongDimension { dimension, .. } => {
+                let name = header.dimensions.get(dimension.index()).map(|d| d.name_lossy());
+                (format!("dimension {}:", dimension.0), name.map(|n| format!("dimension `{n}`:")))
+            }
+            _ => match self.variable() {
+                Some(id) => {
+                    let name = header.variables.get(id.index()).map(|v| v.name_lossy());
+                    (format!("variable {}:", id.0), name.map(|n| format!("variable `{n}`:")))
+                }
+                None => return words,
+            },
+        };
+        match (words.strip_prefix(&number), name) {
+            (Some(rest), Some(name)) => name + rest,
+            _ => words,
+        }
     }
 }
 

@@ -5,9 +5,9 @@ use super::dates::Dates;
 use super::field::Dim;
 use super::number::{Tick, numbered, round_numbers};
 use super::{attribute, units};
-use crate::selection::coordinate_variable;
+use crate::coordinate::Coordinate;
 use crate::text;
-use nc3z_aggregate::units::{Calendar, TimeUnit, Unit};
+use nc3z_format::units::Unit;
 use nc3z_reader::{Dataset, Variable};
 
 /// The direction of an axis in space.
@@ -42,23 +42,28 @@ pub(super) struct Axis {
 impl Axis {
     /// The axis of a dimension: its coordinate, or its indices where it has none that rises or falls all the way.
     pub(super) fn of(dataset: &Dataset, dim: &Dim) -> Result<Self> {
-        if let Some(variable) = coordinate_variable(dataset, dim.id) {
-            let mut values = dim.read(&variable)?;
-            let units = units(&variable);
-            let role = role(&variable);
+        if let Some(coordinate) = Coordinate::of(dataset, dim.id) {
+            let variable = coordinate.variable();
+            let mut values = dim.read(&coordinate)?;
+            // A profile without a date is no end of the axis; other coordinates with gaps are no axis at all.
+            if coordinate.time().is_some() {
+                trim_missing(&mut values);
+            }
+            let units = units(variable);
+            let role = role(variable);
             let degrees = units.as_deref().is_some_and(is_degrees);
             if degrees && role != Role::Latitude {
                 unwrap(&mut values);
             }
             if is_monotonic(&values) {
-                let dates = dates(&variable);
-                let name = attribute(&variable, "long_name").unwrap_or_else(|| dim.name.clone());
+                let dates = coordinate.time().map(|unit| Dates::new(*unit, unit.calendar()));
+                let name = attribute(variable, "long_name").unwrap_or_else(|| dim.name.clone());
                 let label = if dates.is_some() { name } else { label(&name, units.as_deref()) };
                 let mut edges = edges(&values);
                 if role == Role::Latitude {
                     edges.iter_mut().for_each(|e| *e = e.clamp(-90.0, 90.0));
                 }
-                let downwards = role == Role::Vertical && is_downwards(&variable);
+                let downwards = role == Role::Vertical && is_downwards(variable);
                 return Ok(Axis { edges, values, label, dates, degrees, role, is_index: false, downwards });
             }
         }
@@ -170,11 +175,23 @@ fn is_downwards(variable: &Variable) -> bool {
     }
 }
 
-/// The dates of a time coordinate; nothing for other variables.
-pub(super) fn dates(variable: &Variable) -> Option<Dates> {
-    let units = units(variable).filter(|u| TimeUnit::is_time(u))?;
-    let calendar = Calendar::of(attribute(variable, "calendar").as_deref())?;
-    TimeUnit::parse(&units, calendar).ok().map(|unit| Dates::new(unit, calendar))
+/// Values for missing ones: as far from the value before as that is from the one before it, so that the axis goes on. The cells there
+/// have a place, and no value of the coordinate is an end of the axis that no data has.
+fn trim_missing(values: &mut [f64]) {
+    let known: Vec<usize> = (0..values.len()).filter(|&i| values[i].is_finite()).collect();
+    // Between known values the indices of the others are not known to be in order: only ends go on.
+    let (Some(&first), Some(&last)) = (known.first(), known.last()) else { return };
+    if known.len() != last - first + 1 {
+        return;
+    }
+    let step = |a: usize, b: usize| if a < b { values[b] - values[a] } else { 1.0 };
+    let (before, after) = (step(first, (first + 1).min(last)), step(last.saturating_sub(1).max(first), last));
+    for i in (0..first).rev() {
+        values[i] = values[i + 1] - before;
+    }
+    for i in last + 1..values.len() {
+        values[i] = values[i - 1] + after;
+    }
 }
 
 /// `name (units)`.
@@ -260,6 +277,19 @@ mod tests {
             assert_eq!(axis.ends(), (5.0, 50.0));
         }
         assert_eq!(axis(&[7.0]).ends(), (6.5, 7.5));
+    }
+
+    #[test]
+    fn missing_ends_of_a_coordinate_go_on_in_its_steps() {
+        let trimmed = |values: &[f64]| {
+            let mut values = values.to_vec();
+            trim_missing(&mut values);
+            values
+        };
+        assert_eq!(trimmed(&[f64::NAN, 1.0, 3.0, f64::NAN, f64::NAN]), [-1.0, 1.0, 3.0, 5.0, 7.0]);
+        assert_eq!(trimmed(&[5.0, f64::NAN]), [5.0, 6.0]);
+        assert!(trimmed(&[1.0, f64::NAN, 3.0])[1].is_nan());
+        assert!(trimmed(&[f64::NAN])[0].is_nan());
     }
 
     #[test]

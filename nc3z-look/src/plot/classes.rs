@@ -1,7 +1,7 @@
 //! Variables whose values are classes: `flag_values` and `flag_meanings` of the CF conventions (section 3.5).
 
-use super::field::numbers;
 use super::whole_attribute;
+use nc3z_format::decode_value::{Number, numbers};
 use nc3z_reader::Variable;
 
 /// The largest number of classes with a colour each; more are drawn as numbers.
@@ -9,7 +9,10 @@ const MOST: usize = 24;
 
 /// The names of classes, where a variable has them and all of its values are classes. The values become positions in the list.
 pub(super) fn of(variable: &Variable, values: &mut [f64]) -> Vec<String> {
-    let flags: Vec<f64> = variable.attribute("flag_values").map(numbers).unwrap_or_default();
+    let flags: Vec<f64> = variable
+        .attribute("flag_values")
+        .map(|a| numbers(a).take(64).map(Number::real).collect())
+        .unwrap_or_default();
     let meanings = whole_attribute(variable, "flag_meanings").unwrap_or_default();
     let names: Vec<String> = meanings.split_ascii_whitespace().map(str::to_owned).collect();
     if flags.is_empty() || flags.len() != names.len() || flags.len() > MOST {

@@ -1,14 +1,16 @@
 //! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
 
-use super::axis;
+use super::dates::Dates;
 use super::number::number;
 use super::place::Place;
 use super::shown::Shown;
 use super::{Error, Note, Result};
-use crate::selection::{Segment, Selection, coordinate_variable};
+use crate::coordinate::Coordinate;
+use crate::selection::{Segment, Selection};
 use crate::text;
 use nc3z_format::NcType;
-use nc3z_format::classic::{Attribute, DimId};
+use nc3z_format::classic::DimId;
+use nc3z_format::decode_value::Decoding;
 use nc3z_reader::{Dataset, Variable};
 
 /// Values along an axis of a map, and of a series, that are read at most.
@@ -33,17 +35,11 @@ impl Dim {
         self.segments.iter().map(|s| usize::try_from(s.count).unwrap_or(usize::MAX)).sum()
     }
 
-    /// The values of a variable over this dimension alone, where something is drawn.
-    pub(super) fn read(&self, variable: &Variable) -> Result<Vec<f64>> {
+    /// The values of a coordinate of this dimension, where something is drawn.
+    pub(super) fn read(&self, coordinate: &Coordinate) -> Result<Vec<f64>> {
         let selection = Selection::new(vec![self.segments.clone()]);
-        let stored = |selection: &Selection| -> Result<Vec<f64>> {
-            let mut values = Vec::new();
-            for (slab, _) in selection.slabs() {
-                values.extend(variable.read::<f64>(&slab)?);
-            }
-            Ok(values)
-        };
-        let Some(kept) = &self.kept else { return stored(&selection) };
+        let stored = |selection: &Selection| coordinate.values(selection.segments(0));
+        let Some(kept) = &self.kept else { return Ok(stored(&selection)?) };
         let mut out = Vec::with_capacity(kept.len());
         for part in kept.chunk_by(|a, b| a / PART == b / PART) {
             let from = part[0];
@@ -124,14 +120,16 @@ impl Field {
             }
             each.push((id, segments));
         }
-        let selection = Selection::new(each.iter().map(|(_, segments)| segments.clone()).collect());
+        let decoding = Decoding::of(dataset.header(), variable.header());
+        let parts = Selection::new(each.iter().map(|(_, segments)| segments.clone()).collect());
+        let selection = parts.with_mask(selection.shared_mask());
         let values = match (&mut dims[..], kept, &place) {
             ([dim], [along], None) => {
-                let (kept, values) = series(variable, &selection, *along, columns)?;
+                let (kept, values) = series(variable, &decoding, &selection, *along, columns)?;
                 dim.kept = kept;
                 values
             }
-            _ => read(variable, &selection)?,
+            _ => read(variable, &decoding, &selection)?,
         };
         Ok(Field { dims, all: each, place, values, fixed, notes })
     }
@@ -140,6 +138,7 @@ impl Field {
 /// The values of a series; of a long one those that a picture of `columns` columns shows, and their positions.
 fn series(
     variable: &Variable,
+    decoding: &Decoding,
     selection: &Selection,
     along: usize,
     columns: u32,
@@ -147,12 +146,12 @@ fn series(
     let count = selection.elements();
     let mut shown = Shown::new(count, columns);
     if shown.is_all() {
-        return Ok((None, read(variable, selection)?));
+        return Ok((None, read(variable, decoding, selection)?));
     }
     let mut from = 0;
     while from < count {
         let to = (from + PART).min(count);
-        read(variable, &selection.part(along, from, to))?.into_iter().for_each(|v| shown.add(v));
+        read(variable, decoding, &selection.part(along, from, to))?.into_iter().for_each(|v| shown.add(v));
         from = to;
     }
     let (kept, values) = shown.finish();
@@ -177,119 +176,28 @@ fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
     out
 }
 
-/// What a coordinate variable says of an index.
+/// What the coordinate of a dimension says of an index.
 fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
-    let Some(variable) = coordinate_variable(dataset, id) else { return Ok(None) };
-    let value: Vec<f64> = variable.read(&nc3z_format::Hyperslab::new([at], [1], [1])?)?;
-    let Some(&value) = value.first() else { return Ok(None) };
-    let units = super::units(&variable);
-    Ok(Some(match axis::dates(&variable) {
-        Some(dates) => dates.show(value),
+    let Some(coordinate) = Coordinate::of(dataset, id) else { return Ok(None) };
+    let values = coordinate.values(&[Segment { start: at, count: 1, stride: 1 }])?;
+    let Some(&value) = values.first().filter(|v| !v.is_nan()) else { return Ok(None) };
+    let units = super::units(coordinate.variable());
+    Ok(Some(match coordinate.time() {
+        Some(unit) => Dates::new(*unit, unit.calendar()).show(value),
         None => number(value) + &units.map_or_else(String::new, |u| format!(" {u}")),
     }))
 }
 
-/// The values of a selection, slowest dimension first.
-pub(super) fn read(variable: &Variable, selection: &Selection) -> Result<Vec<f64>> {
-    let counts: Vec<usize> = selection.counts().into_iter().map(position).collect::<Result<_>>()?;
-    let mut values = vec![f64::NAN; counts.iter().product()];
-    for (slab, place) in selection.slabs() {
-        let part: Vec<f64> = variable.read(&slab)?;
-        let mut at: Vec<u64> = vec![0; counts.len()];
-        for value in part {
-            let mut flat = 0;
-            for (d, n) in counts.iter().enumerate() {
-                flat = flat * n + position(place[d] + at[d])?;
-            }
-            values[flat] = value;
-            for d in (0..counts.len()).rev() {
-                at[d] += 1;
-                if at[d] < slab.count[d] {
-                    break;
-                }
-                at[d] = 0;
-            }
-        }
-    }
-    let meaning = Meaning::of(variable);
-    values.iter_mut().for_each(|v| *v = meaning.value(*v));
+/// The values of a selection, slowest dimension first, with NaN for what is missing or not finite.
+fn read(variable: &Variable, decoding: &Decoding, selection: &Selection) -> Result<Vec<f64>> {
+    let mut values = crate::values::read(variable, decoding, selection)?;
+    values.iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f64::NAN);
     Ok(values)
 }
 
 /// A number of values, of which there is room for only so many.
 fn position(n: u64) -> Result<usize> {
     usize::try_from(n).map_err(Error::drawing)
-}
-
-/// What numbers of a variable stand for.
-struct Meaning {
-    missing: Vec<f64>,
-    min: f64,
-    max: f64,
-    scale: f64,
-    offset: f64,
-}
-
-impl Meaning {
-    fn of(variable: &Variable) -> Self {
-        let header = variable.header();
-        let first = |name: &str| variable.attribute(name).and_then(|a| numbers(a).first().copied());
-        let mut missing: Vec<f64> = variable.attribute("missing_value").map(numbers).unwrap_or_default();
-        // Single bytes have no fill value unless they say so.
-        if header.own_fill_value().is_some() || variable.ty().size() > 1 {
-            missing.extend(numbers(&Attribute {
-                name: Vec::new(),
-                ty: variable.ty(),
-                values: header.fill_value().to_vec(),
-            }));
-        }
-        if variable.ty() == NcType::Float {
-            // An attribute of doubles means the floats that the values are.
-            #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
-            missing.iter_mut().for_each(|v| *v = f64::from(*v as f32));
-        }
-        let range = variable.attribute("valid_range").map(numbers).filter(|r| r.len() == 2);
-        let (low, high) = range.map_or((None, None), |r| (Some(r[0]), Some(r[1])));
-        Meaning {
-            missing,
-            min: first("valid_min").or(low).unwrap_or(f64::NEG_INFINITY),
-            max: first("valid_max").or(high).unwrap_or(f64::INFINITY),
-            scale: first("scale_factor").unwrap_or(1.0),
-            offset: first("add_offset").unwrap_or(0.0),
-        }
-    }
-
-    fn value(&self, v: f64) -> f64 {
-        if !v.is_finite() || self.missing.contains(&v) || v < self.min || v > self.max {
-            return f64::NAN;
-        }
-        let v = v * self.scale + self.offset;
-        if v.is_finite() { v } else { f64::NAN }
-    }
-}
-
-/// The numbers of an attribute.
-pub(super) fn numbers(a: &Attribute) -> Vec<f64> {
-    fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        bytes.first_chunk().copied().unwrap_or([0; N])
-    }
-    if a.ty == NcType::Char {
-        return Vec::new();
-    }
-    #[expect(clippy::cast_precision_loss, reason = "values are compared with it as doubles")]
-    let number = |bytes: &[u8]| match a.ty {
-        NcType::Byte => i8::from_be_bytes(be(bytes)).into(),
-        NcType::UByte | NcType::Char => u8::from_be_bytes(be(bytes)).into(),
-        NcType::Short => i16::from_be_bytes(be(bytes)).into(),
-        NcType::UShort => u16::from_be_bytes(be(bytes)).into(),
-        NcType::Int => i32::from_be_bytes(be(bytes)).into(),
-        NcType::UInt => u32::from_be_bytes(be(bytes)).into(),
-        NcType::Int64 => i64::from_be_bytes(be(bytes)) as f64,
-        NcType::UInt64 => u64::from_be_bytes(be(bytes)) as f64,
-        NcType::Float => f32::from_be_bytes(be(bytes)).into(),
-        NcType::Double => f64::from_be_bytes(be(bytes)),
-    };
-    a.values.chunks_exact(a.ty.size()).take(64).map(number).collect()
 }
 
 #[cfg(test)]
@@ -314,14 +222,5 @@ mod tests {
         }
         let back = [Segment { start: 9, count: 10, stride: -1 }];
         assert_eq!(all(&thinned(&back, 4)), [9, 5, 1]);
-    }
-
-    #[test]
-    fn what_is_missing_is_not_a_number() {
-        let m = Meaning { missing: vec![-99.0], min: 0.0, max: 10.0, scale: 2.0, offset: 1.0 };
-        assert_eq!(m.value(3.0).to_bits(), 7.0_f64.to_bits());
-        for v in [-99.0, -1.0, 11.0, f64::NAN, f64::INFINITY] {
-            assert!(m.value(v).is_nan(), "{v}");
-        }
     }
 }

@@ -2,11 +2,12 @@
 //! no order (one for each of one dimension). Their cells are drawn where they lie, onto a regular raster of degrees.
 
 use super::axis::{self, Axis, Role};
-use super::field::{Dim, read};
-use super::{Result, attribute, units, whole_attribute};
-use crate::selection::{Segment, Selection, coordinate_variable};
+use super::field::Dim;
+use super::{Result, attribute, units};
+use crate::coordinate::Coordinate;
+use crate::geography::Geography;
+use crate::selection::Segment;
 use crate::text;
-use nc3z_format::NcType;
 use nc3z_format::classic::DimId;
 use nc3z_reader::{Dataset, Variable};
 
@@ -20,47 +21,24 @@ const FARTHEST: f64 = 60.0;
 const FEW: f64 = 200.0;
 const DOT: f64 = 1.0 / 70.0;
 
-/// The variables that tell where the cells of another one lie.
+/// Where the cells of a variable are.
 pub(super) struct Place {
-    lon: Variable,
-    lat: Variable,
+    geography: Geography,
     /// Over one dimension or two.
     pub(super) rank: usize,
 }
 
 impl Place {
-    /// Longitude and latitude over the last of these dimensions, or the last two, where these have no coordinates of their own. The
-    /// attribute `coordinates` says which they are; without it, variables over just these dimensions are.
+    /// Longitude and latitude over the last of these dimensions, or the last two, where these have no coordinates of their own.
     pub(super) fn of(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
-        let named = whole_attribute(variable, "coordinates");
-        let names: Option<Vec<&str>> = named.as_deref().map(|n| n.split_ascii_whitespace().collect());
-        let all: Vec<Variable> = match &names {
-            Some(names) => names.iter().filter_map(|name| dataset.variable(name).ok()).collect(),
-            None => dataset.variables().filter(|v| v.id() != variable.id()).collect(),
-        };
-        let own = &variable.header().dimensions;
-        let over = |v: &Variable| {
-            let dims = &v.header().dimensions;
-            let fits = v.ty() != NcType::Char && dims.iter().all(|d| own.contains(d));
-            fits.then(|| dims.iter().copied().filter(|d| long.contains(d)).collect::<Vec<DimId>>())
-        };
         // Where a value was measured at a time, its series says more than the places.
-        if all.iter().any(|v| axis::dates(v).is_some() && over(v).is_some_and(|d| d.len() == 1 && d == long))
+        if let [only] = long
+            && Coordinate::time_of(dataset, *only).is_some()
         {
             return None;
         }
-        [2, 1].into_iter().find_map(|rank| {
-            let last = &long[long.len().checked_sub(rank)?..];
-            if last.iter().all(|&d| coordinate_variable(dataset, d).is_some()) {
-                return None;
-            }
-            let find = |is: fn(&Variable, bool) -> bool| {
-                all.iter()
-                    .find(|&v| is(v, names.is_some()) && over(v).is_some_and(|dims| dims == last))
-                    .cloned()
-            };
-            Some(Place { lon: find(is_longitude)?, lat: find(is_latitude)?, rank })
-        })
+        let geography = Geography::at_end(dataset, variable, long)?;
+        Some(Place { rank: geography.dims().len(), geography })
     }
 
     /// The raster, and its two axes.
@@ -70,7 +48,7 @@ impl Place {
         dims: &[Dim],
         values: &[f64],
     ) -> Result<Option<(Axis, Axis, Vec<f64>)>> {
-        let (mut lon, lat) = (coordinates(&self.lon, all)?, coordinates(&self.lat, all)?);
+        let (mut lon, lat) = self.geography.at(all)?;
         let counts: Vec<usize> = dims.iter().map(Dim::len).collect();
         if lon.len() != values.len() || lat.len() != values.len() {
             return Ok(None);
@@ -91,45 +69,24 @@ impl Place {
         cells.iter().for_each(|cell| raster.draw(cell));
         let label = |v: &Variable| {
             let name = attribute(v, "long_name").unwrap_or_else(|| text::safe(&v.name()));
-            axis::label(&name, units(v).as_deref())
+            axis::label(&name, units(v).filter(|u| !u.to_ascii_lowercase().starts_with("rad")).as_deref())
         };
-        let x = Axis::of_degrees(label(&self.lon), Role::Longitude, raster.x.0, raster.x.1, raster.width);
-        let y = Axis::of_degrees(label(&self.lat), Role::Latitude, raster.y.0, raster.y.1, raster.height);
+        let x = Axis::of_degrees(
+            label(self.geography.longitude()),
+            Role::Longitude,
+            raster.x.0,
+            raster.x.1,
+            raster.width,
+        );
+        let y = Axis::of_degrees(
+            label(self.geography.latitude()),
+            Role::Latitude,
+            raster.y.0,
+            raster.y.1,
+            raster.height,
+        );
         Ok(Some((x, y, raster.values)))
     }
-}
-
-/// Longitudes or latitudes of the cells that are drawn.
-fn coordinates(variable: &Variable, all: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>> {
-    let mine = variable.header().dimensions.iter();
-    let segments = mine.map(|id| {
-        let found = all.iter().find(|(d, _)| d == id);
-        found.map_or_else(|| vec![Segment { start: 0, count: 1, stride: 1 }], |(_, s)| s.clone())
-    });
-    read(variable, &Selection::new(segments.collect()))
-}
-
-/// By its attributes; by its name where it has none of them and is named as a coordinate.
-fn is_longitude(v: &Variable, is_named: bool) -> bool {
-    tells(v, "longitude", "degree", "east").unwrap_or_else(|| is_named && has_in_name(v, "lon"))
-}
-
-fn is_latitude(v: &Variable, is_named: bool) -> bool {
-    tells(v, "latitude", "degree", "north").unwrap_or_else(|| is_named && has_in_name(v, "lat"))
-}
-
-/// What standard name and units say, where there are any.
-fn tells(v: &Variable, standard: &str, degree: &str, towards: &str) -> Option<bool> {
-    if let Some(name) = attribute(v, "standard_name") {
-        return Some(name == standard);
-    }
-    let units = units(v)?.to_ascii_lowercase();
-    let direction = units.strip_prefix(degree)?.trim_start_matches('s').trim_start_matches(['_', ' ']);
-    Some(!direction.is_empty() && towards.starts_with(direction))
-}
-
-fn has_in_name(v: &Variable, part: &str) -> bool {
-    v.name().to_ascii_lowercase().contains(part)
 }
 
 /// Where longitudes begin, if they are to span as little as they can: behind the widest gap between them.

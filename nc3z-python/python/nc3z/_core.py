@@ -51,6 +51,7 @@ def open(
     as_stored: bool = False,
     outside: bool = False,
     fill_missing: bool = False,
+    decode: bool = False,
 ) -> Dataset: ...
 @overload
 def open(source: str | os.PathLike[str], mode: Literal["r+"]) -> "Edit": ...
@@ -64,6 +65,7 @@ def open(
     as_stored: bool = False,
     outside: bool = False,
     fill_missing: bool = False,
+    decode: bool = False,
 ) -> "Dataset | Edit":
     """Opens an archive or a classic netCDF file, whichever it is by its first bytes.
 
@@ -87,12 +89,16 @@ def open(
     as_stored, outside, fill_missing
         Of an aggregation: read the variables that describe it, and none of its fragments; trust it, so that fragments may lie
         outside its directory, or on a server; give missing values where a fragment is not there, instead of an error.
+    decode
+        Values as they are meant, in masked arrays as netCDF4-python gives them: ``_Unsigned``, ``scale_factor``, ``add_offset``,
+        ``_FillValue``, ``missing_value`` and valid ranges are applied. Times since a date are ``datetime64[us]``; in calendars
+        that NumPy does not have, ISO text.
 
     Returns
     -------
     Dataset or Edit
         A mapping of variables by name. ``variables``, ``dimensions`` and ``ncattrs()`` are those of netCDF4-python,
-        but values are neither masked nor scaled.
+        but values are neither masked nor scaled, unless ``decode`` is given.
 
     Raises
     ------
@@ -118,7 +124,7 @@ def open(
     if mode == "r+":
         from nc3z._edit import Edit
 
-        if version is not None or storage_options is not None or fill_lost or as_stored or outside or fill_missing:
+        if version is not None or storage_options is not None or fill_lost or as_stored or outside or fill_missing or decode:
             raise ValueError("mode 'r+' edits the newest version of an archive on disk: no version, storage_options, fill_lost, nor others")
         if not isinstance(source, str | os.PathLike):
             raise TypeError("mode 'r+' takes the path of an archive")
@@ -132,4 +138,5 @@ def open(
         as_stored=as_stored,
         outside=outside,
         fill_missing=fill_missing,
+        decode=decode,
     )

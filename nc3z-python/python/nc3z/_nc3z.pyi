@@ -118,6 +118,7 @@ class Variable:
     def read(self, key: Any = None, *, dtype: npt.DTypeLike | None = None, out: None = None) -> Any: ...
     @overload
     def read(self, key: Any = None, *, dtype: None = None, out: npt.NDArray[Any]) -> npt.NDArray[Any]: ...
+    def sel(self, *, box: tuple[float, float, float, float] | None = None, **dims: Any) -> npt.NDArray[Any]: ...
     def picture(
         self,
         key: Any = None,
@@ -219,6 +220,7 @@ def open(
     as_stored: bool = False,
     outside: bool = False,
     fill_missing: bool = False,
+    decode: bool = False,
 ) -> Dataset: ...
 def archive(
     input: str,

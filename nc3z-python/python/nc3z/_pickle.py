@@ -5,7 +5,7 @@ from typing import Any
 from nc3z import _nc3z
 from nc3z._errors import ReplacedError
 
-Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None, tuple[bool, bool, bool]]
+Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None, tuple[bool, bool, bool], bool]
 
 
 def reopen(
@@ -15,6 +15,7 @@ def reopen(
     sha256: str | None,
     storage_options: dict[str, Any] | None = None,
     reading: tuple[bool, bool, bool] = (False, False, False),
+    decode: bool = False,
 ) -> _nc3z.Dataset:
     """Opens what was pickled, and nothing else that has its name now."""
     as_stored, outside, fill_missing = reading
@@ -26,6 +27,7 @@ def reopen(
         as_stored=as_stored,
         outside=outside,
         fill_missing=fill_missing,
+        decode=decode,
     )
     found = dataset.sha256
     if found != sha256:

@@ -249,14 +249,18 @@ pub(super) fn plan(source: &dyn ArraySource, var: VarId, tiling: &Tiling, slab: 
         return Ok(plan);
     }
     let size = v.element_size();
-    let place = format!(
-        "{} of shape {:?}, of which the file holds the first {} elements; selection {slab}",
-        called(source, var),
-        v.shape,
-        v.present
-    );
-    let missing = (plan.selected() - plan.elements()).saturating_mul(size);
-    Err(FormatError::truncated(place, None, "file", missing, plan.elements().saturating_mul(size)).into())
+    let row = v.shape.iter().skip(1).product::<u64>().max(1);
+    let dims = &source.header().variables[var.index()].dimensions;
+    let first = dims.first().map(|d| source.header().dimensions[d.index()].name_lossy().into_owned());
+    Err(ErrorKind::Incomplete {
+        variable: called(source, var),
+        shape: v.shape.clone(),
+        present: v.present,
+        selection: slab.to_string(),
+        missing: (plan.selected() - plan.elements()).saturating_mul(size),
+        whole: first.map(|name| (name, v.present / row)),
+    }
+    .into())
 }
 
 /// How a variable is called in messages.

@@ -14,6 +14,18 @@ use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Dimension, Header};
 use std::collections::{HashMap, HashSet};
 
+/// A part of each file that is compared.
+pub trait Part: std::fmt::Debug + Send + Sync {
+    /// The hyperslabs of a variable of the first file (0) or the second one (1), in order; nothing where all of it is compared.
+    ///
+    /// # Errors
+    /// What is to be compared is not there.
+    fn slabs(&self, file: usize, variable: &Variable) -> Result<Option<Vec<nc3z_format::Hyperslab>>>;
+
+    /// Whether a part of this dimension is compared: its length is then no difference.
+    fn is_over(&self, dimension: &[u8]) -> bool;
+}
+
 /// How files are compared.
 #[derive(Debug, Clone, Default)]
 pub struct DiffOptions {
@@ -29,6 +41,8 @@ pub struct DiffOptions {
     pub listed: usize,
     /// Also compare what does not show in names and values: the kind of file, order, padding, gaps.
     pub exact: bool,
+    /// Only this part of each variable.
+    pub part: Option<std::sync::Arc<dyn Part>>,
     /// Both are versions in the same archive file: what is stored once is equal.
     pub same_archive: bool,
 }
@@ -129,6 +143,9 @@ pub fn diff(a: &Dataset, b: &Dataset, options: &DiffOptions, monitor: &dyn Monit
         }
     } else {
         report.dimensions = dimensions(a, b);
+        if let Some(part) = &options.part {
+            report.dimensions.retain(|d| d.renamed.is_some() || !part.is_over(&d.name));
+        }
         report.attributes = attributes(a.attributes(), b.attributes());
     }
     let renamed: HashMap<&[u8], &[u8]> =
@@ -356,7 +373,16 @@ impl Compare<'_> {
     /// How two variables differ that are one.
     fn pair(&mut self, v: &Variable, w: &Variable, renamed: Option<Vec<u8>>) -> Result<Option<VariableDiff>> {
         let mut before = shape_of(v);
-        let after = shape_of(w);
+        let mut after = shape_of(w);
+        if let Some(part) = &self.options.part {
+            // The lengths of what is compared are those of the parts.
+            let over = before.dimensions.iter().map(|d| part.is_over(d)).collect::<Vec<_>>();
+            for (d, (x, y)) in before.shape.iter_mut().zip(&mut after.shape).enumerate() {
+                if over[d] {
+                    (*x, *y) = ((*x).min(*y), (*x).min(*y));
+                }
+            }
+        }
         let mut told = before.clone();
         for name in &mut told.dimensions {
             if let Some(new) = self.renamed.get(name) {

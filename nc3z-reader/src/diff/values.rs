@@ -6,9 +6,10 @@ use crate::archive::Archive;
 use crate::dataset::Variable;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
-use nc3z_format::NcType;
 use nc3z_format::archive::{ArrayId, IndexEntry};
+use nc3z_format::decode_value::{Decoding, Number};
 use nc3z_format::tile::TileLayout;
+use nc3z_format::{Hyperslab, NcType};
 
 /// Elements that are compared at a time.
 const WINDOW: u64 = 1 << 19;
@@ -45,6 +46,8 @@ pub struct ValueDiff {
     pub became_missing: u64,
     /// Fill values that became values.
     pub became_present: u64,
+    /// Elements that one incomplete file holds and the other does not.
+    pub only_one: u64,
     /// The first that differ: where, before, after.
     pub listed: Vec<(Vec<u64>, Vec<u8>, Vec<u8>)>,
 }
@@ -60,8 +63,21 @@ pub(super) fn compare(
     let shape: Vec<u64> = v.shape().iter().zip(w.shape()).map(|(a, b)| *a.min(b)).collect();
     let mut found = ValueDiff::default();
     let known = Known::of(v, w, options);
-    let judge = Judge { types: (v.ty(), w.ty()), fills: (fills(v), fills(w)), options };
-    for block in Blocks::new(&shape, WINDOW) {
+    if let Some((a, b)) = parts_of(v, w, options)? {
+        return compare_parts(v, w, (&a, &b), options, shortly, monitor);
+    }
+    let boxes: Box<dyn Iterator<Item = nc3z_format::Result<(Vec<u64>, Hyperslab)>>> = match incomplete(v, w) {
+        None => Box::new(Blocks::new(&shape, WINDOW)),
+        Some(run) => {
+            found.only_one = run.only_one;
+            if run.only_one > 0 {
+                found.note(&index_of(&vec![0; shape.len()], &shape, run.both), run.only_one, &shape);
+            }
+            Box::new(windows(&shape, run.both))
+        }
+    };
+    let judge = Judge::of(v, w, options);
+    for block in boxes {
         if monitor.is_cancelled() {
             return Err(Error::interrupted());
         }
@@ -78,7 +94,7 @@ pub(super) fn compare(
         }
         let (n, m) = (v.ty().size(), w.ty().size());
         for (i, (x, y)) in a.chunks_exact(n).zip(b.chunks_exact(m)).enumerate() {
-            if (x != y || n != m || v.ty() != w.ty()) && judge.differ(x, y) {
+            if judge.is_other(x, y) {
                 found.add(&judge, index_of(&start, &slab.count, i as u64), x, y);
                 if shortly {
                     return Ok(found);
@@ -87,6 +103,109 @@ pub(super) fn compare(
         }
     }
     Ok(found)
+}
+
+/// The parts of two variables that are compared, if not all of them.
+fn parts_of(
+    v: &Variable,
+    w: &Variable,
+    options: &DiffOptions,
+) -> Result<Option<(Vec<Hyperslab>, Vec<Hyperslab>)>> {
+    let Some(part) = &options.part else { return Ok(None) };
+    Ok(match (part.slabs(0, v)?, part.slabs(1, w)?) {
+        (None, None) => None,
+        (a, b) => Some((a.unwrap_or_else(|| vec![v.all()]), b.unwrap_or_else(|| vec![w.all()]))),
+    })
+}
+
+/// Compares parts: the first hyperslab of one with the first of the other, and so on. Indices are those of the first variable.
+fn compare_parts(
+    v: &Variable,
+    w: &Variable,
+    parts: (&[Hyperslab], &[Hyperslab]),
+    options: &DiffOptions,
+    shortly: bool,
+    monitor: &dyn Monitor,
+) -> Result<ValueDiff> {
+    let counts = |slabs: &[Hyperslab]| slabs.iter().map(|s| s.count.clone()).collect::<Vec<_>>();
+    if counts(parts.0) != counts(parts.1) {
+        return Err(nc3z_format::Error::invalid(format!(
+            "the selected parts of variable \"{}\" have other lengths: {:?} before, {:?} after",
+            v.name(),
+            counts(parts.0),
+            counts(parts.1)
+        ))
+        .into());
+    }
+    let mut found = ValueDiff::default();
+    let judge = Judge::of(v, w, options);
+    let (n, m) = (v.ty().size(), w.ty().size());
+    for (before, after) in parts.0.iter().zip(parts.1) {
+        for block in Blocks::new(&before.count, WINDOW) {
+            if monitor.is_cancelled() {
+                return Err(Error::interrupted());
+            }
+            let (start, slab) = block?;
+            let inside = |whole: &Hyperslab| {
+                let at = |d: usize| {
+                    whole.start[d].wrapping_add(whole.stride[d].cast_unsigned().wrapping_mul(start[d]))
+                };
+                let start: Vec<u64> = (0..start.len()).map(at).collect();
+                Hyperslab::new(start, slab.count.clone(), whole.stride.clone())
+            };
+            let (a, b) = (v.read_bytes(&inside(before)?)?, w.read_bytes(&inside(after)?)?);
+            let elements: u64 = slab.count.iter().product();
+            found.compared += elements;
+            monitor.advance(elements * n as u64);
+            for (i, (x, y)) in a.chunks_exact(n).zip(b.chunks_exact(m)).enumerate() {
+                if judge.is_other(x, y) {
+                    let mut index = index_of(&start, &slab.count, i as u64);
+                    for (d, i) in index.iter_mut().enumerate() {
+                        *i = before.start[d].wrapping_add(before.stride[d].cast_unsigned().wrapping_mul(*i));
+                    }
+                    found.add(&judge, index, x, y);
+                    if shortly {
+                        return Ok(found);
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Elements from the first on that two incomplete files hold.
+struct Run {
+    /// What both hold.
+    both: u64,
+    /// What one of them holds beyond.
+    only_one: u64,
+}
+
+/// Of two variables of one shape of which a file holds a part: how much of it; nothing where both are whole.
+fn incomplete(v: &Variable, w: &Variable) -> Option<Run> {
+    let count = |v: &Variable| v.shape().iter().try_fold(1_u64, |n, len| n.checked_mul(*len));
+    let is_whole = |v: &Variable| count(v).is_some_and(|count| v.layout().present >= count);
+    // Of other shapes, what is missing is an error of reading.
+    if (is_whole(v) && is_whole(w)) || v.shape() != w.shape() {
+        return None;
+    }
+    let (a, b) = (v.layout().present, w.layout().present);
+    Some(Run { both: a.min(b), only_one: a.abs_diff(b) })
+}
+
+/// The first elements of an array in boxes of bounded size.
+fn windows(
+    shape: &[u64],
+    elements: u64,
+) -> impl Iterator<Item = nc3z_format::Result<(Vec<u64>, Hyperslab)>> + use<'_> {
+    let step = usize::try_from(WINDOW).unwrap_or(usize::MAX);
+    (0..elements).step_by(step).flat_map(move |from| {
+        nc3z_format::runs::boxes(shape, from, elements.min(from + WINDOW)).map(|b| {
+            let slab = Hyperslab::new(b.start.clone(), b.count.clone(), vec![1; b.start.len()]);
+            slab.map(|slab| (b.start, slab))
+        })
+    })
 }
 
 /// The index of element `i` of a box.
@@ -99,85 +218,46 @@ fn index_of(start: &[u64], count: &[u64], mut i: u64) -> Vec<u64> {
     index
 }
 
-/// The bits that stand for missing values: the attributes' and the type's own.
-fn fills(v: &Variable) -> Vec<Vec<u8>> {
-    let named = |name| v.attribute(name).filter(|a| a.ty == v.ty() && a.values.len() == v.ty().size());
-    let mut all: Vec<Vec<u8>> =
-        ["_FillValue", "missing_value"].into_iter().filter_map(|n| Some(named(n)?.values.clone())).collect();
-    if all.is_empty() && v.ty().size() > 1 {
-        all.push(v.ty().default_fill().to_vec());
-    }
-    all
-}
-
 /// Decides what counts.
 struct Judge<'a> {
     types: (NcType, NcType),
-    fills: (Vec<Vec<u8>>, Vec<Vec<u8>>),
+    decodings: (Decoding, Decoding),
     options: &'a DiffOptions,
 }
 
-/// An element as a number.
-#[derive(Debug, Clone, Copy)]
-enum Number {
-    Whole(i128),
-    Real(f64),
+#[expect(clippy::float_cmp, reason = "equal is what is asked")]
+fn are_equal(a: Number, b: Number) -> bool {
+    match (a, b) {
+        (Number::Whole(a), Number::Whole(b)) => a == b,
+        (a, b) => a.real() == b.real() || (a.is_nan() && b.is_nan()),
+    }
 }
 
-impl Number {
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "differences are told as doubles; equality is decided before"
-    )]
-    fn real(self) -> f64 {
-        match self {
-            Number::Whole(n) => n as f64,
-            Number::Real(x) => x,
-        }
-    }
-
-    #[expect(clippy::float_cmp, reason = "equal is what is asked")]
-    fn equals(self, other: Number) -> bool {
-        match (self, other) {
-            (Number::Whole(a), Number::Whole(b)) => a == b,
-            (a, b) => {
-                let (a, b) = (a.real(), b.real());
-                a == b || (a.is_nan() && b.is_nan())
-            }
-        }
-    }
-
-    /// The magnitude of the difference; nothing where one is no number.
-    #[expect(clippy::cast_precision_loss, reason = "differences are told as doubles")]
-    fn distance(self, other: Number) -> Option<f64> {
-        let distance = match (self, other) {
-            (Number::Whole(a), Number::Whole(b)) => a.abs_diff(b) as f64,
-            (a, b) => (a.real() - b.real()).abs(),
-        };
-        (!distance.is_nan()).then_some(distance)
-    }
+/// The magnitude of the difference; nothing where one is no number.
+#[expect(clippy::cast_precision_loss, reason = "differences are shown as doubles")]
+fn distance(a: Number, b: Number) -> Option<f64> {
+    let distance = match (a, b) {
+        (Number::Whole(a), Number::Whole(b)) => a.abs_diff(b) as f64,
+        (a, b) => (a.real() - b.real()).abs(),
+    };
+    (!distance.is_nan()).then_some(distance)
 }
 
 fn number(ty: NcType, bytes: &[u8]) -> Option<Number> {
-    fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        bytes.first_chunk().copied().unwrap_or([0; N])
-    }
-    Some(match ty {
-        NcType::Char => return None,
-        NcType::Byte => Number::Whole(i8::from_be_bytes(be(bytes)).into()),
-        NcType::UByte => Number::Whole(u8::from_be_bytes(be(bytes)).into()),
-        NcType::Short => Number::Whole(i16::from_be_bytes(be(bytes)).into()),
-        NcType::UShort => Number::Whole(u16::from_be_bytes(be(bytes)).into()),
-        NcType::Int => Number::Whole(i32::from_be_bytes(be(bytes)).into()),
-        NcType::UInt => Number::Whole(u32::from_be_bytes(be(bytes)).into()),
-        NcType::Int64 => Number::Whole(i64::from_be_bytes(be(bytes)).into()),
-        NcType::UInt64 => Number::Whole(u64::from_be_bytes(be(bytes)).into()),
-        NcType::Float => Number::Real(f32::from_be_bytes(be(bytes)).into()),
-        NcType::Double => Number::Real(f64::from_be_bytes(be(bytes))),
-    })
+    (ty != NcType::Char).then(|| Number::of(ty, bytes))
 }
 
-impl Judge<'_> {
+impl<'a> Judge<'a> {
+    fn of(v: &Variable, w: &Variable, options: &'a DiffOptions) -> Self {
+        let decodings = (Decoding::without_bounds(v.header()), Decoding::without_bounds(w.header()));
+        Judge { types: (v.ty(), w.ty()), decodings, options }
+    }
+
+    /// Whether two elements differ.
+    fn is_other(&self, x: &[u8], y: &[u8]) -> bool {
+        (x != y || self.types.0 != self.types.1) && self.differ(x, y)
+    }
+
     fn numbers(&self, x: &[u8], y: &[u8]) -> Option<(Number, Number)> {
         Some((number(self.types.0, x)?, number(self.types.1, y)?))
     }
@@ -189,10 +269,10 @@ impl Judge<'_> {
         if self.types.0 == self.types.1 && !tolerant {
             return x != y;
         }
-        if a.equals(b) {
+        if are_equal(a, b) {
             return false;
         }
-        let (is_near, is_alike) = match a.distance(b) {
+        let (is_near, is_alike) = match distance(a, b) {
             None => (false, false),
             Some(distance) => {
                 let largest = a.real().abs().max(b.real().abs());
@@ -205,6 +285,15 @@ impl Judge<'_> {
 }
 
 impl ValueDiff {
+    /// Counts elements that only one file holds, from `first` on, as differing.
+    fn note(&mut self, first: &[u64], elements: u64, shape: &[u64]) {
+        self.differing += elements;
+        self.bounds = first.iter().zip(shape).map(|(_, len)| (0, len.saturating_sub(1))).collect();
+        if let (Some(bound), Some(at)) = (self.bounds.first_mut(), first.first()) {
+            bound.0 = *at;
+        }
+    }
+
     fn add(&mut self, judge: &Judge<'_>, index: Vec<u64>, x: &[u8], y: &[u8]) {
         self.differing += 1;
         if self.bounds.is_empty() {
@@ -213,16 +302,16 @@ impl ValueDiff {
         for ((first, last), &i) in self.bounds.iter_mut().zip(&index) {
             (*first, *last) = ((*first).min(i), (*last).max(i));
         }
-        let was_missing = judge.fills.0.iter().any(|fill| fill == x);
-        let is_missing = judge.fills.1.iter().any(|fill| fill == y);
+        let was_missing = judge.decodings.0.is_missing(x);
+        let is_missing = judge.decodings.1.is_missing(y);
         self.became_missing += u64::from(!was_missing && is_missing);
         self.became_present += u64::from(was_missing && !is_missing);
         if let Some((a, b)) = judge.numbers(x, y) {
-            if a.equals(b) {
+            if are_equal(a, b) {
                 self.equal_in_value += 1;
             }
             // What came from a fill value or became one says nothing of magnitudes.
-            if let Some(difference) = a.distance(b).filter(|_| !was_missing && !is_missing) {
+            if let Some(difference) = distance(a, b).filter(|_| !was_missing && !is_missing) {
                 let extreme = |difference| Extreme {
                     difference,
                     index: index.clone(),

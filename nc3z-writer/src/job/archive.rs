@@ -192,7 +192,8 @@ struct Subject {
 impl Subject {
     fn new(source: SharedSource, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
         let classic = ClassicFile::from_source(source, &Limits::default())?;
-        let mut warnings: Vec<String> = classic.layout().warnings.iter().map(ToString::to_string).collect();
+        let mut warnings: Vec<String> =
+            classic.layout().warnings.iter().map(|w| w.words(classic.header())).collect();
         let by_chain = options.chains.iter().any(|(_, chain)| chain.rounds(&options.registry));
         if options.quantize.is_empty() && !by_chain {
             return Ok(Subject { classic, warnings, lossy: None });

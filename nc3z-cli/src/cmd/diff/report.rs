@@ -175,6 +175,9 @@ fn write_values(
     if d.equal_in_value > 0 {
         let _ = write!(line, "; {} of these are equal in value", d.equal_in_value);
     }
+    if d.only_one > 0 {
+        let _ = write!(line, "; {} of these one file does not hold, as it is incomplete", d.only_one);
+    }
     if d.became_missing > 0 {
         let _ = write!(line, "; {} became missing", d.became_missing);
     }
@@ -269,7 +272,7 @@ fn variable_json(d: &VariableDiff) -> Value {
         json!({
             "compared": v.compared, "differing": v.differing, "equal_in_value": v.equal_in_value,
             "largest": extreme(&v.largest), "largest_relative": extreme(&v.largest_relative), "bounds": v.bounds,
-            "became_missing": v.became_missing, "became_present": v.became_present, "listed": listed,
+            "only_one": v.only_one, "became_missing": v.became_missing, "became_present": v.became_present, "listed": listed,
         })
     });
     json!({

@@ -35,6 +35,9 @@ pub(crate) fn set(args: &SetArgs) -> Result<Exit> {
     let mut staged = || -> Result<bool> {
         let dataset = Dataset::from(edit.archive().clone());
         let variable = dataset.variable(&args.variable)?;
+        if args.selection.region.is_some() {
+            bail!("--box selects cells, which may be no box of indices; give ranges of dimensions with -d");
+        }
         let selection = selection::of(&dataset, &variable, &args.selection)?;
         if args.plan {
             let mut out = BufWriter::new(Stdout::results());

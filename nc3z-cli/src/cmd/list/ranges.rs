@@ -1,11 +1,10 @@
-//! From where to where coordinates go: the first and the last value of a coordinate variable. Nothing else of it is read.
+//! From where to where coordinates go: the first and the last value of a coordinate that is not missing. Little else of it is read.
 
 use crate::output::text;
 use anyhow::Result;
-use nc3z_aggregate::units::{Calendar, TimeUnit};
-use nc3z_format::classic::Attribute;
-use nc3z_format::{Hyperslab, NcType};
-use nc3z_reader::Variable;
+use nc3z_format::decode_value;
+use nc3z_look::coordinate::Coordinate;
+use nc3z_look::selection::Segment;
 use serde_json::{Value, json};
 
 /// From the first to the last value of a coordinate variable.
@@ -19,38 +18,34 @@ pub(super) struct CoordinateRange {
     pub(super) dates: Option<(String, String)>,
 }
 
-/// The range of a coordinate variable; nothing where it has no values, or is text.
-pub(super) fn range(v: &Variable) -> Result<Option<CoordinateRange>> {
+/// Values at either end of a coordinate among which the first and the last that is not missing are looked for.
+const NEAR_ENDS: u64 = 4096;
+
+/// The range of a coordinate; nothing where it has no values.
+pub(super) fn range(coordinate: &Coordinate) -> Result<Option<CoordinateRange>> {
+    let v = coordinate.variable();
     let Some(&len) = v.shape().first().filter(|n| **n > 0) else { return Ok(None) };
-    if v.ty() == NcType::Char {
-        return Ok(None);
-    }
-    let words = |a: &Attribute| {
-        let words = String::from_utf8_lossy(&a.values);
-        words.trim_end_matches(['\0', ' ']).to_owned()
+    let units = decode_value::text(v.header(), b"units").map(|u| text::safe(&u));
+    // Of an incomplete file the last values are not known.
+    let read = |start, count| match coordinate.values(&[Segment { start, count, stride: 1 }]) {
+        Err(e) if e.is_incomplete() => Ok(Vec::new()),
+        values => values,
     };
-    let attribute = |name: &str| v.attribute(name).filter(|a| a.ty == NcType::Char).map(words);
-    let (units, calendar) = (attribute("units"), attribute("calendar"));
-    let ends = [value(v, 0)?, value(v, len - 1)?];
-    let unit = units.as_deref().filter(|u| TimeUnit::is_time(u)).and_then(|units| {
-        let calendar = Calendar::of(calendar.as_deref())?;
-        TimeUnit::parse(units, calendar).ok()
-    });
-    let dates = unit.map(|unit| (unit.show(ends[0]), unit.show(ends[1])));
-    let [first, last] = ends.map(|x| digits(x, v.ty()));
-    let units = units.filter(|u| !u.is_empty()).map(|u| text::safe(&u));
-    Ok(Some(CoordinateRange { name: text::safe(&v.name()), units, first, last, dates }))
-}
-
-fn value(v: &Variable, n: u64) -> Result<f64> {
-    let value: Vec<f64> = v.read(&Hyperslab::new([n], [1], [1])?)?;
-    Ok(value[0])
-}
-
-/// The shortest digits that stand for a value of this type.
-fn digits(x: f64, ty: NcType) -> String {
-    #[expect(clippy::cast_possible_truncation, reason = "it was a float")]
-    if ty == NcType::Float { (x as f32).to_string() } else { x.to_string() }
+    let (mut first, mut last) = (f64::NAN, f64::NAN);
+    // Most have a value at either end, and one element is read of each.
+    for count in [1, len.min(NEAR_ENDS)] {
+        if first.is_nan() {
+            first = read(0, count)?.into_iter().find(|x| !x.is_nan()).unwrap_or(first);
+        }
+        if last.is_nan() {
+            last = read(len - count, count)?.into_iter().rfind(|x| !x.is_nan()).unwrap_or(last);
+        }
+    }
+    let ends = [first, last];
+    let dates = coordinate.time().map(|_| ends.map(|x| coordinate.show(x)));
+    let dates = dates.map(|[first, last]| (first, last));
+    let [first, last] = ends.map(|x| if x.is_nan() { "unknown".to_owned() } else { coordinate.digits(x) });
+    Ok(Some(CoordinateRange { name: coordinate.name(), units, first, last, dates }))
 }
 
 impl CoordinateRange {

@@ -5,8 +5,10 @@ use super::Sink;
 use super::items::{Items, show};
 use crate::output::text;
 use anyhow::{Context, Result};
-use nc3z_format::{Hyperslab, NcType};
-use nc3z_look::selection::{Selection, coordinate_variable};
+use nc3z_format::NcType;
+use nc3z_format::decode_value::{Decoding, Value};
+use nc3z_look::coordinate::Coordinate;
+use nc3z_look::selection::Selection;
 use nc3z_reader::{Dataset, Variable};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -20,12 +22,22 @@ pub(super) enum Style {
     Named,
 }
 
+/// How coordinates are shown.
+#[derive(Debug, Clone, Copy)]
+struct Shown {
+    decoded: bool,
+    /// What a missing value is.
+    nothing: &'static str,
+}
+
 /// The cells of one dimension.
 struct Column {
     /// In front of the value, where values are named.
     name: Option<String>,
-    /// Coordinates of the selected indices as elements, big-endian; without a coordinate variable, none.
-    coordinates: Option<(NcType, Vec<u8>)>,
+    /// The coordinate of the dimension, and its stored values at the selected indices.
+    coordinates: Option<(Coordinate, Vec<u8>)>,
+    /// How these are shown.
+    shown: Shown,
     /// Which of the selected indices is current, and how it reads.
     at: u64,
     cell: String,
@@ -34,7 +46,8 @@ struct Column {
 /// Writes lines as items come.
 pub(super) struct Csv<'o> {
     out: &'o mut dyn Write,
-    items: Items,
+    items: Items<'o>,
+    nothing: &'static str,
     counts: Vec<u64>,
     selection: Selection,
     columns: Vec<Column>,
@@ -47,27 +60,33 @@ pub(super) struct Csv<'o> {
 impl<'o> Csv<'o> {
     pub(super) fn new(
         out: &'o mut dyn Write,
-        dataset: &Dataset,
-        variable: &Variable,
+        (dataset, variable): (&Dataset, &Variable),
+        decoding: Option<&'o Decoding>,
         selection: &Selection,
         style: Style,
     ) -> Result<Self> {
-        let (items, counts) = Items::of(variable, selection)?;
+        let (items, counts) = Items::of(variable, decoding, selection)?;
+        let nothing = if style == Style::Csv { "" } else { "_" };
+        let shown = Shown { decoded: decoding.is_some(), nothing };
         let mut columns = Vec::new();
         let mut heads = Vec::new();
         let dims = variable.dimensions().zip(&variable.header().dimensions);
         for (d, (dim, id)) in dims.enumerate().take(counts.len()) {
             heads.push(quoted(&text::name(&dim.name)));
-            let coordinates = match coordinate_variable(dataset, *id) {
-                Some(v) => {
-                    let values = selected(&v, selection, d)
+            // Times of another variable are no stored values of this dimension.
+            let found =
+                if shown.decoded { Coordinate::of(dataset, *id) } else { Coordinate::own(dataset, *id) };
+            let coordinates = match found {
+                Some(coordinate) => {
+                    let values = coordinate
+                        .items(selection.segments(d))
                         .with_context(|| format!("read the coordinates `{}`", text::name(&dim.name)))?;
-                    Some((v.ty(), values))
+                    Some((coordinate, values))
                 }
                 None => None,
             };
             let name = (style == Style::Named).then(|| text::name(&dim.name));
-            columns.push(Column { name, coordinates, at: 0, cell: String::new() });
+            columns.push(Column { name, coordinates, shown, at: 0, cell: String::new() });
         }
         heads.push(quoted(&text::safe(&variable.name())));
         if style == Style::Csv {
@@ -79,7 +98,7 @@ impl<'o> Csv<'o> {
         };
         let selection = selection.clone();
         let mut csv =
-            Csv { out, items, counts, selection, columns, between, value_name, line: String::new() };
+            Csv { out, items, nothing, counts, selection, columns, between, value_name, line: String::new() };
         if csv.counts.iter().all(|n| *n > 0) {
             (0..csv.columns.len()).for_each(|d| set(&mut csv.columns[d], &csv.selection, d, 0));
         }
@@ -89,8 +108,8 @@ impl<'o> Csv<'o> {
 
 impl Sink for Csv<'_> {
     fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
-        let Csv { out, items, counts, selection, columns, between, value_name, line } = self;
-        let ty = items.ty();
+        let Csv { out, items, nothing, counts, selection, columns, between, value_name, line } = self;
+        let (ty, decoding) = (items.ty(), items.decoding());
         items.cut(&bytes, &mut |item| {
             line.clear();
             for column in columns.iter() {
@@ -102,7 +121,7 @@ impl Sink for Csv<'_> {
                 line.push('=');
             }
             let begin = line.len();
-            show(line, ty, item);
+            show(line, ty, decoding, nothing, item);
             if ty == NcType::Char {
                 let cell = quoted(&line[begin..]);
                 line.replace_range(begin.., &cell);
@@ -138,21 +157,24 @@ fn set(column: &mut Column, selection: &Selection, dim: usize, n: u64) {
         column.cell.push('=');
     }
     match &column.coordinates {
-        Some((ty, values)) => {
-            let at = usize::try_from(n).expect("the coordinates are in memory") * ty.size();
-            show(&mut column.cell, *ty, &values[at..at + ty.size()]);
+        Some((coordinate, values)) => {
+            let len = coordinate.item_len();
+            let at = usize::try_from(n).expect("the coordinates are in memory") * len;
+            let item = &values[at..at + len];
+            let value = match &column.name {
+                _ if column.shown.decoded => Some(coordinate.value(item)),
+                // Values with names are for people, to whom a packed coordinate says nothing.
+                Some(_) => coordinate.unpacked(item),
+                None => None,
+            };
+            match value {
+                Some(Value::Missing) => column.cell.push_str(column.shown.nothing),
+                Some(value) => column.cell.push_str(&value.to_string()),
+                None => show(&mut column.cell, coordinate.variable().ty(), None, "", item),
+            }
         }
         None => column.cell = selection.index(dim, n).to_string(),
     }
-}
-
-/// The coordinates at the selected indices of a dimension.
-fn selected(coordinate: &Variable, selection: &Selection, dim: usize) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for s in selection.segments(dim) {
-        bytes.extend(coordinate.read_bytes(&Hyperslab::new([s.start], [s.count], [s.stride])?)?);
-    }
-    Ok(bytes)
 }
 
 /// In quotes where a comma, a quote or a blank end asks for them.

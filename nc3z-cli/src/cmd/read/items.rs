@@ -4,32 +4,44 @@ use super::values;
 use crate::output::text;
 use anyhow::{Context, Result};
 use nc3z_format::NcType;
+use nc3z_format::decode_value::{Decoding, Value};
 use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 
 /// Cuts a stream of bytes into items.
-pub(super) struct Items {
+pub(super) struct Items<'a> {
     ty: NcType,
+    /// How numbers are shown, if not as they are stored.
+    decoding: Option<&'a Decoding>,
     /// Bytes of an item.
     len: usize,
     /// Beginning of an item that the next block ends.
     rest: Vec<u8>,
 }
 
-impl Items {
+impl<'a> Items<'a> {
     /// The items of a selection, and their number along each dimension.
-    pub(super) fn of(variable: &Variable, selection: &Selection) -> Result<(Self, Vec<u64>)> {
+    pub(super) fn of(
+        variable: &Variable,
+        decoding: Option<&'a Decoding>,
+        selection: &Selection,
+    ) -> Result<(Self, Vec<u64>)> {
         let ty = variable.ty();
         let mut counts = selection.counts();
         let row = if ty == NcType::Char { counts.pop() } else { None };
         let len =
             row.map_or(Ok(ty.size()), usize::try_from).context("a row of text does not fit in memory")?;
-        Ok((Items { ty, len, rest: Vec::new() }, counts))
+        Ok((Items { ty, decoding: decoding.filter(|_| ty != NcType::Char), len, rest: Vec::new() }, counts))
     }
 
     /// Type of the variable.
     pub(super) fn ty(&self) -> NcType {
         self.ty
+    }
+
+    /// How numbers are shown, if not as they are stored.
+    pub(super) fn decoding(&self) -> Option<&'a Decoding> {
+        self.decoding
     }
 
     /// Calls `sink` with each item that the next block ends.
@@ -50,11 +62,12 @@ impl Items {
     }
 }
 
-/// Appends an item as plain text; control characters are escaped.
-pub(super) fn show(out: &mut String, ty: NcType, item: &[u8]) {
-    if ty == NcType::Char {
-        out.push_str(&text::safe(&values::string(item)));
-    } else {
-        values::number(out, ty, item);
+/// Appends an item as plain text; control characters are escaped. A missing value is `nothing`.
+pub(super) fn show(out: &mut String, ty: NcType, decoding: Option<&Decoding>, nothing: &str, item: &[u8]) {
+    match decoding.map(|decoding| decoding.value(item)) {
+        Some(Value::Missing) => out.push_str(nothing),
+        Some(value) => out.push_str(&value.to_string()),
+        None if ty == NcType::Char => out.push_str(&text::safe(&values::string(item))),
+        None => values::number(out, ty, item),
     }
 }

@@ -6,6 +6,7 @@ use super::values;
 use crate::output::text;
 use anyhow::{Result, bail};
 use nc3z_format::NcType;
+use nc3z_format::decode_value::Decoding;
 use nc3z_look::selection::Selection;
 use nc3z_reader::Variable;
 use serde_json::{Value, json};
@@ -17,15 +18,20 @@ const MOST_EMPTY: u64 = 1 << 20;
 /// Writes nested arrays as items come.
 pub(super) struct Json<'o> {
     out: &'o mut dyn Write,
-    items: Items,
+    items: Items<'o>,
     counts: Vec<u64>,
     done: u64,
     text: String,
 }
 
 impl<'o> Json<'o> {
-    pub(super) fn new(out: &'o mut dyn Write, variable: &Variable, selection: &Selection) -> Result<Self> {
-        let (items, counts) = Items::of(variable, selection)?;
+    pub(super) fn new(
+        out: &'o mut dyn Write,
+        variable: &Variable,
+        decoding: Option<&'o Decoding>,
+        selection: &Selection,
+    ) -> Result<Self> {
+        let (items, counts) = Items::of(variable, decoding, selection)?;
         let dims: Vec<String> = variable.dimensions().map(|d| text::name(&d.name)).collect();
         let head = json!({
             "variable": text::safe(&variable.name()),
@@ -44,7 +50,7 @@ impl<'o> Json<'o> {
 impl Sink for Json<'_> {
     fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
         let Json { out, items, counts, done, text } = self;
-        let ty = items.ty();
+        let (ty, decoding) = (items.ty(), items.decoding());
         items.cut(&bytes, &mut |item| {
             text.clear();
             // An array opens, and closes, with each dimension whose first, or last, item this is.
@@ -65,7 +71,9 @@ impl Sink for Json<'_> {
                 if open == 0 { text.push(' ') } else { text.push('\n') }
             }
             text.extend(std::iter::repeat_n('[', open));
-            if ty == NcType::Char {
+            if let Some(decoding) = decoding {
+                values::json_value(text, decoding.value(item));
+            } else if ty == NcType::Char {
                 text.push_str(&Value::from(values::string(item)).to_string());
             } else {
                 values::json_number(text, ty, item);

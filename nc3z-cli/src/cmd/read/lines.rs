@@ -4,6 +4,7 @@ use super::Sink;
 use super::items::{Items, show};
 use anyhow::Result;
 use nc3z_format::NcType;
+use nc3z_format::decode_value::Decoding;
 use nc3z_look::selection::{Selection, elements};
 use nc3z_reader::Variable;
 use std::io::Write;
@@ -11,7 +12,7 @@ use std::io::Write;
 /// Writes lines as items come.
 pub(super) struct Lines<'o> {
     out: &'o mut dyn Write,
-    items: Items,
+    items: Items<'o>,
     done: u64,
     /// Items of a line, of a plane, of all.
     row: u64,
@@ -21,8 +22,13 @@ pub(super) struct Lines<'o> {
 }
 
 impl<'o> Lines<'o> {
-    pub(super) fn new(out: &'o mut dyn Write, variable: &Variable, selection: &Selection) -> Result<Self> {
-        let (items, counts) = Items::of(variable, selection)?;
+    pub(super) fn new(
+        out: &'o mut dyn Write,
+        variable: &Variable,
+        decoding: Option<&'o Decoding>,
+        selection: &Selection,
+    ) -> Result<Self> {
+        let (items, counts) = Items::of(variable, decoding, selection)?;
         let mut inner = counts.iter().rev().copied();
         // A string is a line of its own.
         let row = if items.ty() == NcType::Char { 1 } else { inner.next().unwrap_or(1) };
@@ -35,12 +41,12 @@ impl<'o> Lines<'o> {
 impl Sink for Lines<'_> {
     fn block(&mut self, bytes: Vec<u8>) -> Result<()> {
         let Lines { out, items, done, row, plane, total, line } = self;
-        let ty = items.ty();
+        let (ty, decoding) = (items.ty(), items.decoding());
         items.cut(&bytes, &mut |item| {
             if !done.is_multiple_of(*row) {
                 line.push(' ');
             }
-            show(line, ty, item);
+            show(line, ty, decoding, "_", item);
             *done += 1;
             if done.is_multiple_of(*row) {
                 line.push('\n');

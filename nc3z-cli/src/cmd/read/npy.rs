@@ -1,8 +1,9 @@
 //! `npy`: NumPy's file format, little-endian, in C order; and `raw`, the bytes as they are.
 
 use super::Sink;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use nc3z_format::NcType;
+use nc3z_format::decode_value::{Decoding, Shown, Value};
 use std::io::Write;
 
 /// Writes elements as they come, turned to little-endian or not.
@@ -10,18 +11,69 @@ pub(super) struct Binary<'o> {
     out: &'o mut dyn Write,
     /// Bytes of an element that is turned; 1 for none.
     turned: usize,
+    decoding: Option<&'o Decoding>,
 }
+
+/// NumPy's word for a time that is missing.
+const NAT: i64 = i64::MIN;
 
 impl<'o> Binary<'o> {
     /// The elements as they are.
     pub(super) fn raw(out: &'o mut dyn Write) -> Self {
-        Binary { out, turned: 1 }
+        Binary { out, turned: 1, decoding: None }
     }
 
     /// Behind the header that NumPy expects.
-    pub(super) fn npy(out: &'o mut dyn Write, ty: NcType, counts: &[u64]) -> Result<Self> {
-        out.write_all(&header(ty, counts))?;
-        Ok(Binary { out, turned: ty.size() })
+    pub(super) fn npy(
+        out: &'o mut dyn Write,
+        ty: NcType,
+        decoding: Option<&'o Decoding>,
+        counts: &[u64],
+    ) -> Result<Self> {
+        let decoding = decoding.filter(|_| ty != NcType::Char);
+        let name = match decoding.map(|d| (d.time(), d.shown_with_nan())) {
+            None => descr(ty),
+            Some((Some(_), _)) => "<M8[us]",
+            Some((None, Shown::Single)) => descr(NcType::Float),
+            Some((None, Shown::Double)) => descr(NcType::Double),
+            Some((None, Shown::AsStored(ty))) => descr(ty),
+        };
+        out.write_all(&header(name, counts))?;
+        Ok(Binary { out, turned: ty.size(), decoding })
+    }
+
+    /// Decoded elements, little-endian.
+    fn decoded(decoding: &Decoding, bytes: &[u8]) -> Result<Vec<u8>> {
+        let mut out = Vec::with_capacity(bytes.len() * 2);
+        let items = bytes.chunks_exact(decoding.ty().size());
+        if decoding.time().is_some() {
+            for item in items {
+                let at = match decoding.value(item) {
+                    Value::Missing => NAT,
+                    Value::Time(moment) => match moment.unix_microseconds() {
+                        Some(at) => at,
+                        None => bail!(
+                            "{moment} is a date of another calendar than NumPy's, or before it begins; another format has it as text"
+                        ),
+                    },
+                    value => bail!(
+                        "{value} is no time that NumPy's format could hold; another format has it as text"
+                    ),
+                };
+                out.extend(at.to_le_bytes());
+            }
+            return Ok(out);
+        }
+        match decoding.shown_with_nan() {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "computed or stored as a float, or an integer of 16 bits"
+            )]
+            Shown::Single => items.for_each(|item| out.extend((decoding.number(item) as f32).to_le_bytes())),
+            Shown::Double => items.for_each(|item| out.extend(decoding.number(item).to_le_bytes())),
+            Shown::AsStored(_) => items.for_each(|item| out.extend(item.iter().rev())),
+        }
+        Ok(out)
     }
 }
 
@@ -29,6 +81,10 @@ impl Sink for Binary<'_> {
     fn block(&mut self, mut bytes: Vec<u8>) -> Result<()> {
         fn turn<const N: usize>(bytes: &mut [u8]) {
             bytes.as_chunks_mut::<N>().0.iter_mut().for_each(|b| b.reverse());
+        }
+        if let Some(decoding) = self.decoding {
+            self.out.write_all(&Binary::decoded(decoding, &bytes)?)?;
+            return Ok(());
         }
         match self.turned {
             2 => turn::<2>(&mut bytes),
@@ -63,11 +119,10 @@ fn descr(ty: NcType) -> &'static str {
 }
 
 /// Magic, version, length, a Python dictionary; in all a multiple of 64 bytes. (NEP 1)
-fn header(ty: NcType, counts: &[u64]) -> Vec<u8> {
+fn header(descr: &str, counts: &[u64]) -> Vec<u8> {
     let shape = counts.iter().fold(String::new(), |all, n| format!("{all}{n}, "));
     // One dimension needs the comma, `(3,)`; several do not mind it.
-    let dict =
-        format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", descr(ty), shape.trim_end());
+    let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", shape.trim_end());
     let fixed = |len_size: usize| 8 + len_size;
     let padded = |len_size: usize| (fixed(len_size) + dict.len() + 1).next_multiple_of(64) - fixed(len_size);
     let mut out = b"\x93NUMPY".to_vec();
@@ -94,16 +149,16 @@ mod tests {
 
     #[test]
     fn header_is_numpys_own() {
-        let h = header(NcType::Float, &[3, 4]);
+        let h = header(descr(NcType::Float), &[3, 4]);
         assert_eq!(h.len() % 64, 0);
         assert!(h.starts_with(
             b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4,), }"
         ));
         assert!(h.ends_with(b" \n"));
         let find = |h: &[u8], text: &str| h.windows(text.len()).any(|w| w == text.as_bytes());
-        assert!(find(&header(NcType::Char, &[]), "'|S1', 'fortran_order': False, 'shape': (), }"));
-        assert!(find(&header(NcType::Int, &[7]), "(7,)"));
-        let long = header(NcType::Int, &vec![1; 40_000]);
+        assert!(find(&header(descr(NcType::Char), &[]), "'|S1', 'fortran_order': False, 'shape': (), }"));
+        assert!(find(&header(descr(NcType::Int), &[7]), "(7,)"));
+        let long = header(descr(NcType::Int), &vec![1; 40_000]);
         assert_eq!((long[6], long.len() % 64), (2, 0));
     }
 }

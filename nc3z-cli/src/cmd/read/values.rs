@@ -1,26 +1,22 @@
 //! Values as text: the shortest digits that give the same number back.
 
 use nc3z_format::NcType;
+use nc3z_format::decode_value::{Number, Value};
 use std::fmt::Write as _;
 
 /// Appends one number, big-endian in `bytes`. Floats keep a point or an exponent, so that they are told from integers.
 pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
-    fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        bytes.first_chunk().copied().unwrap_or([0; N])
+    let _ = write!(out, "{}", stored(ty, bytes));
+}
+
+/// An element as it is stored.
+fn stored(ty: NcType, bytes: &[u8]) -> Value {
+    #[expect(clippy::cast_possible_truncation, reason = "it is stored as a float")]
+    match (ty, Number::of(ty, bytes)) {
+        (_, Number::Whole(n)) => Value::Whole(n),
+        (NcType::Float, Number::Real(x)) => Value::Single(x as f32),
+        (_, Number::Real(x)) => Value::Double(x),
     }
-    // Writing to a string does not fail.
-    let _ = match ty {
-        NcType::Byte => write!(out, "{}", i8::from_be_bytes(be(bytes))),
-        NcType::UByte | NcType::Char => write!(out, "{}", u8::from_be_bytes(be(bytes))),
-        NcType::Short => write!(out, "{}", i16::from_be_bytes(be(bytes))),
-        NcType::UShort => write!(out, "{}", u16::from_be_bytes(be(bytes))),
-        NcType::Int => write!(out, "{}", i32::from_be_bytes(be(bytes))),
-        NcType::UInt => write!(out, "{}", u32::from_be_bytes(be(bytes))),
-        NcType::Int64 => write!(out, "{}", i64::from_be_bytes(be(bytes))),
-        NcType::UInt64 => write!(out, "{}", u64::from_be_bytes(be(bytes))),
-        NcType::Float => write!(out, "{:?}", f32::from_be_bytes(be(bytes))),
-        NcType::Double => write!(out, "{:?}", f64::from_be_bytes(be(bytes))),
-    };
 }
 
 /// The same for JSON, which has no word for what is not finite: `"NaN"`, `"inf"`, `"-inf"` are strings.
@@ -31,6 +27,17 @@ pub(crate) fn json_number(out: &mut String, ty: NcType, bytes: &[u8]) {
         out.insert(begin, '"');
         out.push('"');
     }
+}
+
+/// A value that is shown, for JSON: `null` where it is missing, a string for a time.
+pub(super) fn json_value(out: &mut String, value: Value) {
+    let _ = match value {
+        Value::Missing => write!(out, "null"),
+        Value::Single(x) if x.is_infinite() => write!(out, "\"{x:?}\""),
+        Value::Double(x) if x.is_infinite() => write!(out, "\"{x:?}\""),
+        Value::Time(moment) => write!(out, "\"{}\"", moment.iso()),
+        value => write!(out, "{value}"),
+    };
 }
 
 /// Text without the zero bytes that fill it up; bytes that are not UTF-8 as `\xff`.

@@ -2,10 +2,10 @@
 
 use crate::args::SubsetArgs;
 use crate::output::text;
-use crate::selection::select;
+use crate::selection::noted;
 use anyhow::{Result, bail};
 use nc3z_format::classic::{DimId, Dimension, Header, VarId, with_related};
-use nc3z_look::selection::{Segment, Selection};
+use nc3z_look::selection::{Region, Request, Segment, Selection, regions};
 use nc3z_reader::{Dataset, Variable};
 use std::collections::{BTreeSet, HashMap};
 
@@ -24,7 +24,10 @@ impl Contents {
     pub(super) fn of(dataset: &Dataset, args: &SubsetArgs) -> Result<Self> {
         let old = dataset.header();
         let chosen = chosen_variables(old, args)?;
-        let ranges = ranges(dataset, args, &chosen)?;
+        check_names(old, args, &chosen)?;
+        let regions = regions_of(dataset, args, &chosen)?;
+        let request = Request { dims: args.dims.clone(), region: args.region };
+        let ranges = noted(|notes| request.ranges(dataset, &regions, notes))?;
         let dims = kept_dimensions(old, args, &chosen);
         let new_ids: HashMap<DimId, DimId> = dims.iter().copied().zip((0_u32..).map(DimId)).collect();
         let mut header = Header {
@@ -56,9 +59,10 @@ impl Contents {
             let whole = |len| vec![Segment { start: 0, count: len, stride: 1 }];
             let selected = each.map(|(dim, &len)| ranges.get(dim).cloned().unwrap_or_else(|| whole(len)));
             let selection = Selection::new(selected.collect());
+            let variable = dataset.variable_at(id).expect("the id is one of the header's");
+            let selection = selection.with_mask(regions.iter().find_map(|region| region.mask(&variable)));
             new.dimensions.iter_mut().for_each(|d| *d = new_ids[d]);
             header.variables.push(new);
-            let variable = dataset.variable_at(id).expect("the id is one of the header's");
             variables.push((variable, selection));
         }
         Ok(Contents { header, records, variables })
@@ -98,28 +102,20 @@ fn used_dimensions(header: &Header, chosen: &BTreeSet<VarId>) -> BTreeSet<DimId>
     chosen.iter().flat_map(|id| header.variables[id.index()].dimensions.iter().copied()).collect()
 }
 
-/// What `-d` selects of each dimension it names.
-fn ranges(
-    dataset: &Dataset,
-    args: &SubsetArgs,
-    chosen: &BTreeSet<VarId>,
-) -> Result<HashMap<DimId, Vec<Segment>>> {
-    let header = dataset.header();
+/// The regions that `--box` selects on the grids of the variables.
+fn regions_of(dataset: &Dataset, args: &SubsetArgs, chosen: &BTreeSet<VarId>) -> Result<Vec<Region>> {
+    let Some(area) = &args.region else { return Ok(Vec::new()) };
+    let variables: Vec<Variable> = chosen.iter().filter_map(|id| dataset.variable_at(*id)).collect();
+    noted(|_| regions(dataset, &variables, area))
+}
+
+/// Each dimension that `-d` names is one of the selected variables.
+fn check_names(header: &Header, args: &SubsetArgs, chosen: &BTreeSet<VarId>) -> Result<()> {
     let used = used_dimensions(header, chosen);
-    let mut ranges = HashMap::new();
-    for arg in &args.dims {
-        let name = text::safe(&arg.name);
-        let Some((id, dimension)) = header.dimension(arg.name.as_bytes()) else {
-            let names: Vec<_> = header.dimensions.iter().map(|d| text::name(&d.name)).collect();
-            bail!("no such dimension `{name}`; there are {}", names.join(", "));
-        };
-        if !args.variables.is_empty() && !used.contains(&id) {
-            bail!("no selected variable has the dimension `{name}`");
-        }
-        let len = if dimension.is_record() { dataset.records() } else { dimension.len };
-        if ranges.insert(id, select(dataset, id, len, arg)?).is_some() {
-            bail!("dimension `{name}` is given twice");
+    for arg in args.dims.iter().filter(|_| !args.variables.is_empty()) {
+        if header.dimension(arg.name.as_bytes()).is_some_and(|(id, _)| !used.contains(&id)) {
+            bail!("no selected variable has the dimension `{}`", text::safe(&arg.name));
         }
     }
-    Ok(ranges)
+    Ok(())
 }

@@ -7,7 +7,7 @@ use nc3z_format::classic::Header;
 const SEPARATORS: &[u8] = br",:=@\";
 
 /// Parts between separators that no backslash stands before. Backslashes stay.
-pub(crate) fn split(text: &[u8], separator: u8) -> Vec<&[u8]> {
+pub fn split(text: &[u8], separator: u8) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     let mut rest = text;
     while let Some(at) = find(rest, separator) {
@@ -19,7 +19,7 @@ pub(crate) fn split(text: &[u8], separator: u8) -> Vec<&[u8]> {
 }
 
 /// What is before and behind the first separator that no backslash stands before. Backslashes stay.
-pub(crate) fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
+pub fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     let at = find(text.as_bytes(), u8::try_from(separator).ok()?)?;
     Some((&text[..at], &text[at + 1..]))
 }
@@ -35,7 +35,7 @@ fn find(text: &[u8], separator: u8) -> Option<usize> {
 }
 
 /// A name without the backslashes that take the next character as it is.
-pub(crate) fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -45,7 +45,7 @@ pub(crate) fn unescape(text: &str) -> String {
 }
 
 /// The same of bytes.
-pub(crate) fn unescape_bytes(text: &[u8]) -> Vec<u8> {
+pub fn unescape_bytes(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.iter();
     while let Some(&byte) = bytes.next() {
@@ -55,13 +55,13 @@ pub(crate) fn unescape_bytes(text: &[u8]) -> Vec<u8> {
 }
 
 /// Names between commas.
-pub(crate) fn list(text: &str) -> Vec<String> {
+pub fn list(text: &str) -> Vec<String> {
     let names = split(text.as_bytes(), b',').into_iter().filter(|name| !name.is_empty());
     names.map(|name| String::from_utf8_lossy(&unescape_bytes(name)).into_owned()).collect()
 }
 
 /// Recalls the rule in an error, where a name of the file needs it.
-pub(crate) fn hint(header: &Header) -> &'static str {
+pub fn hint(header: &Header) -> &'static str {
     let names = header.variables.iter().map(|v| &v.name).chain(header.dimensions.iter().map(|d| &d.name));
     let needed = names.flatten().any(|byte| SEPARATORS.contains(byte));
     if needed { r" (in a name, a backslash stands before `,` `:` `=` `@` and `\`)" } else { "" }

@@ -4,11 +4,13 @@
 //! an error and never a guess: `degrees C` is a product of an angle and a charge to UDUNITS, and is refused here.
 
 mod calendar;
+mod moment;
 mod parse;
 mod table;
 mod time;
 
 pub use calendar::{Calendar, Date};
+pub use moment::{Moment, Period, Span};
 pub use time::TimeUnit;
 
 /// Exponents of metre, kilogram, second, ampere, kelvin, mole, candela.
@@ -86,11 +88,11 @@ impl Unit {
     /// Reads a unit that is no time since a date.
     ///
     /// ```
-    /// use nc3z_aggregate::units::Unit;
+    /// use nc3z_format::units::Unit;
     /// let (hpa, pa) = (Unit::parse("hPa")?, Unit::parse("kg m-1 s-2")?);
     /// assert_eq!(hpa.to(&pa).map(|c| c.apply(1013.25)), Some(101_325.0));
     /// assert!(Unit::parse("degrees C").is_err());
-    /// # Ok::<(), nc3z_aggregate::units::UnitError>(())
+    /// # Ok::<(), nc3z_format::units::UnitError>(())
     /// ```
     ///
     /// # Errors
@@ -122,12 +124,12 @@ impl Unit {
 /// not be understood.
 ///
 /// ```
-/// use nc3z_aggregate::units::conversion;
+/// use nc3z_format::units::conversion;
 /// assert_eq!(conversion("degC", None, "K", None)?.apply(20.0), 293.15);
 /// assert_eq!(conversion("hours since 2000-01-02", None, "days since 2000-01-01", None)?.apply(12.0), 1.5);
 /// assert!(conversion("psu", None, "psu", None)?.is_identity());
 /// assert!(conversion("psu", None, "1", None).is_err());
-/// # Ok::<(), nc3z_aggregate::units::UnitError>(())
+/// # Ok::<(), nc3z_format::units::UnitError>(())
 /// ```
 ///
 /// # Errors
@@ -195,4 +197,5 @@ fn clean(text: &str) -> &str {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "tests compare with the very numbers that should come out")]
 mod tests;

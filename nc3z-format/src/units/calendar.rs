@@ -43,9 +43,10 @@ impl Calendar {
                 "standard" | "gregorian" => Calendar::Standard,
                 "proleptic_gregorian" => Calendar::ProlepticGregorian,
                 "julian" => Calendar::Julian,
-                "noleap" | "365_day" => Calendar::NoLeap,
-                "all_leap" | "366_day" => Calendar::AllLeap,
-                "360_day" => Calendar::Day360,
+                // The numbers alone are those of IRI's data library.
+                "noleap" | "365_day" | "365" => Calendar::NoLeap,
+                "all_leap" | "366_day" | "366" => Calendar::AllLeap,
+                "360_day" | "360" => Calendar::Day360,
                 _ => return None,
             },
         )

@@ -1,4 +1,19 @@
-//! A part of a variable: segments of indices along each dimension, two where a range wraps around.
+//! A part of a variable: segments of indices along each dimension, two where a range wraps around, and a mask where the part is
+//! not a box. What people type for it ([`DimArg`], [`BoxArg`]) is resolved by [`Request`].
+
+mod arg;
+mod dimension;
+mod mask;
+mod region;
+mod request;
+mod search;
+
+pub use arg::{Bound, BoxArg, DimArg, RangeArg};
+pub use mask::Mask;
+pub use region::{Region, of_all as regions};
+pub use request::{Error, Request, Result};
+
+use std::sync::Arc;
 
 use nc3z_format::classic::DimId;
 use nc3z_format::{Hyperslab, NcType};
@@ -19,18 +34,76 @@ pub struct Segment {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     dims: Vec<Vec<Segment>>,
+    /// Which of the elements are outside of a region.
+    mask: Option<Arc<Mask>>,
 }
 
 impl Selection {
     /// The cross product of some segments along each dimension.
     pub fn new(dims: Vec<Vec<Segment>>) -> Self {
-        Selection { dims }
+        Selection { dims, mask: None }
+    }
+
+    /// A hyperslab.
+    pub fn of_slab(slab: &Hyperslab) -> Self {
+        let each = slab.start.iter().zip(&slab.count).zip(&slab.stride);
+        let segment =
+            |((&start, &count), &stride): ((&u64, &u64), &i64)| vec![Segment { start, count, stride }];
+        Selection::new(each.map(segment).collect())
     }
 
     /// All of a variable.
     pub fn all(variable: &Variable) -> Self {
         let whole = |&count: &u64| vec![Segment { start: 0, count, stride: 1 }];
-        Selection { dims: variable.shape().iter().map(whole).collect() }
+        Selection::new(variable.shape().iter().map(whole).collect())
+    }
+
+    /// The same with a mask of what is outside of a region.
+    #[must_use]
+    pub fn with_mask(mut self, mask: Option<Arc<Mask>>) -> Self {
+        self.mask = mask;
+        self
+    }
+
+    /// The mask of what is outside of a region, if any.
+    pub fn mask(&self) -> Option<&Mask> {
+        self.mask.as_deref()
+    }
+
+    /// The same to be given to another part of the variable.
+    pub fn shared_mask(&self) -> Option<Arc<Mask>> {
+        self.mask.clone()
+    }
+
+    /// For each element, slowest dimension first, whether it is outside of the region; nothing where there is no region.
+    pub fn outside(&self) -> Option<Vec<bool>> {
+        let mask = self.mask.as_deref()?;
+        let counts = self.counts();
+        let mut flags = Vec::new();
+        if counts.contains(&0) {
+            return Some(flags);
+        }
+        let mut at = vec![0; counts.len()];
+        let mut index: Vec<u64> = (0..counts.len()).map(|d| self.index(d, 0)).collect();
+        loop {
+            flags.push(mask.is_outside(&index));
+            // The last dimension runs fastest.
+            let mut next = None;
+            for d in (0..counts.len()).rev() {
+                at[d] += 1;
+                if at[d] == counts[d] {
+                    at[d] = 0;
+                }
+                index[d] = self.index(d, at[d]);
+                if at[d] > 0 {
+                    next = Some(d);
+                    break;
+                }
+            }
+            if next.is_none() {
+                return Some(flags);
+            }
+        }
     }
 
     /// What is selected along a dimension.

@@ -1,0 +1,311 @@
+//! How a stored value is shown: the one place that knows `_Unsigned`, `scale_factor` and `add_offset`, `_FillValue`,
+//! `missing_value`, `valid_min`, `valid_max`, `valid_range`, and times since a date.
+//!
+//! Everything that shows or selects values calls it: pictures, lists, selections by coordinate, decoded reading, aggregation.
+//! The rules are those of the CF conventions (sections 2.5.1, 4.4 and 8.1) and of the NetCDF User's Guide, as netCDF4-python
+//! applies them:
+//! 1. `_Unsigned = "true"` makes the bits of a signed integer an unsigned one, also those of the attributes of rule 2 and 3;
+//!    `"false"` does the opposite.
+//! 2. A value is missing if it equals `_FillValue` or an element of `missing_value`, which may be of another type; without
+//!    a `_FillValue`, if it equals the default fill value of its type. Single bytes have no default.
+//! 3. A value outside `valid_range`, `valid_min` or `valid_max` is missing. These attributes are about stored values, except
+//!    where their type is a float type and the stored values are packed integers.
+//! 4. What is left is `stored * scale_factor + add_offset`.
+//! 5. Of a variable whose units are a time since a date, the result is a moment of the calendar. Bounds have the units of the
+//!    variable that names them.
+
+mod number;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+pub use number::Number;
+
+use crate::classic::{Attribute, Header, Variable};
+use crate::types::NcType;
+use crate::units::{Calendar, Moment, TimeUnit};
+use number::{signed_twin, unsigned_twin};
+use rules::Missing;
+
+/// The type of what decoding gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Elements as they are stored, of this type: integers may have been given the other sign.
+    AsStored(NcType),
+    /// Unpacked as floats.
+    Single,
+    /// Unpacked as doubles.
+    Double,
+}
+
+/// A value as it is shown.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value {
+    /// There is none.
+    Missing,
+    /// A whole number.
+    Whole(i128),
+    /// A float.
+    Single(f32),
+    /// A double.
+    Double(f64),
+    /// A moment of a time since a date.
+    Time(Moment),
+}
+
+/// How the stored values of a variable are shown.
+#[derive(Debug, Clone)]
+pub struct Decoding {
+    ty: NcType,
+    /// The type that the bits are read as.
+    read_as: NcType,
+    missing: Missing,
+    packing: Option<Packing>,
+    time: Option<TimeUnit>,
+    has_missing: bool,
+}
+
+/// `scale_factor`, `add_offset`, and the type in which they are applied.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Packing {
+    scale: Option<f64>,
+    offset: Option<f64>,
+    single: bool,
+}
+
+impl Packing {
+    #[expect(clippy::cast_possible_truncation, reason = "floats are what the attributes ask for")]
+    fn apply(&self, stored: f64) -> f64 {
+        if self.single {
+            let scaled = self.scale.map_or(stored as f32, |scale| stored as f32 * scale as f32);
+            return self.offset.map_or(scaled, |offset| scaled + offset as f32).into();
+        }
+        let scaled = self.scale.map_or(stored, |scale| stored * scale);
+        self.offset.map_or(scaled, |offset| scaled + offset)
+    }
+}
+
+impl std::fmt::Display for Value {
+    /// The shortest digits that give the number back; floats keep a point or an exponent. `_` where there is no value, as in CDL.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Missing => f.write_str("_"),
+            Value::Whole(n) => write!(f, "{n}"),
+            Value::Single(x) => write!(f, "{x:?}"),
+            Value::Double(x) => write!(f, "{x:?}"),
+            Value::Time(moment) => f.write_str(&moment.iso()),
+        }
+    }
+}
+
+impl Decoding {
+    /// The decoding of a variable, which finds the units of bounds in the header.
+    ///
+    /// ```
+    /// # use nc3z_format::classic::{Attribute, Header, NumRecs, Variable, Version};
+    /// # use nc3z_format::NcType;
+    /// use nc3z_format::decode_value::{Decoding, Value};
+    /// # let text = |name: &str, values: &str| Attribute { name: name.into(), ty: NcType::Char, values: values.into() };
+    /// # let scale = Attribute { name: b"scale_factor".into(), ty: NcType::Double, values: 0.5_f64.to_be_bytes().into() };
+    /// # let header = Header { version: Version::Cdf1, numrecs: NumRecs::Count(0), dimensions: vec![], attributes: vec![], variables: vec![] };
+    /// # let v = Variable { name: b"v".into(), dimensions: vec![], ty: NcType::Byte, vsize: 4, begin: 0,
+    /// #     attributes: vec![text("_Unsigned", "true"), scale] };
+    /// // byte v; v:_Unsigned = "true"; v:scale_factor = 0.5;
+    /// let decoding = Decoding::of(&header, &v);
+    /// assert_eq!(decoding.value(&[0xFF]), Value::Double(127.5));
+    /// ```
+    pub fn of(header: &Header, variable: &Variable) -> Self {
+        let mut decoding = Decoding::without_bounds(variable);
+        if decoding.time.is_none() && text(variable, b"units").is_none() {
+            let names_it = |v: &&Variable| {
+                let of = |name: &[u8]| text(v, name).is_some_and(|t| t.as_bytes() == variable.name);
+                of(b"bounds") || of(b"climatology")
+            };
+            decoding.time = header.variables.iter().find(names_it).and_then(time_unit);
+        }
+        decoding
+    }
+
+    /// The decoding by a variable's own attributes.
+    pub fn without_bounds(variable: &Variable) -> Self {
+        let ty = variable.ty;
+        let sign = text(variable, b"_Unsigned").map(|t| t.to_ascii_lowercase());
+        let read_as = match sign.as_deref() {
+            Some("true") => unsigned_twin(ty),
+            Some("false") => signed_twin(ty),
+            _ => ty,
+        };
+        let packing = if ty == NcType::Char { None } else { packing(variable) };
+        let missing = Missing::of(variable, read_as, packing.is_some());
+        let named = ["_FillValue", "missing_value", "valid_range", "valid_min", "valid_max"];
+        let has_missing =
+            ty != NcType::Char && named.iter().any(|n| variable.attribute(n.as_bytes()).is_some());
+        let time = if ty == NcType::Char { None } else { time_unit(variable) };
+        Decoding { ty, read_as, missing, packing, time, has_missing }
+    }
+
+    /// The variable's type.
+    pub fn ty(&self) -> NcType {
+        self.ty
+    }
+
+    /// What the numbers mean as times, of a variable that is a time since a date.
+    pub fn time(&self) -> Option<&TimeUnit> {
+        self.time.as_ref()
+    }
+
+    /// Whether `scale_factor` or `add_offset` change the stored values.
+    pub fn is_packed(&self) -> bool {
+        self.packing.is_some()
+    }
+
+    /// `scale_factor` and `add_offset`, where there are any.
+    pub fn packing(&self) -> Option<(f64, f64)> {
+        self.packing.map(|p| (p.scale.unwrap_or(1.0), p.offset.unwrap_or(0.0)))
+    }
+
+    /// Whether the sign of its integers is not that of their type.
+    pub fn has_other_sign(&self) -> bool {
+        self.read_as != self.ty
+    }
+
+    /// Whether stored values are shown as they are, apart from missing ones.
+    pub fn is_plain(&self) -> bool {
+        self.packing.is_none() && self.time.is_none() && self.read_as == self.ty
+    }
+
+    /// The type of what is shown, times apart, where no value is missing.
+    pub fn shown(&self) -> Shown {
+        match self.packing {
+            None => Shown::AsStored(self.read_as),
+            Some(Packing { single: true, .. }) => Shown::Single,
+            Some(_) => Shown::Double,
+        }
+    }
+
+    /// The type of an array in which NaN stands for missing values: [`Decoding::shown`], except that integers of a variable with an
+    /// attribute that names missing values become floats, as xarray does: floats up to 16 bits, doubles beyond.
+    pub fn shown_with_nan(&self) -> Shown {
+        match self.shown() {
+            Shown::AsStored(NcType::Char) => Shown::AsStored(NcType::Char),
+            Shown::AsStored(NcType::Float) => Shown::Single,
+            Shown::AsStored(NcType::Double) => Shown::Double,
+            Shown::AsStored(ty) if !self.has_missing => Shown::AsStored(ty),
+            Shown::AsStored(ty) if ty.size() <= 2 => Shown::Single,
+            Shown::AsStored(_) => Shown::Double,
+            unpacked => unpacked,
+        }
+    }
+
+    /// The stored number, with the sign that is meant.
+    pub fn stored(&self, item: &[u8]) -> Number {
+        Number::of(self.read_as, item)
+    }
+
+    /// Whether an element stands for a missing value. A NaN does in any case.
+    pub fn is_missing(&self, item: &[u8]) -> bool {
+        let stored = self.stored(item);
+        self.missing.is(stored) || self.missing.is_invalid(self.unpack(stored))
+    }
+
+    /// Whether a NaN stands for a missing value because an attribute says so.
+    pub fn names_nan(&self) -> bool {
+        self.missing.names_nan()
+    }
+
+    /// Whether no other value than this one stands for a missing value; valid ranges apart.
+    pub fn is_only_fill(&self, item: &[u8]) -> bool {
+        self.missing.is_only(self.stored(item))
+    }
+
+    /// The number that an element stands for, NaN for a missing one. Times are numbers in their own units.
+    pub fn number(&self, item: &[u8]) -> f64 {
+        let stored = self.stored(item);
+        if self.missing.is(stored) {
+            return f64::NAN;
+        }
+        let unpacked = self.unpack(stored);
+        if self.missing.is_invalid(unpacked) { f64::NAN } else { unpacked }
+    }
+
+    /// The numbers of some elements, NaN for missing ones.
+    pub fn numbers(&self, bytes: &[u8]) -> Vec<f64> {
+        bytes.chunks_exact(self.ty.size()).map(|item| self.number(item)).collect()
+    }
+
+    /// What is shown of an element.
+    pub fn value(&self, item: &[u8]) -> Value {
+        let stored = self.stored(item);
+        let unpacked = self.unpack(stored);
+        if self.missing.is(stored) || self.missing.is_invalid(unpacked) {
+            return Value::Missing;
+        }
+        if let Some(time) = &self.time {
+            let moment = match stored {
+                Number::Whole(n) if self.packing.is_none() => time.moment_of_integer(n),
+                _ => time.moment(unpacked),
+            };
+            if let Some(moment) = moment {
+                return Value::Time(moment);
+            }
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the value was computed or stored as a float")]
+        match (self.shown(), stored) {
+            (Shown::AsStored(NcType::Float) | Shown::Single, _) => Value::Single(unpacked as f32),
+            (Shown::AsStored(_), Number::Whole(n)) => Value::Whole(n),
+            _ => Value::Double(unpacked),
+        }
+    }
+
+    /// The number that an element stands for, a missing one's too.
+    pub fn unpacked(&self, item: &[u8]) -> f64 {
+        self.unpack(self.stored(item))
+    }
+
+    fn unpack(&self, stored: Number) -> f64 {
+        let stored = stored.real();
+        self.packing.map_or(stored, |packing| packing.apply(stored))
+    }
+}
+
+/// A text attribute without the zeros and blanks around it; nothing if it is empty.
+pub fn text(variable: &Variable, name: &[u8]) -> Option<String> {
+    let attribute = variable.attribute(name).filter(|a| a.ty == NcType::Char)?;
+    let text = String::from_utf8_lossy(&attribute.values);
+    let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// The unit of a time since a date; nothing for other units, and where unit or calendar is not known.
+pub fn time_unit(variable: &Variable) -> Option<TimeUnit> {
+    let units = text(variable, b"units").filter(|u| TimeUnit::is_time(u))?;
+    let calendar = Calendar::of(text(variable, b"calendar").as_deref())?;
+    TimeUnit::parse(&units, calendar).ok()
+}
+
+/// The numbers of an attribute.
+pub fn numbers(a: &Attribute) -> impl Iterator<Item = Number> {
+    let items = if a.ty == NcType::Char { &[] } else { a.values.as_slice() };
+    items.chunks_exact(a.ty.size()).map(|item| Number::of(a.ty, item))
+}
+
+/// `scale_factor` and `add_offset`; nothing where there are none, where they change nothing, and where one is not one number.
+fn packing(v: &Variable) -> Option<Packing> {
+    let one = |name: &[u8]| {
+        let Some(a) = v.attribute(name) else { return Some(None) };
+        let found = numbers(a).next().filter(|_| a.count() == 1)?;
+        Some(Some((found.real(), a.ty)))
+    };
+    let (scale, offset) = (one(b"scale_factor")?, one(b"add_offset")?);
+    #[expect(clippy::float_cmp, reason = "these two numbers change nothing, and only they")]
+    let is_identity = scale.is_none_or(|(x, _)| x == 1.0) && offset.is_none_or(|(x, _)| x == 0.0);
+    if is_identity {
+        return None;
+    }
+    // CF, section 8.1: the result has the type of the attributes. A float would lose digits of integers beyond 16 bits, and of
+    // an offset whose scale is missing or of another type.
+    let is_float = |found: Option<(f64, NcType)>| found.is_some_and(|(_, ty)| ty == NcType::Float);
+    let narrow = v.ty.size() <= 2 || v.ty == NcType::Float;
+    let single = narrow && is_float(scale) && (offset.is_none() || is_float(offset));
+    Some(Packing { scale: scale.map(|s| s.0), offset: offset.map(|o| o.0), single })
+}

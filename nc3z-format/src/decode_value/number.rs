@@ -1,0 +1,82 @@
+//! One element as a number: the one place that turns big-endian bytes of the eleven types into numbers.
+
+use crate::types::NcType;
+
+/// An element as a number. Whole numbers keep all their digits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Number {
+    /// Of an integer type; text counts as bytes.
+    Whole(i128),
+    /// Of a float type.
+    Real(f64),
+}
+
+impl Number {
+    /// The number that an element is.
+    ///
+    /// ```
+    /// use nc3z_format::{NcType, decode_value::Number};
+    /// assert_eq!(Number::of(NcType::Short, &[0xFF, 0xFF]), Number::Whole(-1));
+    /// assert_eq!(Number::unsigned(NcType::Short, &[0xFF, 0xFF]), Number::Whole(65_535));
+    /// ```
+    pub fn of(ty: NcType, bytes: &[u8]) -> Self {
+        match ty {
+            NcType::Float => Number::Real(f32::from_be_bytes(be(bytes)).into()),
+            NcType::Double => Number::Real(f64::from_be_bytes(be(bytes))),
+            NcType::Char | NcType::UByte => Number::Whole(u8::from_be_bytes(be(bytes)).into()),
+            NcType::UShort => Number::Whole(u16::from_be_bytes(be(bytes)).into()),
+            NcType::UInt => Number::Whole(u32::from_be_bytes(be(bytes)).into()),
+            NcType::UInt64 => Number::Whole(u64::from_be_bytes(be(bytes)).into()),
+            NcType::Byte => Number::Whole(i8::from_be_bytes(be(bytes)).into()),
+            NcType::Short => Number::Whole(i16::from_be_bytes(be(bytes)).into()),
+            NcType::Int => Number::Whole(i32::from_be_bytes(be(bytes)).into()),
+            NcType::Int64 => Number::Whole(i64::from_be_bytes(be(bytes)).into()),
+        }
+    }
+
+    /// The same of an integer type whose bits are meant as an unsigned number.
+    pub fn unsigned(ty: NcType, bytes: &[u8]) -> Self {
+        Number::of(unsigned_twin(ty), bytes)
+    }
+
+    /// The nearest double.
+    #[expect(clippy::cast_precision_loss, reason = "a double is what is asked for")]
+    pub fn real(self) -> f64 {
+        match self {
+            Number::Whole(n) => n as f64,
+            Number::Real(x) => x,
+        }
+    }
+
+    /// Whether it is no number.
+    pub fn is_nan(self) -> bool {
+        matches!(self, Number::Real(x) if x.is_nan())
+    }
+}
+
+/// The first bytes; zeros where there are too few.
+fn be<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.first_chunk().copied().unwrap_or([0; N])
+}
+
+/// The unsigned type of the same size as a signed integer type; other types stay.
+pub(super) fn unsigned_twin(ty: NcType) -> NcType {
+    match ty {
+        NcType::Byte => NcType::UByte,
+        NcType::Short => NcType::UShort,
+        NcType::Int => NcType::UInt,
+        NcType::Int64 => NcType::UInt64,
+        other => other,
+    }
+}
+
+/// The signed type of the same size as an unsigned integer type; other types stay.
+pub(super) fn signed_twin(ty: NcType) -> NcType {
+    match ty {
+        NcType::UByte => NcType::Byte,
+        NcType::UShort => NcType::Short,
+        NcType::UInt => NcType::Int,
+        NcType::UInt64 => NcType::Int64,
+        other => other,
+    }
+}

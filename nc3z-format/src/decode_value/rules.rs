@@ -1,0 +1,131 @@
+//! Which stored values are missing.
+
+use super::number::Number;
+use crate::classic::{Attribute, Variable};
+use crate::types::NcType;
+
+/// Values of `missing_value` that are looked at.
+const MOST: usize = 1024;
+
+/// What makes a value missing.
+#[derive(Debug, Clone)]
+pub(super) struct Missing {
+    /// Stored values that stand for it.
+    equal: Vec<Number>,
+    /// Smallest and largest valid stored value.
+    stored: (Option<Number>, Option<Number>),
+    /// Smallest and largest valid unpacked value.
+    unpacked: (Option<f64>, Option<f64>),
+}
+
+impl Missing {
+    pub(super) fn of(v: &Variable, read_as: NcType, is_packed: bool) -> Self {
+        let mut found = Missing { equal: Vec::new(), stored: (None, None), unpacked: (None, None) };
+        if v.ty == NcType::Char {
+            return found;
+        }
+        let as_stored = |a: &Attribute| {
+            let values = a.values.chunks_exact(a.ty.size()).take(MOST);
+            let is_number = a.ty != NcType::Char;
+            let values = values.filter(|_| is_number).filter_map(|item| stored(item, a.ty, v, read_as));
+            values.collect::<Vec<Number>>()
+        };
+        for name in [&b"_FillValue"[..], b"missing_value"] {
+            found.equal.extend(v.attribute(name).map(as_stored).unwrap_or_default());
+        }
+        if v.attribute(b"_FillValue").is_none() && v.ty.size() > 1 {
+            found.equal.push(Number::of(read_as, v.ty.default_fill()));
+        }
+        let range = v.attribute(b"valid_range").filter(|a| a.count() == 2 && a.ty != NcType::Char);
+        let of = |name: &[u8]| v.attribute(name).filter(|a| a.count() == 1 && a.ty != NcType::Char);
+        let ends = if let Some(a) = range {
+            let (low, high) = a.values.split_at(a.ty.size());
+            (Some((a.ty, low)), Some((a.ty, high)))
+        } else {
+            let end = |name| of(name).map(|a| (a.ty, &a.values[..]));
+            (end(b"valid_min"), end(b"valid_max"))
+        };
+        // The User's Guide: of a wider type than packed data, and of the type of the factors, it is about unpacked values.
+        let mut end = |end: Option<(NcType, &[u8])>, low: bool| {
+            let Some((ty, item)) = end else { return };
+            if is_packed && !is_real(v.ty) && is_real(ty) {
+                let x = Some(Number::of(ty, item).real());
+                if low { found.unpacked.0 = x } else { found.unpacked.1 = x }
+            } else {
+                let x = Some(limit(item, ty, v, read_as));
+                if low { found.stored.0 = x } else { found.stored.1 = x }
+            }
+        };
+        end(ends.0, true);
+        end(ends.1, false);
+        found
+    }
+
+    /// Whether a stored value is missing.
+    pub(super) fn is(&self, stored: Number) -> bool {
+        let below = self.stored.0.is_some_and(|low| is_less(stored, low));
+        let above = self.stored.1.is_some_and(|high| is_less(high, stored));
+        stored.is_nan() || below || above || self.equal.contains(&stored)
+    }
+
+    /// Whether a NaN is one of the values that stand for it.
+    pub(super) fn names_nan(&self) -> bool {
+        self.equal.iter().any(|n| n.is_nan())
+    }
+
+    /// Whether no other stored value stands for it.
+    pub(super) fn is_only(&self, stored: Number) -> bool {
+        self.equal.iter().all(|n| *n == stored || (n.is_nan() && stored.is_nan()))
+    }
+
+    /// Whether an unpacked value is outside the range of valid ones.
+    pub(super) fn is_invalid(&self, unpacked: f64) -> bool {
+        self.unpacked.0.is_some_and(|low| unpacked < low)
+            || self.unpacked.1.is_some_and(|high| unpacked > high)
+    }
+}
+
+fn is_less(a: Number, b: Number) -> bool {
+    match (a, b) {
+        (Number::Whole(a), Number::Whole(b)) => a < b,
+        (a, b) => a.real() < b.real(),
+    }
+}
+
+/// A value of an attribute as one of the variable's type; nothing where that type does not have it.
+fn stored(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Option<Number> {
+    match limit(item, ty, v, read_as) {
+        Number::Real(x) if !is_real(read_as) =>
+        {
+            #[expect(clippy::cast_possible_truncation, reason = "whole numbers below 2^65")]
+            (x.fract() == 0.0 && x.abs() < 2e19).then_some(Number::Whole(x as i128))
+        }
+        number => Some(number),
+    }
+}
+
+/// A number of an attribute, as exact as the variable's type. Where `_Unsigned` changes the sign of the variable, it does so of
+/// whole numbers that are written with the other sign.
+fn limit(item: &[u8], ty: NcType, v: &Variable, read_as: NcType) -> Number {
+    let number = Number::of(ty, item);
+    match (read_as, number) {
+        // An attribute of doubles means the floats that the values are.
+        #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
+        (NcType::Float, _) => Number::Real(f64::from(number.real() as f32)),
+        (NcType::Double, _) => Number::Real(number.real()),
+        (_, Number::Whole(n)) if v.ty != read_as => {
+            let all = 1_i128 << (8 * read_as.size());
+            let half = all / 2;
+            match n {
+                n if read_as.is_unsigned() && (-half..0).contains(&n) => Number::Whole(n + all),
+                n if !read_as.is_unsigned() && (half..all).contains(&n) => Number::Whole(n - all),
+                n => Number::Whole(n),
+            }
+        }
+        _ => number,
+    }
+}
+
+fn is_real(ty: NcType) -> bool {
+    matches!(ty, NcType::Float | NcType::Double)
+}

@@ -1,0 +1,243 @@
+//! The coordinate of a dimension: the variable of its name, or, for times, a variable over it; its values as they are shown.
+
+use crate::selection::{Segment, coordinate_variable};
+use crate::text;
+use nc3z_format::classic::{DimId, Header};
+use nc3z_format::decode_value::{self, Decoding, Shown, Value};
+use nc3z_format::units::{Calendar, Period, TimeUnit};
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::{Dataset, Result, Variable};
+
+/// Bytes of a time that is stored as text, at most.
+const MAX_TEXT: u64 = 256;
+
+/// A coordinate of one dimension.
+#[derive(Debug, Clone)]
+pub struct Coordinate {
+    variable: Variable,
+    decoding: Decoding,
+    time: Option<TimeUnit>,
+    /// Bytes of a value that is text.
+    text: Option<u64>,
+}
+
+impl Coordinate {
+    /// The coordinate of a dimension: the numeric variable of its name; otherwise times that are stored as text, such as WRF's
+    /// `Times`; otherwise the one time variable over just this dimension.
+    pub fn of(dataset: &Dataset, dim: DimId) -> Option<Self> {
+        Coordinate::own(dataset, dim).or_else(|| Coordinate::time_of(dataset, dim))
+    }
+
+    /// The one-dimensional variable of numbers with the dimension's own name.
+    pub fn own(dataset: &Dataset, dim: DimId) -> Option<Self> {
+        coordinate_variable(dataset, dim).map(|v| Coordinate::numeric(dataset, v))
+    }
+
+    /// The times along a dimension: its own coordinate if that is a time, text, or an auxiliary variable.
+    pub fn time_of(dataset: &Dataset, dim: DimId) -> Option<Self> {
+        let own = Coordinate::own(dataset, dim).filter(|c| c.time.is_some());
+        own.or_else(|| Coordinate::of_text(dataset, dim)).or_else(|| Coordinate::auxiliary_time(dataset, dim))
+    }
+
+    fn numeric(dataset: &Dataset, variable: Variable) -> Self {
+        let decoding = Decoding::of(dataset.header(), variable.header());
+        let time = decoding.time().copied();
+        Coordinate { variable, decoding, time, text: None }
+    }
+
+    fn of_text(dataset: &Dataset, dim: DimId) -> Option<Self> {
+        let header = dataset.header();
+        let own = &header.dimensions.get(dim.index())?.name;
+        let is_times = |v: &&Variable| {
+            let dims = &v.header().dimensions;
+            let name = &v.header().name;
+            let named = name == b"Times" || name == b"xtime" || name == own;
+            v.ty() == NcType::Char && dims.len() == 2 && dims[0] == dim && named
+        };
+        let variable = dataset.variables().find(|v| is_times(&v))?;
+        let len = *variable.shape().get(1).filter(|n| (4..=MAX_TEXT).contains(*n))?;
+        let decoding = Decoding::of(header, variable.header());
+        Some(Coordinate {
+            variable,
+            decoding,
+            time: Some(TimeUnit::days(calendar_of(header))),
+            text: Some(len),
+        })
+    }
+
+    fn auxiliary_time(dataset: &Dataset, dim: DimId) -> Option<Self> {
+        let is_time = |v: &Variable| {
+            v.header().dimensions == [dim]
+                && v.ty() != NcType::Char
+                && decode_value::time_unit(v.header()).is_some()
+        };
+        let all: Vec<Variable> = dataset.variables().filter(is_time).collect();
+        let text = |v: &Variable, name: &[u8]| decode_value::text(v.header(), name);
+        let is_named = |v: &&Variable| {
+            text(v, b"standard_name").is_some_and(|n| n == "time")
+                || text(v, b"axis").is_some_and(|a| a == "T")
+        };
+        let named = all.iter().find(is_named);
+        // Of several times without a name, such as creation dates, none is the coordinate.
+        let found = named.or_else(|| all.first().filter(|_| all.len() == 1))?;
+        Some(Coordinate::numeric(dataset, found.clone()))
+    }
+
+    /// The variable that holds it.
+    pub fn variable(&self) -> &Variable {
+        &self.variable
+    }
+
+    /// Its name, safe to show.
+    pub fn name(&self) -> String {
+        text::safe(&self.variable.name())
+    }
+
+    /// The unit of its times; nothing where it is not a time.
+    pub fn time(&self) -> Option<&TimeUnit> {
+        self.time.as_ref()
+    }
+
+    /// Whether its values are floats, to which numbers that people type are rounded.
+    pub fn is_float(&self) -> bool {
+        self.variable.ty() == NcType::Float && !self.decoding.is_packed()
+    }
+
+    /// Whether the CF conventions identify it as longitudes.
+    pub fn is_longitude(&self) -> bool {
+        is_longitude(self.variable.header())
+    }
+
+    /// Bytes of one stored value: an element, or a row of text.
+    pub fn item_len(&self) -> usize {
+        let len = self.text.unwrap_or(self.variable.ty().size() as u64);
+        usize::try_from(len).expect("a text of at most MAX_TEXT")
+    }
+
+    /// Its stored values at some indices, big-endian, one after another.
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn items(&self, segments: &[Segment]) -> Result<Vec<u8>> {
+        let mut items = Vec::new();
+        for s in segments {
+            let (mut start, mut count, mut stride) = (vec![s.start], vec![s.count], vec![s.stride]);
+            if let Some(len) = self.text {
+                start.push(0);
+                count.push(len);
+                stride.push(1);
+            }
+            items.extend(self.variable.read_bytes(&Hyperslab::new(start, count, stride)?)?);
+        }
+        Ok(items)
+    }
+
+    /// What a stored value is shown as.
+    pub fn value(&self, item: &[u8]) -> Value {
+        if self.text.is_none() {
+            return self.decoding.value(item);
+        }
+        let moment = self.time.and_then(|time| time.moment(self.parsed(item)));
+        moment.map_or(Value::Missing, Value::Time)
+    }
+
+    /// What a stored value of a packed coordinate is as a number; nothing for other coordinates, whose stored values are the numbers.
+    pub fn unpacked(&self, item: &[u8]) -> Option<Value> {
+        let x = self.decoding.number(item);
+        #[expect(clippy::cast_possible_truncation, reason = "it was computed as a float")]
+        match self.decoding.shown() {
+            _ if x.is_nan() || !self.decoding.is_packed() => {
+                self.decoding.is_packed().then_some(Value::Missing)
+            }
+            Shown::Single => Some(Value::Single(x as f32)),
+            _ => Some(Value::Double(x)),
+        }
+    }
+
+    /// Its values at some indices, unpacked, with NaN where one is missing. Times that are stored as text are days since 1970.
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn values(&self, segments: &[Segment]) -> Result<Vec<f64>> {
+        let items = self.items(segments)?;
+        Ok(match self.text {
+            Some(_) => items.chunks_exact(self.item_len()).map(|row| self.parsed(row)).collect(),
+            None => self.decoding.numbers(&items),
+        })
+    }
+
+    /// All of its values.
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn all(&self) -> Result<Vec<f64>> {
+        self.values(&[Segment { start: 0, count: self.variable.shape()[0], stride: 1 }])
+    }
+
+    /// A time that is stored as text; NaN where it is none.
+    fn parsed(&self, row: &[u8]) -> f64 {
+        let text = String::from_utf8_lossy(row);
+        let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
+        let moment = text
+            .parse::<Period>()
+            .ok()
+            .zip(self.time)
+            .and_then(|(period, time)| Some(time.number(&period.moment(time.calendar()).ok()?)));
+        moment.unwrap_or(f64::NAN)
+    }
+
+    /// A value as people read it: dates as such, `unknown` for NaN.
+    pub fn show(&self, value: f64) -> String {
+        if value.is_nan() {
+            return "unknown".to_owned();
+        }
+        match &self.time {
+            Some(time) => time.show(value),
+            None => self.digits(value),
+        }
+    }
+
+    /// The shortest digits that stand for a value of its type.
+    pub fn digits(&self, value: f64) -> String {
+        let single = self.is_float() || self.decoding.shown() == Shown::Single;
+        #[expect(clippy::cast_possible_truncation, reason = "it was a float")]
+        if single { (value as f32).to_string() } else { value.to_string() }
+    }
+}
+
+/// The calendar of times that are text: MPAS says it in an attribute of the file, others have the usual one.
+fn calendar_of(header: &Header) -> Calendar {
+    let words = |name: &[u8]| {
+        let a = header.attribute(name).filter(|a| a.ty == NcType::Char)?;
+        Some(String::from_utf8_lossy(&a.values).to_ascii_lowercase())
+    };
+    let named = words(b"config_calendar_type").or_else(|| words(b"calendar"));
+    match named.as_deref() {
+        Some(name) if name.contains("noleap") || name.contains("365") => Calendar::NoLeap,
+        Some(name) if name.contains("360") => Calendar::Day360,
+        _ => Calendar::Standard,
+    }
+}
+
+/// Whether attributes identify a variable as longitudes: its standard name, otherwise its units.
+pub fn is_longitude(v: &nc3z_format::classic::Variable) -> bool {
+    direction(v, "longitude", "east").unwrap_or(false)
+}
+
+/// The same of latitudes.
+pub fn is_latitude(v: &nc3z_format::classic::Variable) -> bool {
+    direction(v, "latitude", "north").unwrap_or(false)
+}
+
+/// Whether standard name and units are those of one direction; nothing where they say nothing of directions.
+pub(crate) fn direction(v: &nc3z_format::classic::Variable, standard: &str, towards: &str) -> Option<bool> {
+    if let Some(name) = decode_value::text(v, b"standard_name") {
+        return Some(name == standard);
+    }
+    let units = decode_value::text(v, b"units")?.to_ascii_lowercase();
+    let direction = units.strip_prefix("degree")?.trim_start_matches('s').trim_start_matches(['_', ' ']);
+    if direction.is_empty() {
+        return None;
+    }
+    Some(towards.starts_with(direction))
+}

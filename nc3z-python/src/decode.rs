@@ -1,0 +1,227 @@
+//! Values as they are meant, as NumPy's masked arrays; and parts of variables by values, dates and regions.
+
+use crate::handle::Handle;
+use nc3z_format::NcType;
+use nc3z_format::decode_value::{Decoding, Number, Shown, Value};
+use nc3z_format::units::Period;
+use nc3z_look::selection::{
+    Bound as Limit, BoxArg, DimArg, Error as SelectionError, RangeArg, Request, Selection,
+};
+use nc3z_look::values;
+use nc3z_reader::Variable;
+use numpy::{Element, PyArray1};
+use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PySlice, PyString, PyTuple};
+
+/// The type of decoded values, as NumPy names it.
+pub(crate) fn dtype(decoding: &Decoding) -> &'static str {
+    if decoding.time().is_some() {
+        return "datetime64[us]";
+    }
+    match decoding.shown() {
+        Shown::Single | Shown::AsStored(NcType::Float) => "float32",
+        Shown::Double | Shown::AsStored(NcType::Double) => "float64",
+        Shown::AsStored(ty) => match ty {
+            NcType::Byte => "int8",
+            NcType::Short => "int16",
+            NcType::Int => "int32",
+            NcType::Int64 => "int64",
+            NcType::UShort => "uint16",
+            NcType::UInt => "uint32",
+            NcType::UInt64 => "uint64",
+            _ => "uint8",
+        },
+    }
+}
+
+/// A selection as a masked array of decoded values; text as it is stored.
+pub(crate) fn decoded<'py>(
+    py: Python<'py>,
+    handle: &Handle,
+    variable: &Variable,
+    selection: &Selection,
+    shape: &[u64],
+) -> PyResult<Bound<'py, PyAny>> {
+    let dataset = handle.dataset()?;
+    let decoding = Decoding::of(dataset.header(), variable.header());
+    let bytes = py.detach(|| values::bytes(variable, selection)).map_err(|e| handle.failure(e))?;
+    let size = variable.ty().size();
+    let mask: Vec<bool> = py.detach(|| {
+        let outside = selection.outside().unwrap_or_default();
+        let items = bytes.chunks_exact(size).enumerate();
+        items.map(|(n, item)| outside.get(n) == Some(&true) || decoding.is_missing(item)).collect()
+    });
+    if decoding.time().is_some() {
+        return times(py, &decoding, &bytes, mask, shape);
+    }
+    macro_rules! whole {
+        ($t:ty) => {
+            array(py, &bytes, size, mask, shape, |item| match decoding.stored(item) {
+                Number::Whole(n) => <$t>::try_from(n).unwrap_or_default(),
+                Number::Real(_) => <$t>::default(),
+            })
+        };
+    }
+    match decoding.shown() {
+        #[expect(clippy::cast_possible_truncation, reason = "stored or computed as a float")]
+        Shown::Single | Shown::AsStored(NcType::Float) => {
+            array(py, &bytes, size, mask, shape, |item| decoding.unpacked(item) as f32)
+        }
+        Shown::Double | Shown::AsStored(NcType::Double) => {
+            array(py, &bytes, size, mask, shape, |item| decoding.unpacked(item))
+        }
+        Shown::AsStored(ty) => match ty {
+            NcType::Byte => whole!(i8),
+            NcType::Short => whole!(i16),
+            NcType::Int => whole!(i32),
+            NcType::Int64 => whole!(i64),
+            NcType::UShort => whole!(u16),
+            NcType::UInt => whole!(u32),
+            NcType::UInt64 => whole!(u64),
+            _ => whole!(u8),
+        },
+    }
+}
+
+/// Masked elements of any type.
+fn array<'py, T: Element + Send>(
+    py: Python<'py>,
+    bytes: &[u8],
+    size: usize,
+    mask: Vec<bool>,
+    shape: &[u64],
+    value: impl Fn(&[u8]) -> T + Sync,
+) -> PyResult<Bound<'py, PyAny>> {
+    let data: Vec<T> = py.detach(|| bytes.chunks_exact(size).map(&value).collect());
+    masked(py, PyArray1::from_vec(py, data).into_any(), mask, shape)
+}
+
+fn masked<'py>(
+    py: Python<'py>,
+    data: Bound<'py, PyAny>,
+    mask: Vec<bool>,
+    shape: &[u64],
+) -> PyResult<Bound<'py, PyAny>> {
+    let shape = PyTuple::new(py, shape)?;
+    let data = data.call_method1("reshape", (&shape,))?;
+    let mask = PyArray1::from_vec(py, mask).call_method1("reshape", (&shape,))?;
+    let options = PyDict::new(py);
+    options.set_item("mask", mask)?;
+    py.import("numpy")?.getattr("ma")?.call_method("array", (data,), Some(&options))
+}
+
+/// Times: `datetime64` in microseconds where all are of the Gregorian calendar, otherwise ISO text.
+fn times<'py>(
+    py: Python<'py>,
+    decoding: &Decoding,
+    bytes: &[u8],
+    mask: Vec<bool>,
+    shape: &[u64],
+) -> PyResult<Bound<'py, PyAny>> {
+    let found: Vec<Value> =
+        bytes.chunks_exact(decoding.ty().size()).map(|item| decoding.value(item)).collect();
+    let unix = |value: &Value| match value {
+        Value::Missing => Some(i64::MIN),
+        Value::Time(moment) => moment.unix_microseconds(),
+        _ => None,
+    };
+    if let Some(all) = found.iter().map(unix).collect::<Option<Vec<i64>>>() {
+        let data = PyArray1::from_vec(py, all).call_method1("view", ("datetime64[us]",))?;
+        return masked(py, data, mask, shape);
+    }
+    let words: Vec<String> = found.iter().map(ToString::to_string).collect();
+    masked(py, py.import("numpy")?.call_method1("array", (words,))?, mask, shape)
+}
+
+/// What `sel` was asked for.
+pub(crate) fn request(
+    region: Option<(f64, f64, f64, f64)>,
+    dims: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Request> {
+    let region = region.map(|(west, east, south, north)| {
+        // The checks are those of the command line.
+        format!("{west:?},{east:?},{south:?},{north:?}").parse::<BoxArg>().map_err(PyValueError::new_err)
+    });
+    let mut asked = Vec::new();
+    for (name, value) in dims.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let (range, step) = if let Ok(slice) = value.cast::<PySlice>() {
+            let end = |name: &str| slice.getattr(name).and_then(|end| limit(&end));
+            let step: Option<i64> = slice.getattr("step")?.extract()?;
+            (RangeArg::Between(end("start")?, end("stop")?), step.unwrap_or(1))
+        } else {
+            let at = limit(&value)?
+                .ok_or_else(|| PyTypeError::new_err(format!("{name}: nothing is asked for")))?;
+            (RangeArg::At(at), 1)
+        };
+        if step == 0 {
+            return Err(PyValueError::new_err(format!("{name}: a step of 0 leads nowhere")));
+        }
+        asked.push(DimArg { name, range, step });
+    }
+    Ok(Request { dims: asked, region: region.transpose()? })
+}
+
+/// A number is a value of the coordinate; text, `date`, `datetime` and `datetime64` are dates.
+fn limit(value: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
+    if value.is_none() {
+        return Ok(None);
+    }
+    if !value.is_instance_of::<PyString>()
+        && !value.is_instance_of::<PyBool>()
+        && let Ok(number) = value.extract::<f64>()
+    {
+        return if number.is_finite() {
+            Ok(Some(Limit::Value(number)))
+        } else {
+            Err(PyValueError::new_err(format!("{number} is no value of a coordinate")))
+        };
+    }
+    let text = value.str()?.to_string();
+    text.parse::<Period>().map(|period| Some(Limit::Date(period))).map_err(PyValueError::new_err)
+}
+
+/// What is selected of a variable; notes are warnings.
+pub(crate) fn select(
+    py: Python<'_>,
+    handle: &Handle,
+    variable: &Variable,
+    request: &Request,
+) -> PyResult<Selection> {
+    let dataset = handle.dataset()?;
+    let mut notes = Vec::new();
+    let found = py.detach(|| request.of(&dataset, variable, &mut notes)).map_err(|e| match e {
+        SelectionError::Read { source, .. } => handle.failure(source),
+        e => PyValueError::new_err(e.to_string()),
+    })?;
+    for note in notes {
+        PyErr::warn(
+            py,
+            &py.get_type::<PyUserWarning>(),
+            &std::ffi::CString::new(note.replace('\0', " "))?,
+            1,
+        )?;
+    }
+    Ok(found)
+}
+
+/// A selection as it is stored: a plain array, masked only where a region is.
+pub(crate) fn stored<'py>(
+    py: Python<'py>,
+    handle: &Handle,
+    variable: &Variable,
+    type_name: &str,
+    selection: &Selection,
+) -> PyResult<Bound<'py, PyAny>> {
+    let bytes = py.detach(|| values::bytes(variable, selection)).map_err(|e| handle.failure(e))?;
+    let numpy = py.import("numpy")?;
+    let native = numpy.call_method1("dtype", (type_name,))?;
+    let big = native.call_method1("newbyteorder", (">",))?;
+    let array = numpy.call_method1("frombuffer", (pyo3::types::PyBytes::new(py, &bytes), big))?;
+    let array = array.call_method1("astype", (native,))?;
+    match selection.outside() {
+        None => array.call_method1("reshape", (PyTuple::new(py, selection.counts())?,)),
+        Some(mask) => masked(py, array, mask, &selection.counts()),
+    }
+}
