@@ -534,7 +534,7 @@ class Collections(Aggregation):
         self.ok(nc3z("archive", self.dir / "m0.nc"))
         (self.dir / "bad.nc").write_bytes(b"CDF\x01 and no more")
         done = nc3z("list", self.dir)
-        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.returncode, 1, done.stderr)
         lines = done.stdout.decode().splitlines()
         self.assertEqual(len(lines), 5)
         self.assertRegex(lines[1], "bad.nc.*(truncated|corrupt)")

@@ -305,7 +305,7 @@ class Made(Subset):
         self.assertEqual(nc3z("subset", path).returncode, 2)
 
     def test_file_cut_short(self):
-        self.fails(nc3z("subset", CLASSIC / "truncated_fixed.nc", "-o", self.dir / "no.nc"), 3, 'truncated variable "a"')
+        self.fails(nc3z("subset", CLASSIC / "truncated_fixed.nc", "-o", self.dir / "no.nc"), 1, 'variable "a".*the classic file is incomplete')
         self.assertEqual(self.names(), [])
 
     def test_memory_is_bounded(self):
