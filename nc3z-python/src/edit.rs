@@ -226,13 +226,15 @@ impl Edit {
     }
 
     /// Commits what is staged as a new version; a dry run finds out what that would do.
-    #[pyo3(signature = (note, digest, dry_run, progress=None, cancel=None))]
+    #[pyo3(signature = (note, digest, dry_run, parity, progress=None, cancel=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn commit<'py>(
         &self,
         py: Python<'py>,
         note: &Bound<'py, PyAny>,
         digest: bool,
         dry_run: bool,
+        parity: bool,
         progress: Option<&Bound<'py, PyAny>>,
         cancel: Option<&Cancel>,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -241,7 +243,8 @@ impl Edit {
         let done = work::run(py, total.saturating_mul(3), progress, cancel, |watch| {
             let mut staged = self.locked();
             let edit = staged.take().ok_or_else(closed)?;
-            Ok(staged.insert(edit.with_digest(digest).with_dry_run(dry_run)).commit(&note, watch)?)
+            let edit = edit.with_digest(digest).with_dry_run(dry_run).with_parity_renewed(parity);
+            Ok(staged.insert(edit).commit(&note, watch)?)
         });
         committed(py, &done.map_err(|e| e.in_file(Some(&self.path)))?, digest)
     }

@@ -60,14 +60,15 @@ pub(crate) fn committed<'py>(
     dict.set_item("sha256", digest.then(|| hex(&done.sha256)))?;
     dict.set_item("new_tiles", done.new_tiles)?;
     dict.set_item("kept_tiles", done.kept_tiles)?;
-    dict.set_item("stored_nbytes", done.stored_len.1)?;
+    let parity = done.parity.map_or(0, |parity| parity.len);
+    dict.set_item("stored_nbytes", done.stored_len.1 + parity)?;
     dict.set_item("added_nbytes", done.stored_len.1.saturating_sub(done.stored_len.0))?;
     Ok(dict)
 }
 
 /// Adds an edited file to an archive as a version.
 #[pyfunction]
-#[pyo3(signature = (archive, edited, note, force, dry_run, progress=None, cancel=None))]
+#[pyo3(signature = (archive, edited, note, force, dry_run, parity, progress=None, cancel=None))]
 #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
 pub(crate) fn commit<'py>(
     py: Python<'py>,
@@ -76,6 +77,7 @@ pub(crate) fn commit<'py>(
     note: &Bound<'py, PyAny>,
     force: bool,
     dry_run: bool,
+    parity: bool,
     progress: Option<&Bound<'py, PyAny>>,
     cancel: Option<&Cancel>,
 ) -> PyResult<Bound<'py, PyDict>> {
@@ -84,7 +86,7 @@ pub(crate) fn commit<'py>(
     // Hashed, compared, rebuilt. What cannot be looked at fails in the work itself, with the right words.
     let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
     let done = work::run(py, total, progress, cancel, |watch| {
-        let options = WriterOptions::default().with_force(force).with_dry_run(dry_run);
+        let options = WriterOptions::default().with_force(force).with_dry_run(dry_run).with_parity_renewed(parity);
         Ok(commit_file(&archive, &edited, &note, &options, watch)?)
     });
     committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)
@@ -103,6 +105,6 @@ pub(crate) fn tag(
 ) -> PyResult<u64> {
     let version = version.map(version_name).transpose()?;
     let change = if delete { TagChange::Delete } else { TagChange::Set { version, force: overwrite } };
-    let done = py.detach(|| tag_version(&archive, tag, &change));
+    let done = py.detach(|| tag_version(&archive, tag, &change, &WriterOptions::default()));
     done.map_err(|e| Failure::from(e).in_file(Some(&archive.to_string_lossy())))
 }

@@ -67,6 +67,8 @@ impl Written {
 pub(crate) struct Built {
     pub(crate) sha256: [u8; 32],
     pub(crate) stored_len: u64,
+    /// Bytes of that which are parity.
+    pub(crate) parity_len: u64,
 }
 
 impl Build<'_> {
@@ -101,11 +103,11 @@ impl Build<'_> {
         }
         self.check_unchanged(&sha256)?;
         if let Some(stored_len) = short {
-            return Ok(Built { sha256, stored_len });
+            return Ok(Built { sha256, stored_len, parity_len: 0 });
         }
-        let memory = self.options.memory;
+        let (memory, without_parity) = (self.options.memory, unsealed.trailer.archive_len);
         let stored_len = seal(medium, unsealed, Some(sha256), self.parity, memory, self.monitor)?;
-        Ok(Built { sha256, stored_len })
+        Ok(Built { sha256, stored_len, parity_len: stored_len - without_parity })
     }
 
     /// Writes everything but the trailer; or the short form, trailer and all, where there may be one.

@@ -87,6 +87,7 @@ pub struct WriterOptions {
     pub(crate) parity: Option<Share>,
     pub(crate) force: bool,
     pub(crate) dry_run: bool,
+    pub(crate) renew_parity: bool,
     pub(crate) layouts: LayoutOptions,
     /// Keys of the metadata beside writer, options and chains.
     pub(crate) extra: BTreeMap<String, Value>,
@@ -115,6 +116,7 @@ impl Default for WriterOptions {
             parity: None,
             force: false,
             dry_run: false,
+            renew_parity: true,
             layouts: LayoutOptions::default(),
             extra: BTreeMap::new(),
             required: 0,
@@ -185,6 +187,13 @@ impl WriterOptions {
     #[must_use]
     pub fn with_force(mut self, force: bool) -> Self {
         self.force = force;
+        self
+    }
+
+    /// Whether what changes an archive with parity makes parity of the same share anew (on by default). Otherwise parity covers what it covered.
+    #[must_use]
+    pub fn with_parity_renewed(mut self, renewed: bool) -> Self {
+        self.renew_parity = renewed;
         self
     }
 

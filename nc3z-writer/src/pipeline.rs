@@ -1,12 +1,12 @@
-//! Tiles are read in order, encoded in parallel, and emitted in order; batches bound the memory.
+//! Tiles are read in order, encoded in parallel, and emitted in order; batches bound the memory. Small arrays and the containers that they share come first.
 
-use crate::encode::{EncodedTile, encode_tile, in_variable};
+use crate::encode::{EncodedTile, Form, encode_tile, in_variable};
 use crate::error::{ErrorKind, Result};
 use crate::generation::GenerationWriter;
 use crate::options::{RECORD_TILES_LEN, WriterOptions};
 use crate::plan::Plans;
 use crate::scratch::with_scratch;
-use crate::tiles::{RawTile, for_each_tile};
+use crate::tiles::{RawTile, SMALL_LEN, first_arrays, for_each_of, for_each_tile};
 use nc3z_format::archive::Role;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::VarId;
@@ -45,7 +45,7 @@ pub(crate) fn write_tiles<W: Write>(
     }
     let limit = batch_len(options);
     let held = plans.held.as_ref();
-    let mut flush = |batch: &[RawTile]| -> Result<()> {
+    let encode_all = |batch: &[RawTile]| -> Result<Vec<EncodedTile>> {
         if monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
         }
@@ -59,14 +59,13 @@ pub(crate) fn write_tiles<W: Write>(
             with_scratch(|scratch| encode_tile(raw, info, plan, other, scratch))
                 .map_err(|e| in_variable(e, classic, raw.array, raw.tile))
         };
-        let encoded: Vec<_> = batch.par_iter().map(encode).collect();
-        for tile in encoded {
-            writer.put(tile?)?;
-        }
+        let encoded = batch.par_iter().map(encode).collect::<Vec<_>>().into_iter().collect::<Result<_>>()?;
         monitor.advance(batch.iter().map(|t| t.bytes.len() as u64).sum());
-        Ok(())
+        Ok(encoded)
     };
     if let Some(held) = held {
+        // Blocks are kept until the containers of small tiles are written: all of the source is in memory, and blocks are smaller.
+        let mut blocks = Vec::new();
         let mut rest = held.all();
         while !rest.is_empty() {
             let mut len = 0;
@@ -75,22 +74,54 @@ pub(crate) fn write_tiles<W: Write>(
                 len >= limit
             });
             let (batch, after) = rest.split_at(full.map_or(rest.len(), |last| last + 1));
-            flush(batch)?;
+            for tile in encode_all(batch)? {
+                if matches!(tile.form, Form::Block { .. }) { blocks.push(tile) } else { writer.put(tile)? }
+            }
             rest = after;
         }
-        return Ok(());
+        writer.close_containers()?;
+        blocks.sort_by_key(|tile| arrays.get(tile.array).map_or(0, |info| info.total_bytes().min(SMALL_LEN)));
+        return blocks.into_iter().try_for_each(|tile| writer.put(tile));
     }
-    let mut batch: Vec<RawTile> = Vec::new();
-    let mut batch_len = 0;
+    let mut batch = Batch { tiles: Vec::new(), len: 0, limit };
+    let first = first_arrays(classic, arrays);
+    for_each_of(classic, arrays, &first, &mut |raw| batch.push(raw, &encode_all, writer))?;
+    batch.flush(&encode_all, writer)?;
+    writer.close_containers()?;
     for_each_tile(classic, arrays, options.memory, &mut |raw| {
-        batch_len += raw.bytes.len() as u64;
-        batch.push(raw);
-        if batch_len >= limit {
-            flush(&batch)?;
-            batch.clear();
-            batch_len = 0;
-        }
-        Ok(())
+        if first.contains(&raw.array) { Ok(()) } else { batch.push(raw, &encode_all, writer) }
     })?;
-    flush(&batch)
+    batch.flush(&encode_all, writer)
+}
+
+/// Tiles that are encoded together.
+struct Batch {
+    tiles: Vec<RawTile>,
+    /// Their bytes, and how many are enough.
+    len: u64,
+    limit: u64,
+}
+
+impl Batch {
+    fn push<W: Write>(
+        &mut self,
+        raw: RawTile,
+        encode: &dyn Fn(&[RawTile]) -> Result<Vec<EncodedTile>>,
+        writer: &mut GenerationWriter<'_, W>,
+    ) -> Result<()> {
+        self.len += raw.bytes.len() as u64;
+        self.tiles.push(raw);
+        if self.len < self.limit { Ok(()) } else { self.flush(encode, writer) }
+    }
+
+    fn flush<W: Write>(
+        &mut self,
+        encode: &dyn Fn(&[RawTile]) -> Result<Vec<EncodedTile>>,
+        writer: &mut GenerationWriter<'_, W>,
+    ) -> Result<()> {
+        let encoded = encode(&self.tiles)?;
+        self.tiles.clear();
+        self.len = 0;
+        encoded.into_iter().try_for_each(|tile| writer.put(tile))
+    }
 }

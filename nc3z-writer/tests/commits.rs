@@ -590,7 +590,7 @@ fn any_of_many_versions_is_found_by_number_and_tag() {
         assert!(n < 13 || done.new_tiles == 0, "{n}");
         if n == 20 {
             let change = TagChange::Set { version: None, force: false };
-            assert_eq!(tag_version(&made.path, "twenty", &change).unwrap(), 20);
+            assert_eq!(tag_version(&made.path, "twenty", &change, &options()).unwrap(), 20);
         }
     }
     let open = |version: VersionName| {

@@ -134,6 +134,9 @@ pub(crate) struct GcArgs {
     /// Report which versions would be dropped, and how large the archive would be; change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Write no parity, also where the archive has some. Otherwise the new archive has parity of the same share.
+    #[arg(long)]
+    pub(crate) no_parity: bool,
     /// Replace an output that exists.
     #[arg(short, long)]
     pub(crate) force: bool,

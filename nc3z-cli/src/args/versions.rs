@@ -29,6 +29,9 @@ pub(crate) struct EffortArgs {
     /// Report what would be done, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Leave parity as it is: it does not cover the new version then. Otherwise parity of the same share is made anew, for which the archive is read twice.
+    #[arg(long)]
+    pub(crate) no_parity: bool,
     /// Memory for buffers. The archive does not depend on it.
     #[arg(long, value_parser = parse_size, default_value = "256MiB", value_name = "SIZE")]
     pub(crate) memory: u64,
@@ -96,6 +99,9 @@ pub(crate) struct TagArgs {
     /// Move a tag that names another version.
     #[arg(short, long, requires = "tag")]
     pub(crate) force: bool,
+    /// Leave parity as it is: it does not cover the tag then.
+    #[arg(long, requires = "tag")]
+    pub(crate) no_parity: bool,
     /// Take the tag away.
     #[arg(short, long, requires = "tag", conflicts_with_all = ["version", "force"])]
     pub(crate) delete: bool,

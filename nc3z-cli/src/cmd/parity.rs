@@ -32,8 +32,8 @@ fn add(args: &ParityAddArgs) -> Result<Exit> {
         let progress = Progress::with_passes(len, 2, text::safe(&path.to_string_lossy()));
         let (before, after) = nc3z_writer::parity::add(path, args.share, args.memory, &progress)?;
         drop(progress);
-        let grown = text::size(after - before);
-        writeln!(out, "{}: parity of {} added, {grown}", text::safe(&path.to_string_lossy()), args.share)?;
+        let name = text::safe(&path.to_string_lossy());
+        writeln!(out, "{name}: parity of {} added, {}", args.share, cost(before, after))?;
         Ok(())
     })
 }
@@ -152,8 +152,16 @@ fn describe(path: &Path) -> Result<serde_json::Value> {
     }))
 }
 
+/// What parity takes, in bytes and of the archive without it.
+pub(crate) fn cost(before: u64, after: u64) -> String {
+    let added = after.saturating_sub(before);
+    #[expect(clippy::cast_precision_loss, reason = "a percentage for people")]
+    let share = 100.0 * added as f64 / before.max(1) as f64;
+    format!("{} ({share:.1} % of the archive)", text::size(added))
+}
+
 /// What became of parity where an archive was made of another; none where neither has any.
-pub(super) fn carried(before: Option<Share>, now: Option<Share>) -> Option<String> {
+pub(crate) fn carried(before: Option<Share>, now: Option<Share>) -> Option<String> {
     match (before, now) {
         (None, None) => None,
         (Some(before), Some(now)) if before == now => Some(format!("parity of {now} as before")),

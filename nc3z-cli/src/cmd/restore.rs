@@ -138,7 +138,7 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
                 None,
                 "content",
                 "whole",
-                "partly lost to damage before it was repaired (`nc3z verify` lists what; --fill-lost puts fill values in its place)",
+                format!("partly {LOST} (`nc3z verify` lists what; --fill-lost puts fill values in its place)"),
             )));
         }
         return Ok(archive);

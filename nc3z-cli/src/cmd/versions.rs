@@ -42,6 +42,7 @@ fn options(effort: &EffortArgs) -> WriterOptions {
         .with_registry(crate::plugins::registry())
         .with_memory(effort.memory)
         .with_dry_run(effort.dry_run)
+        .with_parity_renewed(!effort.no_parity)
 }
 
 /// Adds a version that is like an older one.
@@ -91,6 +92,9 @@ pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
             done.new_tiles,
             done.kept_tiles
         );
+        if let Some(parity) = done.parity {
+            tell!("  its parity of {} would be made anew", parity.share);
+        }
         return;
     }
     if done.is_known() {
@@ -104,6 +108,9 @@ pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
         done.new_tiles,
         done.kept_tiles
     );
+    if let Some(parity) = done.parity {
+        tell!("  parity of {} made anew, {}", parity.share, text::size(parity.len));
+    }
 }
 
 /// Lists the versions, newest first.
@@ -244,8 +251,9 @@ pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
     } else {
         TagChange::Set { version: args.version.clone(), force: args.force }
     };
-    let number =
-        tag_version(&args.archive, tag, &change).with_context(|| format!("`{}`", args.archive.display()))?;
+    let options = WriterOptions::default().with_parity_renewed(!args.no_parity);
+    let number = tag_version(&args.archive, tag, &change, &options)
+        .with_context(|| format!("`{}`", args.archive.display()))?;
     if args.delete {
         note!("{name}: {tag} does not name version {number} any more");
     } else {

@@ -186,6 +186,10 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     }
     let damaged = error.chain().find_map(format_error).filter(|e| e.is_corrupt());
     let of_header = |e: &FormatError| e.location().is_some_and(|l| is_header(&l.section));
+    if damaged.is_some_and(is_lost) {
+        let words = "a copy of the archive from before the damage, or the original, has what is lost; a second repair saves no more";
+        return Some(words.to_owned());
+    }
     if damaged.is_some_and(|e| !of_header(e)) && crate::exit::of_error(error) == crate::exit::Exit::Corrupt {
         let name = file.map(Path::to_owned).or_else(|| named_in(error));
         return Some(match name {
@@ -194,6 +198,11 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
         });
     }
     None
+}
+
+/// Whether an error is of what a repair could not save.
+fn is_lost(error: &FormatError) -> bool {
+    matches!(error.kind(), Format::Corrupt { found, .. } if found.contains(LOST))
 }
 
 /// The file that an error names around all others.

@@ -9,12 +9,14 @@ pub struct Foreign {
     pub hint: &'static str,
 }
 
+const NETCDF4: &str = "`nccopy -k cdf5 in.nc4 out.nc` makes a classic file of it with the same values and attributes, without compression and chunks; \
+groups, strings, types of its own and a second unlimited dimension have no place in a classic file, and nccopy refuses them";
 const UNPACK: &str = "decompress it first";
 const NOT_NETCDF: &str = "it is not a netCDF file";
 
 /// First bytes of formats that turn up under the name `.nc`.
 const MAGICS: &[(&[u8], &str, &str)] = &[
-    (b"\x89HDF\r\n\x1a\n", "an HDF5 file (netCDF-4)", "convert it with `nccopy -k cdf5`"),
+    (b"\x89HDF\r\n\x1a\n", "an HDF5 file (netCDF-4)", NETCDF4),
     (b"\x89NC3Z\r\n\x1a", "an nc3z archive", "it is archived already"),
     (b"\x1f\x8b", "a gzip file", UNPACK),
     (b"\x28\xb5\x2f\xfd", "a zstd file", UNPACK),

@@ -374,6 +374,7 @@ class Edit(Mapping[str, EditedVariable]):
         time: str | datetime | None = None,
         digest: bool = True,
         dry_run: bool = False,
+        parity: bool = True,
         progress: Progress | None = None,
         cancel: Cancel | None = None,
     ) -> Committed:
@@ -381,10 +382,11 @@ class Edit(Mapping[str, EditedVariable]):
 
         It is there whole or not at all, whatever happens meanwhile. Author and time are noted only where they are given;
         ``time="now"`` is this moment in UTC. With ``dry_run`` nothing is changed, and the result is what would have been done.
+        Where the archive has parity, that is made anew, unless ``parity`` is False.
         Without ``digest`` the version is not rebuilt for its SHA-256, and a commit costs only what was changed.
         """
         note = {"message": message, "author": author, "time": when(time)}
-        return Committed(**self._edit.commit(note, digest, dry_run, progress, cancel))
+        return Committed(**self._edit.commit(note, digest, dry_run, parity, progress, cancel))
 
     def close(self) -> None:
         """Lets go of the archive; what was not committed is dropped."""

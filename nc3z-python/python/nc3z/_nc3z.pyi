@@ -82,6 +82,7 @@ class Edit:
         note: Mapping[str, str | None],
         digest: bool,
         dry_run: bool,
+        parity: bool,
         progress: Callable[[int, int], object] | None = None,
         cancel: Cancel | None = None,
     ) -> dict[str, Any]: ...
@@ -270,6 +271,7 @@ def commit(
     note: Mapping[str, str | None],
     force: bool,
     dry_run: bool,
+    parity: bool,
     progress: Callable[[int, int], object] | None = None,
     cancel: Cancel | None = None,
 ) -> dict[str, Any]: ...

@@ -66,6 +66,7 @@ def commit(
     time: str | datetime | None = None,
     force: bool = False,
     dry_run: bool = False,
+    parity: bool = True,
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Committed:
@@ -74,14 +75,14 @@ def commit(
     What did not change is not stored again. The new version is rebuilt and compared before it counts; what is open of the
     archive stays as it was opened. Author and time are noted only where they are given; ``time="now"`` is this
     moment in UTC. A file that has no variable of the archive is refused unless ``force``. With ``dry_run`` nothing is changed, and the
-    result is what would have been done.
+    result is what would have been done. Where the archive has parity, that is made anew, unless ``parity`` is False.
 
     >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
     >>> nc3z.commit("relief.nc3z", "etopo120.cdf").is_new
     False
     """
     note = {"message": message, "author": author, "time": when(time)}
-    return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, force, dry_run, progress, cancel))
+    return Committed(**_nc3z.commit(os.fspath(archive), os.fspath(edited), note, force, dry_run, parity, progress, cancel))
 
 
 def log(

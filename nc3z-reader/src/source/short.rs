@@ -69,11 +69,11 @@ pub(crate) fn expanded(source: &SharedSource) -> Result<(SharedSource, Option<Sh
     if source.read_into(0, &mut start).is_err() || !short::is_short(&start) {
         return Ok((Arc::clone(source), None));
     }
-    // One byte more than there may be is refused by its length.
-    let most = len.min(short::SHORT_LEN as u64 + 1);
+    // What is behind the longest short form is no part of it.
+    let most = len.min(short::SHORT_LEN as u64);
     let stored = source.read_at(0, usize::try_from(most).expect("64 KiB"))?;
     let Expanded { bytes, missing, extra, directory_end, outside } = short::expand(&stored)?;
-    let (outside, is_whole) = (outside.into(), short::is_whole(&start));
+    let (outside, is_whole, extra) = (outside.into(), short::is_whole(&start), extra + (len - most));
     let facts = ShortFacts { stored_len: len, missing, extra, directory_end, outside, is_whole };
     let long =
         ShortSource { long: MemorySource::new(bytes), facts: facts.clone(), identity: source.identity() };

@@ -6,6 +6,7 @@ use super::file::EditedFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, Unsealed};
 use crate::job::commit::{CommitNote, Committed, next_number};
+use crate::parity::Renewal;
 use crate::job::state::{Content, Match, State, Tiles};
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, DigestState, Role};
@@ -19,6 +20,30 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
+    if !edit.touched {
+        return known(edit.place.archive(), edit.place.end());
+    }
+    let renewal = Renewal::begin(&mut edit.place, &edit.options, monitor)?;
+    let done = commit_what_changed(edit, note, monitor);
+    let (done, parity) = renewal.end(&mut edit.place, &edit.options, monitor, done)?;
+    Ok(Committed { parity, ..done })
+}
+
+/// The newest version, where nothing is to be committed.
+fn known(archive: &Archive, end: u64) -> Result<Committed> {
+    let sha256 = if let nc3z_reader::Digest::Sha256(sha256) = archive.digest() { sha256 } else { [0; 32] };
+    Ok(Committed {
+        version: archive.version()?.number,
+        generation: archive.trailer().generation,
+        new_tiles: 0,
+        kept_tiles: 0,
+        stored_len: (end, end),
+        sha256,
+        parity: None,
+    })
+}
+
+fn commit_what_changed(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
     if edit.options.dry_run || !edit.place.archive().is_short() {
         return commit_to(edit, note, edit.options.dry_run, monitor);
     }
@@ -68,17 +93,9 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
     let matched: HashMap<VarId, Match> = matched.collect();
     let state = State::new(old, &classic, matched, &edit.options)?;
     let changed = Changed::find(edit, old, &state, &file)?;
-    let (before, last) = (place.end(), old.version()?);
+    let before = place.end();
     if changed.is_empty() && header_bytes == old.header_bytes() {
-        let sha256 = if let nc3z_reader::Digest::Sha256(sha256) = old.digest() { sha256 } else { [0; 32] };
-        return Ok(Committed {
-            version: last.number,
-            generation: old.trailer().generation,
-            new_tiles: 0,
-            kept_tiles: 0,
-            stored_len: (before, before),
-            sha256,
-        });
+        return known(old, before);
     }
     let record = note.record(old, number)?;
     let mut metadata = old.metadata().clone();
@@ -106,6 +123,7 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
         kept_tiles,
         stored_len: (before, after),
         sha256,
+        parity: None,
     })
 }
 

@@ -129,6 +129,13 @@ impl Edit {
         self
     }
 
+    /// Whether a commit makes parity of the same share anew, where the archive has parity; it does unless said otherwise.
+    #[must_use]
+    pub fn with_parity_renewed(mut self, renewed: bool) -> Self {
+        self.options.renew_parity = renewed;
+        self
+    }
+
     /// The version that is edited.
     pub fn archive(&self) -> &Archive {
         self.place.archive()

@@ -55,6 +55,8 @@ pub(crate) struct InPlace {
     archive: Archive,
     /// What a rehearsal writes behind the archive, which stays as it is.
     over: Option<File>,
+    /// Whether the file goes on behind the generation that is open: that is cut off before anything is appended.
+    uncut: bool,
 }
 
 /// Keeps others from changing the archive at `path`, which `file` is, as long as any handle of `file` is open. Who only reads asks for no
@@ -99,7 +101,7 @@ impl InPlace {
             .map_err(|e| Error::io("open for writing", path, e))?;
         lock(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
-        Ok(InPlace { file, path: path.to_owned(), options: options.clone(), archive, over: None })
+        Ok(InPlace { file, path: path.to_owned(), options: options.clone(), archive, over: None, uncut: false })
     }
 
     /// The archive in the long form, where it is in the short one; it takes the short one's place.
@@ -114,6 +116,15 @@ impl InPlace {
     /// Reads what was appended.
     pub(crate) fn reload(&mut self) -> Result<()> {
         self.archive = Archive::from_source(self.source()?, &self.options)?;
+        self.uncut = false;
+        Ok(())
+    }
+
+    /// Goes back to an older generation: what is appended next takes the place of those after it.
+    pub(crate) fn go_back(&mut self, generation: u32) -> Result<()> {
+        let options = self.options.clone().with_generation(u64::from(generation));
+        self.archive = Archive::from_source(self.source()?, &options)?;
+        self.uncut = true;
         Ok(())
     }
 
@@ -126,10 +137,10 @@ impl InPlace {
             // All of the long form, which is small.
             self.write_long(&Medium::File { file: &over, name: &path, path: None })?;
             let archive = Archive::from_source(shared(&over, &path)?, &options)?;
-            return Ok(InPlace { file: over, path, options, archive, over: None });
+            return Ok(InPlace { file: over, path, options, archive, over: None, uncut: false });
         }
         let file = self.file.try_clone().map_err(|e| Error::io("open", &path, e))?;
-        Ok(InPlace { file, path, options, archive: self.archive.clone(), over: Some(over) })
+        Ok(InPlace { file, path, options, archive: self.archive.clone(), over: Some(over), uncut: false })
     }
 
     /// Writes the archive in the long form to an empty medium.
@@ -211,6 +222,9 @@ impl InPlace {
         let medium = self.medium();
         if self.over.is_some() {
             return Ok(write(&medium)?.trailer.archive_len);
+        }
+        if self.uncut {
+            self.cut(self.end())?;
         }
         medium.set_len(self.end())?;
         append(&medium, self.end(), || write(&medium))

@@ -398,12 +398,17 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(())
     }
 
-    /// Writes what is open, index, sections and section table.
-    pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
+    /// Writes the containers and the constants list that are open.
+    pub(crate) fn close_containers(&mut self) -> Result<()> {
         for (container_chain, open) in std::mem::take(&mut self.open) {
             self.write_container(container_chain, open)?;
         }
-        self.flush_constants()?;
+        self.flush_constants()
+    }
+
+    /// Writes what is open, index, sections and section table.
+    pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
+        self.close_containers()?;
         let blocks_end = self.sink.align()?;
         let (table, pages) = std::mem::take(&mut self.index).write(&mut self.sink, self.ending.salt())?;
         let mut sections: Vec<SectionEntry> = pages.into_iter().collect();

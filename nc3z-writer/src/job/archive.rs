@@ -24,6 +24,8 @@ pub struct Archived {
     pub original_len: u64,
     /// Bytes of the archive.
     pub stored_len: u64,
+    /// Bytes of the archive that are parity.
+    pub parity_len: u64,
     /// SHA-256 of that file.
     pub sha256: [u8; 32],
     /// True where the archive was read back and compared with the source.
@@ -229,9 +231,9 @@ impl Subject {
             accept: &|_| Ok(()),
             monitor,
         };
-        let Built { sha256, stored_len } = build.run(&partition, medium)?;
+        let Built { sha256, stored_len, parity_len } = build.run(&partition, medium)?;
         let original_len = classic.source().len();
-        Ok(Archived { original_len, stored_len, sha256, proven: options.verify, warnings, lossy })
+        Ok(Archived { original_len, stored_len, parity_len, sha256, proven: options.verify, warnings, lossy })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::build::{OUT_BUFFER, Sums, hash};
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace, Medium, Unsealed, version_number};
 use crate::options::WriterOptions;
+use crate::parity::{Renewal, Renewed};
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
 use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
@@ -46,6 +47,8 @@ pub struct Committed {
     pub stored_len: (u64, u64),
     /// SHA-256 of the file.
     pub sha256: [u8; 32],
+    /// Parity that was made anew behind it.
+    pub parity: Option<Renewed>,
 }
 
 impl Committed {
@@ -69,7 +72,7 @@ pub fn commit_file(
     monitor: &dyn Monitor,
 ) -> Result<Committed> {
     note.check()?;
-    let place = InPlace::open_as_it_is(path, &options.open_options())?;
+    let mut place = InPlace::open_as_it_is(path, &options.open_options())?;
     let number = next_number(place.archive())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
@@ -90,22 +93,38 @@ pub fn commit_file(
     if is_known {
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (place.end(), place.end());
-        return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256 });
+        return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256, parity: None });
     }
     if !options.force {
         check_related(&place, &classic, &sha256, (path, edited), monitor)?;
     }
+    let renewal = Renewal::begin(&mut place, options, monitor)?;
+    let done = commit_to(&place, &classic, sha256, (edited, note), options, monitor);
+    let (done, parity) = renewal.end(&mut place, options, monitor, done)?;
+    Ok(Committed { parity, ..done })
+}
+
+/// Commits a file to the archive, or, in a dry run, to a temporary file.
+fn commit_to(
+    place: &InPlace,
+    classic: &ClassicFile,
+    sha256: [u8; 32],
+    (edited, note): (&Path, &CommitNote),
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Committed> {
     let other = if options.dry_run { Some(place.rehearsal()?) } else { place.longer()? };
-    let place = other.as_ref().unwrap_or(&place);
+    let place = other.as_ref().unwrap_or(place);
     let (before, archive) = (place.end(), place.archive());
-    let record = note.record(archive, number)?;
+    let record = note.record(archive, next_number(archive)?)?;
     let version = record.number;
     let mut metadata = archive.metadata().clone();
     record.put(&mut metadata);
     digests.within(before).put(&sha256, &mut metadata.extra);
     let (after, generation, (new_tiles, kept_tiles)) =
-        commit_state(place, &classic, sha256, &metadata, edited, options, monitor)?;
-    Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len: (before, after), sha256 })
+        commit_state(place, classic, sha256, &metadata, edited, options, monitor)?;
+    let stored_len = (before, after);
+    Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len, sha256, parity: None })
 }
 
 /// Refuses a file that seems to be of another data set: no variable is in the archive by name, type and lengths, or by its values, and no version is this file.

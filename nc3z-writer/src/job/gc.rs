@@ -50,8 +50,10 @@ pub struct Collected {
     pub dropped: Vec<u64>,
     /// Tags that named dropped versions.
     pub dropped_tags: Vec<String>,
-    /// The share of the old archive's parity, which does not come along.
+    /// The share of the old archive's parity.
     pub parity_before: Option<Share>,
+    /// The share of the new archive's parity.
+    pub parity: Option<Share>,
     /// Bytes of the old archive and of the new one.
     pub stored_len: (u64, u64),
 }
@@ -123,12 +125,18 @@ fn collect(
             next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
         }
     }
-    let stored_len = (newest.stored_len(), place.as_ref().map_or(0, InPlace::end));
+    let mut stored = place.as_ref().map_or(0, InPlace::end);
+    let parity = parity_before.filter(|_| options.renew_parity);
+    if let (Some(share), Some(place)) = (parity, &mut place) {
+        place.reload()?;
+        stored = crate::parity::append(place.archive(), &place.medium(), share, options.memory, monitor)?;
+    }
+    let stored_len = (newest.stored_len(), stored);
     drop(place);
     if !options.dry_run {
         old.put(target)?;
     }
-    Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, stored_len })
+    Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, parity, stored_len })
 }
 
 /// What could be saved of the versions of a damaged archive.
@@ -204,6 +212,8 @@ pub fn save_versions(
     }
     lost.extend(lost_newest);
     let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
+    // Whoever repairs chooses parity.
+    let options = &options.clone().with_parity_renewed(false);
     // A tag may name a version that is lost.
     let keep = Keep { versions: &keep, tagged: false };
     let done = collect((input, older), Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;

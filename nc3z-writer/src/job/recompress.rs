@@ -118,7 +118,7 @@ pub fn recompress_file(
         accept: &|sha256| Ok(archive.check_recorded(sha256).map(drop)?),
         monitor,
     };
-    let Built { sha256, stored_len } = build.run(&partition, &target.medium())?;
+    let Built { sha256, stored_len, .. } = build.run(&partition, &target.medium())?;
     Archive::open(target.temporary_path())?;
     if monitor.is_cancelled() {
         return Err(ErrorKind::Interrupted.into());

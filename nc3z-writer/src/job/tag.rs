@@ -3,10 +3,13 @@
 use crate::build::OUT_BUFFER;
 use crate::error::{ErrorKind, Result};
 use crate::generation::{GenerationWriter, InPlace};
+use crate::options::WriterOptions;
+use crate::parity::Renewal;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::Role;
 use nc3z_format::archive::version::{TAGS_MOST, is_tag_name, put_tags};
 use nc3z_reader::{Archive, OpenOptions, VersionName};
+use std::collections::BTreeMap;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -24,19 +27,19 @@ pub enum TagChange {
     Delete,
 }
 
-/// Changes a tag of the archive at `path`. Gives the version that the tag names, or named.
+/// Changes a tag of the archive at `path`; of the options, those of parity count. Gives the version that the tag names, or named.
 ///
 /// # Errors
 /// A name that tags cannot have; no such version or tag; a tag of another version, unless it may be moved; another process changes the
 /// archive; the system refuses. The archive is then what it was.
-pub fn tag_version(path: &Path, name: &str, change: &TagChange) -> Result<u64> {
+pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &WriterOptions) -> Result<u64> {
     let refuse = |why: String| Err(ErrorKind::Option { option: "tag", why }.into());
     if !is_tag_name(name) {
         return refuse(format!(
             "`{name}` is no name for a tag: letters, digits, `.`, `_` and `-`, at most 64, no digit first, not `latest`"
         ));
     }
-    let place = InPlace::open(path, &OpenOptions::default())?;
+    let mut place = InPlace::open(path, &OpenOptions::default())?;
     let archive = place.archive();
     let mut tags = archive.tags()?;
     let before = tags.get(name).copied();
@@ -74,10 +77,18 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange) -> Result<u64> {
             number
         }
     };
+    let renewal = Renewal::begin(&mut place, options, &())?;
+    let done = put(&place, &tags);
+    Ok(renewal.end(&mut place, options, &(), done.map(|()| number))?.0)
+}
+
+/// Appends a generation with these tags.
+fn put(place: &InPlace, tags: &BTreeMap<String, u64>) -> Result<()> {
+    let archive = place.archive();
     let mut metadata = archive.metadata().clone();
     // A generation without a record would be told by its number.
     archive.version()?.put(&mut metadata);
-    put_tags(&tags, &mut metadata);
+    put_tags(tags, &mut metadata);
     place.append(|medium| {
         let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(place.end())?);
         let mut writer = GenerationWriter::after(out, place.path(), archive, place.source()?)?;
@@ -87,5 +98,5 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange) -> Result<u64> {
         writer.keep_head(archive.original_len());
         writer.finish(&metadata)
     })?;
-    Ok(number)
+    Ok(())
 }

@@ -13,9 +13,12 @@
 mod encode;
 mod region;
 mod remove;
+mod renew;
 mod repair;
 
 pub use remove::{Removed, remove};
+pub use renew::Renewed;
+pub(crate) use renew::Renewal;
 pub use repair::{repair_file, repair_in_place};
 
 use crate::error::{ErrorKind, Result};

@@ -1,11 +1,12 @@
-//! The tile source: the classic file as a stream of raw tiles, in the archive's order: fixed variables by their place in the file, the record
-//! region record after record, the gap bytes last.
+//! The tile source: the classic file as a stream of raw tiles: fixed variables by their place in the file, the record region record after
+//! record, the gap bytes last. Small arrays come before all that ([`first_arrays`]).
 //!
 //! The source is read forward once. Interleaved record variables fill one open tile each, or one layer of chunks, while the
 //! records go by; [`crate::options::RECORD_TILES_LEN`] bounds what is open, whatever the number of variables. Layers that do not
 //! fit in are read out of the source box by box once their records have passed.
 
 mod chunks;
+mod first;
 mod held;
 mod open;
 mod padding;
@@ -17,6 +18,7 @@ mod samples;
 use crate::error::Result;
 use crate::options::RECORD_TILES_LEN;
 use chunks::Chunked;
+pub(crate) use first::{SMALL_LEN, first_arrays, for_each_of};
 pub(crate) use held::HeldTiles;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays};

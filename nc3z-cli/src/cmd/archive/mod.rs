@@ -5,6 +5,7 @@ mod piped;
 mod present;
 mod waiting;
 
+use super::parity::cost;
 use super::targets::{self, Found, Job, Naming};
 use super::tree::{self, Other, Summary};
 use super::{manifests, places, url};
@@ -239,7 +240,7 @@ impl<'a> Work<'a> {
         let (outcome, state, mut more) = match done {
             Ok(Some(done)) => {
                 let sizes = json!({"original_bytes": done.original_len, "stored_bytes": done.stored_len,
-                    "original_sha256": text::hex(&done.sha256), "proven": done.proven});
+                    "parity_bytes": done.parity_len, "original_sha256": text::hex(&done.sha256), "proven": done.proven});
                 let outcome = Outcome::Archived { before: done.original_len, after: done.stored_len };
                 (outcome, "archived", sizes)
             }
@@ -472,8 +473,14 @@ fn report(input: &Path, output: &Path, done: &Archived) {
         (false, None) => ", not proven",
         (false, Some(_)) => ", LOSSY, not proven",
     };
+    let parity = if done.parity_len > 0 {
+        let cost = cost(done.stored_len - done.parity_len, done.stored_len);
+        format!(", parity {cost}")
+    } else {
+        String::new()
+    };
     tell!(
-        "{} -> {}  {} -> {} ({}x){proven}",
+        "{} -> {}  {} -> {} ({}x){proven}{parity}",
         text::safe(&input.to_string_lossy()),
         text::safe(&output.to_string_lossy()),
         text::size(done.original_len),

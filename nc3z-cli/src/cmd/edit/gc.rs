@@ -1,6 +1,7 @@
 //! `nc3z gc`.
 
 use crate::args::GcArgs;
+use crate::cmd::parity::carried;
 use crate::cmd::{places, with_threads};
 use crate::exit::Exit;
 use crate::output::progress::Progress;
@@ -19,6 +20,7 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
         .with_registry(crate::plugins::registry())
         .with_memory(args.memory)
         .with_dry_run(args.dry_run)
+        .with_parity_renewed(!args.no_parity)
         .with_force(args.force);
     let keep = Keep { versions: &args.keep, tagged: !args.drop_tagged };
     let done = with_threads(args.threads, || {
@@ -46,8 +48,8 @@ pub(crate) fn gc(args: &GcArgs) -> Result<Exit> {
             note!("  tags that named dropped versions are gone: {tags}");
         }
     }
-    if done.parity_before.is_some() {
-        note!("  parity did not come along: `nc3z parity add` makes it anew");
+    if let Some(words) = carried(done.parity_before, done.parity) {
+        note!("  {words}");
     }
     Ok(Exit::Done)
 }

@@ -30,7 +30,8 @@ fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
         WriterOptions::default().with_registry(crate::plugins::registry()).with_memory(args.effort.memory);
     set_quiet(args.note.quiet);
     let edit = Edit::open(path, &options).with_context(|| format!("edit `{}`", path.display()))?;
-    Ok(edit.with_digest(!args.quick).with_dry_run(args.effort.dry_run))
+    let renewed = !args.effort.no_parity;
+    Ok(edit.with_digest(!args.quick).with_dry_run(args.effort.dry_run).with_parity_renewed(renewed))
 }
 
 fn progress_of(len: u64, path: &Path) -> Progress {

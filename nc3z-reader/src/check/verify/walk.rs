@@ -119,7 +119,10 @@ impl<'a> Walk<'a> {
             self.findings.push(Structure::ShortForm, short.stored_len..end, words);
         }
         if short.extra > 0 {
-            let words = format!("{} bytes after the end of the archive", short.extra);
+            let words = format!(
+                "{} bytes follow the end of the archive and are no part of it: it is whole, and a repair leaves them out",
+                short.extra
+            );
             self.findings.push(Structure::ShortForm, end..short.stored_len, words);
         }
     }
