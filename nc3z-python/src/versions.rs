@@ -86,7 +86,8 @@ pub(crate) fn commit<'py>(
     // Hashed, compared, rebuilt. What cannot be looked at fails in the work itself, with the right words.
     let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
     let done = work::run(py, total, progress, cancel, |watch| {
-        let options = WriterOptions::default().with_force(force).with_dry_run(dry_run).with_parity_renewed(parity);
+        let options =
+            WriterOptions::default().with_force(force).with_dry_run(dry_run).with_parity_renewed(parity);
         Ok(commit_file(&archive, &edited, &note, &options, watch)?)
     });
     committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)

@@ -149,7 +149,12 @@ fn edited(path: &Path, options: &WriterOptions) -> Result<Option<Vec<u8>>> {
         edit.commit(&CommitNote::default(), &())?;
     }
     drop(edit);
-    nc3z_writer::tag_version(path, "seed", &TagChange::Set { version: None, force: false }, &WriterOptions::default())?;
+    nc3z_writer::tag_version(
+        path,
+        "seed",
+        &TagChange::Set { version: None, force: false },
+        &WriterOptions::default(),
+    )?;
     Ok(Some(std::fs::read(path)?))
 }
 

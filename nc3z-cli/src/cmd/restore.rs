@@ -9,6 +9,7 @@ use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
+use crate::output::words::LOST;
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, bail};
 use nc3z_format::Error as FormatError;
@@ -138,7 +139,9 @@ fn open(named: &Named, args: &RestoreArgs) -> Result<Archive> {
                 None,
                 "content",
                 "whole",
-                format!("partly {LOST} (`nc3z verify` lists what; --fill-lost puts fill values in its place)"),
+                format!(
+                    "partly {LOST} it was repaired (`nc3z verify` lists what; --fill-lost puts fill values in its place)"
+                ),
             )));
         }
         return Ok(archive);

@@ -200,6 +200,9 @@ fn advice(error: &anyhow::Error, file: Option<&Path>) -> Option<String> {
     None
 }
 
+/// What an error finds in place of tiles that a repair could not save: no further repair can.
+pub(crate) const LOST: &str = "lost to damage before";
+
 /// Whether an error is of what a repair could not save.
 fn is_lost(error: &FormatError) -> bool {
     matches!(error.kind(), Format::Corrupt { found, .. } if found.contains(LOST))

@@ -118,9 +118,6 @@ impl Located<'_> {
     }
 }
 
-/// What is found in place of a tile that a repair could not save: no further repair can.
-pub const LOST: &str = "lost to damage before the archive was repaired";
-
 /// Finds the bytes of a tile by its index entry, and what else it needs. `is_probed` says that the entry does not come from the
 /// archive's index; `place` names the tile in messages.
 ///
@@ -147,7 +144,8 @@ pub fn locate<'a>(
             return Err(Error::corrupt(place(), None, "index entry", "a stored tile", "absent"));
         }
         IndexEntry::Lost => {
-            return Err(Error::corrupt(place(), None, "tile", "whole", LOST));
+            let found = "lost to damage before the archive was repaired";
+            return Err(Error::corrupt(place(), None, "tile", "whole", found));
         }
     };
     let chain = chains.get(usize::from(chain_number)).ok_or_else(|| {

@@ -8,6 +8,7 @@ use crate::generation::{InPlace, Medium, Unsealed};
 use crate::job::commit::{CommitNote, Committed, next_number};
 use crate::parity::Renewal;
 use crate::job::state::{Content, Match, State, Tiles};
+use crate::parity::Renewal;
 use nc3z_format::Limits;
 use nc3z_format::archive::{ArrayId, DigestState, Role};
 use nc3z_format::arrays::{ArrayInfo, padded_variables};

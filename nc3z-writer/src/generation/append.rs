@@ -101,7 +101,14 @@ impl InPlace {
             .map_err(|e| Error::io("open for writing", path, e))?;
         lock(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
-        Ok(InPlace { file, path: path.to_owned(), options: options.clone(), archive, over: None, uncut: false })
+        Ok(InPlace {
+            file,
+            path: path.to_owned(),
+            options: options.clone(),
+            archive,
+            over: None,
+            uncut: false,
+        })
     }
 
     /// The archive in the long form, where it is in the short one; it takes the short one's place.

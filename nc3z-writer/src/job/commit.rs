@@ -93,7 +93,15 @@ pub fn commit_file(
     if is_known {
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (place.end(), place.end());
-        return Ok(Committed { version, generation, new_tiles: 0, kept_tiles: 0, stored_len, sha256, parity: None });
+        return Ok(Committed {
+            version,
+            generation,
+            new_tiles: 0,
+            kept_tiles: 0,
+            stored_len,
+            sha256,
+            parity: None,
+        });
     }
     if !options.force {
         check_related(&place, &classic, &sha256, (path, edited), monitor)?;

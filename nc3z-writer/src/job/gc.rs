@@ -136,7 +136,14 @@ fn collect(
     if !options.dry_run {
         old.put(target)?;
     }
-    Ok(Collected { kept: kept.into_iter().collect(), dropped, dropped_tags, parity_before, parity, stored_len })
+    Ok(Collected {
+        kept: kept.into_iter().collect(),
+        dropped,
+        dropped_tags,
+        parity_before,
+        parity,
+        stored_len,
+    })
 }
 
 /// What could be saved of the versions of a damaged archive.

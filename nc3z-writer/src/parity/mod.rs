@@ -17,8 +17,8 @@ mod renew;
 mod repair;
 
 pub use remove::{Removed, remove};
-pub use renew::Renewed;
 pub(crate) use renew::Renewal;
+pub use renew::Renewed;
 pub use repair::{repair_file, repair_in_place};
 
 use crate::error::{ErrorKind, Result};

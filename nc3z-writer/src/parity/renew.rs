@@ -91,6 +91,8 @@ fn add(place: &mut InPlace, share: Share, memory: u64, monitor: &dyn Monitor) ->
 
 /// The archive is whole, but its parity could not be made.
 fn left_out(place: &InPlace, e: &Error) -> Error {
-    let why = format!("the archive is whole, but its parity could not be made anew: {e}; `nc3z parity add` makes it");
+    let why = format!(
+        "the archive is whole, but its parity could not be made anew: {e}; `nc3z parity add` makes it"
+    );
     ErrorKind::Parity { path: place.path().to_owned(), why }.into()
 }
