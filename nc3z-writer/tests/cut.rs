@@ -124,7 +124,8 @@ fn every_cut_of_the_last_generations_is_an_error_that_says_what_is_lost_and_what
     assert_eq!(report.findings[0].structure, Structure::Tail);
     // Of a single version nothing is left that opens.
     let one = Made::new();
-    tag_version(&one.path, "t", &TagChange::Set { version: None, force: false }).unwrap();
+    tag_version(&one.path, "t", &TagChange::Set { version: None, force: false }, &WriterOptions::default())
+        .unwrap();
     let long = one.bytes();
     for len in 288..long.len() {
         assert!(open(&long[..len], None).unwrap_err().is_corrupt(), "{len}");

@@ -6,7 +6,6 @@ use super::file::EditedFile;
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{InPlace, Medium, Unsealed};
 use crate::job::commit::{CommitNote, Committed, next_number};
-use crate::parity::Renewal;
 use crate::job::state::{Content, Match, State, Tiles};
 use crate::parity::Renewal;
 use nc3z_format::Limits;

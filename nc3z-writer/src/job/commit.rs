@@ -73,7 +73,8 @@ pub fn commit_file(
 ) -> Result<Committed> {
     note.check()?;
     let mut place = InPlace::open_as_it_is(path, &options.open_options())?;
-    let number = next_number(place.archive())?;
+    // Numbers that are used up are no reason to read the file.
+    next_number(place.archive())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
         let what = "a new state of a file whose tiles are lost";
