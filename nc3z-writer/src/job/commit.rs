@@ -14,6 +14,7 @@ use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::MESSAGE_LEN;
 use nc3z_format::archive::{DigestState, Metadata, TileLayoutSpec, VersionRecord};
 use nc3z_format::classic::{VarId, Variable};
+use nc3z_format::digest::DigestRecord;
 use nc3z_format::{Error as FormatError, Limits};
 use nc3z_reader::{Archive, ClassicFile, Dataset, Monitor};
 use sha2::{Digest, Sha256};
@@ -108,7 +109,7 @@ pub fn commit_file(
         check_related(&place, &classic, &sha256, (path, edited), monitor)?;
     }
     let renewal = Renewal::begin(&mut place, options, monitor)?;
-    let done = commit_to(&place, &classic, sha256, (edited, note), options, monitor);
+    let done = commit_to(&place, &classic, (sha256, digests), (edited, note), options, monitor);
     let (done, parity) = renewal.end(&mut place, options, monitor, done)?;
     Ok(Committed { parity, ..done })
 }
@@ -117,7 +118,7 @@ pub fn commit_file(
 fn commit_to(
     place: &InPlace,
     classic: &ClassicFile,
-    sha256: [u8; 32],
+    (sha256, digests): ([u8; 32], DigestRecord),
     (edited, note): (&Path, &CommitNote),
     options: &WriterOptions,
     monitor: &dyn Monitor,
