@@ -46,6 +46,11 @@ def iso(moment):
     return text + (f".{m.microsecond:06d}" if m.microsecond else "")
 
 
+def is_rounded_twice(found, expected):
+    """Whether two dates differ by a microsecond: cftime rounds its product to 80 bits before it rounds it to microseconds."""
+    return found[:19] == expected[:19] and "." in found and "." in expected and abs(int(found[-6:]) - int(expected[-6:])) == 1
+
+
 def test_random_dates_are_those_of_cftime(tmp_path):
     rng = random.Random(int(os.environ.get("NC3Z_SEED", "41")))
     count = int(os.environ.get("NC3Z_TIMES", "300"))
@@ -170,7 +175,9 @@ def test_times_are_those_of_xarray(path):
             for n in {0, len(expected) // 2, len(expected) - 1}:
                 if found.mask is not np.ma.nomask and found.mask[n]:
                     continue
-                text = str(np.datetime_as_string(found.data[n])).removesuffix(".000000")
+                # Text in calendars that NumPy does not have.
+                text = str(found.data[n]) if found.dtype.kind == "U" else str(np.datetime_as_string(found.data[n]))
+                text = text.removesuffix(".000000")
                 want = iso(expected[n])
                 assert text == want or abs(_microseconds(text) - _microseconds(want)) <= 1, f"{name}[{n}]"
                 compared += 1
