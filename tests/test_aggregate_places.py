@@ -107,7 +107,8 @@ class Places(Aggregation):
                 for show in (("dump", "-h"), ("info",), ("info", "--json")):
                     server.asked.clear()
                     self.ok(nc3z(*show, server.url("set.zip!/m3.nc.nc3z")))
-                    self.assertEqual(len(server.asked), 2, (show, server.asked))
+                    # A small member has no digest on record: `info --json` computes it from the member's data.
+                    self.assertEqual(len(server.asked), 3 if "--json" in show else 2, (show, server.asked))
         self.assertTrue(sets)
 
     def test_info_asks_no_more_than_opening_and_what_it_shows(self):

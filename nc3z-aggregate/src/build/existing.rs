@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::file::as_aggregation;
 use crate::master::cut::location;
 use crate::master::{Data, FileRef, MasterArray};
+use nc3z_format::classic::{Attribute, Variable};
 use nc3z_reader::Dataset;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -17,7 +18,9 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
     let own = scan::scan(aggregation.fragments().own(), name, "")?;
     let mut files: BTreeMap<String, Scanned> = BTreeMap::new();
     // Its own coordinates, and its attributes.
-    let presented = scan_arrays(dataset)?;
+    let stored = aggregation.fragments().own();
+    let mut presented = scan_arrays(dataset)?;
+    presented.iter_mut().for_each(|a| drop_presented_fill(stored, &a.name, &mut a.attributes));
     for (_, _, master) in aggregation.masters().filter(|(.., m)| !is_values(m)) {
         let Some(template) = presented.iter().find(|a| a.name == master.name) else { continue };
         for n in 0..master.partitions.len() {
@@ -54,7 +57,8 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
         }
     }
     for (id, _, master) in aggregation.masters().filter(|(.., m)| is_values(m)) {
-        let attributes = dataset.header().variables[id.index()].attributes.clone();
+        let mut attributes = dataset.header().variables[id.index()].attributes.clone();
+        drop_presented_fill(stored, &master.name, &mut attributes);
         let uris = aggregation.masters().find_map(|(_, _, other)| files_of(other, master));
         let uris = uris.ok_or_else(|| refused("it has values that belong to no file"))?;
         for (n, uri) in uris.into_iter().enumerate() {
@@ -143,4 +147,12 @@ fn slice(axis: &Axis, range: &Range<u64>) -> Axis {
     let values = c.values[at(range.start)..at(range.end)].to_vec();
     let coordinate = Coordinate { values, bounds, ..(**c).clone() };
     Axis { len: range.end - range.start, coordinate: Some(Arc::new(coordinate)), ..axis.clone() }
+}
+
+/// Drops the fill value that reading presents but the aggregation's file does not hold: files that join it have none either.
+fn drop_presented_fill(stored: &Dataset, name: &str, attributes: &mut Vec<Attribute>) {
+    let holds = |v: &Variable| v.attribute(b"_FillValue").is_some();
+    if stored.header().variables.iter().any(|v| v.name == name.as_bytes() && !holds(v)) {
+        attributes.retain(|a| a.name != b"_FillValue");
+    }
 }

@@ -226,7 +226,7 @@ impl Sorted {
         let n = self.values.len();
         let follow = (1..n).take_while(|i| offsets[(first + i) % n].is_some());
         let mut last = (first + follow.last().unwrap_or(0)) % n;
-        // 0 and 360 are one meridian, which is not read twice.
+        // 0 and 360 are one meridian. An end that would only repeat it is left out; inside of the range both are read.
         if last < first && ((self.values[n - 1] - self.values[0]).abs() - 360.0).abs() < 1e-4 {
             if first == n - 1 {
                 return Place::Range(0, last as u64);
@@ -373,7 +373,8 @@ mod tests {
         assert_eq!(found(&shifted, 150.0, 210.0), [150.0, -180.0, -150.0]);
         assert_eq!(found(&shifted, 170.0, -170.0), [-180.0]);
         assert_eq!(found(&falling, -30.0, 30.0), [30.0, 0.0, 330.0]);
-        assert_eq!(found(&closed, -30.0, 30.0), [330.0, 360.0, 30.0]);
+        assert_eq!(found(&closed, -30.0, 30.0), [330.0, 360.0, 0.0, 30.0]);
+        assert_eq!(found(&closed, -30.0, 0.0), [330.0, 360.0]);
         assert_eq!(found(&closed, 0.0, 360.0).len(), 13);
         assert_eq!(found(&closed, -5.0, 45.0), [0.0, 30.0]);
         let regional = [5.0, 10.0, 15.0];

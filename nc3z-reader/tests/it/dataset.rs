@@ -190,7 +190,7 @@ fn what_the_file_does_not_hold_is_named() {
         let error = v.read_bytes(&v.all()).unwrap_err();
         let text = error.to_string();
         assert!(
-            error.is_corrupt()
+            error.is_incomplete()
                 && text.contains("\"v1\" of shape [4, 3]")
                 && text.contains("first 7 elements"),
             "{text}"

@@ -435,6 +435,8 @@ fn the_filled_file_of_a_repaired_archive_is_checked_too() {
     let end = good.len() - 128;
     let sealed = nc3z_format::archive::Trailer { sections_crc, ..trailer }.encode(&salt, end as u64);
     good[end..].copy_from_slice(&sealed);
+    // The commit slots name the trailer by its checksum: without slots, the trailer counts.
+    good[112..160].fill(0);
     assert!(quick(&source(&good), &OpenOptions::default(), &()).unwrap().is_sound());
     let report = deep(&source(&good), &OpenOptions::default(), &()).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
