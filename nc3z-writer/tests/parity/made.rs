@@ -1,7 +1,7 @@
 //! Archives with parity, and lots.
 
 use nc3z_reader::parity::{ParityReport, check, copy, prove, repair};
-use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
+use nc3z_reader::source::{MemorySource, SharedSource};
 use nc3z_reader::{Archive, OpenOptions, slots_at};
 use nc3z_writer::{Share, WriterOptions, archive_file};
 use std::path::PathBuf;
