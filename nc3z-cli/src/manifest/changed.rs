@@ -1,9 +1,10 @@
 //! An archive that is not the file a manifest lists, and yet holds what that file held: it has grown since, or was recompressed.
 
 use anyhow::{Context, Result};
+use nc3z_format::archive::constants::SLOTS_AT;
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
-use nc3z_reader::{Archive, Monitor, OpenOptions, verify};
+use nc3z_reader::{Archive, Monitor, OpenOptions, slots_at, verify};
 use nc3z_writer::LINEAGE;
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 
 /// Bytes hashed at a time.
 const PIECE: u64 = 1 << 20;
+/// Generations that are compared with a list: each of them is hashed as a whole, because its commit slots are at the beginning.
+const TRIED: usize = 64;
 
 /// What became of a listed archive that is another file now.
 pub(crate) enum Change {
@@ -41,7 +44,7 @@ pub(crate) fn explain(path: &Path, listed: &[u8; 32], monitor: &dyn Monitor) -> 
     Ok(Change::Another)
 }
 
-/// Whether the archive was the listed file at the end of one of its generations.
+/// Whether the archive was the listed file at the end of one of its last [`TRIED`] generations.
 fn has_grown(
     archive: &Archive,
     source: &dyn ByteSource,
@@ -51,21 +54,31 @@ fn has_grown(
     let mut ends: Vec<u64> =
         archive.generations()?.into_iter().map(|(_, trailer)| trailer.archive_len).collect();
     ends.sort_unstable();
-    let (mut sha, mut at) = (Sha256::new(), 0);
-    for end in ends {
-        while at < end {
-            if monitor.is_cancelled() {
-                return Err(nc3z_reader::Error::interrupted().into());
-            }
-            let len = usize::try_from(PIECE.min(end - at)).context("a piece")?;
-            sha.update(source.read_at(at, len)?);
-            at += len as u64;
-        }
-        if sha.clone().finalize().as_slice() == listed {
+    for end in ends.into_iter().rev().take(TRIED) {
+        if hash_at(archive, source, end, monitor)? == *listed {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+/// The SHA-256 of the archive as it was when it ended at `end`: its first bytes, with the commit slots of that generation.
+fn hash_at(archive: &Archive, source: &dyn ByteSource, end: u64, monitor: &dyn Monitor) -> Result<[u8; 32]> {
+    let superblock = archive.superblock();
+    let slots = slots_at(source, end, superblock)?.encode(&superblock.salt);
+    let mut sha = Sha256::new();
+    sha.update(source.read_at(0, SLOTS_AT)?);
+    sha.update(slots);
+    let mut at = (SLOTS_AT + slots.len()) as u64;
+    while at < end {
+        if monitor.is_cancelled() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        let len = usize::try_from(PIECE.min(end - at)).context("a piece")?;
+        sha.update(source.read_at(at, len)?);
+        at += len as u64;
+    }
+    Ok(sha.finalize().into())
 }
 
 /// Whether the archive names the listed file as one that it was made from.
