@@ -41,7 +41,10 @@ fn torn_addition_leaves_the_archive_and_can_be_done_again() {
     let (plain, made) = (archive(200_000, None), archive(200_000, Some("5%")));
     for cut in [plain.bytes.len() + 1, plain.bytes.len() + 5000, made.bytes.len() - 1, made.bytes.len() - 300]
     {
-        std::fs::write(&plain.path, &made.bytes[..cut]).unwrap();
+        // The slots name the parity only once it is whole.
+        let mut torn = made.bytes[..cut].to_vec();
+        torn[SLOTS..SLOTS + 48].copy_from_slice(&plain.bytes[SLOTS..SLOTS + 48]);
+        std::fs::write(&plain.path, &torn).unwrap();
         let opened = nc3z_reader::Archive::open(&plain.path).unwrap();
         assert_eq!(opened.trailer_offset() + 128, plain.bytes.len() as u64);
         assert!(opened.torn_tail() > 0);
@@ -70,6 +73,9 @@ pub(crate) fn with_later_generation(bytes: &[u8]) -> Vec<u8> {
     let mut out = [bytes, &table].concat();
     let end = out.len() as u64;
     out.extend(trailer.encode(&salt, end));
+    let slots =
+        nc3z_reader::slots_at(&*source(&out), out.len() as u64, archive.superblock()).unwrap().encode(&salt);
+    out[SLOTS..SLOTS + slots.len()].copy_from_slice(&slots);
     out
 }
 
