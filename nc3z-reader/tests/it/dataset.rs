@@ -195,7 +195,7 @@ fn what_the_file_does_not_hold_is_named() {
                 && text.contains("first 7 elements"),
             "{text}"
         );
-        assert!(text.contains("needs 20 more bytes"), "{text}");
+        assert!(text.contains("20 bytes are missing"), "{text}");
     }
 }
 
