@@ -37,6 +37,12 @@ impl Beside {
     }
 }
 
+/// The file on disk that a name stands for: of a member, its bundle.
+pub(crate) fn on_disk(path: &Path) -> &Path {
+    let bundle = path.to_str().and_then(member_of).map(|(bundle, _)| Path::new(bundle));
+    bundle.filter(|bundle| path.symlink_metadata().is_err() && bundle.is_file()).unwrap_or(path)
+}
+
 /// A file on disk or the member of a bundle by position, and nothing of what a bundle's index repeats: for commands that check bytes.
 pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
     let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());

@@ -195,7 +195,7 @@ pub(crate) fn restore<'py>(
     let archive = py.detach(|| Archive::from_source(source, &OpenOptions::of_command()));
     let archive = archive.map_err(|e| named(e.into()))?;
     let like = match &origin {
-        Origin::Path { path, .. } => Some(std::fs::metadata(path)?),
+        Origin::Path { path, .. } => Some(std::fs::metadata(aggregated::on_disk(path))?),
         _ => None,
     };
     if like.as_ref().is_some_and(|like| nc3z_writer::is_same_file(like, &output)) {
