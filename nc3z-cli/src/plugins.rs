@@ -1,6 +1,7 @@
 //! Which filters and codecs this run knows: those built in, and those of plug-ins where the user asks for them.
 
 use crate::args::Cli;
+use crate::output::progress::interrupted;
 use anyhow::{Context, Result};
 use nc3z_format::codec::Registry;
 use nc3z_plugin::{Launcher, Plugins};
@@ -32,7 +33,7 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
         return Ok(());
     }
     let program = std::env::current_exe().context("find the program that calls plug-ins")?;
-    let mut launcher = Launcher::new(program, ["filter-worker"]);
+    let mut launcher = Launcher::new(program, ["filter-worker"]).with_cancel(interrupted);
     if let Ok(seconds) = std::env::var(PATIENCE_VARIABLE) {
         let seconds =
             seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is no number"))?;

@@ -3,7 +3,6 @@
 use crate::host::{Failure, Launcher};
 use crate::wire::Request;
 use std::io;
-use std::time::Duration;
 
 /// There is none.
 pub(crate) enum Worker {}
@@ -14,7 +13,8 @@ impl Worker {
         Err(io::Error::new(io::ErrorKind::Unsupported, "plug-ins are called on Unix only"))
     }
 
-    pub(crate) fn ask(&mut self, _: &Request<'_>, _: Duration) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn ask(&mut self, _: &Request<'_>, launcher: &Launcher) -> Result<Vec<u8>, Failure> {
+        let _ = (launcher.patience, launcher.is_cancelled);
         match *self {}
     }
 }

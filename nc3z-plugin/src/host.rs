@@ -16,7 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Launcher {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
-    patience: Duration,
+    pub(crate) patience: Duration,
+    pub(crate) is_cancelled: fn() -> bool,
 }
 
 impl Launcher {
@@ -26,13 +27,20 @@ impl Launcher {
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
-        Launcher { program: program.into(), arguments, patience: PATIENCE }
+        Launcher { program: program.into(), arguments, patience: PATIENCE, is_cancelled: || false }
     }
 
     /// How long one call may take; a minute unless said otherwise.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Whether nobody waits for answers any more: asked for while a worker is waited for, which is then ended.
+    #[must_use]
+    pub fn with_cancel(mut self, is_cancelled: fn() -> bool) -> Self {
+        self.is_cancelled = is_cancelled;
         self
     }
 }
@@ -77,7 +85,7 @@ impl Workers {
             None => Worker::start(&self.0.launcher)
                 .map_err(|e| Failure::Lost(format!("the worker process does not start: {e}")))?,
         };
-        let answer = worker.ask(request, self.0.launcher.patience);
+        let answer = worker.ask(request, &self.0.launcher);
         if !matches!(answer, Err(Failure::Lost(_))) {
             idle().push(worker);
         }

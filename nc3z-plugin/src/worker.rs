@@ -24,7 +24,11 @@ pub fn worker_main() -> io::Result<()> {
     let _ = setrlimit(Resource::As, limit(MOST_MEMORY));
     let _ = setrlimit(Resource::Core, limit(0));
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    {
+        let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+        // What a filter leaves behind stays below this process, where it is found and ended.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
     // Libraries may print; what they print must not get among the answers, and they must not read the requests.
     let input = File::from(rustix::io::dup(rustix::stdio::stdin())?);
     let output = File::from(rustix::io::dup(rustix::stdio::stdout())?);
