@@ -92,7 +92,7 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
         return Exit::Done;
     }
     for other in others {
-        note!("{}: passed over, {}", text::safe(&other.path.to_string_lossy()), other.kind);
+        note!("{}: passed over, {}", crate::cmd::shown(&other.path), other.kind);
     }
     if arg == Some(OthersArg::Fail) && !others.is_empty() { Exit::Failed } else { Exit::Done }
 }

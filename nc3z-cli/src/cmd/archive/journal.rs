@@ -36,8 +36,8 @@ impl Journal {
 
     /// Appends what became of a file, in one write.
     pub(super) fn add(&self, job: &Job, state: &str, more: Value) -> Result<()> {
-        let mut line = json!({"file": text::safe(&job.input.to_string_lossy()), "state": state});
-        line["archive"] = text::safe(&job.output.to_string_lossy()).into();
+        let mut line = json!({"file": crate::cmd::shown(&job.input), "state": state});
+        line["archive"] = crate::cmd::shown(&job.output).into();
         if needs_hex(&job.input) {
             line["file_hex"] = text::hex(job.input.as_os_str().as_encoded_bytes()).into();
         }
