@@ -57,9 +57,11 @@ impl Made {
         path
     }
 
+    /// Parity that there is stays in its place.
     fn commit(&self, version: u8) {
         let input = self.write(version);
-        commit_file(&self.path, &input, &CommitNote::default(), &WriterOptions::default(), &()).unwrap();
+        let options = WriterOptions::default().with_parity_renewed(false);
+        commit_file(&self.path, &input, &CommitNote::default(), &options, &()).unwrap();
     }
 
     fn bytes(&self) -> Vec<u8> {
