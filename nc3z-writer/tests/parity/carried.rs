@@ -1,7 +1,7 @@
 //! Parity of archives that are made of others, and parity taken away where it is stale or damaged.
 
 use crate::in_place::with_later_generation;
-use crate::made::{archive, checked, mended, source};
+use crate::made::{SLOTS, archive, checked, mended, source};
 use nc3z_reader::verify::quick;
 use nc3z_reader::{Archive, OpenOptions};
 use nc3z_writer::{
@@ -30,15 +30,18 @@ fn stale_parity_is_removed_by_a_generation_without_it() {
     assert_eq!((done.before, done.after), (longer.len() as u64, now.len() as u64));
     assert!(done.left > 20_000, "{done:?}");
     // What there was is there, history and all; the parity is no longer the archive's.
-    assert!(now.starts_with(&longer) && sound(&now) && !has_parity(&now));
+    let behind = SLOTS + 48;
+    assert!(now[behind..].starts_with(&longer[behind..]) && sound(&now) && !has_parity(&now));
     let opened = Archive::open(&made.path).unwrap();
     assert_eq!((opened.trailer().generation, opened.trailer().optional & 1), (4, 0));
     let report = quick(&source(&now), &OpenOptions::default(), &()).unwrap();
     assert!(report.parity.is_none() && report.generations == 4);
     assert!(parity::remove(&made.path, &()).unwrap_err().to_string().contains("no parity"));
-    // Cut short, it is not removed, and nothing else.
+    // Cut short, it is not removed, and nothing else. The commit slots tell that something is lost.
     for len in longer.len()..now.len() {
-        let opened = Archive::from_source(source(&now[..len]), &OpenOptions::default()).unwrap();
+        let cut = source(&now[..len]);
+        assert!(Archive::from_source(cut.clone(), &OpenOptions::default()).is_err());
+        let opened = Archive::from_source(cut, &OpenOptions::default().with_older(true)).unwrap();
         assert_eq!(opened.trailer().generation, 3);
     }
     // New parity covers all of it.

@@ -1,11 +1,15 @@
 //! Archives with parity, and lots.
 
 use nc3z_reader::parity::{ParityReport, check, copy, prove, repair};
-use nc3z_reader::source::{MemorySource, SharedSource};
+use nc3z_reader::source::{ByteSource, MemorySource, SharedSource};
+use nc3z_reader::{Archive, OpenOptions, slots_at};
 use nc3z_writer::{Share, WriterOptions, archive_file};
 use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
+
+/// Where the commit slots stand, which parity does not cover.
+pub(crate) const SLOTS: usize = 112;
 
 /// A generator of lots; the same seed gives the same.
 pub(crate) struct Lots(pub(crate) u64);
@@ -91,6 +95,13 @@ pub(crate) fn mended(bytes: &[u8]) -> nc3z_reader::Result<Vec<u8>> {
         out[at..at + good.len()].copy_from_slice(good);
         Ok(())
     })?;
-    prove(&*source(&out), &report, &())?;
+    let whole = source(&out);
+    prove(&*whole, &report, &())?;
+    // Parity takes the commit slots for zeros.
+    if let Ok(archive) = Archive::from_source(whole.clone(), &OpenOptions::default().with_older(true)) {
+        let (end, superblock) = (whole.len() - archive.torn_tail(), archive.superblock());
+        let slots = slots_at(&*whole, end, superblock)?.encode(&superblock.salt);
+        out[SLOTS..SLOTS + slots.len()].copy_from_slice(&slots);
+    }
     Ok(out)
 }
