@@ -241,7 +241,7 @@ fn parity_json(report: &ParityReport) -> Value {
         "state": state, "shards": report.layout.shard_count(), "lost_shards": report.lost_shards.len(),
         "packets": report.layout.packet_count(), "lost_packets": report.lost_packets.len(),
         "most_lost_in_a_group": report.worst, "may_be_lost_in_a_group": report.layout.shards.parity(),
-        "stale_bytes": report.uncovered,
+        "lost_slots": report.lost_slots, "stale_bytes": report.uncovered,
     })
 }
 

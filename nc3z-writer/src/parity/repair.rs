@@ -3,12 +3,12 @@
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{Medium, lock, slots};
+use nc3z_format::archive::SLOTS_LEN;
 use nc3z_format::archive::constants::SLOTS_AT;
-use nc3z_format::archive::{CommitSlots, SLOTS_LEN, SUPERBLOCK_LEN, Superblock};
-use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, prove, repair};
+use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, mended_slots, prove, repair};
 use nc3z_reader::platform;
 use nc3z_reader::source::{FileSource, SharedSource};
-use nc3z_reader::{Archive, Monitor, OpenOptions};
+use nc3z_reader::{Monitor, OpenOptions};
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -74,14 +74,14 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
     if !report.is_intact() {
         done = apply(&shared, &report, &file, path, monitor)?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+        mend_slots(&shared, &report, &file, path, monitor)?;
+        file.sync_all().map_err(|e| Error::io("sync", path, e))?;
     }
-    mend_slots(&shared, &report, &file, path, monitor)?;
-    file.sync_all().map_err(|e| Error::io("sync", path, e))?;
     Ok(Some((report, done)))
 }
 
-/// Proves the mended file, which `file` writes, and puts its commit slots right, which parity does not cover: they name what they named in `damaged`, or else the last
-/// generations of the mended file.
+/// Proves the mended file, which `file` writes, and writes its commit slots, which parity does not cover. They name what they named in
+/// `damaged`, or else the last generations of the mended file.
 fn mend_slots(
     damaged: &SharedSource,
     report: &ParityReport,
@@ -94,22 +94,11 @@ fn mend_slots(
     let mut whole = report.clone();
     whole.missing = 0;
     prove(&*whole.view(&mended), &whole, monitor)?;
-    let Ok(archive) = Archive::from_source(Arc::clone(&mended), &OpenOptions::default().with_older(true))
-    else {
+    let Some((salt, slots)) = mended_slots(damaged, report, &mended)? else {
         // Not sound all the same: who checks it next says so.
         return Ok(());
     };
-    let (superblock, end) = (archive.superblock(), mended.len() - archive.torn_tail());
-    let mut slots = nc3z_reader::slots_at(&*mended, end, superblock)?;
-    let mut bytes = [0; SUPERBLOCK_LEN];
-    if report.missing == 0 && damaged.read_into(0, &mut bytes).is_ok() {
-        let before = Superblock::slots(&bytes, &superblock.salt);
-        // A later generation is lost, and the slots go on to say so.
-        if let Some(newest) = before.newest().filter(|newest| newest.archive_len > end) {
-            slots = CommitSlots::of(newest, before.older());
-        }
-    }
-    slots::write(&Medium::File { file, name: path, path: None }, &superblock.salt, &slots)
+    slots::write(&Medium::File { file, name: path, path: None }, &salt, &slots)
 }
 
 fn apply(

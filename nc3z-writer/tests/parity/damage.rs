@@ -146,7 +146,7 @@ fn tiny_archives_are_mended() {
 #[test]
 fn every_byte_of_a_small_archive_is_covered() {
     let made = archive(300, Some("5%"));
-    for at in (0..made.bytes.len()).filter(|at| !(SLOTS..SLOTS + 48).contains(at)) {
+    for at in 0..made.bytes.len() {
         let mut bad = made.bytes.clone();
         bad[at] ^= 1 << (at % 8);
         let report = checked(&bad);

@@ -4,8 +4,10 @@ use super::catalogue::Catalogue;
 use super::locate::{Located, locate};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
+use crate::newest::SLOTS;
 use crate::parallel;
 use crate::source::{ByteSource, SharedSource};
+use nc3z_format::archive::{SUPERBLOCK_LEN, Superblock};
 use nc3z_format::parity::ParityLayout;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,6 +29,8 @@ pub struct ParityReport {
     pub lost_packets: Vec<u64>,
     /// Numbers of damaged shards, ascending: data shards first, then parity shards.
     pub lost_shards: Vec<u64>,
+    /// True where a commit slot is damaged. Shards have zeros in its place; a repair writes it anew. Only [`check()`] finds out.
+    pub lost_slots: bool,
     /// Groups that lost more shards than they have parity for, with the number of lost shards.
     pub overloaded: Vec<(u64, u64)>,
     /// The most shards that one group has lost.
@@ -41,7 +45,7 @@ pub struct ParityReport {
 impl ParityReport {
     /// True where nothing that the parity covers is damaged, nor the parity itself.
     pub fn is_intact(&self) -> bool {
-        self.lost_packets.is_empty() && self.lost_shards.is_empty()
+        self.lost_packets.is_empty() && self.lost_shards.is_empty() && !self.lost_slots
     }
 
     /// The source with the offsets that the archive had; what [`super::repair()`] and [`super::prove()`] work on.
@@ -65,13 +69,15 @@ impl ParityReport {
             let at = self.layout.packet_offset(j);
             at..at + self.layout.params.packet_len
         });
-        let mut places: Vec<Range<u64>> =
-            self.lost_shards.iter().map(|&s| self.layout.shard_place(s)).chain(packets).collect();
+        let slots = self.lost_slots.then_some(SLOTS);
+        let shards = self.lost_shards.iter().map(|&s| self.layout.shard_place(s));
+        let mut places: Vec<Range<u64>> = shards.chain(packets).chain(slots).collect();
         places.sort_by_key(|r| r.start);
         let mut joined: Vec<Range<u64>> = Vec::new();
         for place in places {
-            match joined.last_mut().filter(|last| last.end == place.start) {
-                Some(last) => last.end = place.end,
+            // The slots are inside of a shard.
+            match joined.last_mut().filter(|last| last.end >= place.start) {
+                Some(last) => last.end = last.end.max(place.end),
                 None => joined.push(place),
             }
         }
@@ -117,8 +123,10 @@ impl std::fmt::Display for ParityReport {
         } else if self.is_mendable() {
             write!(
                 f,
-                "damaged, repairable by parity ({} of {shards} shards, {} of {packets} packets)",
-                damaged.0, damaged.1
+                "damaged, repairable by parity ({} of {shards} shards, {} of {packets} packets{})",
+                damaged.0,
+                damaged.1,
+                if self.lost_slots { ", the commit slots" } else { "" }
             )?;
         } else {
             write!(
@@ -143,7 +151,15 @@ impl std::fmt::Display for ParityReport {
 pub fn check(source: &SharedSource, monitor: &dyn Monitor) -> Result<Option<ParityReport>> {
     let Some(located) = locate(source)? else { return Ok(None) };
     let report = check_at(&*located.view(source), &located.layout, monitor)?;
-    Ok(Some(ParityReport { missing: located.missing, ..report }))
+    // A file that lost its beginning has other bytes there.
+    let lost_slots = located.missing == 0 && has_damaged_slots(source, &located.layout);
+    Ok(Some(ParityReport { missing: located.missing, lost_slots, ..report }))
+}
+
+/// True where a commit slot of the archive is damaged. What cannot be read is a lost shard.
+fn has_damaged_slots(source: &SharedSource, layout: &ParityLayout) -> bool {
+    let mut bytes = [0; SUPERBLOCK_LEN];
+    source.read_into(0, &mut bytes).is_ok() && Superblock::slots(&bytes, &layout.params.salt).has_damage()
 }
 
 /// Checks every byte that this parity covers, and the parity itself. `monitor` is told of bytes of the archive.
@@ -208,6 +224,7 @@ fn check_from(
         worst: loads.values().copied().max().unwrap_or(0),
         overloaded: loads.into_iter().filter(|&(_, lost)| lost > most).collect(),
         uncovered: source.len().saturating_sub(layout.params.archive_len),
+        lost_slots: false,
         refused: None,
         layout: layout.clone(),
     })

@@ -2,6 +2,7 @@
 
 use super::check::{ParityReport, check};
 use super::repair::{prove, repair};
+use super::slots::mended_slots;
 use super::{UNIT, readable};
 use crate::check::verify::first_finding;
 use crate::error::Result;
@@ -9,6 +10,7 @@ use crate::monitor::Monitor;
 use crate::options::OpenOptions;
 use crate::source::{ByteSource, SharedSource, check_range};
 use bytes::Bytes;
+use nc3z_format::archive::constants::SLOTS_AT;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,7 +34,7 @@ pub fn judge(
     }
     let tried = repaired(source, &report, monitor).and_then(|whole| {
         prove(&*whole, &report, monitor)?;
-        first_finding(&whole, options, monitor)
+        first_finding(&with_slots(source, &report, whole)?, options, monitor)
     });
     report.refused = match tried {
         Ok(finding) => finding,
@@ -57,6 +59,13 @@ fn repaired(source: &SharedSource, report: &ParityReport, monitor: &dyn Monitor)
     })?;
     let end = parts.iter().map(|(at, bytes): (&u64, &Bytes)| at + bytes.len() as u64).max().unwrap_or(0);
     Ok(Arc::new(Repaired { len: view.len().max(end), under: view, parts }))
+}
+
+/// The archive with the commit slots that a repair writes, which parity takes for zeros.
+fn with_slots(damaged: &SharedSource, report: &ParityReport, whole: SharedSource) -> Result<SharedSource> {
+    let Some((salt, slots)) = mended_slots(damaged, report, &whole)? else { return Ok(whole) };
+    let parts = BTreeMap::from([(SLOTS_AT as u64, Bytes::copy_from_slice(&slots.encode(&salt)))]);
+    Ok(Arc::new(Repaired { len: whole.len(), under: whole, parts }))
 }
 
 /// A damaged source with the bytes that parity computes in their places.

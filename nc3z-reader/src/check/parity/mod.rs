@@ -14,6 +14,7 @@ mod group;
 mod judge;
 mod locate;
 mod repair;
+mod slots;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::source::ByteSource;
@@ -24,6 +25,7 @@ pub use judge::judge;
 pub(crate) use locate::locate_section;
 pub use locate::{Located, locate, locate_in};
 pub use repair::{RepairedShards, prove, repair};
+pub use slots::mended_slots;
 
 /// A copy of the source, piece by piece; what the medium refuses is written as zeros, for [`repair()`] to put right.
 ///
