@@ -4,7 +4,7 @@
 use crate::error::{Error, ErrorKind};
 use crate::source::ByteSource;
 use nc3z_format::archive::constants::{END_MARKER, TRAILER_MARKER};
-use nc3z_format::archive::{Commit, Salt, TRAILER_LEN, Trailer};
+use nc3z_format::archive::{Salt, TRAILER_LEN, Trailer};
 use nc3z_format::parity::Packet;
 
 /// Parity begins at the next multiple of its shards' length, which is this at most.
@@ -35,11 +35,7 @@ impl Behind {
         if has_parity(source, end, &trailer.salt) {
             return Behind::Parity;
         }
-        let mut block = [0; Commit::BLOCK_LEN];
-        let commit = source.read_into(end, &mut block).ok();
-        let commit = commit.and_then(|()| Commit::read(&block, &trailer.salt, end).ok());
-        let whole = commit.is_some_and(|(_, commit)| commit.archive_len != 0 && commit.archive_len <= len);
-        if whole || ends_like_a_trailer(source, &trailer.salt) { Behind::Committed } else { Behind::Torn }
+        if ends_like_a_trailer(source, &trailer.salt) { Behind::Committed } else { Behind::Torn }
     }
 
     /// The error of who did not ask for the older generation.

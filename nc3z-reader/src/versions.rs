@@ -2,11 +2,13 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::open::{last_trailer_between, read_part, read_previous, read_section, read_sections};
+use crate::open::{last_trailer_between, read_previous, read_section, read_sections};
 use crate::source::ByteSource;
 use nc3z_format::archive::constants::HEAD_OFFSET;
 use nc3z_format::archive::version::{find_tags, is_tag_name};
-use nc3z_format::archive::{Commit, Metadata, SectionKind, Trailer, VersionRecord};
+use nc3z_format::archive::{
+    ArrayId, BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Metadata, SectionKind, Trailer, VersionRecord,
+};
 use nc3z_format::{Error as FormatError, Limits};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -99,6 +101,25 @@ impl Archive {
         Ok(find_tags(self.metadata())?)
     }
 
+    /// The generation of the newest blocks that this one may refer to: this one itself, or, where it adds parity alone, the one before. Its later head is of the other
+    /// generation; 0 where its head is the head copy.
+    ///
+    /// # Errors
+    /// A damaged trailer, or a damaged block of the later head.
+    pub fn block_generations(&self) -> Result<(u32, u32)> {
+        let source = &*self.inner.store.source;
+        let content = with_blocks(source, self.trailer().clone())?.generation;
+        let head = match self.variable_table().find(ArrayId::HEADS) {
+            Some((_, [IndexEntry::Stored { offset, .. }])) => {
+                let mut header = [0; BLOCK_HEADER_LEN];
+                source.read_into(*offset, &mut header)?;
+                BlockHeader::decode(&header, &self.superblock().salt, *offset)?.0.generation
+            }
+            _ => 0,
+        };
+        Ok((content, head))
+    }
+
     /// Where a search for older versions may go on from a generation after this one, at the least number of steps: the generation that this one names, or this one
     /// itself. The jumps of all generations together are those of a skew-binary list.
     ///
@@ -118,6 +139,14 @@ impl Archive {
     }
 }
 
+/// The trailer, or the nearest before it whose generation has blocks; the first one, where none has.
+pub(crate) fn with_blocks(source: &dyn ByteSource, mut trailer: Trailer) -> Result<Trailer> {
+    while trailer.blocks_begin == trailer.blocks_end && trailer.previous != 0 {
+        trailer = read_previous(source, &trailer)?.1;
+    }
+    Ok(trailer)
+}
+
 fn begin_of(trailer: &Trailer) -> u64 {
     match trailer.previous {
         0 => 0,
@@ -135,13 +164,13 @@ struct Node {
 impl Node {
     fn of_archive(archive: &Archive) -> Result<Self> {
         let (at, trailer) = (archive.trailer_offset(), archive.trailer().clone());
-        let record = record_of(&*archive.inner.store.source, &trailer, archive.metadata())?;
+        let record = record_of(archive.metadata())?;
         Ok(Node { at, trailer, record })
     }
 
     fn read(source: &dyn ByteSource, (at, trailer): (u64, Trailer), limits: &Limits) -> Result<Self> {
         let metadata = read_metadata(source, at, &trailer, limits)?;
-        let record = record_of(source, &trailer, &metadata)?;
+        let record = record_of(&metadata)?;
         Ok(Node { at, trailer, record })
     }
 
@@ -230,25 +259,13 @@ pub(crate) fn version_at(
     trailer: &Trailer,
     limits: &Limits,
 ) -> Result<u32> {
-    let record = record_of(source, trailer, &read_metadata(source, at, trailer, limits)?)?;
+    let record = record_of(&read_metadata(source, at, trailer, limits)?)?;
     Ok(u32::try_from(record.number).expect("as `VersionRecord::find` has checked"))
 }
 
-/// The record of a generation. One without a record is the first version, or of a commit of the time before there were records, whose number is the generation's.
-fn record_of(source: &dyn ByteSource, trailer: &Trailer, metadata: &Metadata) -> Result<VersionRecord> {
-    if let Some(record) = VersionRecord::find(metadata)? {
-        return Ok(record);
-    }
-    let mut number = 1;
-    if trailer.previous != 0 {
-        let begin = begin_of(trailer);
-        let block = read_part(source, begin, Commit::BLOCK_LEN as u64, "commit");
-        let block = block.ok().and_then(|bytes| <[u8; Commit::BLOCK_LEN]>::try_from(&*bytes).ok());
-        if block.is_some_and(|block| Commit::read(&block, &trailer.salt, begin).is_ok()) {
-            number = trailer.generation.into();
-        }
-    }
-    Ok(VersionRecord { number, ..VersionRecord::FIRST })
+/// The record of a generation. One without a record is the first version.
+fn record_of(metadata: &Metadata) -> Result<VersionRecord> {
+    Ok(VersionRecord::find(metadata)?.unwrap_or(VersionRecord::FIRST))
 }
 
 /// The newest generation of a version: `last` is the archive's last. Takes O(log n) steps.
@@ -260,7 +277,7 @@ pub(crate) fn find_version(
 ) -> Result<(u64, Trailer)> {
     let (at, trailer) = last;
     let metadata = read_metadata(source, at, &trailer, limits)?;
-    let record = record_of(source, &trailer, &metadata)?;
+    let record = record_of(&metadata)?;
     let wanted = match wanted {
         VersionName::Number(number) => *number,
         VersionName::Tag(tag) => {

@@ -759,11 +759,6 @@ class Archive:
                 crc, salt, begin = struct.unpack_from("<I8sQ", packet, 4)
                 if (salt, begin) == (self.salt, at) and crc == salted_crc(salt, at, packet[8:]):
                     return False
-        block = self.block_at(end)
-        if block and block.kind == 7 and block.variable == COMMITS and block.stored_length == 16:
-            planned, _ = struct.unpack("<QQ", self.payload(block))
-            if 0 < planned <= len(self.data):
-                return True
         last = self.data[-TRAILER_SIZE:]
         ours = [last[8:16] == self.salt, last[64:72] == struct.pack("<Q", len(self.data))]
         marks = [last[:4] == TRAILER_MARKER, last[124:] == TRAILER_END]

@@ -40,8 +40,18 @@ struct Version {
 
 #[derive(Debug, Clone, Copy)]
 enum What {
-    Block { len: u32, chain: u16, check: u32 },
-    Member { start: u32, len: u32, chain: u16 },
+    Block {
+        len: u32,
+        chain: u16,
+        check: u32,
+    },
+    Member {
+        start: u32,
+        len: u32,
+        chain: u16,
+    },
+    /// Its generation changed it, and no block of it is left.
+    Lost,
 }
 
 /// A run of constant tiles: up to which tile, since when, which value.
@@ -87,6 +97,11 @@ impl RecoveredIndex {
             offset: container.offset,
             what,
         });
+    }
+
+    /// Adds a tile that this generation changed, and of which it may have no block any more: what is found of it counts, and nothing older.
+    pub(crate) fn add_lost(&mut self, array: ArrayId, tile: u64, generation: u32) {
+        self.versions.push(Version { array, tile, generation, offset: 0, what: What::Lost });
     }
 
     /// Adds constant tiles `[first, end)`. Lists come in ascending order of generation, then offset: the last one wins.
@@ -183,6 +198,7 @@ impl Version {
         let offset = self.offset;
         match self.what {
             What::Block { len, chain, check } => IndexEntry::Stored { offset, len, chain, check },
+            What::Lost => IndexEntry::Lost,
             What::Member { start, len, chain } => IndexEntry::Packed { offset, start, len, chain, check: 0 },
         }
     }

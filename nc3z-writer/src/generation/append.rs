@@ -22,8 +22,8 @@ use std::sync::Arc;
 pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Result<Unsealed>) -> Result<u64> {
     let committed = write().and_then(|unsealed| {
         let at = unsealed.trailer.sections_offset;
-        if let Some((offset, bytes)) = &unsealed.patch {
-            medium.write_at(*offset, bytes)?;
+        if let Some((offset, bytes)) = unsealed.patch()? {
+            medium.write_at(offset, &bytes)?;
         }
         // What the trailer commits is on disk before it.
         medium.sync()?;

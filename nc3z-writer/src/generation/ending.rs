@@ -3,7 +3,7 @@
 use super::medium::Medium;
 use crate::error::{ErrorKind, Result};
 use nc3z_format::Error as FormatError;
-use nc3z_format::archive::constants::REQUIRED_LATER_HEAD;
+use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::version::VERSIONS_MOST;
 use nc3z_format::archive::{
     Commit, CommitSlot, CommitSlots, DigestState, Metadata, Salt, SectionEntry, SectionTable, TRAILER_LEN,
@@ -76,6 +76,16 @@ impl Ending {
         Ok(())
     }
 
+    /// The number of the version that it holds.
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// The digest of the original; zeros where it is not known.
+    pub(crate) fn sha256(&self) -> [u8; 32] {
+        self.trailer.sha256
+    }
+
     /// Sets required features.
     pub(crate) fn require(&mut self, features: u32) {
         self.trailer.required |= features;
@@ -118,7 +128,7 @@ impl Ending {
             archive_len: at + (table.len() + TRAILER_LEN) as u64,
             ..self.trailer
         };
-        Unsealed { trailer, version: self.version, before: self.before, table, patch: None }
+        Unsealed { trailer, version: self.version, before: self.before, table, commit: None }
     }
 }
 
@@ -129,8 +139,8 @@ pub(crate) struct Unsealed {
     version: u32,
     before: Option<CommitSlot>,
     table: Vec<u8>,
-    /// What is known only now of a block that has been written: its offset, and its bytes.
-    pub(super) patch: Option<(u64, [u8; Commit::BLOCK_LEN])>,
+    /// The commit block as it has been written, and its offset.
+    pub(super) commit: Option<(u64, Commit)>,
 }
 
 impl Unsealed {
@@ -147,6 +157,18 @@ impl Unsealed {
     /// The trailer's bytes.
     pub(crate) fn sealed(&self) -> [u8; TRAILER_LEN] {
         self.trailer.encode(&self.trailer.salt, self.offset())
+    }
+
+    /// The commit block with the digest that is known now, and its offset, where it is not what has been written.
+    pub(super) fn patch(&self) -> Result<Option<(u64, Vec<u8>)>> {
+        let Some((offset, commit)) = &self.commit else { return Ok(None) };
+        let t = &self.trailer;
+        let commit = Commit { sha256: t.sha256, ..commit.clone() };
+        if Some(&commit) == self.commit.as_ref().map(|(_, written)| written) {
+            return Ok(None);
+        }
+        let lossy = t.required & REQUIRED_LOSSY != 0;
+        Ok(Some((*offset, commit.block(t.generation, lossy, &t.salt, *offset)?)))
     }
 
     /// The commit slots of the archive that ends with this trailer.

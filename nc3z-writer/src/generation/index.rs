@@ -91,6 +91,23 @@ impl Index {
         }
     }
 
+    /// The tiles that are not as they were, by array, in runs.
+    pub(super) fn changed(&self) -> Vec<(ArrayId, Vec<Range<u64>>)> {
+        let mut all = Vec::new();
+        for (&array, entries) in self.arrays.iter().filter(|(array, _)| **array != ArrayId::HEADS) {
+            let runs = match entries {
+                Entries::All(entries) if entries.is_empty() => Vec::new(),
+                Entries::All(entries) => std::iter::once(0..entries.len() as u64).collect(),
+                Entries::Changed(_, changed) => runs_of(changed.keys().copied()),
+                Entries::Kept(..) => Vec::new(),
+            };
+            if !runs.is_empty() {
+                all.push((array, runs));
+            }
+        }
+        all
+    }
+
     /// Writes the pages; gives the variable table, and the section of the pages if there are any.
     pub(super) fn write<W: Write>(
         self,
@@ -129,6 +146,18 @@ impl Index {
         };
         Ok((VariableTable::new(rows, inline), (len > 0).then_some(section)))
     }
+}
+
+/// Ascending numbers as runs.
+fn runs_of(numbers: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for n in numbers {
+        match runs.last_mut() {
+            Some(run) if run.end == n => run.end += 1,
+            _ => runs.push(n..n + 1),
+        }
+    }
+    runs
 }
 
 /// A whole tree; gives its root.

@@ -11,6 +11,7 @@ mod append;
 mod blocks;
 mod ending;
 mod index;
+mod lineage;
 mod medium;
 mod short;
 mod sink;

@@ -3,6 +3,7 @@
 use super::blocks::{Content, OpenContainer, Stamp, WholeContainer, encode_own, write_block};
 use super::ending::{Ending, Unsealed};
 use super::index::{Index, Older};
+use super::lineage::Lineage;
 use super::sink::Sink;
 use crate::encode::{EncodedTile, Form};
 use crate::error::Result;
@@ -12,8 +13,8 @@ use crate::scratch::with_scratch;
 use nc3z_format::archive::constants::{REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockKind, Commit, CommitSlots, ConstantsBuilder, Head, IndexEntry, LaterHead,
-    Metadata, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, TRAILER_LEN,
-    VariableTable, encode_head_parity, encode_section,
+    Metadata, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind, Superblock, VariableTable,
+    encode_head_parity, encode_section,
 };
 use nc3z_format::codec::{Chain, ChainSpec, Registry};
 use nc3z_reader::Archive;
@@ -52,6 +53,8 @@ pub(crate) struct GenerationWriter<'a, W> {
     constants: ConstantsBuilder,
     constants_lists: u64,
     blocks_begin: u64,
+    /// Blocks written.
+    blocks: u64,
 }
 
 /// Where the head section comes from.
@@ -64,8 +67,8 @@ enum HeadSection {
 
 /// What a generation after another adds to its beginning.
 struct Added {
-    /// Offset of the commit block.
-    commit: u64,
+    /// The generations that this one refers to.
+    lineage: Lineage,
     /// Chains beyond those of the head copy, as the metadata list them.
     chains: Vec<ChainSpec>,
     /// Sections of the generation before that stay: parity, which is stale then, and what this build does not know.
@@ -118,6 +121,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             constants: ConstantsBuilder::default(),
             constants_lists: 0,
             blocks_begin,
+            blocks: 0,
         })
     }
 
@@ -133,14 +137,14 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let optional = |e: &&SectionEntry| {
             matches!(e.kind, SectionKind::Parity | SectionKind::HeadParity | SectionKind::Optional(_))
         };
-        let mut writer = GenerationWriter {
+        Ok(GenerationWriter {
             sink: Sink::new(out, path, last.archive_len),
             ending,
             preset: Preset::Default,
             chains: archive.chains().to_vec(),
             head: HeadSection::Kept(head),
             added: Some(Added {
-                commit: last.archive_len,
+                lineage: Lineage::after(archive)?,
                 chains: archive.metadata().chains.clone(),
                 sections: archive.sections().entries().iter().filter(optional).cloned().collect(),
                 head_copy,
@@ -156,19 +160,19 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
             constants: ConstantsBuilder::default(),
             constants_lists: 0,
             blocks_begin: last.archive_len,
-        };
-        // How long the archive will be is put in before the trailer is written.
-        let commit = writer.commit(0);
-        writer.sink.write(&commit)?;
-        Ok(writer)
+            blocks: 0,
+        })
     }
 
-    /// The block that this generation begins with.
-    fn commit(&self, archive_len: u64) -> [u8; Commit::BLOCK_LEN] {
+    /// Writes the block that a generation after another ends its blocks with.
+    fn write_commit(&mut self) -> Result<Option<(u64, Commit)>> {
+        let Some(added) = &self.added else { return Ok(None) };
         let e = &self.ending;
-        let commit = Commit { archive_len, previous: self.blocks_begin - TRAILER_LEN as u64 };
+        let commit = added.lineage.commit(e, self.blocks_begin, self.blocks + 1, self.index.changed());
         let lossy = e.required() & REQUIRED_LOSSY != 0;
-        commit.block(e.generation(), lossy, &e.salt(), self.blocks_begin)
+        let offset = self.sink.align()?;
+        self.sink.write(&commit.block(e.generation(), lossy, &e.salt(), offset)?)?;
+        Ok(Some((offset, commit)))
     }
 
     /// Adds a chain after those there are; gives its number.
@@ -201,6 +205,9 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         if self.index.keeps(ArrayId::HEADS) {
             self.index.declare(ArrayId::HEADS, 1);
             self.ending.with_head(original_len);
+            if let Some(added) = &mut self.added {
+                added.lineage.keep_head();
+            }
         }
     }
 
@@ -215,6 +222,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let (kind, array, decoded_crc) = (BlockKind::Head, ArrayId::HEADS, crc32fast::hash(&decoded));
         self.index.declare_anew(array);
         self.ending.with_head(head.original_len);
+        let generation = self.ending.generation();
+        self.added.as_mut().expect("looked at above").lineage.put_head(generation);
         self.put_block(Content { kind, array, tile: 0, chain: 0, decoded_len, decoded_crc }, &payload)
     }
 
@@ -227,6 +236,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         }
         if let Some(added) = &mut self.added {
             added.tables.push(table);
+            added.lineage.take_over(version)?;
         }
         Ok(())
     }
@@ -329,6 +339,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
     /// Writes a block; gives its offset and header CRC.
     fn block(&mut self, content: Content, payload: &[u8]) -> Result<(u64, u32)> {
         let e = &self.ending;
+        self.blocks += 1;
         let stamp = Stamp { generation: e.generation(), salt: e.salt(), required: e.required() };
         write_block(&mut self.sink, stamp, content, payload)
     }
@@ -409,6 +420,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
     /// Writes what is open, index, sections and section table.
     pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
         self.close_containers()?;
+        self.ending.set_version(metadata)?;
+        let commit = self.write_commit()?;
         let blocks_end = self.sink.align()?;
         let (table, pages) = std::mem::take(&mut self.index).write(&mut self.sink, self.ending.salt())?;
         let mut sections: Vec<SectionEntry> = pages.into_iter().collect();
@@ -422,14 +435,11 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         if let Some(added) = &mut self.added {
             metadata.chains = std::mem::take(&mut added.chains);
         }
-        self.ending.set_version(&metadata)?;
         sections.push(self.write_section(SectionKind::Metadata, &metadata.encode())?);
         sections.extend(self.added.iter_mut().flat_map(|added| std::mem::take(&mut added.sections)));
         let at = self.sink.align()?;
         let mut unsealed = self.ending.clone().close(sections, self.blocks_begin..blocks_end, at);
-        if let Some(added) = &self.added {
-            unsealed.patch = Some((added.commit, self.commit(unsealed.trailer.archive_len)));
-        }
+        unsealed.commit = commit;
         self.sink.write(unsealed.table())?;
         self.sink.flush()?;
         Ok(unsealed)

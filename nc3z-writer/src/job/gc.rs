@@ -17,6 +17,7 @@ use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::put_tags;
 use nc3z_format::archive::{Metadata, VersionRecord};
+use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, ClassicFile, Digest, ErrorKind as ReadError, Monitor, OpenOptions, VersionName};
 use std::collections::BTreeSet;
@@ -73,12 +74,20 @@ pub fn collect_file(
 ) -> Result<Collected> {
     let all =
         |newest: &Archive| Ok(newest.versions(u64::MAX)?.iter().rev().map(|v| v.record.number).collect());
-    collect((input, false), output, keep, &all, options, monitor)
+    collect(input, None, output, keep, &all, options, monitor)
 }
 
-/// The same; `all` gives the numbers of all versions that the archive has. Where the archive may be an `older` one, its newest whole version counts as the newest.
+/// What is known of the end of an archive that is lost.
+struct LostEnd {
+    /// The newest version and its SHA-256, where it can be rebuilt all the same.
+    rebuilt: Option<(Archive, [u8; 32])>,
+}
+
+/// The same; `all` gives the numbers of all versions that the archive has. Where its end is lost, the newest whole version counts as the newest, and one that could be
+/// rebuilt comes after it.
 fn collect(
-    (input, older): (&Path, bool),
+    input: &Path,
+    end: Option<LostEnd>,
     output: Option<&Path>,
     keep: &Keep<'_>,
     all: &dyn Fn(&Archive) -> Result<Vec<u64>>,
@@ -88,7 +97,10 @@ fn collect(
     let old = Input::open(input, output)?;
     let source: SharedSource = old.source.clone();
     let open = |version: Option<VersionName>| {
-        Archive::from_source(source.clone(), &options.open_options().with_version(version).with_older(older))
+        Archive::from_source(
+            source.clone(),
+            &options.open_options().with_version(version).with_older(end.is_some()),
+        )
     };
     let newest = open(None)?;
     let mut kept = BTreeSet::from([newest.version()?.number]);
@@ -117,13 +129,21 @@ fn collect(
             Digest::Sha256(sha256) => sha256,
             Digest::None | Digest::Stale => hash(&*original, monitor)?,
         };
-        if number == newest.version()?.number {
+        let is_last = end.as_ref().is_none_or(|end| end.rebuilt.is_none());
+        if is_last && number == newest.version()?.number {
             let mut metadata = metadata;
             put_tags(&tags, &mut metadata);
             next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
         } else {
             next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
         }
+    }
+    if let Some((archive, sha256)) = end.and_then(|end| end.rebuilt) {
+        kept.insert(archive.version()?.number);
+        let mut metadata = metadata_of(&archive, &dropped);
+        put_tags(&tags, &mut metadata);
+        let original: SharedSource = Arc::new(archive.original());
+        next(&mut place, &target, &archive, original, sha256, metadata, options, monitor)?;
     }
     let mut stored = place.as_ref().map_or(0, InPlace::end);
     let parity = parity_before.filter(|_| options.renew_parity);
@@ -217,14 +237,49 @@ pub fn save_versions(
     if whole.last() != Some(&last) {
         return Ok(SavedVersions::Older(whole));
     }
-    lost.extend(lost_newest);
+    let mut end = older.then_some(LostEnd { rebuilt: None });
+    if let Some((number, why)) = lost_newest {
+        let rebuilt = rebuild(&source, &how, monitor)?;
+        match rebuilt.filter(|(archive, _)| archive.version().is_ok_and(|record| record.number == number)) {
+            Some(rebuilt) => {
+                note = Some(format!(
+                    "{why}: it was rebuilt from its blocks and has the SHA-256 that its commit block records"
+                ));
+                end = Some(LostEnd { rebuilt: Some(rebuilt) });
+            }
+            None => lost.push((number, why)),
+        }
+    }
     let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
     // Whoever repairs chooses parity.
     let options = &options.clone().with_parity_renewed(false);
     // A tag may name a version that is lost.
     let keep = Keep { versions: &keep, tagged: false };
-    let done = collect((input, older), Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
+    let done = collect(input, end, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
     Ok(SavedVersions::Written { done, lost, note })
+}
+
+/// The newest version of an archive whose end is lost, if its commit block and all its tiles are there: proven by the SHA-256 that the commit block records.
+fn rebuild(
+    source: &SharedSource,
+    how: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<Option<(Archive, [u8; 32])>> {
+    let how = RecoverOptions { open: how.clone(), uncommitted: false };
+    let (archive, found) = match Archive::recover(source, &how, monitor) {
+        Err(e) if e.is_interrupted() => return Err(e.into()),
+        Err(_) => return Ok(None),
+        Ok(found) => found,
+    };
+    let Digest::Sha256(recorded) = archive.digest() else { return Ok(None) };
+    if !found.has_commit || found.is_older {
+        return Ok(None);
+    }
+    match hash(&archive.original(), monitor) {
+        Err(e) if e.is_interrupted() => Err(e),
+        Ok(sha256) if sha256 == recorded => Ok(Some((archive, recorded))),
+        Ok(_) | Err(_) => Ok(None),
+    }
 }
 
 /// What the new archive says of a version.

@@ -103,9 +103,15 @@ pub struct Repaired {
 }
 
 impl Repaired {
-    /// True where the new archive holds all that the old one held.
+    /// True where the new archive holds all that the old one held, and that is proven: by a recorded digest, by the salt, or since nothing was wrong with the archive.
     pub fn is_complete(&self) -> bool {
-        self.lost_tiles == 0 && self.digest != RepairedDigest::Differs && !self.is_older
+        let is_proven = match self.digest {
+            RepairedDigest::Confirmed | RepairedDigest::Recomputed | RepairedDigest::CarriedOver => true,
+            // No digest was recorded, and the archive is as it was written.
+            RepairedDigest::Unconfirmed => self.notes.is_empty(),
+            RepairedDigest::Differs | RepairedDigest::Lost => false,
+        };
+        self.lost_tiles == 0 && is_proven && !self.is_older
     }
 }
 
@@ -141,7 +147,7 @@ pub fn repair_file(
     let runs = lost_runs(&archive, &lost);
     let unknown = filled.values().any(|f| f.unsupported);
     let recorded = match archive.digest() {
-        Digest::Sha256(recorded) if recovered.has_trailer => Some(recorded),
+        Digest::Sha256(recorded) if recovered.has_trailer || recovered.has_commit => Some(recorded),
         _ => None,
     };
     let (kept, worth) = match recorded {

@@ -8,6 +8,7 @@ mod entry_points;
 mod head;
 mod probe;
 mod stored;
+mod target;
 
 pub(crate) use entry_points::EntryPoints;
 pub(crate) use probe::Probe;
@@ -15,24 +16,26 @@ pub use stored::{StoredContainer, StoredTile};
 
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::open::{Parts, check_table, read_later_head, read_section, read_sections};
 use crate::options::OpenOptions;
 use crate::source::lenient::Lenient;
-use crate::source::{Near, SharedSource};
+use crate::source::{ByteSource, Near, SharedSource};
 use crate::tile::{ProbedBlock, RecoveredIndex};
 use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LATER_HEAD, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    BlockKind, DigestState, Metadata, Role, SectionKind, SectionTable, Superblock, Trailer, VariableTable,
-    parse_constants, parse_directory,
+    ArrayId, BlockKind, Commit, DigestState, LaterHeadParts, Metadata, Role, Row, SectionKind, SectionTable,
+    Superblock, TRAILER_LEN, Trailer, VariableTable, VersionRecord, parse_constants, parse_directory,
 };
 use nc3z_format::array::Block;
 use nc3z_format::codec::ChainSpec;
 use nc3z_format::quantize::LOSSY_KEY;
 use nc3z_format::{Error as FormatError, Limits};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
+use target::{Probed, Target};
 
 /// How to recover.
 #[derive(Debug, Clone, Default)]
@@ -58,6 +61,8 @@ pub struct Recovered {
     pub missing_beginning: u64,
     /// True where a whole trailer was found, so that features and the original's digest are known.
     pub has_trailer: bool,
+    /// True where a whole commit block says what the newest generation holds, in the place of its trailer.
+    pub has_commit: bool,
     /// True where a later generation was committed than that trailer's, and its own is damaged: what is recovered may be an older state
     /// of the file.
     pub is_older: bool,
@@ -78,12 +83,17 @@ impl Archive {
         monitor: &dyn Monitor,
     ) -> Result<(Self, Recovered)> {
         let mut report = Recovered::default();
-        let (mut inner, points) = skeleton(source, &options.open, &mut report)?;
-        let committed = points.trailer.as_ref().map(|(_, t)| t.generation);
+        let points = EntryPoints::find(source, &options.open)?;
+        let probed = Probed::read(&points, &mut report, monitor)?;
+        let target = Target::choose(&points, &probed, options, &mut report);
+        let mut inner = skeleton(&points, &options.open, Some(&target), &mut report)?;
+        let committed = points.trailer.as_ref().map(|(_, t)| t.generation).filter(|_| !target.is_by_commit);
         inner.store.index.recovered = Some(RecoveredIndex::default());
-        let found = probe(&mut inner, &points, options, &mut report, monitor)?;
+        let found = counted(&mut inner, committed, &probed, &target, &mut report);
         let mut recovered = RecoveredIndex::new(committed);
-        index(&inner, &found, &mut recovered, &mut report, monitor)?;
+        let damaged = index(&inner, &found, &mut recovered, &mut report, monitor)?;
+        let missing = probed.missing(&target, &damaged);
+        add_missing(&inner, missing, &mut recovered, &mut report);
         recovered.seal();
         inner.store.index.recovered = Some(recovered);
         Ok((Archive::of(inner), report))
@@ -91,8 +101,8 @@ impl Archive {
 
     /// What can be said of a damaged archive without looking at its blocks: header, layout, and what index there is.
     pub(crate) fn skeleton(source: &SharedSource, options: &OpenOptions) -> Result<Self> {
-        let (inner, _) = skeleton(source, options, &mut Recovered::default())?;
-        Ok(Archive::of(inner))
+        let points = EntryPoints::find(source, options)?;
+        Ok(Archive::of(skeleton(&points, options, None, &mut Recovered::default())?))
     }
 
     /// True where the index was rebuilt by probing.
@@ -101,14 +111,14 @@ impl Archive {
     }
 }
 
-/// Puts together what is whole of everything but the blocks.
+/// Puts together what is whole of everything but the blocks, of the generation that a target is, or of that of the last trailer.
 fn skeleton(
-    source: &SharedSource,
+    points: &EntryPoints,
     options: &OpenOptions,
+    target: Option<&Target>,
     report: &mut Recovered,
-) -> Result<(Inner, EntryPoints)> {
-    let limits = &options.limits.within(source.len());
-    let points = EntryPoints::find(source, options)?;
+) -> Result<Inner> {
+    let limits = &options.limits.within(points.source.len());
     if let Some(short) = points.short.as_ref().filter(|short| short.missing > 0) {
         report.notes.push(format!("the last {} bytes are missing", short.missing));
     }
@@ -122,10 +132,6 @@ fn skeleton(
         report.notes.push(e.with_causes());
     }
     if let Some(e) = &points.lost {
-        // Without tags and parity it is the same file; without any trailer, what is recovered is the newest file that there are blocks of.
-        let is_lost =
-            matches!(e.kind(), ErrorKind::NewestLost { version, whole, .. } if *whole != Some(*version));
-        report.is_older = points.trailer.is_some() && is_lost;
         report.notes.push(e.with_causes());
     }
     let tail = Lenient::new(&*points.source);
@@ -142,7 +148,7 @@ fn skeleton(
         }
         sections = keep(read_sections(&tail, trailer, *at, limits), report);
     }
-    let (head, copy) = head::find_head(&points, sections.as_ref(), limits)?;
+    let (head, copy) = head::find_head(points, sections.as_ref(), limits)?;
     let (table, metadata) = sections.as_ref().map_or((None, None), |s| {
         let table = read_section(&tail, s, SectionKind::VariableTable, limits.table_len);
         let table = table.and_then(|t| Ok(VariableTable::decode(&t)?));
@@ -150,22 +156,25 @@ fn skeleton(
         let metadata = metadata.and_then(|m| Ok(Metadata::decode(&m, limits)?));
         (keep(table, report), keep(metadata, report))
     });
-    let later = match (&points.trailer, &table) {
-        (Some((at, trailer)), Some(table)) => {
-            let later = read_later_head(&tail, table, trailer, &copy, limits);
-            later.map_err(|e| without_later_head(*at, &e.with_causes()))?
+    let mut stated = points.trailer.as_ref().map_or_else(|| no_trailer(points), |(_, t)| t.clone());
+    let mut metadata = metadata.unwrap_or_default();
+    let mut table = table;
+    if let Some((generation, commit)) = target.and_then(Target::by_commit) {
+        state_by_commit(&mut stated, generation, commit);
+        // The head copy is that of the first file. Older versions are those of the last whole trailer.
+        stated.original_len = points.original_len;
+        stated.previous = points.trailer.as_ref().map_or(0, |(at, _)| *at);
+        let older = VersionRecord::find(&metadata).ok().flatten().map(|record| record.number);
+        if older.unwrap_or(VersionRecord::FIRST.number) != u64::from(commit.version) {
+            VersionRecord { number: commit.version.into(), ..VersionRecord::FIRST }.put(&mut metadata);
         }
-        (Some((at, trailer)), None) if trailer.required & REQUIRED_LATER_HEAD != 0 => {
-            return Err(without_later_head(
-                *at,
-                "the variable table, which alone says where it is, is damaged",
-            ));
-        }
-        _ => None,
-    };
+        report.has_commit = true;
+        table = None;
+    }
+    let later = later_head(&tail, &mut stated, table.as_ref(), target, &copy, limits)?;
     let parts = Parts {
-        superblock: superblock(&points),
-        trailer: points.trailer.as_ref().map_or_else(|| no_trailer(&points), |(_, t)| t.clone()),
+        superblock: superblock(points),
+        trailer: stated,
         // Blocks may lie anywhere.
         trailer_offset: points.source.len(),
         last_end: points.trailer.as_ref().map_or(points.source.len(), |(_, t)| t.archive_len),
@@ -173,7 +182,7 @@ fn skeleton(
         head,
         later,
         table: table.unwrap_or_default(),
-        metadata: metadata.unwrap_or_default(),
+        metadata,
     };
     let lossy = parts.metadata.extra.contains_key(LOSSY_KEY);
     let mut inner = parts.bind_to_header(Arc::clone(&points.source), options)?;
@@ -188,7 +197,59 @@ fn skeleton(
     if lossy {
         inner.trailer.required |= REQUIRED_LOSSY;
     }
-    Ok((inner, points))
+    Ok(inner)
+}
+
+/// Makes a trailer say what a commit block says of its generation.
+fn state_by_commit(trailer: &mut Trailer, generation: u32, commit: &Commit) {
+    trailer.generation = generation;
+    trailer.required &= !REQUIRED_LATER_HEAD;
+    if commit.head != 0 {
+        trailer.required |= REQUIRED_LATER_HEAD;
+    }
+    (trailer.sha256, trailer.digest_state) = match commit.digest() {
+        Some(sha256) => (sha256, DigestState::Valid),
+        None => ([0; 32], DigestState::Stale),
+    };
+}
+
+/// The later head that counts: the one that the variable table names, or else the one that the commit block names.
+fn later_head(
+    source: &dyn ByteSource,
+    trailer: &mut Trailer,
+    table: Option<&VariableTable>,
+    target: Option<&Target>,
+    copy: &[u8],
+    limits: &Limits,
+) -> Result<Option<LaterHeadParts>> {
+    let at = trailer.archive_len.saturating_sub(TRAILER_LEN as u64);
+    let read = |table: &VariableTable, trailer: &Trailer| {
+        let later = read_later_head(source, table, trailer, copy, limits);
+        later.map_err(|e| without_later_head(at, &e.with_causes()))
+    };
+    let is_later = trailer.required & REQUIRED_LATER_HEAD != 0;
+    if let Some(table) = table {
+        return read(table, trailer);
+    }
+    if !is_later {
+        return Ok(None);
+    }
+    let Some(entry) = target.and_then(Target::head) else {
+        let why = match target {
+            Some(target) if target.lacks_head() => "its block is damaged",
+            _ => "the variable table, which says where it is, is damaged",
+        };
+        return Err(without_later_head(at, why));
+    };
+    let row = Row { array: ArrayId::HEADS, tile_count: 1, root: 0 };
+    // Blocks may lie behind what a trailer says.
+    let anywhere =
+        Trailer { archive_len: source.len().saturating_add(TRAILER_LEN as u64), ..trailer.clone() };
+    let later = read(&VariableTable::new(vec![row], vec![entry]), &anywhere)?;
+    if let Some(later) = &later {
+        trailer.original_len = later.original_len;
+    }
+    Ok(later)
 }
 
 /// The last state of the file has a header of its own, and that is lost: nothing says what its tiles are of.
@@ -238,36 +299,22 @@ fn no_trailer(points: &EntryPoints) -> Trailer {
     }
 }
 
-/// Finds all blocks, and takes the chains from those that define them.
-fn probe(
+/// The blocks that count; takes the chains from those that define them.
+fn counted(
     inner: &mut Inner,
-    points: &EntryPoints,
-    options: &RecoverOptions,
+    committed: Option<u32>,
+    probed: &Probed,
+    target: &Target,
     report: &mut Recovered,
-    monitor: &dyn Monitor,
-) -> Result<Vec<ProbedBlock>> {
-    let source = Arc::clone(&inner.store.source);
-    let lenient = Lenient::new(&*source);
-    let most = match &points.trailer {
-        Some((_, trailer)) if !options.uncommitted => trailer.generation,
-        _ => u32::MAX,
-    };
-    let mut probe = Probe::new(&lenient, points.salt, points.missing.max(HEAD_OFFSET), source.len());
+) -> Vec<ProbedBlock> {
     let mut found = Vec::new();
     let mut chains: BTreeMap<u64, ProbedBlock> = BTreeMap::new();
-    let mut at = 0;
-    let mut heads = u32::MAX;
-    let committed = points.trailer.as_ref().map(|(_, t)| t.generation);
-    while let Some(block) = probe.next(monitor)? {
-        monitor.advance(block.end().saturating_sub(at));
-        at = block.end();
-        report.blocks += 1;
-        report.generation = report.generation.max(block.header.generation);
-        if block.header.generation > most {
-            report.uncommitted += 1;
+    for block in &probed.blocks {
+        let generation = block.header.generation;
+        if generation > target.generation() {
             continue;
         }
-        if committed.is_some_and(|c| block.header.generation > c) {
+        if committed.is_some_and(|c| generation > c) {
             // The digest that is recorded is that of the generation before.
             inner.trailer.digest_state = DigestState::Stale;
             inner.trailer.sha256 = [0; 32];
@@ -276,34 +323,47 @@ fn probe(
             // The trailer or the metadata that say so may be lost; every block says so too.
             inner.trailer.required |= REQUIRED_LOSSY;
         }
-        if block.header.kind == BlockKind::Head {
-            heads = heads.min(block.header.generation);
+        match block.header.kind {
+            // Numbers of chains are those of all generations.
+            BlockKind::Chain => _ = chains.insert(block.header.tile, block.clone()),
+            BlockKind::Parity => {}
+            _ if target.has(generation) => found.push(block.clone()),
+            _ => {}
         }
-        if block.header.kind == BlockKind::Chain {
-            chains.insert(block.header.tile, block);
-        } else if block.header.kind != BlockKind::Parity {
-            found.push(block);
-        }
-    }
-    monitor.advance(source.len().saturating_sub(at));
-    if heads != u32::MAX && inner.trailer.required & REQUIRED_LATER_HEAD == 0 {
-        // They are another file's: what is rebuilt here is the one that the head copy describes.
-        let all = found.len();
-        found.retain(|block| block.header.generation < heads);
-        let left = all - found.len();
-        report.notes.push(format!(
-            "{left} blocks of generations from {heads} on are of states with another header and were left out"
-        ));
     }
     if inner.trailer.required & REQUIRED_LOSSY != 0 && !inner.metadata.extra.contains_key(LOSSY_KEY) {
         let words = "values were rounded when the archive was made; what was done to which is lost with the metadata, but for what the header's attributes say";
         report.notes.push(words.to_owned());
     }
     read_chains(inner, chains, report);
-    for range in lenient.unreadable() {
-        report.notes.push(format!("bytes {} to {} cannot be read", range.start, range.end));
+    found
+}
+
+/// Marks tiles as lost that a generation changed and of which no block of it is left: an older tile never takes the place of one.
+fn add_missing(
+    inner: &Inner,
+    missing: impl Iterator<Item = (u32, ArrayId, Range<u64>)>,
+    recovered: &mut RecoveredIndex,
+    report: &mut Recovered,
+) {
+    // A commit block of a few bytes can claim any number.
+    let mut budget = (1 << 20) + inner.store.source.len() / 8;
+    for (generation, array, tiles) in missing {
+        let count = inner.store.arrays.get(array).map_or(0, |info| info.tiling.tile_count());
+        let tiles = match array.role() {
+            Role::Definitions(_) => tiles,
+            _ => tiles.start..tiles.end.min(count),
+        };
+        for tile in tiles {
+            if budget == 0 {
+                report.notes.push("more tiles are lost than can be listed".to_owned());
+                report.is_older = true;
+                return;
+            }
+            budget -= 1;
+            recovered.add_lost(array, tile, generation);
+        }
     }
-    Ok(found)
 }
 
 /// Chains that are not in the head copy, where the metadata that should list them is lost.
@@ -344,15 +404,16 @@ fn parse_chain(payload: &[u8], limits: &Limits) -> nc3z_format::Result<ChainSpec
     }
 }
 
-/// Makes index entries of blocks, of containers' members and of constants lists.
+/// Makes index entries of blocks, of containers' members and of constants lists. Gives the generations of containers and lists that are damaged.
 fn index(
     inner: &Inner,
     found: &[ProbedBlock],
     recovered: &mut RecoveredIndex,
     report: &mut Recovered,
     monitor: &dyn Monitor,
-) -> Result<()> {
+) -> Result<BTreeSet<u32>> {
     let mut lists = Vec::new();
+    let mut damaged = BTreeSet::new();
     // Every member costs bytes of its container; a directory of many more members than bytes is an author's joke.
     let mut budget = inner.store.source.len();
     for block in found {
@@ -365,7 +426,11 @@ fn index(
             (BlockKind::Container, _) => {
                 let members = inner.store.container(block.offset, &Near::default());
                 let members = members.and_then(|bytes| Ok(parse_directory(&bytes)?));
-                for member in keep(members, report).into_iter().flatten() {
+                let members = keep(members, report);
+                if members.is_none() {
+                    damaged.insert(block.header.generation);
+                }
+                for member in members.into_iter().flatten() {
                     if budget == 0 {
                         break;
                     }
@@ -383,7 +448,11 @@ fn index(
             .store
             .read_bytes_block(&list.place(), list.header.array)
             .and_then(|bytes| Ok(parse_constants(&bytes)?));
-        for row in keep(rows, report).into_iter().flatten() {
+        let rows = keep(rows, report);
+        if rows.is_none() {
+            damaged.insert(list.header.generation);
+        }
+        for row in rows.into_iter().flatten() {
             let Some(info) = inner.store.arrays.get(row.array) else { continue };
             if row.value.len() == info.ty.size() {
                 let end = (row.first + row.count).min(info.tiling.tile_count());
@@ -391,5 +460,5 @@ fn index(
             }
         }
     }
-    Ok(())
+    Ok(damaged)
 }
