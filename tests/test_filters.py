@@ -1,7 +1,11 @@
 """Filters in both notations: the bytes of HDF5's plug-ins and of NumCodecs, both ways; rounding filters; what `info` and `dump` tell."""
 
 import importlib
+import importlib.util
 import json
+import os
+import pathlib
+import shutil
 import subprocess
 import sys
 import unittest
@@ -296,15 +300,82 @@ class Filters(Case):
         self.assertIn("2,4|1,5", text)
         text = self.ok(nc3z("info", "--notation", "json", archive)).stdout.decode()
         self.assertIn('{"compressor":{"id":"zlib","level":5},"filters":[{"elementsize":4,"id":"shuffle"}]}', text)
-        special = self.ok(nc3z("dump", "-hs", archive)).stdout.decode()
-        for line in ('v:_DeflateLevel = 5 ;', 'v:_Shuffle = "true" ;', 'v:_Filter = "2,4|1,5" ;',
-                     'v:_Codecs = "[{\\"elementsize\\":4,\\"id\\":\\"shuffle\\"},{\\"id\\":\\"zlib\\",\\"level\\":5}]" ;'):
-            self.assertIn("\t\t" + line, special)
         # What neither notation can say is said so, and `dump` prints what it prints of the original.
         archive = self.archive(path)
         text = self.ok(nc3z("info", "--notation", "hdf5", archive)).stdout.decode()
         self.assertIn("cannot be said in HDF5's notation", text)
         self.assertEqual(self.ok(nc3z("dump", "-hs", "-n", "x", archive)).stdout, self.ok(nc3z("dump", "-hs", "-n", "x", path)).stdout)
+
+    def test_special_attributes_are_those_of_ncdump(self):
+        """ncdump of a netCDF-4 file with the same chunks, filters and byte order, all of whose chunks are written."""
+        if importlib.util.find_spec("netCDF4") is None or not shutil.which("ncdump"):
+            missing(self, "the Python package netCDF4, or ncdump, is not installed")
+        import netCDF4
+
+        def special(text):
+            return [line for line in text.splitlines() if line.startswith("\t\tv:_")]
+
+        def ours(path, chain):
+            archive = self.archive(path, "--chain", f"v={chain}", "--layout", "chunked", "--chunk", "y=20,x=50")
+            return special(self.ok(nc3z("dump", "-hs", archive)).stdout.decode())
+
+        def theirs(path):
+            return special(subprocess.run(["ncdump", "-hs", path], capture_output=True, text=True, check=True).stdout)
+
+        def write(path, kind, **options):
+            with netCDF4.Dataset(path, "w", format=options.pop("format")) as file:
+                file.createDimension("y", 60)
+                file.createDimension("x", 50)
+                v = file.createVariable("v", kind, ("y", "x"), fill_value=False, **options)
+                values = np.arange(3000).reshape(60, 50) // 7
+                v[:] = values.astype("u1").view("S1") if kind == "S1" else values.astype(kind)
+
+        cases = {
+            "1,5": {"zlib": True, "complevel": 5, "shuffle": False}, "2|1,9": {"zlib": True, "complevel": 9},
+            "3|2|1,1": {"zlib": True, "complevel": 1, "fletcher32": True}, "3": {"fletcher32": True},
+        }
+        classic, hdf5 = self.dir / "a.nc", self.dir / "b.nc"
+        for kind in ("f4", "f8", "i1", "i2", "u8", "S1"):
+            write(classic, kind, format="NETCDF3_64BIT_DATA")
+            for chain, filters in cases.items():
+                with self.subTest(kind=kind, chain=chain):
+                    order = {"endian": "big"} if kind[1:] != "1" else {}
+                    write(hdf5, ">" + kind if order else kind, format="NETCDF4", chunksizes=(20, 50), **order, **filters)
+                    self.assertEqual(ours(classic, chain), theirs(hdf5))
+        # nccopy takes chains as nc3z does, and writes in the machine's byte order. Its chunks are what it likes.
+        write(classic, "f4", format="NETCDF3_64BIT_OFFSET")
+        plugins = importlib.util.find_spec("hdf5plugin")
+        if plugins is None or not shutil.which("nccopy"):
+            missing(self, "the Python package hdf5plugin, or nccopy, is not installed")
+        env = dict(os.environ, HDF5_PLUGIN_PATH=str(pathlib.Path(plugins.origin).parent / "plugins"))
+        for chain in ("307,9", "2|307,9", "1,5|307,9", "2|32015,3", "3|32015,3", "3|2|1,4|307,1", "1,5|307,9|32015,3"):
+            with self.subTest(chain=chain):
+                subprocess.run(["nccopy", "-4", "-c", "y/20,x/50", "-F", f"v,{chain}", classic, hdf5], env=env, check=True)
+                expected = [line.replace("little", "big") for line in theirs(hdf5)]
+                self.assertEqual(ours(classic, chain)[2:], expected[2:])
+
+    def test_special_attributes_keep_orders_that_ncdump_loses(self):
+        """netCDF-C names the checksum and shuffle first, wherever they are: `_Filter` has the chain then, and ncgen takes it."""
+        path = self.file(numbers("f4", 9000))
+        for chain, lines in (
+            ("1,5|3", ['v:_Fletcher32 = "true" ;', "v:_DeflateLevel = 5 ;", 'v:_Filter = "1,5|3" ;']),
+            ("2|1,5|3", ['v:_Fletcher32 = "true" ;', 'v:_Shuffle = "true" ;', "v:_DeflateLevel = 5 ;", 'v:_Filter = "2,4|1,5|3" ;']),
+            ("3|1,5", ['v:_Fletcher32 = "true" ;', "v:_DeflateLevel = 5 ;"]),
+        ):
+            with self.subTest(chain):
+                archive = self.archive(path, "--chain", f"v={chain}", "--layout", "chunked", "--chunk", "x=3000")
+                text = self.ok(nc3z("dump", "-hs", archive)).stdout.decode()
+                special = [line.strip() for line in text.splitlines() if line.startswith("\t\tv:_")]
+                self.assertEqual(special[2:-2], lines)
+                self.assertEqual(special[-2:], ['v:_Endianness = "big" ;', 'v:_NoFill = "true" ;'])
+                if shutil.which("ncgen"):
+                    (self.dir / "a.cdl").write_text(text.replace("cdf5", "netCDF-4"))
+                    subprocess.run(["ncgen", "-4", "-o", self.dir / "g.nc", self.dir / "a.cdl"], check=True)
+        # Codecs without a number in HDF5 have JSON, as ncdump prints it of NCZarr.
+        archive = self.archive(path, "--chain", 'v=[{"id":"lz4"}]')
+        text = self.ok(nc3z("dump", "-hs", archive)).stdout.decode()
+        self.assertIn('\t\tv:_Codecs = "[{\\"acceleration\\":1,\\"id\\":\\"lz4\\"}]" ;', text)
+        self.assertNotIn("v:_Filter", text)
 
     def test_filters_are_listed(self):
         text = self.ok(nc3z("filters")).stdout.decode()

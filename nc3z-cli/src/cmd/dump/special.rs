@@ -4,11 +4,17 @@ use crate::cmd::info::notation::hdf5_text;
 use anyhow::Result;
 use nc3z_format::cdl::Special;
 use nc3z_format::classic::VarId;
+use nc3z_format::codec::Hdf5Filter;
 use nc3z_format::tile::TileLayout;
 use nc3z_look::cost::Costs;
 use nc3z_reader::Archive;
 use serde_json::Value;
 use std::collections::BTreeMap;
+
+/// HDF5's numbers of the filters that have attributes of their own.
+const DEFLATE: u32 = 1;
+const SHUFFLE: u32 = 2;
+const FLETCHER32: u32 = 3;
 
 /// Those of the variables whose chain was asked for, where HDF5 or NumCodecs have names for it. All others print as the original does.
 pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
@@ -29,30 +35,89 @@ pub(super) fn of(archive: &Archive) -> Result<BTreeMap<VarId, Vec<Special>>> {
         else {
             continue;
         };
-        let (hdf5, json) = (chain.spec().to_hdf5(), chain.spec().to_numcodecs());
-        if hdf5.is_err() && json.is_err() {
-            continue;
-        }
         let mut specials = Vec::new();
         if let TileLayout::Chunked { shape, .. } = archive.arrays().variable(id).tiling.layout() {
             specials.push(Special::text("_Storage", "chunked"));
             specials.push(Special::integers("_ChunkSizes", shape));
         }
-        if let Ok(filters) = &hdf5 {
-            let level =
-                filters.iter().find(|filter| filter.id == 1).and_then(|filter| filter.cd_values.first());
-            specials.extend(level.map(|level| Special::integers("_DeflateLevel", &[u64::from(*level)])));
-            for (number, name) in [(2, "_Shuffle"), (3, "_Fletcher32")] {
-                if filters.iter().any(|filter| filter.id == number) {
-                    specials.push(Special::text(name, "true"));
-                }
+        // ncdump prints `_Codecs` of NCZarr only, which has no other words for them.
+        match (chain.spec().to_hdf5(), chain.spec().to_numcodecs()) {
+            (Ok(filters), _) => specials.extend(of_filters(&filters)),
+            (Err(_), Ok(codecs)) => {
+                specials.push(Special::text("_Codecs", &Value::Array(codecs).to_string()));
             }
-            specials.push(Special::text("_Filter", &hdf5_text(filters)));
+            (Err(_), Err(_)) => continue,
         }
-        if let Ok(codecs) = json {
-            specials.push(Special::text("_Codecs", &Value::Array(codecs).to_string()));
+        if variable.ty.size() > 1 {
+            // Tiles hold elements in the byte order of the classic format.
+            specials.push(Special::text("_Endianness", "big"));
         }
+        // Every tile is stored, as in what nccopy makes of a classic file.
+        specials.push(Special::text("_NoFill", "true"));
         all.insert(id, specials);
     }
     Ok(all)
+}
+
+/// The attributes of HDF5's filters in the order of ncdump: the checksum, shuffle and deflate have their own, `_Filter` has all others.
+fn of_filters(filters: &[Hdf5Filter]) -> Vec<Special> {
+    let last = |number: u32| filters.iter().rfind(|filter| filter.id == number);
+    let mut specials = Vec::new();
+    for (number, name) in [(FLETCHER32, "_Fletcher32"), (SHUFFLE, "_Shuffle")] {
+        specials.extend(last(number).map(|_| Special::text(name, "true")));
+    }
+    let level = last(DEFLATE).and_then(|filter| filter.cd_values.first());
+    specials.extend(level.map(|level| Special::integers("_DeflateLevel", &[u64::from(*level)])));
+    let (others, all) = (unnamed(filters), hdf5_text(filters));
+    match rebuilt(filters, &others) == filters {
+        true if others.is_empty() => {}
+        true => specials.push(Special::text("_Filter", &hdf5_text(&others))),
+        // Another order: the names alone would lose it.
+        false => specials.push(Special::text("_Filter", &all)),
+    }
+    specials
+}
+
+/// The filters without an attribute of their own.
+fn unnamed(filters: &[Hdf5Filter]) -> Vec<Hdf5Filter> {
+    filters.iter().filter(|filter| ![DEFLATE, SHUFFLE, FLETCHER32].contains(&filter.id)).cloned().collect()
+}
+
+/// The chain that netCDF-C builds of the attributes: the checksum first, then shuffle, deflate and all others, each named one once.
+fn rebuilt(filters: &[Hdf5Filter], others: &[Hdf5Filter]) -> Vec<Hdf5Filter> {
+    let named = [FLETCHER32, SHUFFLE, DEFLATE];
+    let named = named.iter().filter_map(|number| filters.iter().rfind(|filter| filter.id == *number));
+    named.chain(others).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chain_is_repeated_only_where_names_lose_its_order() {
+        for (chain, others) in [
+            ("1,5", None),
+            ("2,4|1,5", None),
+            ("3|2,4|1,5", None),
+            ("2,4|32015,3", Some("32015,3")),
+            ("1,5|307,9", Some("307,9")),
+            ("307,9|32015,3", Some("307,9|32015,3")),
+            ("1,5|3", Some("1,5|3")),
+            ("2,4|1,5|3", Some("2,4|1,5|3")),
+            ("307,9|1,5", Some("307,9|1,5")),
+            ("1,5|1,6", Some("1,5|1,6")),
+            ("32032,9|2,4|32015,3", Some("32032,9|2,4|32015,3")),
+        ] {
+            let filters = Hdf5Filter::parse_chain(chain).unwrap();
+            let printed = of_filters(&filters);
+            let named = [DEFLATE, SHUFFLE, FLETCHER32];
+            let named =
+                named.iter().filter(|number| filters.iter().any(|filter| filter.id == **number)).count();
+            assert_eq!(printed.len(), named + usize::from(others.is_some()), "{chain}");
+            if let Some(text) = others {
+                assert_eq!(printed.last(), Some(&Special::text("_Filter", text)), "{chain}");
+            }
+        }
+    }
 }
