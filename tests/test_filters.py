@@ -283,6 +283,21 @@ class Filters(Case):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("only making an archive", done.stderr)
 
+    def test_quantize_keeps_the_sign_of_zero(self):
+        """As NumCodecs does, and as netCDF-C does in its own modes."""
+        numcodecs = library(self, "numcodecs")
+        for kind in ("f4", "f8"):
+            values = np.array([0.0, -0.0, 1e-40, -1e-40, 0.001, -0.001, 0.06, -0.06, -0.05, 0.05, 1, -1, -2.26] * 700, ">" + kind)
+            for digits in (0, 1, 3):
+                chain = json.dumps([{"id": "quantize", "digits": digits}, {"id": "zlib", "level": 1}])
+                archive = self.archive(self.file(values), "--chain", f"v={chain}")
+                self.ok(nc3z("read", "--format", "npy", "-o", self.dir / "v.npy", archive, "v"))
+                kept = np.load(self.dir / "v.npy").astype(">" + kind)
+                (self.dir / "v.npy").unlink()
+                expected = numcodecs.get_codec({"id": "quantize", "digits": digits, "dtype": ">" + kind}).encode(values)
+                self.assertEqual(kept.tobytes(), np.asarray(expected).tobytes())
+                self.assertIn(-0.0, kept[np.signbit(kept)])
+
     def test_a_rule_for_all_rounds_data_only(self):
         path = self.dir / "two.nc"
         values, counts = numbers("f4", 5000), numbers("i4", 5000)

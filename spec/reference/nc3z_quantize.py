@@ -57,7 +57,7 @@ def rounded(mode, kind, index, bits):
     if name == "abs":
         q = Fraction(2) ** (math.frexp(float(parameter))[1])           # the largest power of two that is at most 2E
         units = round(Fraction(x) / q)                                  # to the nearest, halves to even
-        found = pattern(kind, float(units * q)) if units else 0
+        found = pattern(kind, math.copysign(float(units * q), x))
     elif name == "bitround":
         found = dropped(kind, bits, m - int(parameter))
     elif name == "granularbr":

@@ -28,7 +28,7 @@ def values(kind):
     powers = sorted(rng.sample(range(-last, last), 3) + list(range(-3, 5)))
     numbers = [float(f"1e{k}") for k in powers] + [2.0 ** k for k in (-20, -1, 0, 1, 2, 10)]
     numbers += [float(f"-{rng.uniform(1, 10):.4g}e{rng.randrange(-last, last)}") for _ in range(3)]
-    numbers += [0.1, 9.99, 9.995, 0.5, 1.5, 2.5, math.pi, 999.9999, 1000.0, 0.0, -0.0]
+    numbers += [0.1, 9.99, 9.995, 0.5, 1.5, 2.5, math.pi, 999.9999, 1000.0, 0.0, -0.0, -1e-12, -0.001]
     found = [pattern(kind, x) for x in numbers]
     found += [p + d for p in found[:8] for d in (-1, 1)]
     if kind == "double":

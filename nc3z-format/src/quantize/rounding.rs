@@ -203,12 +203,12 @@ fn groomed<T: Real>(x: T, drop: u32, odd: bool) -> T {
     T::of_bits(if odd { x.bits() | below } else { x.bits() & !below })
 }
 
-/// The nearest multiple of the grid, a power of two; a zero has no sign.
+/// The nearest multiple of the grid, a power of two; a zero keeps the sign of the number.
 fn on_grid<T: Real>(x: T, grid: f64) -> T {
     let steps = x.wide() / grid;
     // From here on every number is a multiple, and the quotient of a tiny grid is infinite.
     if steps.is_nan() || steps.abs() >= power_of_two(i32::try_from(T::MANTISSA).expect("23 or 52")) {
         return x;
     }
-    T::nearest(steps.round_ties_even() * grid + 0.0)
+    T::nearest(steps.round_ties_even() * grid)
 }

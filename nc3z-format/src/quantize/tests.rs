@@ -114,7 +114,8 @@ fn known_values() {
     assert_eq!(round("granularbr:3", pi).to_bits(), 3.140_625_f32.to_bits());
     assert_eq!(round("bitround:9", pi).to_bits(), 3.140_625_f32.to_bits());
     assert_eq!(round("abs:0.1", pi).to_bits(), 3.125_f32.to_bits());
-    assert_eq!(round("abs:0.1", -0.01).to_bits(), 0);
+    assert_eq!(round("abs:0.1", -0.01).to_bits(), (-0.0_f32).to_bits());
+    assert_eq!(round("abs:0.1", 0.01).to_bits(), 0);
     assert_eq!(round("bitround:3", f32::MAX).to_bits(), f32::MAX.to_bits());
     assert!(round("bitgroom:3", f32::INFINITY).is_infinite());
 }
