@@ -258,6 +258,12 @@ pub(crate) fn check<'py>(
     dict.set_item("findings", findings.collect::<Vec<_>>())?;
     dict.set_item("more_findings", report.more)?;
     dict.set_item("sha256", report.restored.as_ref().map(|r| hex(&r.sha256)))?;
+    let not_decoded = report.not_decoded.iter().map(|u| {
+        let variable = u.place.variable.as_deref().map(|v| String::from_utf8_lossy(v).into_owned());
+        (variable, u.tiles, u.why.clone())
+    });
+    dict.set_item("not_decoded", not_decoded.collect::<Vec<_>>())?;
+    dict.set_item("not_rebuilt", report.not_rebuilt.as_deref())?;
     dict.set_item("mendable", report.parity.as_ref().is_some_and(|p| !report.is_sound() && p.is_mendable()))?;
     Ok(dict)
 }

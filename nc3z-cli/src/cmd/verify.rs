@@ -118,15 +118,21 @@ fn check(path: &Path, args: &VerifyArgs, progress: &Progress) -> Outcome {
     let name = text::safe(&url::shown(path));
     match examine(path, args, progress) {
         Ok((report, archive, older)) => {
-            let sound = report.is_sound() && older.iter().all(|(_, done)| done.is_ok());
-            let exit = if sound { Exit::Done } else { Exit::Corrupt };
+            let worst_older = older.iter().filter_map(|(_, done)| Some(done.as_ref().err()?.exit())).max();
+            let exit = match report.is_complete() {
+                _ if !report.is_sound() => Exit::Corrupt,
+                true => Exit::Done,
+                // Nothing is wrong as far as was looked, which is not as far as was asked.
+                false => Exit::Failed,
+            };
+            let exit = exit.max(worst_older.unwrap_or(Exit::Done));
             let mut lines = lines(&name, &report, archive.as_ref());
             lines.extend(
                 older.iter().map(|(number, done)| format!("{name}: {}", version_words(*number, done))),
             );
             let mut json = report_json(&name, &report, archive.as_ref());
             if args.all_versions {
-                json["sound"] = sound.into();
+                json["sound"] = (exit == Exit::Done).into();
                 json["older_versions"] =
                     older.iter().map(|(number, done)| version_json(*number, done)).collect();
             }
@@ -158,7 +164,20 @@ fn open(path: &Path, args: &VerifyArgs) -> Result<SharedSource> {
 }
 
 /// Older versions that were rebuilt, newest first, and what came of it.
-type Older = Vec<(u64, Result<Restored, String>)>;
+type Older = Vec<(u64, Result<Restored, NotRebuilt>)>;
+
+/// Why an older version was not rebuilt.
+struct NotRebuilt {
+    words: String,
+    /// It needs a filter or codec that this build does not have.
+    unsupported: bool,
+}
+
+impl NotRebuilt {
+    fn exit(&self) -> Exit {
+        if self.unsupported { Exit::Failed } else { Exit::Corrupt }
+    }
+}
 
 /// The report, and the archive where it opens: coordinates are read from it.
 fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Report, Option<Archive>, Older)> {
@@ -189,10 +208,16 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
             {
                 return Err(nc3z_reader::Error::interrupted().into());
             }
-            older.push((number, done.map_err(|e| e.with_causes())));
+            let why = |e: nc3z_reader::Error| NotRebuilt {
+                words: e.with_causes(),
+                unsupported: e.is_unsupported(),
+            };
+            older.push((number, done.map_err(why)));
         }
     }
-    if let (Some(original), Some(archive), true) = (&args.against, &archive, report.is_sound()) {
+    if let (Some(original), Some(archive), true) =
+        (&args.against, &archive, report.is_sound() && report.is_complete())
+    {
         let why =
             "the archive is lossy: values were rounded, and it does not hold the file that was archived";
         compare(archive, original, progress)
@@ -202,7 +227,7 @@ fn examine(path: &Path, args: &VerifyArgs, progress: &Progress) -> Result<(Repor
 }
 
 /// What came of an older version.
-fn version_words(number: u64, done: &Result<Restored, String>) -> String {
+fn version_words(number: u64, done: &Result<Restored, NotRebuilt>) -> String {
     match done {
         Ok(r) if r.matches_record => {
             format!(
@@ -212,16 +237,19 @@ fn version_words(number: u64, done: &Result<Restored, String>) -> String {
             )
         }
         Ok(r) => format!("version {number}: {}, no digest recorded", text::size(r.len)),
-        Err(e) => format!("version {number}: NOT WHOLE: {}", text::safe(e)),
+        Err(e) => {
+            let verdict = if e.unsupported { "NOT CHECKED" } else { "NOT WHOLE" };
+            format!("version {number}: {verdict}: {}", text::safe(&e.words))
+        }
     }
 }
 
-fn version_json(number: u64, done: &Result<Restored, String>) -> Value {
+fn version_json(number: u64, done: &Result<Restored, NotRebuilt>) -> Value {
     match done {
         Ok(r) => {
             json!({"version": number, "sound": true, "sha256": text::hex(&r.sha256), "sha256_matches": r.matches_record})
         }
-        Err(e) => json!({"version": number, "sound": false, "error": text::safe(e)}),
+        Err(e) => json!({"version": number, "sound": false, "error": text::safe(&e.words)}),
     }
 }
 
@@ -315,9 +343,10 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
     for place in &report.lost {
         lines.push(format!("{name}: lost before it was repaired: {}", place::words(place, archive)));
     }
-    if report.undecoded > 0 {
-        let words = "tiles are made with chains that this build does not know; their stored bytes are as they were written";
-        lines.push(format!("{name}: {} {words}", report.undecoded));
+    for undecoded in &report.not_decoded {
+        let place = place::words(&undecoded.place, None);
+        let (tiles, why) = (count(undecoded.tiles, "tile"), text::safe(&undecoded.why));
+        lines.push(format!("{name}: NOT CHECKED: {tiles} of {place}: {why}"));
     }
     if let Some(parity) = &report.parity {
         lines.push(format!("{name}: {parity}"));
@@ -325,7 +354,18 @@ fn lines(name: &str, report: &Report, archive: Option<&Archive>) -> Vec<String> 
     if report.unchecked > 0 {
         lines.push(format!("{name}: {} bytes of sections could not be checked", report.unchecked));
     }
-    if report.is_sound() {
+    if report.is_sound() && !report.is_complete() {
+        let why = report.not_rebuilt.as_ref().filter(|_| report.not_decoded.is_empty());
+        let why = why.map_or_else(String::new, |why| format!(": {}", text::safe(why)));
+        let hint = if report.undecoded > 0 && crate::plugins::loaded().is_none() {
+            "; --plugins loads those of HDF5_PLUGIN_PATH"
+        } else {
+            ""
+        };
+        lines.push(format!(
+            "{name}: not checked as asked: stored bytes are as they were written, but the original was not rebuilt{why}{hint}"
+        ));
+    } else if report.is_sound() {
         let lost = if report.lost.is_empty() { "" } else { ", HOLDS LOST TILES" };
         let lossy = if is_lossy(archive) { ", LOSSY (values were rounded when it was made)" } else { "" };
         lines.push(format!(
@@ -358,11 +398,19 @@ fn report_json(name: &str, report: &Report, archive: Option<&Archive>) -> Value 
         .collect();
     let digest = report.restored.as_ref().map(|r| text::hex(&r.sha256));
     let lost: Vec<Value> = report.lost.iter().map(|p| place::to_json(p, None)).collect();
+    let not_decoded: Vec<Value> = report
+        .not_decoded
+        .iter()
+        .map(
+            |u| json!({"place": place::to_json(&u.place, None), "tiles": u.tiles, "why": text::safe(&u.why)}),
+        )
+        .collect();
     json!({
-        "archive": name, "sound": report.is_sound(), "lossy": is_lossy(archive), "tiles": report.tiles, "blocks": report.blocks,
+        "archive": name, "sound": report.is_sound() && report.is_complete(), "complete": report.is_complete(), "lossy": is_lossy(archive), "tiles": report.tiles, "blocks": report.blocks,
         "generations": report.generations, "stored_bytes": report.stored_len, "unchecked_bytes": report.unchecked,
         "sha256": digest, "sha256_matches": report.restored.as_ref().map(|r| r.matches_record), "findings": findings,
         "more_findings": report.more, "lost": lost, "undecoded_tiles": report.undecoded,
+        "not_decoded": not_decoded, "not_rebuilt": report.not_rebuilt.as_ref().map(|why| text::safe(why)),
         "parity": report.parity.as_ref().map(parity_json),
     })
 }

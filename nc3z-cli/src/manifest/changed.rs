@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use nc3z_format::archive::constants::SLOTS_AT;
 use nc3z_format::bytes::hex;
 use nc3z_reader::source::{ByteSource, FileSource, SharedSource};
-use nc3z_reader::{Archive, Monitor, OpenOptions, slots_at, verify};
+use nc3z_reader::{Archive, Monitor, slots_at, verify};
 use nc3z_writer::LINEAGE;
 use sha2::{Digest as _, Sha256};
 use std::path::Path;
@@ -27,12 +27,16 @@ pub(crate) enum Change {
 
 /// Looks into an archive whose SHA-256 is not the listed one. A list is signed, an archive's own words are not: this explains a difference, and does not undo it.
 pub(crate) fn explain(path: &Path, listed: &[u8; 32], monitor: &dyn Monitor) -> Result<Change> {
-    let options = OpenOptions::of_command();
+    let options = crate::plugins::open_options();
     let source: SharedSource = Arc::new(FileSource::open(path)?);
     let Ok(archive) = Archive::from_source(source.clone(), &options) else { return Ok(Change::Damaged) };
     // Every tile is decoded, and the file rebuilt and compared with the SHA-256 on record.
-    if !verify::deep(&source, &options, monitor)?.is_sound() {
+    let report = verify::deep(&source, &options, monitor)?;
+    if !report.is_sound() {
         return Ok(Change::Damaged);
+    }
+    if !report.is_complete() {
+        return Ok(Change::Another);
     }
     if is_recompressed(&archive, listed) {
         return Ok(Change::Explained("it says that it was recompressed from the archive that is listed"));

@@ -163,11 +163,20 @@ class Report:
     """Of the rebuilt original, for a deep check of a sound archive."""
     mendable: bool
     """Whether parity can mend what is wrong."""
+    not_decoded: tuple[tuple[str | None, int, str], ...] = ()
+    """What a deep check could not decode: variable, tiles, and the filter or codec that is missing."""
+    not_rebuilt: str | None = None
+    """Why a deep check could not rebuild the original, though nothing was found wrong."""
+
+    @property
+    def is_complete(self) -> bool:
+        """True where nothing was left unchecked."""
+        return not self.not_decoded and self.not_rebuilt is None
 
     @property
     def is_sound(self) -> bool:
-        """Whether nothing was found."""
-        return not self.findings and not self.more_findings
+        """True where nothing was left unchecked, and nothing was found."""
+        return self.is_complete and not self.findings and not self.more_findings
 
     def __bool__(self) -> bool:
         return self.is_sound
@@ -438,7 +447,8 @@ def verify(
     """
     found = _nc3z.check(archive, deep, _settings(storage_options), progress, cancel)
     findings = tuple(Finding(s, a, b, words, tuple(names)) for s, a, b, words, names in found.pop("findings"))
-    return Report(**found, findings=findings)
+    not_decoded = tuple(found.pop("not_decoded"))
+    return Report(**found, findings=findings, not_decoded=not_decoded)
 
 
 def estimate(

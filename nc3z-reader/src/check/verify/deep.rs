@@ -1,6 +1,6 @@
 //! The deep check: every tile decoded, and the original's digest rebuilt.
 
-use super::report::{Finding, Report, Structure};
+use super::report::{Finding, Report, Structure, Undecoded};
 use crate::archive::Archive;
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
@@ -31,7 +31,10 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
         Err(e) => {
             let known = report.findings.len() + report.lost.len();
             check_tiles(archive, monitor, report)?;
-            if report.findings.len() + report.lost.len() == known && known == 0 && !e.is_unsupported() {
+            let nothing_new = report.findings.len() + report.lost.len() == known;
+            if nothing_new && e.is_unsupported() {
+                report.not_rebuilt = Some(e.with_causes());
+            } else if nothing_new && known == 0 {
                 report.findings.push(Finding {
                     structure: Structure::Original,
                     bytes: 0..0,
@@ -49,6 +52,10 @@ pub(super) fn check(archive: &Archive, report: &mut Report, monitor: &dyn Monito
 fn check_with_lost_tiles(archive: &Archive, report: &mut Report, monitor: &dyn Monitor) -> Result<()> {
     check_tiles(archive, monitor, report)?;
     let recorded = archive.metadata().extra.get("repair").and_then(|r| r.get("filled_sha256"));
+    if let Some(first) = report.not_decoded.first() {
+        report.not_rebuilt = Some(first.why.clone());
+        return Ok(());
+    }
     let (Some(recorded), true) = (recorded.and_then(|d| d.as_str()), report.findings.is_empty()) else {
         return Ok(());
     };
@@ -82,6 +89,8 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
     };
     for info in archive.arrays().iter() {
         let tiles = info.tiling.tile_count();
+        // The first that was not decoded, with the reason, and the last.
+        let mut undecoded: Option<(u64, String, u64, u64)> = None;
         let mut begin = 0;
         while begin < tiles {
             if monitor.is_cancelled() {
@@ -95,7 +104,9 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
             });
             for (tile, error) in bad.into_iter().flatten() {
                 if error.is_unsupported() {
-                    report.undecoded += 1;
+                    let (.., last, count) =
+                        undecoded.get_or_insert_with(|| (tile, error.with_causes(), tile, 0));
+                    (*last, *count) = (tile, *count + 1);
                     continue;
                 }
                 report.findings.push(Finding {
@@ -107,6 +118,11 @@ fn check_tiles(archive: &Archive, monitor: &dyn Monitor, report: &mut Report) ->
             }
             report.tiles += end - begin;
             begin = end;
+        }
+        if let Some((first, why, last, tiles)) = undecoded {
+            report.undecoded += tiles;
+            report.tiles -= tiles;
+            report.not_decoded.push(Undecoded { place: archive.place(info.id, first..last + 1), tiles, why });
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ mod members;
 mod report;
 mod walk;
 
-pub use report::{Finding, Report, Structure};
+pub use report::{Finding, Report, Structure, Undecoded};
 
 use crate::archive::Archive;
 use crate::check::parity;

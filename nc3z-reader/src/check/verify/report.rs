@@ -75,6 +75,18 @@ pub struct Finding {
     pub places: Vec<TilePlace>,
 }
 
+/// Tiles of one array that a deep check could not decode.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Undecoded {
+    /// From the first of them to the last.
+    pub place: TilePlace,
+    /// The number of tiles.
+    pub tiles: u64,
+    /// The reason for the first: the filter or codec that this build does not have.
+    pub why: String,
+}
+
 /// What a check found.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
@@ -92,6 +104,10 @@ pub struct Report {
     /// Tiles that a deep check could not decode since this build does not know their chains; their stored bytes are as they were
     /// written.
     pub undecoded: u64,
+    /// The same, array by array.
+    pub not_decoded: Vec<Undecoded>,
+    /// The reason why a deep check could not rebuild the original, though nothing was found wrong.
+    pub not_rebuilt: Option<String>,
     /// What is wrong; empty for a sound archive.
     pub findings: Vec<Finding>,
     /// Findings beyond those listed.
@@ -106,9 +122,16 @@ pub struct Report {
 }
 
 impl Report {
-    /// True where the archive is as it was written. It may hold tiles that were lost earlier: see `lost`.
+    /// True where the archive is as it was written. It may hold tiles that were lost earlier: see `lost`. A deep check may have
+    /// been unable to decode some: see [`Report::is_complete`].
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
+    }
+
+    /// True where all was checked that was asked for. A deep check is incomplete where tiles need a filter or codec that this
+    /// build does not have.
+    pub fn is_complete(&self) -> bool {
+        self.undecoded == 0 && self.not_rebuilt.is_none()
     }
 }
 
