@@ -25,7 +25,7 @@ rng = np.random.default_rng(1)
 y, x = np.mgrid[:97, :130]
 field = np.round(280 + 20 * np.sin(x / 30) * np.cos(y / 25), 1)
 with h5py.File(path, "w") as f:
-    for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
+    for kind in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"):
         for order in "<>":
             values = (field if kind[0] == "f" else field - 200).astype(order + kind)
             data = f.create_dataset(order + kind, data=values, chunks=(40, 50), compression=51303, compression_opts=(effort,))
@@ -37,6 +37,8 @@ with h5py.File(path, "w") as f:
         print("a string was taken")
     except (ValueError, RuntimeError, OSError):
         pass
+    # NaNs with a payload, infinities and zeros of half precision keep their bits.
+    f.create_dataset("half", data=np.arange(65536, dtype="<u2").view("<f2"), chunks=(9000,), compression=51303, compression_opts=(effort,))
     f.create_dataset("empty", shape=(0, 5), maxshape=(None, 5), chunks=(4, 5), dtype="<f4", compression=51303)
 """
 
@@ -48,6 +50,9 @@ stored = {}
 with h5py.File(sys.argv[1]) as f:
     for name, data in f.items():
         if name == "empty":
+            continue
+        if name == "half":
+            assert (data[...].view("u2") == np.arange(65536)).all()
             continue
         kind = name[1:] if name[0] in "<>" else "f4"
         expected = (field if kind[0] == "f" else field - 200).astype(data.dtype)
@@ -103,12 +108,69 @@ class Plugin(Case):
         done = self.python(READ, path)
         self.assertEqual(done.returncode, 0, done.stderr)
         stored = json.loads(done.stdout)
-        self.assertEqual(len(stored), 21)
+        self.assertEqual(len(stored), 23)
         for name, (size, raw) in stored.items():
             self.assertLess(size, raw / 2, name)
         # Without the plug-in it is an error, and no crash.
         done = self.python(READ, path, env={k: v for k, v in os.environ.items() if k != "HDF5_PLUGIN_PATH"})
         self.assertNotEqual(done.returncode, 0)
+
+    def test_other_parameters_are_refused(self):
+        if importlib.util.find_spec("h5py") is None:
+            missing(self, "the Python package h5py is not installed")
+        code = r"""
+import h5py, sys, json, numpy as np
+taken = []
+with h5py.File(sys.argv[1], "w") as f:
+    for n, words in enumerate(json.loads(sys.argv[2])):
+        try:
+            data = f.create_dataset(str(n), data=np.arange(1000, dtype="i4"), chunks=(100,), compression=51303, compression_opts=tuple(words))
+            plist = data.id.get_create_plist()
+            taken.append([words, plist.get_filter(0)[2]])
+        except (ValueError, RuntimeError, OSError):
+            pass
+print(json.dumps(taken))
+"""
+        good = {(0,): (2, 0), (1,): (2, 1), (2,): (2, 2), (2, 0): (1, 2), (1, 1): (2, 1), (1, 0, 0x105, 1, 7): (1, 0)}
+        bad = [(3,), (99,), (2**31,), (1, 2), (1, 0, 0), (0, 0, 4, 1), (3, 0, 4, 1, 100), (1, 3, 4, 1, 100), (1, 0, 4, 1, 100, 5), (1,) * 40]
+        done = self.python(code, self.dir / "a.h5", json.dumps([*good, *bad]))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # Type, order and shape are the dataset's, whatever was given.
+        self.assertEqual(json.loads(done.stdout), [[list(words), [version, effort, 4, 1, 100]] for words, (version, effort) in good.items()])
+
+    def test_a_flipped_bit_is_an_error(self):
+        """As far as chunks have a checksum: without it, nearly all flips give other values in silence, which the parameter is for."""
+        if importlib.util.find_spec("h5py") is None:
+            missing(self, "the Python package h5py is not installed")
+        code = r"""
+import h5py, sys, json, numpy as np
+rng = np.random.default_rng(3)
+values = np.round(280 + 20 * np.sin(np.arange(5000) / 60), 1).astype("f4")
+told = {}
+for words in ((1,), (1, 0)):
+    with h5py.File(sys.argv[1], "w") as f:
+        data = f.create_dataset("v", data=values, chunks=(5000,), compression=51303, compression_opts=words)
+        payload = bytearray(data.id.read_direct_chunk((0,))[1])
+    count = {"error": 0, "same": 0, "other": 0, "len": len(payload)}
+    for bit in rng.integers(0, len(payload) * 8, 60):
+        flipped = payload.copy()
+        flipped[bit // 8] ^= 1 << bit % 8
+        with h5py.File(sys.argv[1], "a") as f:
+            f["v"].id.write_direct_chunk((0,), bytes(flipped))
+        with h5py.File(sys.argv[1]) as f:
+            try:
+                count["same" if (f["v"][...] == values).all() else "other"] += 1
+            except OSError:
+                count["error"] += 1
+    told[len(words)] = count
+print(json.dumps(told))
+"""
+        done = self.python(code, self.dir / "a.h5")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(done.stdout)
+        self.assertEqual(told["1"]["error"], 60, told)
+        self.assertGreater(told["2"]["other"], 0, told)
+        self.assertEqual(told["1"]["len"], told["2"]["len"] + 4)
 
     def test_chunks_take_what_an_archive_of_the_same_chunks_takes(self):
         """Either may plan better, by a tenth of the bytes at most, and an archive looks at all chunks of an array before it plans."""
@@ -179,7 +241,7 @@ class Plugin(Case):
             self.assertEqual(done.returncode, 0, done.stderr)
             meta = json.loads((store / "v" / ".zarray").read_text())
             codecs = [*(meta["filters"] or []), *([meta["compressor"]] if meta["compressor"] else [])]
-            self.assertEqual(codecs, [{"id": "nc3z.num", "dtype": meta["dtype"], "shape": [100, 200], "level": level}])
+            self.assertEqual(codecs, [{"id": "nc3z.num", "dtype": meta["dtype"], "shape": [100, 200], "level": level, "checksum": True}])
             chunks = sorted(path for path in (store / "v").iterdir() if path.name[0].isdigit())
             self.assertEqual([path.name for path in chunks], ["0.0", "1.0"])
             self.assertLess(sum(path.stat().st_size for path in chunks), 40000 * 4 // 3)
@@ -196,10 +258,18 @@ class Plugin(Case):
         values = np.arange(9000).astype(">i4")
         path, archive, out = self.dir / "v.nc", self.dir / "a.nc3z", self.dir / "out.nc"
         path.write_bytes(header([("v", (0,), 4, values.nbytes)], [("x", values.size)]) + values.tobytes())
-        # version 1, default effort, big-endian int (0x104), one dimension of 9000.
-        self.ok(nc3z("archive", path, "-o", archive, "--chain", f"v={ID},1,1,260,1,9000", "--plugin-path", self.plugins))
-        self.ok(nc3z("restore", archive, "-o", out, "--plugin-path", self.plugins))
-        self.assertEqual(out.read_bytes(), path.read_bytes())
+        # version 1 or 2 (with a checksum), default effort, big-endian int (0x104), one dimension of 9000.
+        for version in (1, 2):
+            rule = f"v={ID},{version},1,260,1,9000"
+            self.ok(nc3z("archive", "--force", path, "-o", archive, "--chain", rule, "--plugin-path", self.plugins))
+            self.ok(nc3z("restore", "--force", archive, "-o", out, "--plugin-path", self.plugins))
+            self.assertEqual(out.read_bytes(), path.read_bytes())
+            # And as NumCodecs' JSON, by the codec in the same library.
+            said = json.loads(self.ok(nc3z("info", "--json", "--notation", "json", "--plugin-path", self.plugins, archive)).stdout)
+            [codec] = said["variables"][0]["chains"][0]["numcodecs"]
+            self.assertEqual(codec, {"id": "nc3z.num", "dtype": ">i4", "shape": [9000], "level": "default", **({"checksum": True} if version == 2 else {})})
+            back = self.ok(nc3z("filters", "--plugin-path", self.plugins, "--translate", json.dumps([codec]))).stdout.decode()
+            self.assertEqual(back.strip(), rule[2:])
 
 
 if __name__ == "__main__":

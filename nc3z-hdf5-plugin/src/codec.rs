@@ -8,16 +8,26 @@ pub fn encode(parameters: &Parameters, bytes: &[u8]) -> Option<Vec<u8>> {
     if parameters.chunk_len() != Some(bytes.len()) {
         return None;
     }
-    match parameters.ty {
+    let mut payload = match parameters.ty {
         ElementType::I8 | ElementType::U8 => encode_words::<u8>(parameters, bytes),
         ElementType::I16 | ElementType::U16 => encode_words::<u16>(parameters, bytes),
         ElementType::I32 | ElementType::U32 | ElementType::F32 => encode_words::<u32>(parameters, bytes),
         _ => encode_words::<u64>(parameters, bytes),
+    }?;
+    if parameters.checksum {
+        payload.extend_from_slice(&crc32fast::hash(&payload).to_le_bytes());
     }
+    Some(payload)
 }
 
 /// The chunk of a payload; `None` where it is damaged.
 pub fn decode(parameters: &Parameters, payload: &[u8]) -> Option<Vec<u8>> {
+    let payload = if parameters.checksum {
+        let (payload, stored) = payload.split_last_chunk()?;
+        (crc32fast::hash(payload) == u32::from_le_bytes(*stored)).then_some(payload)?
+    } else {
+        payload
+    };
     match parameters.ty {
         ElementType::I8 | ElementType::U8 => decode_words::<u8>(parameters, payload),
         ElementType::I16 | ElementType::U16 => decode_words::<u16>(parameters, payload),
@@ -78,7 +88,13 @@ mod tests {
     #[test]
     fn chunks_come_back_in_either_order() {
         for big_endian in [false, true] {
-            let parameters = Parameters { effort: 1, ty: ElementType::F32, big_endian, shape: vec![20, 50] };
+            let mut parameters = Parameters {
+                effort: 1,
+                checksum: true,
+                ty: ElementType::F32,
+                big_endian,
+                shape: vec![20, 50],
+            };
             let field = (0..1000_u16).map(|i| f32::from(2731 + i % 50 + i / 50) / 10.0);
             let bytes: Vec<u8> =
                 field.flat_map(|x| if big_endian { x.to_be_bytes() } else { x.to_le_bytes() }).collect();
@@ -87,8 +103,18 @@ mod tests {
             assert_eq!(decode(&parameters, &payload).unwrap(), bytes);
             assert_eq!(encode(&parameters, &bytes[4..]), None);
             for cut in 0..payload.len() {
-                assert_ne!(decode(&parameters, &payload[..cut]).as_deref(), Some(&bytes[..]));
+                assert_eq!(decode(&parameters, &payload[..cut]), None);
             }
+            for bit in 0..payload.len() * 8 {
+                let mut flipped = payload.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                assert_eq!(decode(&parameters, &flipped), None, "{bit}");
+            }
+            // The payload without the checksum is the same otherwise.
+            parameters.checksum = false;
+            let bare = encode(&parameters, &bytes).unwrap();
+            assert_eq!(bare, payload[..payload.len() - 4]);
+            assert_eq!(decode(&parameters, &bare).unwrap(), bytes);
         }
     }
 }

@@ -6,7 +6,7 @@
 #![expect(unsafe_code, reason = "a library that C programs load and call")]
 
 use crate::codec::{decode, encode};
-use crate::parameters::{FILTER_ID, NAME, Parameters};
+use crate::parameters::{FILTER_ID, NAME, Parameters, Wanted};
 use nc3z_num::ElementType;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -262,6 +262,8 @@ impl Hdf5 {
         // SAFETY: as above.
         let is_unsigned = || unsafe { (self.sign_of)(datatype) } == SIGN_NONE;
         let ty = match (class, size) {
+            // Half precision has no type of its own in the codec: its bits are kept as numbers of two bytes.
+            (CLASS_FLOAT, 2) => ElementType::U16,
             (CLASS_FLOAT, 4) => ElementType::F32,
             (CLASS_FLOAT, 8) => ElementType::F64,
             (CLASS_INTEGER, 1) if is_unsigned() => ElementType::U8,
@@ -302,8 +304,9 @@ impl Hdf5 {
         if found < 0 {
             return None;
         }
-        let effort = Parameters::wanted_effort(values.get(..count.min(MOST_PARAMETERS))?);
-        let words = Parameters { effort, ty, big_endian, shape }.to_words()?;
+        // HDF5 says how many there are, and fills in as many as there is room for.
+        let Wanted { effort, checksum } = Parameters::wanted(values.get(..count)?)?;
+        let words = Parameters { effort, checksum, ty, big_endian, shape }.to_words()?;
         // SAFETY: so many parameters.
         let done = unsafe { (self.modify)(list, ID, flags, words.len(), words.as_ptr()) };
         (done >= 0).then_some(())
@@ -360,7 +363,8 @@ fn netcdf_functions(handle: *mut c_void) -> Option<NetCdf> {
 
 impl NetCdf {
     /// What a chunk of a variable is; `None` where it holds no numbers, or the ids are another library's.
-    fn parameters(&self, file: c_int, variable: c_int, effort: u32) -> Option<Parameters> {
+    fn parameters(&self, file: c_int, variable: c_int, wanted: Wanted) -> Option<Parameters> {
+        let Wanted { effort, checksum } = wanted;
         let inquire = |function: Inquire| {
             let mut found: c_int = 0;
             // SAFETY: two ids, and a place for the answer.
@@ -379,7 +383,13 @@ impl NetCdf {
         // SAFETY: a place for the kind of storage, and one for each length.
         let found = unsafe { (self.chunk)(file, variable, &raw mut storage, lengths.as_mut_ptr()) };
         let shape = lengths.iter().map(|len| *len as u64).collect();
-        (found == 0 && storage == NC_CHUNKED).then_some(Parameters { effort, ty, big_endian, shape })
+        (found == 0 && storage == NC_CHUNKED).then_some(Parameters {
+            effort,
+            checksum,
+            ty,
+            big_endian,
+            shape,
+        })
     }
 }
 
@@ -396,10 +406,12 @@ unsafe extern "C" fn modify_parameters(
         return NC_EFILTER;
     }
     // SAFETY: netCDF-C gives so many parameters.
-    let effort = Parameters::wanted_effort(unsafe { words(*visible_count, *visible) });
+    let Some(wanted) = Parameters::wanted(unsafe { words(*visible_count, *visible) }) else {
+        return NC_EFILTER;
+    };
     let made = catch_unwind(|| {
         let mut libraries = loaded("libnetcdf").into_iter().filter_map(netcdf_functions);
-        libraries.find_map(|netcdf| netcdf.parameters(file, variable, effort)?.to_words())
+        libraries.find_map(|netcdf| netcdf.parameters(file, variable, wanted)?.to_words())
     });
     let Some(made) = made.ok().flatten() else { return NC_EFILTER };
     for (count, place) in [(visible_count, visible), (working_count, working)] {

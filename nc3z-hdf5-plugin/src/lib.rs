@@ -4,10 +4,12 @@
 //! from HDF5 when a dataset is made, and stores as parameters ([`Parameters`]). Reading needs those alone: no HDF5 function is called.
 //!
 //! The payload of a chunk is that of `spec/num.md`, without dictionary and reference: every chunk is chosen a plan for by itself.
+//! The CRC-32 of the payload follows it, in little-endian order, unless that is left out: a payload may decode to other numbers where a
+//! bit of it is flipped.
 
 mod codec;
 mod ffi;
 mod parameters;
 
 pub use codec::{decode, encode};
-pub use parameters::{FILTER_ID, NAME, Parameters};
+pub use parameters::{FILTER_ID, NAME, Parameters, Wanted};

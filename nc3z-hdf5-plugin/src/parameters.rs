@@ -8,19 +8,31 @@ pub const FILTER_ID: u32 = 51_303;
 /// The codec's id in JSON, and the filter's name.
 pub const NAME: &str = "nc3z.num";
 
-/// Version of the words.
+/// Versions of the words: chunks without and with a checksum.
 const VERSION: u32 = 1;
+const VERSION_WITH_CHECKSUM: u32 = 2;
 /// The highest rank that HDF5 has.
 const MOST_RANK: usize = 32;
 const BIG_ENDIAN: u32 = 0x100;
 /// Efforts by name.
 const LEVELS: [&str; 3] = ["fast", "default", "max"];
 
+/// The words that a user may give: effort, and whether chunks have a checksum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wanted {
+    /// See [`Parameters::effort`].
+    pub effort: u32,
+    /// See [`Parameters::checksum`].
+    pub checksum: bool,
+}
+
 /// What a chunk is. As words: version, effort, type and byte order, rank, lengths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameters {
     /// How hard to look for a plan: 0 quickly, 1 as by default, 2 for the smallest.
     pub effort: u32,
+    /// True where a chunk ends with the CRC-32 of its payload.
+    pub checksum: bool,
     /// Type of the elements.
     pub ty: ElementType,
     /// Whether they stand in big-endian order.
@@ -44,11 +56,14 @@ const TYPES: [(u32, ElementType, &str); 10] = [
 ];
 
 impl Parameters {
-    /// The effort that a user's words ask for: the only word, or one of all.
-    pub fn wanted_effort(words: &[u32]) -> u32 {
-        match words {
-            [] => 1,
-            [effort] | [_, effort, ..] => (*effort).min(2),
+    /// What a user's words ask for: none, the effort, the effort and 0 or 1 for the checksum, or all words of a dataset that is copied.
+    /// `None` for all others.
+    pub fn wanted(words: &[u32]) -> Option<Wanted> {
+        match *words {
+            [] => Some(Wanted { effort: 1, checksum: true }),
+            [effort @ ..=2] => Some(Wanted { effort, checksum: true }),
+            [effort @ ..=2, checksum @ ..=1] => Some(Wanted { effort, checksum: checksum == 1 }),
+            _ => Self::from_words(words).map(|all| Wanted { effort: all.effort, checksum: all.checksum }),
         }
     }
 
@@ -61,12 +76,17 @@ impl Parameters {
     pub fn from_words(words: &[u32]) -> Option<Self> {
         let (&[version, effort, ty, rank], lengths) = words.split_first_chunk()?;
         let rank = usize::try_from(rank).ok().filter(|rank| *rank <= MOST_RANK)?;
-        if version != VERSION || effort > 2 || lengths.len() != rank || ty & !(BIG_ENDIAN | 0xFF) != 0 {
+        let checksum = match version {
+            VERSION => false,
+            VERSION_WITH_CHECKSUM => true,
+            _ => return None,
+        };
+        if effort > 2 || lengths.len() != rank || ty & !(BIG_ENDIAN | 0xFF) != 0 {
             return None;
         }
         let kind = Self::type_of(ty & 0xFF)?;
         let shape = lengths.iter().map(|len| u64::from(*len)).collect();
-        Some(Parameters { effort, ty: kind, big_endian: ty & BIG_ENDIAN != 0, shape })
+        Some(Parameters { effort, checksum, ty: kind, big_endian: ty & BIG_ENDIAN != 0, shape })
     }
 
     /// The words; `None` where a length does not fit one.
@@ -74,14 +94,16 @@ impl Parameters {
         let (number, ..) = TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty)?;
         let order = if self.big_endian { BIG_ENDIAN } else { 0 };
         let rank = u32::try_from(self.shape.len()).ok().filter(|_| self.shape.len() <= MOST_RANK)?;
-        let mut words = vec![VERSION, self.effort, number | order, rank];
+        let version = if self.checksum { VERSION_WITH_CHECKSUM } else { VERSION };
+        let mut words = vec![version, self.effort, number | order, rank];
         for len in &self.shape {
             words.push(u32::try_from(*len).ok()?);
         }
         Some(words)
     }
 
-    /// Reads `{"id":"nc3z.num","dtype":"<f4","shape":[…],"level":"default"}`, as the Python package's codec for NumCodecs writes it.
+    /// Reads `{"id":"nc3z.num","dtype":"<f4","shape":[…],"level":"default","checksum":true}`, as the Python package's codec for
+    /// NumCodecs writes it. `level` and `checksum` may be missing: chunks have no checksum then.
     pub fn from_json(text: &str) -> Option<Self> {
         let value: Value = serde_json::from_str(text).ok()?;
         let dtype = value["dtype"].as_str().filter(|_| value["id"] == NAME)?;
@@ -89,8 +111,9 @@ impl Parameters {
         let (_, ty, _) = TYPES.into_iter().find(|(.., known)| *known == name)?;
         let shape = value["shape"].as_array()?.iter().map(Value::as_u64).collect::<Option<Vec<_>>>()?;
         let level = value.get("level").map_or(Some("default"), Value::as_str)?;
+        let checksum = value.get("checksum").map_or(Some(false), Value::as_bool)?;
         let effort = (0..).zip(LEVELS).find(|(_, name)| *name == level)?.0;
-        Some(Parameters { effort, ty, big_endian: order == ">", shape })
+        Some(Parameters { effort, checksum, ty, big_endian: order == ">", shape })
     }
 
     /// The JSON object.
@@ -99,8 +122,12 @@ impl Parameters {
             TYPES.into_iter().find(|(_, ty, _)| *ty == self.ty).expect("every type is in the table");
         let order = if self.big_endian { '>' } else { '<' };
         let level = LEVELS.get(self.effort as usize).unwrap_or(&LEVELS[1]);
-        json!({"id": NAME, "dtype": format!("{order}{name}"), "shape": self.shape, "level": level})
-            .to_string()
+        let mut object =
+            json!({"id": NAME, "dtype": format!("{order}{name}"), "shape": self.shape, "level": level});
+        if self.checksum {
+            object["checksum"] = true.into();
+        }
+        object.to_string()
     }
 
     /// Bytes of a chunk.
@@ -117,8 +144,9 @@ mod tests {
     #[test]
     fn words_and_json_say_the_same() {
         for (_, ty, _) in TYPES {
-            for big_endian in [false, true] {
-                let parameters = Parameters { effort: 2, ty, big_endian, shape: vec![3, 1, 70_000] };
+            for (big_endian, checksum) in [(false, false), (false, true), (true, false), (true, true)] {
+                let parameters =
+                    Parameters { effort: 2, checksum, ty, big_endian, shape: vec![3, 1, 70_000] };
                 let words = parameters.to_words().unwrap();
                 assert_eq!(Parameters::from_words(&words), Some(parameters.clone()));
                 assert_eq!(Parameters::from_json(&parameters.to_json()), Some(parameters));
@@ -127,7 +155,7 @@ mod tests {
         for bad in [
             &[][..],
             &[1],
-            &[2, 1, 5, 0],
+            &[3, 1, 5, 0],
             &[1, 3, 5, 0],
             &[1, 1, 2, 0],
             &[1, 1, 5, 1],
@@ -135,6 +163,30 @@ mod tests {
             &[1, 1, 0x205, 0],
         ] {
             assert_eq!(Parameters::from_words(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn words_of_a_user_are_taken_or_refused_never_changed() {
+        let wanted = |effort, checksum| Some(Wanted { effort, checksum });
+        for (words, expected) in [
+            (&[][..], wanted(1, true)),
+            (&[0], wanted(0, true)),
+            (&[2], wanted(2, true)),
+            (&[2, 0], wanted(2, false)),
+            (&[0, 1], wanted(0, true)),
+            (&[1, 2, 5, 1, 100], wanted(2, false)),
+            (&[2, 0, 5, 1, 100], wanted(0, true)),
+            (&[3], None),
+            (&[99], None),
+            (&[1, 2], None),
+            (&[3, 0], None),
+            (&[1, 0, 0], None),
+            (&[1, 1, 1, 1], None),
+            (&[1, 3, 5, 1, 100], None),
+            (&[1, 2, 5, 1, 100, 7], None),
+        ] {
+            assert_eq!(Parameters::wanted(words), expected, "{words:?}");
         }
     }
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -9,6 +10,7 @@ import numpy as np
 from numcodecs.abc import Codec
 from numcodecs.compat import ensure_bytes, ndarray_copy
 
+from nc3z._errors import CorruptError
 from nc3z._num import decode, encode
 
 
@@ -25,26 +27,34 @@ class Num(Codec):  # type: ignore[misc]
 
     codec_id = "nc3z.num"
 
-    def __init__(self, dtype: str, shape: Sequence[int], level: str = "default") -> None:
+    def __init__(self, dtype: str, shape: Sequence[int], level: str = "default", checksum: bool = False) -> None:
         self.dtype = np.dtype(dtype).str
         self.shape = [int(n) for n in shape]
         self.level = level
+        self.checksum = checksum
 
     def encode(self, buf: Any) -> bytes:
-        """The payload of an array, or of its bytes."""
+        """The payload of an array, or of its bytes; with ``checksum``, its CRC-32 follows it."""
         array = np.frombuffer(ensure_bytes(buf), self.dtype)
-        return encode(array, self.shape, self.level)
+        payload = encode(array, self.shape, self.level)
+        return payload + zlib.crc32(payload).to_bytes(4, "little") if self.checksum else payload
 
     def decode(self, buf: Any, out: Any = None) -> Any:
         """The array, in the byte order of ``dtype``."""
-        found = decode(ensure_bytes(buf), np.dtype(self.dtype), self.shape).astype(self.dtype, copy=False)
+        payload = ensure_bytes(buf)
+        if self.checksum:
+            payload, stored = payload[:-4], int.from_bytes(payload[-4:], "little")
+            if zlib.crc32(payload) != stored:
+                raise CorruptError(f"nc3z.num: the chunk's CRC-32 is {zlib.crc32(payload):08x}, it has {stored:08x} on record")
+        found = decode(payload, np.dtype(self.dtype), self.shape).astype(self.dtype, copy=False)
         return found if out is None else ndarray_copy(found, out)
 
     def get_config(self) -> dict[str, Any]:
         """Its settings."""
-        return {"id": self.codec_id, "dtype": self.dtype, "shape": self.shape, "level": self.level}
+        settings = {"id": self.codec_id, "dtype": self.dtype, "shape": self.shape, "level": self.level}
+        return {**settings, "checksum": True} if self.checksum else settings
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
         """From its settings."""
-        return cls(config["dtype"], config["shape"], config.get("level", "default"))
+        return cls(config["dtype"], config["shape"], config.get("level", "default"), config.get("checksum", False))
