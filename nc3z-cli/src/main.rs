@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         exit::of_error(&e)
     });
     cmd::aggregated::tell_notes();
+    plugins::end();
     if exit != Exit::Done {
         cmd::places::remove_empty();
     }

@@ -32,7 +32,8 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
         return Ok(());
     }
     let program = std::env::current_exe().context("find the program that calls plug-ins")?;
-    let mut launcher = Launcher::new(program, ["filter-worker"]);
+    let mut launcher =
+        Launcher::new(program, ["filter-worker"]).with_cancel(crate::output::progress::interrupted);
     if let Ok(seconds) = std::env::var(PATIENCE_VARIABLE) {
         let seconds =
             seconds.parse().with_context(|| format!("{PATIENCE_VARIABLE}: `{seconds}` is no number"))?;
@@ -47,6 +48,13 @@ pub(crate) fn set_up(cli: &Cli) -> Result<()> {
 /// The plug-ins, where they were asked for.
 pub(crate) fn loaded() -> Option<&'static Plugins> {
     LOADED.get().map(|(plugins, _)| plugins)
+}
+
+/// Ends the processes that call plug-ins.
+pub(crate) fn end() {
+    if let Some((plugins, _)) = LOADED.get() {
+        plugins.end();
+    }
 }
 
 /// All filters and codecs of this run.

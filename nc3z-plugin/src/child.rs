@@ -1,18 +1,25 @@
 //! A worker process: started, asked, and ended where it does not answer in time.
 
 use crate::host::{Failure, Launcher};
-use crate::wire::{MOST, Request, bytes, number};
+use crate::wire::{MOST, Request, bytes, number, status};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io::{self, BufWriter, Read};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// A worker process, ended when this is dropped.
+/// A worker process, ended when this is dropped, with all processes that plug-ins have started in it.
 pub(crate) struct Worker {
     child: Child,
     input: BufWriter<ChildStdin>,
     output: ChildStdout,
+    /// The number of the last request.
+    asked: u64,
+    /// False once it has said that it ends, or was ended.
+    lives: bool,
+    /// True once it was reaped: its number may be another's from then on.
+    reaped: bool,
 }
 
 impl Worker {
@@ -21,21 +28,42 @@ impl Worker {
             .args(&launcher.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
+            // A group of its own: what plug-ins start is in it too, and ends with it.
+            .process_group(0)
             .spawn()?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.expect("both were asked for");
-        Ok(Worker { child, input: BufWriter::new(input), output })
+        Ok(Worker { child, input: BufWriter::new(input), output, asked: 0, lives: true, reaped: false })
     }
 
-    pub(crate) fn ask(&mut self, request: &Request<'_>, patience: Duration) -> Result<Vec<u8>, Failure> {
+    /// True while it takes requests.
+    pub(crate) fn lives(&self) -> bool {
+        self.lives
+    }
+
+    pub(crate) fn ask(
+        &mut self,
+        request: &Request<'_>,
+        patience: Duration,
+        is_cancelled: fn() -> bool,
+    ) -> Result<Vec<u8>, Failure> {
         let begin = Instant::now();
-        let answer = match request.write(&mut self.input) {
-            Ok(()) => self.answer(begin + patience, request.most),
+        self.asked += 1;
+        let answer = match request.write(self.asked, &mut self.input) {
+            Ok(()) => self.answer(begin + patience, is_cancelled, request.most),
             Err(e) => Err(e),
         };
         match answer {
-            Ok((0, content)) => Ok(content),
+            Ok((status::DONE, content)) => Ok(content),
+            Ok((status::LAST, content)) => {
+                self.lives = false;
+                Ok(content)
+            }
             Ok((_, why)) => Err(Failure::Refused(String::from_utf8_lossy(&why).into_owned())),
+            Err(_) if is_cancelled() => {
+                self.kill();
+                Err(Failure::Lost("it was interrupted".to_owned()))
+            }
             Err(e) if e.kind() == io::ErrorKind::TimedOut => {
                 self.end();
                 Err(Failure::Lost(format!(
@@ -53,55 +81,94 @@ impl Worker {
         }
     }
 
-    fn answer(&mut self, deadline: Instant, most: u64) -> io::Result<(u64, Vec<u8>)> {
-        let mut timed = Timed { output: &mut self.output, deadline };
+    fn answer(
+        &mut self,
+        deadline: Instant,
+        is_cancelled: fn() -> bool,
+        most: u64,
+    ) -> io::Result<(u64, Vec<u8>)> {
+        let pid = self.pid();
+        let mut timed = Timed { output: &mut self.output, pid, deadline, is_cancelled };
+        // A plug-in that forks leaves two who answer.
+        if number(&mut timed)? != self.asked {
+            return Err(io::Error::other("it answers what was not asked"));
+        }
         let status = number(&mut timed)?;
         // An answer that is no result is words.
         let content = bytes(&mut timed, most.clamp(1 << 20, MOST))?;
         Ok((status, content))
     }
 
-    /// Ends the process; how it ended by itself, if it did.
+    /// Ends the process; returns its status where it ended on its own.
     fn end(&mut self) -> Option<ExitStatus> {
         // Its pipe may be closed a moment before the process is gone.
+        let mut own = has_ended(self.pid());
         for _ in 0..20 {
-            if let Ok(Some(status)) = self.child.try_wait() {
-                return Some(status);
+            if own {
+                break;
             }
             std::thread::sleep(Duration::from_millis(5));
+            own = has_ended(self.pid());
+        }
+        self.kill().filter(|_| own)
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.child.id()).ok()?)
+    }
+
+    /// Kills the process and all of its group, once; returns its status.
+    fn kill(&mut self) -> Option<ExitStatus> {
+        if std::mem::replace(&mut self.reaped, true) {
+            return None;
+        }
+        self.lives = false;
+        if let Some(pid) = self.pid() {
+            let _ = kill_process_group(pid, Signal::KILL);
         }
         let _ = self.child.kill();
-        let _ = self.child.wait();
-        None
+        self.child.wait().ok()
     }
+}
+
+/// True for a child that is gone. It is not reaped: until then no other process gets its number.
+fn has_ended(pid: Option<Pid>) -> bool {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+    pid.is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), options), Ok(Some(_))))
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 
-/// Reads until a deadline.
+/// The time between two looks whether a call was cancelled.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Reads until a deadline, or until it is cancelled.
 struct Timed<'a> {
     output: &'a mut ChildStdout,
+    pid: Option<Pid>,
     deadline: Instant,
+    is_cancelled: fn() -> bool,
 }
 
 impl Read for Timed<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let left = self.deadline.saturating_duration_since(Instant::now());
-        let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        let ready = loop {
-            match poll(&mut [PollFd::new(self.output, PollFlags::IN)], Some(&left)) {
-                Err(rustix::io::Errno::INTR) => {}
-                other => break other?,
+        loop {
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || (self.is_cancelled)() {
+                return Err(io::ErrorKind::TimedOut.into());
             }
-        };
-        if ready == 0 {
-            return Err(io::ErrorKind::TimedOut.into());
+            let left = Timespec::try_from(left.min(LOOK)).map_err(io::Error::other)?;
+            match poll(&mut [PollFd::new(self.output, PollFlags::IN)], Some(&left)) {
+                // Where a plug-in forked, the pipe stays open after the worker's end.
+                Ok(0) if has_ended(self.pid) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(0) | Err(rustix::io::Errno::INTR) => {}
+                Ok(_) => return self.output.read(into),
+                Err(e) => return Err(e.into()),
+            }
         }
-        self.output.read(into)
     }
 }

@@ -14,7 +14,11 @@ impl Worker {
         Err(io::Error::new(io::ErrorKind::Unsupported, "plug-ins are called on Unix only"))
     }
 
-    pub(crate) fn ask(&mut self, _: &Request<'_>, _: Duration) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn lives(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn ask(&mut self, _: &Request<'_>, _: Duration, _: fn() -> bool) -> Result<Vec<u8>, Failure> {
         match *self {}
     }
 }

@@ -199,7 +199,8 @@ impl Opened {
 
     /// NumCodecs' JSON of a codec to HDF5's parameters.
     pub(crate) fn to_hdf5(&self, id: &str, codec: &str) -> Result<Vec<u32>, String> {
-        let convert = self.converter(id).and_then(|class| class.to_hdf5).ok_or("it has no such codec")?;
+        let class = self.converter(id).ok_or("it has no such codec any more")?;
+        let convert = class.to_hdf5.ok_or("it does not translate from JSON")?;
         let json = CString::new(codec).map_err(|_| "a NUL byte in the JSON")?;
         let (mut count, mut values) = (0_usize, std::ptr::null_mut());
         // SAFETY: the arguments of `NCZ_codec_to_hdf5`.
@@ -210,8 +211,8 @@ impl Opened {
         if values.is_null() {
             return if count == 0 { Ok(Vec::new()) } else { Err("it gave no parameters back".to_owned()) };
         }
-        if count > MOST_PARAMETERS {
-            return Err(format!("it made {count} parameters"));
+        if count > MOST_PARAMETERS || count > room(values) {
+            return Err(format!("it says {count} parameters, which is more than it made"));
         }
         // SAFETY: the converter's promise: so many parameters, which are the caller's to free.
         let all = unsafe { std::slice::from_raw_parts(values, count) }.to_vec();
@@ -222,17 +223,63 @@ impl Opened {
 
     /// HDF5's parameters to NumCodecs' JSON.
     pub(crate) fn to_codec(&self, id: &str, cd_values: &[u32]) -> Result<String, String> {
-        let convert = self.converter(id).and_then(|class| class.to_codec).ok_or("it has no such codec")?;
+        let class = self.converter(id).ok_or("it has no such codec any more")?;
+        let convert = class.to_codec.ok_or("it does not translate to JSON")?;
         let mut made: *mut c_char = std::ptr::null_mut();
         // SAFETY: the arguments of `NCZ_hdf5_to_codec`.
         let status = unsafe { convert(cd_values.len(), cd_values.as_ptr(), &raw mut made) };
+        // A converter that failed may leave anything in `made`.
+        if status != 0 {
+            return Err(format!("it does not take these parameters (error {status})"));
+        }
         // SAFETY: null, or a string that the converter made.
         let json = unsafe { text(made) };
         // SAFETY: from malloc by the converter's rules, or null; not used any more.
         unsafe { libc::free(made.cast()) };
-        json.filter(|_| status == 0)
-            .ok_or_else(|| format!("it does not take these parameters (error {status})"))
+        json.ok_or_else(|| "it gave no JSON back".to_owned())
     }
+}
+
+/// Children that plug-ins fork are killed when this process ends, however it does.
+pub(crate) fn children_die_with_this_process() {
+    #[cfg(target_os = "linux")]
+    {
+        unsafe extern "C" fn in_child() {
+            let none: libc::c_ulong = 0;
+            // SAFETY: a system call on numbers, which is allowed after a fork.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, none, none, none) };
+        }
+        // SAFETY: the function is there as long as the process.
+        unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    }
+}
+
+/// Ends this process at once: nothing that is buffered is written, and nothing that libraries want called is called.
+pub(crate) fn leave_now() -> ! {
+    // SAFETY: it does not return.
+    unsafe { libc::_exit(0) }
+}
+
+/// Has the allocator of C give freed memory back to the system, where it can.
+pub(crate) fn give_freed_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: it takes nothing from anyone.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Words that fit into a buffer from malloc, where the system tells.
+fn room(values: *mut c_uint) -> usize {
+    #[cfg(target_os = "linux")]
+    // SAFETY: not null, and from malloc by the rules of `NCZ_codec_to_hdf5`; otherwise freeing it would crash as well.
+    let bytes = unsafe { libc::malloc_usable_size(values.cast()) };
+    #[cfg(not(target_os = "linux"))]
+    let bytes = {
+        let _ = values;
+        usize::MAX
+    };
+    bytes / size_of::<c_uint>()
 }
 
 /// Whether a codec is of the version and sort that are known, and converts; it is made ready then.

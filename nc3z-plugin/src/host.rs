@@ -17,6 +17,7 @@ pub struct Launcher {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<OsString>,
     patience: Duration,
+    is_cancelled: fn() -> bool,
 }
 
 impl Launcher {
@@ -26,13 +27,20 @@ impl Launcher {
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
     ) -> Self {
         let arguments = arguments.into_iter().map(Into::into).collect();
-        Launcher { program: program.into(), arguments, patience: PATIENCE }
+        Launcher { program: program.into(), arguments, patience: PATIENCE, is_cancelled: || false }
     }
 
     /// How long one call may take; a minute unless said otherwise.
     #[must_use]
     pub fn with_patience(mut self, patience: Duration) -> Self {
         self.patience = patience;
+        self
+    }
+
+    /// Asked several times a second while a call lasts: true ends the call, and its process.
+    #[must_use]
+    pub fn with_cancel(mut self, is_cancelled: fn() -> bool) -> Self {
+        self.is_cancelled = is_cancelled;
         self
     }
 }
@@ -77,14 +85,20 @@ impl Workers {
             None => Worker::start(&self.0.launcher)
                 .map_err(|e| Failure::Lost(format!("the worker process does not start: {e}")))?,
         };
-        let answer = worker.ask(request, self.0.launcher.patience);
-        if !matches!(answer, Err(Failure::Lost(_))) {
+        let answer = worker.ask(request, self.0.launcher.patience, self.0.launcher.is_cancelled);
+        if !matches!(answer, Err(Failure::Lost(_))) && worker.lives() {
             idle().push(worker);
         }
         answer
     }
 
-    /// The same in a worker that nobody else uses: for libraries that nothing is known of.
+    /// Ends the workers at rest, with all processes that plug-ins have started in them.
+    pub(crate) fn end(&self) {
+        let idle = std::mem::take(&mut *self.0.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(idle);
+    }
+
+    /// Asks a worker that takes no other request: for libraries that nothing is known of.
     pub(crate) fn ask_alone(&self, request: &Request<'_>) -> Result<Vec<u8>, Failure> {
         Workers::new(self.0.launcher.clone()).ask(request)
     }

@@ -1,6 +1,7 @@
 //! Plug-ins as codecs: `{"id":"hdf5","filter":N,"cd_values":[…]}`, and codecs that a plug-in translates to that.
 
 use crate::host::{Failure, Workers};
+use crate::translate::to_filter;
 use crate::wire::{Op, Request};
 use nc3z_format::codec::{Contexts, HDF5_ID, Hdf5Filter, Stage, StageKind, StageSpec, hdf5_filter_name};
 use nc3z_format::{Error, NcType};
@@ -141,19 +142,8 @@ impl CodecKind {
     }
 
     fn translated(&self, spec: &StageSpec) -> Result<StageSpec, String> {
-        let json = spec.to_string();
-        let request = Request {
-            op: Op::ToHdf5,
-            library: self.library.as_os_str().as_encoded_bytes(),
-            codec: &self.id,
-            cd_values: &[],
-            input: json.as_bytes(),
-            most: 1 << 20,
-        };
-        let words = self.filters.workers.ask(&request);
-        let words = words.map_err(|why| format!("{json}: plug-in `{}`: {why}", self.library.display()))?;
-        let cd_values: Vec<u32> = words.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        Ok(Hdf5Filter::new(self.hdf5_id, cd_values).as_plugin())
+        let filter = to_filter(&self.filters.workers, &self.id, self.hdf5_id, &self.library, spec)?;
+        Ok(filter.as_plugin())
     }
 }
 

@@ -5,7 +5,7 @@
 //!                              └────────────── in a worker process, as every call of a filter ──────────────┘
 //! ```
 //! Plug-ins are other people's machine code. Nothing is loaded into this process: libraries are opened, asked and called in a child
-//! ([`worker_main`]), over pipes, with limits on its time and memory. One that crashes, hangs or lies about a length costs an error that
+//! ([`worker_main`]), over pipes, with limits on its time and memory. Processes that plug-ins start end with it. One that crashes, hangs or lies about a length costs an error that
 //! names it. Nothing is loaded either unless the caller names directories; an archive cannot cause it.
 //!
 //! `unsafe` stands in `ffi.rs` alone. On systems that are no Unix no plug-in is called (`elsewhere.rs`).
@@ -19,7 +19,10 @@ mod child;
 mod ffi;
 mod host;
 mod kind;
+#[cfg(unix)]
+mod memory;
 mod plugins;
+mod translate;
 #[cfg_attr(not(unix), expect(dead_code, reason = "no worker reads what is asked"))]
 mod wire;
 #[cfg(unix)]

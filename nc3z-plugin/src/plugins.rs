@@ -3,7 +3,7 @@
 use crate::host::{Launcher, Workers};
 use crate::kind::{CodecKind, Hdf5Kind};
 use crate::wire::{Op, Request};
-use nc3z_format::codec::{Hdf5Filter, Registry};
+use nc3z_format::codec::Registry;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::io;
@@ -83,11 +83,19 @@ pub struct Row {
 }
 
 /// The plug-ins of some directories.
-#[derive(Debug)]
 pub struct Plugins {
     libraries: Vec<Library>,
     rows: Vec<Row>,
-    launcher: Launcher,
+    pub(crate) workers: Workers,
+}
+
+impl std::fmt::Debug for Plugins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugins")
+            .field("libraries", &self.libraries)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Plugins {
@@ -97,7 +105,7 @@ impl Plugins {
     /// # Errors
     /// A directory that cannot be listed.
     pub fn scan(directories: &[PathBuf], launcher: Launcher) -> io::Result<Self> {
-        let workers = Workers::new(launcher.clone());
+        let workers = Workers::new(launcher);
         let mut libraries = Vec::new();
         for directory in directories {
             for path in candidates(directory)? {
@@ -109,7 +117,12 @@ impl Plugins {
             }
         }
         let rows = pair(&libraries);
-        Ok(Plugins { libraries, rows, launcher })
+        Ok(Plugins { libraries, rows, workers })
+    }
+
+    /// Ends the processes that call plug-ins, with all that plug-ins have started in them. Another call starts new ones.
+    pub fn end(&self) {
+        self.workers.end();
     }
 
     /// The libraries that export anything, or could not be asked, in the order of the search.
@@ -124,7 +137,7 @@ impl Plugins {
 
     /// A registry with these filters besides: all of them by number, those with a codec by its id too, where that is not built in.
     pub fn register(&self, registry: &Registry) -> Registry {
-        let workers = Workers::new(self.launcher.clone());
+        let workers = self.workers.clone();
         let filters = self.rows.iter().filter_map(|row| Some((row.id, row.filter.clone()?)));
         let kind = Arc::new(Hdf5Kind::new(workers, filters.collect()));
         let mut registry = registry.with(crate::kind::Shared(Arc::clone(&kind)));
@@ -134,29 +147,6 @@ impl Plugins {
             }
         }
         registry
-    }
-
-    /// A filter in NumCodecs' notation, by the codec that translates it.
-    ///
-    /// # Errors
-    /// No codec translates it, or it refuses; why.
-    pub fn to_json(&self, filter: &Hdf5Filter) -> Result<Value, String> {
-        let row = self.rows.iter().find(|row| row.id == filter.id && row.usable == Use::Both);
-        let (id, library) = row
-            .and_then(|row| row.codec.as_ref())
-            .ok_or_else(|| format!("no plug-in translates HDF5 filter {} to JSON", filter.id))?;
-        let request = Request {
-            op: Op::ToCodec,
-            library: library.as_os_str().as_encoded_bytes(),
-            codec: id,
-            cd_values: &filter.cd_values,
-            input: &[],
-            most: 1 << 20,
-        };
-        let text = Workers::new(self.launcher.clone()).ask(&request);
-        let text = text.map_err(|why| format!("plug-in `{}`: {why}", library.display()))?;
-        serde_json::from_slice(&text)
-            .map_err(|e| format!("plug-in `{}` made no JSON: {e}", library.display()))
     }
 }
 
@@ -206,7 +196,11 @@ fn interrogate(workers: &Workers, path: &Path) -> Result<Exports, String> {
             sets_local: value["sets_local"].as_bool()?,
         })
     };
-    let codec = |value: &Value| Some(Codec { id: text(&value["id"])?, hdf5_id: number(&value["hdf5id"])? });
+    // A codec without an id, or with a number that no filter has, cannot be named.
+    let codec = |value: &Value| {
+        let id = text(&value["id"]).filter(|id| !id.is_empty())?;
+        Some(Codec { id, hdf5_id: number(&value["hdf5id"])? })
+    };
     let defaults = value["defaults"].as_array().map_or(&[][..], Vec::as_slice);
     Ok(Exports {
         filter: filter(&value["filter"]),

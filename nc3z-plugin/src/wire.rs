@@ -5,6 +5,16 @@ use std::io::{self, Read, Write};
 /// The longest part of a message: a tile and what a filter may make of it.
 pub(crate) const MOST: u64 = 5 << 30;
 
+/// The second word of an answer, behind the number of the request.
+pub(crate) mod status {
+    /// The result follows.
+    pub(crate) const DONE: u64 = 0;
+    /// The reason follows, as text.
+    pub(crate) const REFUSED: u64 = 1;
+    /// The result follows, and the worker ends: it keeps too much memory.
+    pub(crate) const LAST: u64 = 2;
+}
+
 /// What the worker is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
@@ -38,7 +48,9 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    pub(crate) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    /// Writes the request under a number that its answer repeats.
+    pub(crate) fn write(&self, number: u64, out: &mut impl Write) -> io::Result<()> {
+        put_number(number, out)?;
         put_number(self.op as u64, out)?;
         put_bytes(self.library, out)?;
         put_bytes(self.codec.as_bytes(), out)?;

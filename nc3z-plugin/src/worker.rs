@@ -1,8 +1,9 @@
 //! The worker's side: opens libraries, calls them, answers; until its standard input ends.
 
-use crate::ffi::Opened;
-use crate::wire::{MOST, Op, bytes, number, put_bytes, put_number};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use crate::ffi::{Opened, children_die_with_this_process, give_freed_memory_back, leave_now};
+use crate::memory::{Left, Memory, limit_process};
+use crate::wire::{MOST, Op, bytes, number, put_bytes, put_number, status};
+use rustix::process::getpid;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -10,21 +11,16 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-/// Memory that a worker may take, stacks and libraries among it.
-const MOST_MEMORY: u64 = 6 << 30;
-
 /// What a worker process does, from its beginning to its end: requests come in on standard input, answers go out on standard output.
 /// The program that calls plug-ins starts itself so ([`crate::Launcher`]).
 ///
 /// # Errors
 /// A pipe that breaks in the middle of a message.
 pub fn worker_main() -> io::Result<()> {
-    let limit = |most| Rlimit { current: Some(most), maximum: Some(most) };
-    // Where a limit is refused, a lower one is in force.
-    let _ = setrlimit(Resource::As, limit(MOST_MEMORY));
-    let _ = setrlimit(Resource::Core, limit(0));
+    limit_process();
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    children_die_with_this_process();
     // Libraries may print; what they print must not get among the answers, and they must not read the requests.
     let input = File::from(rustix::io::dup(rustix::stdio::stdin())?);
     let output = File::from(rustix::io::dup(rustix::stdio::stdout())?);
@@ -36,12 +32,15 @@ pub fn worker_main() -> io::Result<()> {
 
 fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
     let mut opened = HashMap::new();
+    let begin = Memory::now();
+    let own = getpid();
     loop {
-        let op = match number(input) {
-            Ok(op) => op,
+        let request = match number(input) {
+            Ok(request) => request,
             Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
             Err(e) => return Err(e),
         };
+        let op = number(input)?;
         let library = PathBuf::from(OsString::from_vec(bytes(input, 1 << 20)?));
         let codec = bytes(input, 1 << 20)?;
         let words = bytes(input, 1 << 20)?;
@@ -49,14 +48,43 @@ fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
         let most = number(input)?;
         let content = bytes(input, MOST)?;
         let codec = String::from_utf8_lossy(&codec);
+        let handled = (content.len() as u64).saturating_add(most);
+        if let Some(begin) = &begin {
+            begin.limit_call(handled);
+        }
+        let before = Memory::now();
         let answer = answer(&mut opened, Op::of(op), &library, &codec, &cd_values, most, &content);
-        let (status, content) = match answer {
-            Ok(content) => (0, content),
-            Err(why) => (1, why.into_bytes()),
+        if getpid() != own {
+            // A plug-in forked, and this is the other process: it has nothing to answer.
+            leave_now();
+        }
+        Memory::lift_limit();
+        let left = begin.zip(before).map(|(begin, before)| left(&begin, &before, handled));
+        let (status, content) = match (answer, left) {
+            (Ok(_), Some(Left::TooMuch(bytes))) => {
+                let why = format!("it keeps {} MiB of memory after a call of {handled} bytes", bytes >> 20);
+                (status::REFUSED, why.into_bytes())
+            }
+            (Ok(content), Some(Left::Much)) => (status::LAST, content),
+            (Ok(content), _) => (status::DONE, content),
+            (Err(why), _) => (status::REFUSED, why.into_bytes()),
         };
+        put_number(request, output)?;
         put_number(status, output)?;
         put_bytes(&content, output)?;
         output.flush()?;
+    }
+}
+
+/// What a call left behind. What was freed, and is only not given back yet, does not count.
+fn left(begin: &Memory, before: &Memory, bytes: u64) -> Left {
+    let judge = || Memory::now().map_or(Left::Little, |after| begin.left(before, &after, bytes));
+    match judge() {
+        Left::Little => Left::Little,
+        _ => {
+            give_freed_memory_back();
+            judge()
+        }
     }
 }
 

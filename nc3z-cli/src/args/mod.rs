@@ -414,6 +414,7 @@ nc3z's checksums, nor changes: references are of the archive as it is now. Short
   nc3z filters                              what is built in: HDF5's numbers and NumCodecs' ids
   nc3z filters --plugins                    and what HDF5_PLUGIN_PATH has
   nc3z filters --plugin-path /opt/plugin    the same for a directory
+  nc3z filters --plugins --translate '2,4|32015,9'    a chain in the other notation
   nc3z archive --plugins --chain '*=32013,3,0,0,0,0,0' tas.nc    a filter by its number and parameters
 
 Plug-ins are programs of others: nothing is loaded without being asked for, and never because of what an archive says.")]

@@ -1,5 +1,7 @@
 //! `nc3z filters`: what chains may name.
 
+mod translate;
+
 use crate::args::FiltersArgs;
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
@@ -16,6 +18,18 @@ use std::path::Path;
 
 /// Lists filters and codecs.
 pub(crate) fn run(args: &FiltersArgs) -> Result<Exit> {
+    if let Some(chain) = &args.translate {
+        let both = translate::translate(chain)?;
+        let mut out = Stdout::results();
+        if args.json {
+            writeln!(out, "{:#}", json!({"hdf5": both.hdf5, "numcodecs": both.numcodecs}))?;
+        } else if both.from_json {
+            writeln!(out, "{}", text::safe(&both.hdf5))?;
+        } else {
+            writeln!(out, "{}", text::safe(&both.numcodecs.to_string()))?;
+        }
+        return Ok(Exit::Done);
+    }
     let built_in = built_in();
     let (rows, libraries) = plugins::loaded().map_or((&[][..], &[][..]), |p| (p.rows(), p.libraries()));
     let mut out = BufWriter::new(Stdout::results());

@@ -47,7 +47,7 @@ pub use chain::{TileCoder, encode_tile};
 pub use lzma::{Lzma, lzma2_len};
 #[cfg(all(feature = "lzma", feature = "encode"))]
 pub use lzma::{encode_lzma, lzma_shares};
-pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
+pub use notation::{HDF5_ID, Hdf5Filter, hdf5_filter_name, zarr_v2};
 pub use older::{NamedTile, OlderTile};
 pub use registry::Registry;
 pub use scratch::Scratch;

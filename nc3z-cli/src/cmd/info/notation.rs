@@ -4,8 +4,9 @@ use crate::args::NotationArg;
 use crate::output::table::{Side, Table};
 use crate::output::text;
 use crate::output::words::plain;
+use crate::plugins;
 use nc3z_format::classic::Header;
-use nc3z_format::codec::{ChainSpec, Hdf5Filter};
+use nc3z_format::codec::{ChainSpec, Hdf5Filter, zarr_v2};
 use nc3z_look::cost::Costs;
 use nc3z_reader::Archive;
 use serde_json::{Map, Value};
@@ -21,26 +22,40 @@ fn words(notation: NotationArg, chain: &ChainSpec) -> String {
     let said = match notation {
         NotationArg::Hdf5 if chain.0.is_empty() => Ok("none".to_owned()),
         NotationArg::Hdf5 => chain.to_hdf5().map(|filters| hdf5_text(&filters)),
-        NotationArg::Json => chain.to_zarr_v2().map(|split| split.to_string()),
+        NotationArg::Json => {
+            return numcodecs(chain).map_or_else(|why| why, |list| zarr_v2(list).to_string());
+        }
     };
     said.unwrap_or_else(|e| plain(&e))
+}
+
+/// The chain as NumCodecs' objects, or the reason why not. Codec plug-ins that are loaded translate the filters of plug-ins.
+fn numcodecs(chain: &ChainSpec) -> Result<Vec<Value>, String> {
+    match plugins::loaded() {
+        Some(plugins) => plugins.to_numcodecs(chain),
+        None => chain.to_numcodecs().map_err(|e| plain(&e)),
+    }
 }
 
 /// The same for programs: keys beside the chain as stored. A chain that cannot be said is null, and why stands beside it.
 pub(super) fn json(notation: NotationArg, chain: &ChainSpec) -> Map<String, Value> {
     let mut keys = Map::new();
-    let mut put = |key: &str, value: nc3z_format::Result<Value>| match value {
+    let mut put = |key: &str, value: Result<Value, String>| match value {
         Ok(value) => drop(keys.insert(key.to_owned(), value)),
-        Err(e) => {
+        Err(why) => {
             keys.insert(key.to_owned(), Value::Null);
-            keys.insert("why".to_owned(), text::safe(&plain(&e)).into());
+            keys.insert("why".to_owned(), text::safe(&why).into());
         }
     };
     match notation {
-        NotationArg::Hdf5 => put("hdf5", chain.to_hdf5().map(|filters| hdf5_text(&filters).into())),
+        NotationArg::Hdf5 => {
+            let said = chain.to_hdf5().map_err(|e| plain(&e));
+            put("hdf5", said.map(|filters| hdf5_text(&filters).into()));
+        }
         NotationArg::Json => {
-            put("numcodecs", chain.to_numcodecs().map(Value::Array));
-            put("zarr", chain.to_zarr_v2());
+            let said = numcodecs(chain);
+            put("zarr", said.clone().map(zarr_v2));
+            put("numcodecs", said.map(Value::Array));
         }
     }
     keys

@@ -7,4 +7,5 @@ mod numcodecs;
 
 pub(super) use hdf5::missing_plugin;
 pub use hdf5::{HDF5_ID, Hdf5Filter, hdf5_filter_name};
+pub use numcodecs::zarr_v2;
 pub(super) use numcodecs::{canonical, stages_of};

@@ -67,7 +67,7 @@ fn to_numcodecs(stage: &StageSpec) -> Result<Value> {
         let hint = match stage.id() {
             "lz4h5" => "; its own framing of LZ4 is \"lz4\"",
             "bitshuffle" => "; it has bit shuffle inside \"blosc\" only",
-            "hdf5" => ", which has HDF5's filters only under their own names",
+            "hdf5" => "; a codec plug-in that is paired with the filter translates it, where it is loaded",
             _ => "",
         };
         return Err(Error::invalid(format!("NumCodecs has no codec for {stage}{hint}")));
@@ -95,14 +95,18 @@ impl ChainSpec {
     /// # Errors
     /// As [`ChainSpec::to_numcodecs`].
     pub fn to_zarr_v2(&self) -> Result<Value> {
-        let mut stages = self.to_numcodecs()?;
-        let compressor = stages.pop();
-        let filters = if stages.is_empty() { Value::Null } else { stages.into() };
-        let mut parts = Map::new();
-        parts.insert("filters".to_owned(), filters);
-        parts.insert("compressor".to_owned(), json!(compressor));
-        Ok(parts.into())
+        Ok(zarr_v2(self.to_numcodecs()?))
     }
+}
+
+/// NumCodecs' objects as Zarr v2 and NCZarr split them: the last is the `compressor`, those before it are the `filters`.
+pub fn zarr_v2(mut stages: Vec<Value>) -> Value {
+    let compressor = stages.pop();
+    let filters = if stages.is_empty() { Value::Null } else { stages.into() };
+    let mut parts = Map::new();
+    parts.insert("filters".to_owned(), filters);
+    parts.insert("compressor".to_owned(), json!(compressor));
+    parts.into()
 }
 
 #[cfg(test)]
