@@ -61,7 +61,7 @@ aggregation_oracles() {
     for now in 3_16:cf-3.16 3_13:cf-3.13; do
         [ -x "target/${now#*:}/bin/python" ] && export "NC3Z_CF_${now%:*}=$PWD/target/${now#*:}/bin/python"
     done
-    NC3Z_TILINGS=300 NC3Z=$PWD/target/release/nc3z "$python" tests/aggregate_oracles.py
+    NC3Z_TILINGS=2000 NC3Z=$PWD/target/release/nc3z "$python" tests/aggregate_oracles.py
 }
 step "aggregations, read and written by cfdm, cf-python and cfapyx" aggregation_oracles
 step "2,000 random tilings" env NC3Z_TILINGS=2000 NC3Z="$PWD/target/release/nc3z" "$python" tests/test_aggregate_tilings.py
