@@ -24,12 +24,13 @@ class Ranges(BaseHTTPRequestHandler):
         time.sleep(server.delay)
         path = self.path.split("?")[0]
         with server.lock:
+            server.headers.append(self.headers)
             server.asked.append((path, self.headers.get("Range"), self.headers.get("If-Match")))
             number = len(server.asked)
         fault = server.fault if server.fault and number > server.after and number % server.every == 0 else None
         data = server.files.get(path)
         if data is None:
-            return self.plain(404)
+            return self.plain(404, body=b"<html><body>not here</body></html>")
         tag = server.tags[path]
         if fault == "busy":
             return self.plain(503, ("Retry-After", "0"))
@@ -71,11 +72,12 @@ class Ranges(BaseHTTPRequestHandler):
         self.wfile.write(body)
         return None
 
-    def plain(self, status, *headers):
+    def plain(self, status, *headers, body=b""):
         self.send_response(status)
-        for name, value in (*headers, ("Content-Length", "0")):
+        for name, value in (*headers, ("Content-Length", str(len(body)))):
             self.send_header(name, value)
         self.end_headers()
+        self.wfile.write(body)
 
     def log_message(self, *_):
         pass
@@ -93,6 +95,7 @@ class Server(ThreadingHTTPServer):
         self.fault, self.every, self.after, self.ranges, self.heeds = fault, every, after, ranges, heeds
         # Seconds between a request and its answer; bytes of all answers.
         self.delay, self.sent = delay, 0
+        self.headers = []
         self.asked, self.changed, self.lock = [], False, threading.Lock()
         self.root = f"http://127.0.0.1:{self.server_address[1]}"
 

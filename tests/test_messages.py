@@ -251,6 +251,39 @@ class Manners(Case):
                     os.close(master)
                 self.fails(done, 1, "terminal")
 
+    def test_a_list_fits_the_terminal(self):
+        import pty
+        self.ok(self.run_here("archive", "a.nc"))
+
+        def listed(columns, *more):
+            master, slave = pty.openpty()
+            try:
+                environment = dict(os.environ, COLUMNS=str(columns))
+                self.ok(nc3z("list", *more, CLASSIC / "coads_climatology.cdf", ".", cwd=self.dir, stdout=slave, env=environment))
+                os.set_blocking(master, False)
+                out = b""
+                while True:
+                    try:
+                        part = os.read(master, 1 << 16)
+                    except OSError:
+                        break
+                    out += part
+                return out.decode().replace("\r", "")
+            finally:
+                os.close(slave)
+                os.close(master)
+
+        whole = self.ok(self.run_here("list", CLASSIC / "coads_climatology.cdf", ".")).stdout.decode()
+        self.assertGreater(max(map(len, whole.splitlines())), 160)
+        for columns in (160, 120, 100):
+            lines = listed(columns).splitlines()
+            self.assertEqual(len(lines), len(whole.splitlines()))
+            self.assertLessEqual(max(map(len, lines)), columns)
+            # Names are never cut, and what is left in a line stays in its order.
+            for line, full in zip(lines, whole.splitlines()):
+                self.assertEqual(line.split()[0], full.split()[0])
+        self.assertEqual(listed(80, "--wide"), whole)
+
     def test_directories_are_made_only_where_it_is_asked_for(self):
         self.fails(self.run_here("archive", "a.nc", "-o", "x/y/a.nc3z"), 1, "--parents")
         self.assertEqual(self.names(), ["a.nc", "b.nc"])

@@ -53,6 +53,33 @@ class Remote(Case):
                     self.assertEqual(there.replace(server.url(name).encode(), str(self.both(name)).encode()), here, command)
             self.assertTrue(all(asked and asked.startswith("bytes=") for _, asked, _ in server.asked))
 
+    def test_what_is_not_there_is_said_in_a_sentence(self):
+        with serve(FILES) as server:
+            url = server.url("missing.nc")
+            for command in (("info", url), ("read", url, "t"), ("dump", url), ("subset", url, "-o", self.dir / "s.nc"), ("explain", url, "t"), ("hash", url),
+                            ("verify", url), ("log", url), ("diff", url, url), ("refs", url), ("plot", url, "t", "-o", self.dir / "p.png"), ("find", "t", url)):
+                with self.subTest(command=command[0]):
+                    done = nc3z(*command)
+                    self.assertNotEqual(done.returncode, 0)
+                    said = done.stderr + done.stdout.decode()
+                    self.assertIn("there is no such object (404)", said)
+                    self.assertNotIn("reads no URLs", said)
+                    self.assertNotIn("<", said)
+
+    def test_headers_are_sent_and_not_shown(self):
+        with serve(FILES) as server:
+            url = server.url(NAME)
+            environment = dict(os.environ, NC3Z_HTTP_HEADERS="X-Key: hush-hush\n")
+            done = subprocess.run([NC3Z, "info", "--json", url, "--storage-option", "bearer_token=whisper"], env=environment, capture_output=True, check=True)
+            self.assertTrue(server.headers)
+            for headers in server.headers:
+                self.assertEqual((headers["X-Key"], headers["Authorization"]), ("hush-hush", "Bearer whisper"))
+            refused = subprocess.run([NC3Z, "info", server.url("missing.nc"), "--storage-option", "header.X-Key=hush-hush"], capture_output=True, check=False)
+            self.assertEqual(refused.returncode, 1)
+            for said in (done.stdout, done.stderr, refused.stdout, refused.stderr):
+                self.assertNotIn(b"hush", said)
+                self.assertNotIn(b"whisper", said)
+
     def test_a_read_takes_few_requests(self):
         def asked(*command):
             with serve(FILES) as server:

@@ -113,6 +113,39 @@ class ClosedOutput(Case):
             self.verdict(1, *args)
 
 
+class Outputs(Case):
+    def full(self, *args, stdin=subprocess.DEVNULL):
+        with open(FULL, "wb") as full:
+            done = subprocess.run([NC3Z, *map(str, args)], stdin=stdin, stdout=full, stderr=subprocess.PIPE, check=False, timeout=120)
+        return done.returncode, done.stderr.decode()
+
+    @unittest.skipUnless(FULL.exists(), "no /dev/full")
+    def test_a_full_output_is_no_failure_of_the_input(self):
+        for args in (("read", GOOD, "smooth"), ("dump", GOOD), ("info", GOOD), ("list", GOOD), ("restore", GOOD, "-o", "-"), ("archive", PLAIN, "-o", "-"),
+                     ("verify", GOOD), ("hash", GOOD)):
+            with self.subTest(args=[str(a) for a in args]):
+                code, err = self.full(*args)
+                self.assertNotEqual(code, 0)
+                self.assertIn("write to standard output: No space left on device", err)
+                self.assertNotIn(GOOD.name, err)
+                self.assertNotIn("input", err)
+
+    def test_devices_that_take_a_stream_are_written_to(self):
+        self.ok(nc3z("restore", GOOD, "-o", "/dev/null"))
+        self.assertFalse(Path("/dev/null").is_file())
+        done = self.ok(nc3z("restore", "-q", GOOD, "-o", "/dev/stdout"))
+        self.assertEqual(done.stdout, self.ok(nc3z("restore", GOOD, "-o", "-")).stdout)
+        # What makes a file has no advice that does not help.
+        done = self.fails(nc3z("archive", PLAIN, "-o", "/dev/null"), 1, "there is a device of that name")
+        self.assertNotIn("--force", done.stderr)
+
+    def test_a_restored_stream_has_the_mode_of_any_new_file(self):
+        out = self.dir / "x.nc"
+        command = 'umask 027; "$0" restore -q - -o "$1" < "$2"'
+        subprocess.run(["sh", "-c", command, NC3Z, out, GOOD], check=True)
+        self.assertEqual(out.stat().st_mode & 0o777, 0o640)
+
+
 class BadStandardError(Case):
     def runs(self, *args, cwd=None):
         """The exit codes with messages that cannot be written: nobody reads them, no space for them, no standard error at all."""
@@ -270,10 +303,13 @@ class Special(Case):
         except PermissionError:
             missing(self, "making a device node needs root")
         os.mkfifo(self.dir / "pipe")
+        self.ok(nc3z("restore", GOOD, "-o", device))
         for target in (device, self.dir / "pipe"):
             before = target.stat()
             for args in (("archive", PLAIN), ("restore", GOOD), ("recompress", GOOD), ("repair", GOOD), ("subset", PLAIN),
                          ("read", GOOD, "smooth", "-d", "y,0")):
+                if (target, args[0]) == (device, "restore"):
+                    continue  # it takes the bytes
                 with self.subTest(target=target.name, args=args[0]):
                     self.fails(nc3z(*args, "--force", "-o", target, timeout=20), 1, "device|named pipe")
                     after = target.lstat()

@@ -102,6 +102,51 @@ class Others(Trees):
         self.fails(nc3z("archive", "-r", "--force", "--others", "copy", "in", cwd=self.dir), 1, "-o")
 
 
+class Links(Trees):
+    def linked(self):
+        tree = self.dir / "in"
+        classic(tree / "a.nc", 1)
+        classic(tree / "d/b.nc", 2)
+        classic(self.dir / "outside.nc", 3)
+        (tree / "current.nc").symlink_to("a.nc")
+        (tree / "d/up.nc").symlink_to("../a.nc")
+        (tree / "latest").symlink_to("d")
+        (tree / "absolute.nc").symlink_to(tree / "a.nc")
+        (tree / "away.nc").symlink_to("../outside.nc")
+        return tree
+
+    def test_links_are_counted_and_named(self):
+        self.linked()
+        done = self.ok(nc3z("archive", "-r", "in", "-o", "out", "--others", "list", cwd=self.dir))
+        self.assertIn("2 archived, 5 passed over (1 link out of the tree, 4 links inside the tree)", done.stderr)
+        self.assertIn("in/current.nc: passed over, a link to `a.nc`, which is in the tree\n", done.stderr)
+        self.assertIn("in/latest: passed over, a link to `d`, which is in the tree\n", done.stderr)
+        self.assertEqual(self.archives(), ["a.nc.nc3z", "d/b.nc.nc3z"])
+        # Nothing is lost by a link inside; by one that leads out, its file may be.
+        (self.dir / "in/away.nc").unlink()
+        self.ok(nc3z("archive", "-r", "in", "-o", "out2", "--others", "fail", cwd=self.dir))
+
+    def test_links_are_made_again(self):
+        self.linked()
+        args = ("archive", "-r", "in", "-o", "out", "--others", "copy", "--skip-existing")
+        done = self.ok(nc3z(*args, cwd=self.dir))
+        self.assertIn("2 archived, 3 linked, 2 passed over", done.stderr)
+        self.assertIn("in/absolute.nc: a link to an absolute path; it is not made again\n", done.stderr)
+        for name, target in (("current.nc.nc3z", "a.nc.nc3z"), ("d/up.nc.nc3z", "../a.nc.nc3z"), ("latest", "d")):
+            self.assertEqual(os.readlink(self.dir / "out" / name), target)
+        self.assertIn("0 archived, 5 already there", self.ok(nc3z(*args, cwd=self.dir)).stderr)
+        done = self.ok(nc3z("restore", "-r", "out", "-o", "back", cwd=self.dir))
+        self.assertIn("2 restored, 3 linked", done.stderr)
+        for name, target in (("current.nc", "a.nc"), ("d/up.nc", "../a.nc"), ("latest", "d")):
+            self.assertEqual(os.readlink(self.dir / "back" / name), target)
+        self.assertEqual((self.dir / "back/current.nc").read_bytes(), (self.dir / "in/a.nc").read_bytes())
+        # What has the name and is another file stays.
+        (self.dir / "out/current.nc.nc3z").unlink()
+        (self.dir / "out/current.nc.nc3z").write_bytes(b"precious")
+        self.fails(nc3z(*args, cwd=self.dir), 1, "current.nc.nc3z.*exists")
+        self.assertEqual((self.dir / "out/current.nc.nc3z").read_bytes(), b"precious")
+
+
 class Resuming(Trees):
     def test_what_is_there_is_passed_over(self):
         self.tree()
@@ -171,7 +216,8 @@ class Resuming(Trees):
             except ValueError:
                 continue        # a line that a kill cut off
             states.setdefault(entry["file"], []).append(entry["state"])
-        self.assertEqual(len(states), files)
+        passed = {name: states.pop(name) for name in list(states) if states[name][-1] == "passed over"}
+        self.assertEqual((len(states), len(passed)), (files, 5))
         self.assertTrue(all(s[-1] in ("archived", "present") for s in states.values()), states)
 
     def test_resumed_by_the_log(self):
@@ -182,7 +228,11 @@ class Resuming(Trees):
         (self.dir / "log").touch()
         self.fails(nc3z(*args, cwd=self.dir), 1)
         entries = [json.loads(line) for line in (self.dir / "log").read_bytes().splitlines()]
-        self.assertEqual(sorted(e["state"] for e in entries), ["archived"] * 7 + ["failed"])
+        self.assertEqual(sorted(e["state"] for e in entries), ["archived"] * 7 + ["failed"] + ["passed over"] * 5)
+        reasons = {e["file"]: e["reason"] for e in entries if e["state"] == "passed over"}
+        self.assertEqual(reasons["in/empty.nc"], "empty file")
+        self.assertEqual(reasons["in/pipe.nc"], "named pipe")
+        self.assertTrue(all("archive" not in e for e in entries if e["state"] == "passed over"))
         good = next(e for e in entries if e["file"] == "in/0/0.nc")
         self.assertEqual(good["original_sha256"], sha256(self.dir / "in/0/0.nc"))
         self.assertEqual(good["stored_bytes"], (self.dir / "out/0/0.nc.nc3z").stat().st_size)
@@ -204,6 +254,10 @@ class Resuming(Trees):
         code, err = finish(process)
         self.assertEqual(code, 130, err)
         self.assertRegex(err, r"nc3z: \d+ archived.* not tried")
+        self.assertNotRegex(err, r"\d failed")
+        states = [json.loads(line)["state"] for line in (self.dir / "log").read_bytes().splitlines()]
+        self.assertEqual(len(states), files + 5, "every file of the tree is accounted for")
+        self.assertLessEqual(set(states), {"archived", "passed over", "interrupted", "not tried"})
         self.assertEqual([p for p in (self.dir / "out").rglob(".*")], [])
         self.ok(nc3z("archive", "-r", "--skip-existing", "in", "-o", "out", cwd=self.dir))
         self.assertEqual(len(self.archives()), files)
@@ -268,7 +322,7 @@ class Sharing(Trees):
         for process in runs:
             self.assertEqual(finish(process)[0], 0)
         done = [json.loads(line)["file"] for i in range(1, 5) for line in (self.dir / f"log{i}").read_bytes().splitlines()]
-        self.assertEqual((len(done), len(set(done))), (30, 30))
+        self.assertEqual((len(done), len(set(done))), (35, 35), "those passed over are accounted for once, too")
         self.all_exact()
         done = self.ok(nc3z("archive", "-r", "--skip-existing", "--manifest", "sha256", "in", "-o", "out", cwd=self.dir))
         self.assertIn("30 already there", done.stderr)

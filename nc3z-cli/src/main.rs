@@ -15,13 +15,14 @@ mod specification;
 pub(crate) use nc3z_look::names;
 
 use args::{Cli, Command};
-use clap::Parser;
+use clap::FromArgMatches;
 use exit::Exit;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse_from(habits(std::env::args_os()));
+    let matches = args::command().get_matches_from(habits(std::env::args_os()));
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {
         return if nc3z_plugin::worker_main().is_ok() { Exit::Done } else { Exit::Failed }.into();

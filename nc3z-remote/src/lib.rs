@@ -12,6 +12,7 @@
 //! of two objects never mix. Callers wait; requests run at once on two threads of this crate's own.
 
 mod forward;
+mod headers;
 mod object;
 mod options;
 mod process;
@@ -19,6 +20,7 @@ mod secrets;
 mod store;
 
 pub use forward::ForwardSource;
+pub use headers::HEADERS_VARIABLE;
 pub use object::ObjectSource;
 pub use options::RemoteOptions;
 pub use process::PerProcess;

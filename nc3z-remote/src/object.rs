@@ -98,18 +98,23 @@ impl ObjectSource {
     pub fn open(url: &str, options: &RemoteOptions) -> Result<Self> {
         let parsed = Url::parse(url).map_err(|e| io::Error::new(io::ErrorKind::InvalidInput, e));
         let parsed = parsed.map_err(|e| Error::io("open", Some(secrets::cut(url).as_ref()), e))?;
-        let failed = |e: io::Error| failure("open", &e, &parsed);
+        let failed = |e: io::Error| failure("open", &e, &parsed, options);
         let (store, path) = store::build(&parsed, options).map_err(failed)?;
         // The header of most classic files is in the first request, too.
         let reach = Reach::REMOTE.with_ends(64 << 10, Reach::REMOTE.tail_len);
-        let options = options.clone();
         let (meta, head) = {
             let (store, path) = (Arc::clone(&store), path.clone());
             wait(async move { first(&*store, &path, reach.head_len).await }).map_err(failed)?
         };
         let version = Version::of(&meta);
-        let target =
-            Target { url: parsed, path, options, len: meta.size, version, requests: AtomicU64::new(1) };
+        let target = Target {
+            url: parsed.clone(),
+            path,
+            options: options.clone(),
+            len: meta.size,
+            version,
+            requests: AtomicU64::new(1),
+        };
         Ok(ObjectSource { target: Arc::new(target), store: PerProcess::of(store), head, reach })
     }
 
@@ -131,7 +136,7 @@ impl ObjectSource {
 
     fn fetch(&self, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
         let target = Arc::clone(&self.target);
-        let failed = |e: io::Error| failure("read", &e, &self.target.url);
+        let failed = |e: io::Error| failure("read", &e, &self.target.url, &self.target.options);
         let store = self.store().map_err(failed)?;
         let at_once = self.reach.requests.max(1);
         let fetching = {
@@ -248,7 +253,7 @@ fn words(range: &Range<u64>) -> String {
 
 /// A store's error with the range that it is about.
 fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
-    let mut message = chain(e);
+    let message = without_page(&chain(e)).to_owned();
     let kind = match e {
         StoreError::NotFound { .. } => io::ErrorKind::NotFound,
         StoreError::PermissionDenied { .. } | StoreError::Unauthenticated { .. } => {
@@ -257,15 +262,33 @@ fn in_range(e: &StoreError, range: &Range<u64>) -> io::Error {
         StoreError::NotSupported { .. } => io::ErrorKind::Unsupported,
         _ => io::ErrorKind::Other,
     };
-    if message.contains("non-partial response") || kind == io::ErrorKind::Unsupported {
-        message = format!("the server does not serve byte ranges ({message})");
-    }
+    let about = match &*message {
+        _ if kind == io::ErrorKind::NotFound => return io::Error::new(kind, "there is no such object (404)"),
+        m if m.contains("non-partial response") || kind == io::ErrorKind::Unsupported => {
+            Some("the server does not serve byte ranges")
+        }
+        m if m.contains("Content-Length Header missing") => {
+            Some("the server does not say how many bytes it sends (`Content-Length`)")
+        }
+        m if m.contains("CONTENT_RANGE") || m.contains("Content-Range") => {
+            Some("the server does not say how long the object is (`Content-Range: bytes FIRST-LAST/LENGTH`)")
+        }
+        _ => None,
+    };
+    let message = about.map_or(message.clone(), |about| format!("{about} ({message})"));
     io::Error::new(kind, format!("bytes {}: {message}", words(range)))
 }
 
+/// A message without the page that a server sent with its status.
+fn without_page(message: &str) -> &str {
+    let lower = message.to_ascii_lowercase();
+    let page = ["<!doctype", "<html", "<?xml"].into_iter().filter_map(|begin| lower.find(begin)).min();
+    message[..page.unwrap_or(message.len())].trim_end_matches([' ', ':', '\n', '\r'])
+}
+
 /// An error of this URL, which tells none of its secrets.
-fn failure(what: &'static str, e: &io::Error, url: &Url) -> Error {
-    let e = io::Error::new(e.kind(), secrets::hidden(&chain(e), url));
+fn failure(what: &'static str, e: &io::Error, url: &Url, options: &RemoteOptions) -> Error {
+    let e = io::Error::new(e.kind(), secrets::hidden(&chain(e), url, &options.secrets()));
     Error::io(what, Some(secrets::shown(url).as_ref()), e)
 }
 

@@ -1,16 +1,31 @@
 //! How to reach a store.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
 /// How to reach a store: settings of the store by name, time-outs, retries.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct RemoteOptions {
     pub(crate) settings: BTreeMap<String, String>,
     pub(crate) request_time: Duration,
     pub(crate) connect_time: Duration,
     pub(crate) retries: usize,
     pub(crate) retry_time: Duration,
+}
+
+/// Without the settings' values: they may be secrets.
+impl fmt::Debug for RemoteOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&String> = self.settings.keys().collect();
+        f.debug_struct("RemoteOptions")
+            .field("settings", &names)
+            .field("request_time", &self.request_time)
+            .field("connect_time", &self.connect_time)
+            .field("retries", &self.retries)
+            .field("retry_time", &self.retry_time)
+            .finish()
+    }
 }
 
 impl Default for RemoteOptions {
@@ -27,11 +42,19 @@ impl Default for RemoteOptions {
 
 impl RemoteOptions {
     /// A setting of the store, such as `region`, `endpoint`, `skip_signature` or `access_key_id`; the crate `object_store` lists them. They
-    /// go before the environment's (`AWS_*`, `GOOGLE_*`, `AZURE_*`).
+    /// replace the environment's (`AWS_*`, `GOOGLE_*`, `AZURE_*`). HTTP servers have `bearer_token` and `header.NAME`, which
+    /// replace those of [`crate::HEADERS_VARIABLE`].
     #[must_use]
     pub fn with_setting(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.insert(name.into(), value.into());
         self
+    }
+
+    /// Values that no message may show.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let environment = std::env::var(crate::HEADERS_VARIABLE).unwrap_or_default();
+        let headers = environment.lines().filter_map(|line| Some(line.split_once(':')?.1.trim().to_owned()));
+        self.settings.values().cloned().chain(headers).collect()
     }
 
     /// How long one request may take, its answer included; and how long a connection.

@@ -29,8 +29,8 @@ pub(crate) fn cut(url: &str) -> String {
 }
 
 /// A message about requests to `url`: neither its secrets nor those of any other URL in it, such as one that a server redirects to.
-/// Servers repeat requests, their query or single values of it in the text of an error.
-pub(crate) fn hidden(message: &str, url: &Url) -> String {
+/// Servers repeat requests, their query or single values of it in the text of an error; `more` are other secrets that were sent.
+pub(crate) fn hidden(message: &str, url: &Url, more: &[String]) -> String {
     let mut message = message.to_owned();
     let query = url.query().unwrap_or_default();
     if !query.is_empty() {
@@ -41,6 +41,7 @@ pub(crate) fn hidden(message: &str, url: &Url) -> String {
     let values = url.query_pairs().map(|(_, value)| value).chain(raw);
     // The whole query before its parts, of which it consists.
     let secrets = [query.into(), url.password().unwrap_or_default().into()].into_iter().chain(values);
+    let secrets = secrets.chain(more.iter().map(|secret| secret.as_str().into()));
     for secret in secrets.filter(|secret: &Cow<str>| secret.len() >= SHORTEST_SECRET) {
         message = message.replace(&*secret, HIDDEN);
     }
@@ -86,10 +87,12 @@ mod tests {
             "<SignatureProvided>ab/cd+ef12</SignatureProvided>, v 1",
             "X-Signature:ab%2Fcd%2Bef12",
         ] {
-            let words = hidden(repeated, &url);
+            let words = hidden(repeated, &url, &[]);
             let secrets = ["ab/cd", "ab%2F", "ef12", "word", "other", "sig="];
             assert!(!secrets.iter().any(|secret| words.contains(secret)), "{words}");
         }
-        assert_eq!(hidden("no answer of https://host/a.nc3z", &url), "no answer of https://host/a.nc3z");
+        let sent = ["Bearer token".to_owned()];
+        assert_eq!(hidden("401: Bearer token is old", &url, &sent), "401: ... is old");
+        assert_eq!(hidden("no answer of https://host/a.nc3z", &url, &[]), "no answer of https://host/a.nc3z");
     }
 }

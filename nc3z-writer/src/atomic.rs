@@ -42,13 +42,13 @@ impl AtomicFile {
                 let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
                 return Err(Error::io("create", target, e));
             }
-            Ok(_) if !force => return Err(ErrorKind::Exists(target.to_owned()).into()),
             // A link is replaced, not followed; a device, a pipe or a socket is nobody's old archive.
             Ok(meta) if !(meta.is_file() || meta.is_symlink()) => {
                 let what = nc3z_reader::source::special_name(meta.file_type()).unwrap_or("no file");
                 let e = io::Error::new(io::ErrorKind::AlreadyExists, format!("there is {what} of that name"));
                 return Err(Error::io("create", target, e));
             }
+            Ok(_) if !force => return Err(ErrorKind::Exists(target.to_owned()).into()),
             _ => {}
         }
         let mut prefix = std::ffi::OsString::from(".");

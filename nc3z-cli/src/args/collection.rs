@@ -31,6 +31,9 @@ pub(crate) struct ListArgs {
     /// Machine-readable output.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print all columns at their full width on a terminal too. Pipes and files always get them so.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) wide: bool,
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,

@@ -70,7 +70,7 @@ pub(crate) use tree::{OthersArg, OthersOfTreeArg, RunArgs, Shard, SkipArg};
 pub(crate) use verify::VerifyArgs;
 pub(crate) use versions::{CommitArgs, EffortArgs, LogArgs, NoteArgs, RevertArgs, TagArgs};
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Arg, CommandFactory, Parser, Subcommand, ValueEnum};
 use later::Later;
 use std::ffi::OsString;
 
@@ -100,6 +100,21 @@ pub(crate) struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Where the options of all commands are described: once, not in the help of each.
+const SHARED_OPTIONS: &str =
+    "Options of all commands (--color, --plugins, --plugin-path) are described by `nc3z --help`.";
+
+/// The command line. Commands know the options that all have, and leave them out of their own help.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let shared: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    command.mut_subcommands(|command| {
+        let help = command.get_after_help().map_or_else(String::new, |help| format!("{help}\n\n"));
+        let command = command.after_help(format!("{help}{SHARED_OPTIONS}"));
+        command.args(shared.iter().map(|arg| arg.clone().hide(true)))
+    })
 }
 
 /// When to use colours.
@@ -468,11 +483,27 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
+    use clap::FromArgMatches;
 
     #[test]
     fn command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command().debug_assert();
+    }
+
+    #[test]
+    fn options_of_all_commands_are_taken_by_each_and_described_once() {
+        let mut command = command();
+        command.build();
+        for part in command.get_subcommands_mut().filter(|part| part.get_name() != "help") {
+            let help = part.render_long_help().to_string();
+            assert!(!help.contains("--plugin-path <"), "{help}");
+            assert_eq!(help.matches(SHARED_OPTIONS).count(), 1, "{help}");
+        }
+        assert!(command.render_long_help().to_string().contains("--plugin-path <DIR:...>"));
+        for args in [["nc3z", "--color", "never", "info", "x"], ["nc3z", "info", "--color", "never", "x"]] {
+            let matches = super::command().try_get_matches_from(args).unwrap();
+            assert_eq!(Cli::from_arg_matches(&matches).unwrap().color, Color::Never);
+        }
     }
 
     #[test]

@@ -27,6 +27,9 @@ use std::path::Path;
 /// Names of variables that are printed of one file.
 const NAMES: usize = 6;
 
+/// Columns that are cut, or left out from the last on, where a terminal is narrow.
+const FLEXIBLE: [&str; 4] = ["time", "variables", "dimensions", "other ranges"];
+
 /// One file of a list.
 struct Entry {
     name: String,
@@ -80,7 +83,8 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
         let all: Vec<Value> = entries.iter().map(to_json).collect();
         writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
     } else {
-        print(&entries, &mut out)?;
+        let width = out.terminal_width().filter(|_| !args.wide);
+        print(&entries, width, &mut out)?;
     }
     out.flush()?;
     Ok(entries.iter().filter_map(|e| e.found.as_ref().err()).map(of_error).max().unwrap_or(Exit::Done))
@@ -196,7 +200,7 @@ fn describe(dataset: &Dataset, bytes: u64) -> Result<Found> {
     })
 }
 
-fn print(entries: &[Entry], out: &mut dyn Write) -> Result<()> {
+fn print(entries: &[Entry], width: Option<usize>, out: &mut dyn Write) -> Result<()> {
     let columns = [
         ("name", Side::Left),
         ("kind", Side::Left),
@@ -208,6 +212,7 @@ fn print(entries: &[Entry], out: &mut dyn Write) -> Result<()> {
         ("other ranges", Side::Left),
         ("state", Side::Left),
     ];
+    let all_ok = entries.iter().all(|entry| entry.found.is_ok());
     let mut table = Table::new(&columns);
     for Entry { name, found } in entries {
         let row =
@@ -235,11 +240,14 @@ fn print(entries: &[Entry], out: &mut dyn Write) -> Result<()> {
                         dims.join(" "),
                         time,
                         f.other_ranges(),
-                        "ok".to_owned(),
+                        if width.is_some() && all_ok { String::new() } else { "ok".to_owned() },
                     ]
                 }
             };
         table.push(row);
+    }
+    if let Some(width) = width {
+        table.fit(width, &FLEXIBLE);
     }
     Ok(table.print(out, "")?)
 }

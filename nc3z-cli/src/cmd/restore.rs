@@ -3,20 +3,21 @@
 use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
-use super::tree::{self, Summary};
-use super::{stdin, url};
+use super::tree::{self, Kind, Summary};
+use super::{links, stdin, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
 use crate::output::streams::{self, Stdout};
 use crate::output::words::LOST;
 use crate::output::{report_error, set_level, text};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::{ArrayId, constants};
 use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::{Archive, Error, Monitor, source};
 use nc3z_writer::{AtomicFile, is_same_file};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Runs of lost tiles that are listed.
@@ -26,7 +27,7 @@ const LISTED: usize = 100;
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     set_level(&args.tell);
     super::places::check(args.output.as_deref(), args.parents)?;
-    if args.output.as_deref() == Some(Path::new("-")) {
+    if args.output.as_deref().is_some_and(|o| o == Path::new("-") || o == Path::new("/dev/stdout")) {
         return super::with_threads(args.threads, || to_stdout(args))?;
     }
     let rename = |p: &Path| match args.version {
@@ -53,9 +54,9 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
         failed.push((path.clone(), of_error(e)));
     }
     super::with_threads(args.threads, || {
-        for job in &found.jobs {
+        for (done, job) in found.jobs.iter().enumerate() {
             if interrupted() {
-                failed.push((job.input.clone(), Exit::Interrupted));
+                summary.not_tried = (found.jobs.len() - done) as u64;
                 break;
             }
             match run_one(job, args, &mut summary) {
@@ -68,16 +69,30 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
             }
         }
     })?;
+    for other in found.others.iter().filter(|other| other.kind == Kind::InsideLink) {
+        let to = args.output.as_ref().map_or_else(|| other.path.clone(), |output| output.join(&other.name));
+        if let Err(e) = links::make_counted(other, &to, &targets::restored_name, args.force, &mut summary) {
+            report_error(Some(&other.path), &e);
+            failed.push((other.path.clone(), of_error(&e)));
+        }
+    }
     let others = tree::judge(&found.others, args.others);
+    let stopped = failed.iter().filter(|(_, exit)| *exit == Exit::Interrupted).count();
     if found.is_tree {
-        summary.failed = failed.len() as u64;
+        summary.failed = (failed.len() - stopped) as u64;
+        summary.interrupted = stopped as u64;
         summary.tell();
     }
-    if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
-        note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
-        failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+    if found.jobs.len() + found.failures.len() > 1 && failed.len() > stopped {
+        let all = found.jobs.len() + found.failures.len();
+        note!("nc3z: {} of {all} archives failed:", failed.len() - stopped);
+        failed
+            .iter()
+            .filter(|(_, exit)| *exit != Exit::Interrupted)
+            .for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
     }
-    Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
+    let least = if summary.not_tried > 0 { Exit::Interrupted } else { others };
+    Ok(failed.into_iter().map(|(_, exit)| exit).fold(least, Exit::max))
 }
 
 fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit> {
@@ -88,14 +103,25 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
         bail!("archive and output are the same file `{}`", job.output.display());
     }
     let archive = open(&named, args)?;
-    let target = AtomicFile::create(&job.output, args.force)?;
     let progress = Progress::new(archive.original_len(), text::safe(&url::shown(&job.input)));
-    let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
-    if progress.is_cancelled() {
-        return Err(nc3z_reader::Error::interrupted().into());
-    }
-    drop(progress);
-    target.commit(like.as_ref())?;
+    let restored = if takes_stream(&job.output) {
+        let mut out = File::options().write(true).open(&job.output);
+        let out = out.as_mut().map_err(|e| anyhow!("open `{}`: {e}", job.output.display()))?;
+        let restored = archive.restore_to_stream(out, &progress)?;
+        drop(progress);
+        restored
+    } else {
+        // What has no file whose mode it takes over is made as any other file is.
+        let mode = if like.is_some() { 0o600 } else { 0o666 };
+        let target = AtomicFile::create_with_mode(&job.output, args.force, mode)?;
+        let restored = archive.restore_to_file(target.file(), &job.output, &progress)?;
+        if progress.is_cancelled() {
+            return Err(nc3z_reader::Error::interrupted().into());
+        }
+        drop(progress);
+        target.commit(like.as_ref())?;
+        restored
+    };
     let digest = match restored.matches_record {
         true => "SHA-256 as recorded",
         false if !archive.filled().is_empty() => "NOT the original: fill values stand for what is lost",
@@ -113,6 +139,19 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
         summary.add(archive.stored_len(), restored.len);
     }
     Ok(exit)
+}
+
+/// Whether an output is a device that takes a stream, such as `/dev/null`: it is written to, not replaced.
+#[cfg(unix)]
+fn takes_stream(output: &Path) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = std::fs::metadata(output).map(|meta| meta.file_type());
+    kind.is_ok_and(|kind| kind.is_char_device())
+}
+
+#[cfg(not(unix))]
+fn takes_stream(_: &Path) -> bool {
+    false
 }
 
 /// What stands behind the last slash of a URL.

@@ -1,17 +1,16 @@
 //! `nc3z completions` and `nc3z man`: made from the definitions that the command line is read by, so that they say what it does.
 
-use crate::args::{Cli, CompletionsArgs, ManArgs};
+use crate::args::{CompletionsArgs, ManArgs, command};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result};
-use clap::CommandFactory;
 use std::io::Write;
 use std::path::Path;
 
 /// Prints a shell's completions.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "nc3z", &mut script);
+    clap_complete::generate(args.shell, &mut command(), "nc3z", &mut script);
     Stdout::results().write_all(&script)?;
     Ok(Exit::Done)
 }
@@ -31,6 +30,6 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
 }
 
 fn write(directory: &Path) -> Result<()> {
-    clap_mangen::generate_to(Cli::command(), directory)
+    clap_mangen::generate_to(command(), directory)
         .with_context(|| format!("write the pages into `{}`", directory.display()))
 }

@@ -113,7 +113,16 @@ fn is_relative_inside(path: &Path) -> bool {
 
 /// Keeps the jobs of one of `count` parts: a file is always in the same one, whatever else is there.
 pub(crate) fn keep_shard(jobs: &mut Vec<Job>, shard: Shard) {
-    jobs.retain(|job| fnv1a(job.name.as_os_str().as_encoded_bytes()) % shard.count == shard.index);
+    jobs.retain(|job| is_in_shard(&job.name, shard));
+}
+
+/// The same for files of a tree that a command has no use for.
+pub(crate) fn keep_others_of_shard(others: &mut Vec<Other>, shard: Shard) {
+    others.retain(|other| is_in_shard(&other.name, shard));
+}
+
+fn is_in_shard(name: &Path, shard: Shard) -> bool {
+    fnv1a(name.as_os_str().as_encoded_bytes()) % shard.count == shard.index
 }
 
 /// FNV-1a with 64 bits: the same for ever, so that runs of different builds share the work in the same way.
@@ -179,7 +188,10 @@ fn walk(root: &Path, output: Option<&Path>, naming: &Naming<'_>, jobs: &mut Foun
         if entry.depth() > 0 && entry.path_is_symlink() {
             match link(entry.path(), resolved.as_deref().ok(), naming) {
                 Link::Taken => {}
-                Link::Found => continue,
+                Link::Found => {
+                    pass_over(Kind::InsideLink);
+                    continue;
+                }
                 Link::Outside => {
                     pass_over(Kind::Link);
                     continue;

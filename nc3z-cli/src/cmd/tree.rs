@@ -1,5 +1,6 @@
 //! What a run through a tree has to say at its end: how many files became what, and what it passed over.
 
+use super::links;
 use super::targets::first_bytes;
 use crate::args::OthersArg;
 use crate::exit::Exit;
@@ -27,6 +28,8 @@ pub(crate) enum Kind {
     Temporary,
     /// A link that leads out of the tree.
     Link,
+    /// A link to a file or directory of the tree, which is found by its own name.
+    InsideLink,
     Unknown,
 }
 
@@ -49,6 +52,7 @@ impl Kind {
             Kind::Classic | Kind::Hdf5 => self.to_string(),
             Kind::Temporary => "temporary files of other runs".to_owned(),
             Kind::Link => "links out of the tree".to_owned(),
+            Kind::InsideLink => "links inside the tree".to_owned(),
             Kind::Archive | Kind::Packed | Kind::Empty | Kind::Special(_) | Kind::Unknown => {
                 format!("{self}s")
             }
@@ -57,7 +61,7 @@ impl Kind {
 
     /// True for files with content of their own, which a copy of the tree would have.
     pub(crate) fn is_content(self) -> bool {
-        !matches!(self, Kind::Special(_) | Kind::Temporary | Kind::Link)
+        !matches!(self, Kind::Special(_) | Kind::Temporary | Kind::Link | Kind::InsideLink)
     }
 }
 
@@ -72,6 +76,7 @@ impl fmt::Display for Kind {
             Kind::Special(name) => name.trim_start_matches("a ").trim_start_matches("no "),
             Kind::Temporary => "temporary file of another run",
             Kind::Link => "link out of the tree",
+            Kind::InsideLink => "link inside the tree",
             Kind::Unknown => "other file",
         })
     }
@@ -92,9 +97,11 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
         return Exit::Done;
     }
     for other in others {
-        note!("{}: passed over, {}", text::safe(&other.path.to_string_lossy()), other.kind);
+        note!("{}: passed over, {}", text::safe(&other.path.to_string_lossy()), links::words(other));
     }
-    if arg == Some(OthersArg::Fail) && !others.is_empty() { Exit::Failed } else { Exit::Done }
+    // What a link inside the tree leads to is not lost.
+    let is_lost = others.iter().any(|other| other.kind != Kind::InsideLink);
+    if arg == Some(OthersArg::Fail) && is_lost { Exit::Failed } else { Exit::Done }
 }
 
 fn count(others: &[Other]) -> BTreeMap<Kind, u64> {
@@ -133,6 +140,10 @@ pub(crate) struct Summary {
     /// Files that a stop came before.
     pub(crate) not_tried: u64,
     pub(crate) copied: u64,
+    /// Files that a stop came upon while they were worked on.
+    pub(crate) interrupted: u64,
+    /// Links that were made again.
+    linked: u64,
     before: u64,
     after: u64,
     others: BTreeMap<Kind, u64>,
@@ -151,6 +162,8 @@ impl Summary {
             failed: 0,
             not_tried: 0,
             copied: 0,
+            interrupted: 0,
+            linked: 0,
             before: 0,
             after: 0,
             others: kinds,
@@ -162,6 +175,25 @@ impl Summary {
         self.done += 1;
         self.before += before;
         self.after += after;
+    }
+
+    /// Counts a link that was passed over and is made again.
+    pub(crate) fn link_made(&mut self) {
+        self.linked += 1;
+        self.forget_link();
+    }
+
+    /// Counts a link that is there already.
+    pub(crate) fn link_present(&mut self) {
+        self.kept.0 += 1;
+        self.forget_link();
+    }
+
+    fn forget_link(&mut self) {
+        if let Some(n) = self.others.get_mut(&Kind::InsideLink) {
+            *n = n.saturating_sub(1);
+        }
+        self.others.retain(|_, n| *n > 0);
     }
 
     /// Says it all in one line.
@@ -176,7 +208,9 @@ impl fmt::Display for Summary {
         let rest = [
             (self.kept.0, self.kept.1),
             (self.copied, "copied"),
+            (self.linked, "linked"),
             (self.failed, "failed"),
+            (self.interrupted, "interrupted"),
             (self.not_tried, "not tried"),
         ];
         for (n, words) in rest.into_iter().filter(|(n, _)| *n > 0) {
@@ -206,8 +240,9 @@ mod tests {
         let mut summary = Summary::new("archived", &others);
         summary.add(2048, 1024);
         summary.failed = 1;
+        summary.interrupted = 2;
         let words = summary.to_string();
-        let expected = "1 archived, 1 failed, 3 passed over (2 netCDF-4 or HDF5, 1 named pipe); 2.0 KiB -> 1.0 KiB (2.00x) in ";
+        let expected = "1 archived, 1 failed, 2 interrupted, 3 passed over (2 netCDF-4 or HDF5, 1 named pipe); 2.0 KiB -> 1.0 KiB (2.00x) in ";
         assert!(words.starts_with(expected), "{words}");
         assert!(Summary::new("restored", &[]).to_string().starts_with("0 restored in "));
     }

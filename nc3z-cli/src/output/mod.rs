@@ -54,9 +54,10 @@ pub(crate) fn report_error(file: Option<&Path>, error: &anyhow::Error) {
         Some(Color::Auto) | None => std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
     };
     let label = if coloured { "\x1b[1;31merror\x1b[0m" } else { "error" };
-    let path = file;
+    let stdout = streams::output_failed(error);
+    let path = file.filter(|_| stdout.is_none());
     let file = path.map_or_else(String::new, |f| format!("{}: ", text::safe(&crate::cmd::url::shown(f))));
-    let mut words = words::of(error, path);
+    let mut words = stdout.unwrap_or_else(|| words::of(error, path));
     // Said once where the message begins with it, too.
     if let Some(rest) = path.and_then(|f| words.strip_prefix(&format!("`{}`: ", crate::cmd::url::shown(f)))) {
         words = rest.to_owned();

@@ -52,6 +52,15 @@ impl Stdout {
         self.out.is_terminal()
     }
 
+    /// Characters in a line of the terminal that this is. `COLUMNS` goes before what the terminal says.
+    pub(crate) fn terminal_width(&self) -> Option<usize> {
+        if !self.is_terminal() {
+            return None;
+        }
+        let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        said.or_else(|| Some(usize::from(terminal_size::terminal_size()?.0.0)))
+    }
+
     /// Maps what the system said of a write; `if_closed` stands for one that nobody reads although the command goes on.
     fn judge<T>(&mut self, done: io::Result<T>, if_closed: T) -> io::Result<T> {
         match done {
@@ -61,6 +70,10 @@ impl Stdout {
                     WhenClosed::GoOn => Ok(if_closed),
                     WhenClosed::Stop => Err(io::Error::new(io::ErrorKind::BrokenPipe, ReaderGone)),
                 }
+            }
+            // Who reports it further up knows an input's name, which has nothing to do with it.
+            Err(e) if e.kind() != io::ErrorKind::Interrupted => {
+                Err(io::Error::new(e.kind(), OutputFailed(e)))
             }
             done => done,
         }
@@ -96,6 +109,24 @@ impl fmt::Display for ReaderGone {
 }
 
 impl std::error::Error for ReaderGone {}
+
+/// The system refused to write to standard output.
+#[derive(Debug)]
+struct OutputFailed(io::Error);
+
+impl fmt::Display for OutputFailed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "write to standard output: {}", super::words::system_words(&self.0))
+    }
+}
+
+impl std::error::Error for OutputFailed {}
+
+/// What is said of standard output that cannot be written; it is no failure of any input.
+pub(crate) fn output_failed(e: &anyhow::Error) -> Option<String> {
+    let mut causes = e.chain().filter_map(|c| c.downcast_ref::<io::Error>()?.get_ref());
+    causes.find_map(|cause| cause.downcast_ref::<OutputFailed>()).map(ToString::to_string)
+}
 
 /// True where an error says only that the reader of standard output has gone away.
 pub(crate) fn is_reader_gone(e: &anyhow::Error) -> bool {

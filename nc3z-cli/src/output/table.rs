@@ -2,6 +2,9 @@
 
 use std::io::{self, Write};
 
+/// Characters that a column which is cut keeps at least.
+const NARROWEST: usize = 12;
+
 /// Which side of its column a cell keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -31,14 +34,69 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Prints the rows, each with `indent` in front.
-    pub(crate) fn print(&self, out: &mut dyn Write, indent: &str) -> io::Result<()> {
+    /// Makes the table at most `width` characters wide, if that can be. Empty columns go, then cells of the columns `flexible` are cut, the
+    /// longest first, then these columns go, the last of `flexible` first. All other columns stay as they are, and the last of them may be
+    /// longer than the line: a message in it is read to its end.
+    pub(crate) fn fit(&mut self, width: usize, flexible: &[&str]) {
+        let column_of = |head: &&str| self.rows[0].iter().position(|cell| cell == head);
+        let mut flexible: Vec<usize> = flexible.iter().filter_map(column_of).collect();
+        let mut widths = self.widths(1);
+        let last = widths.iter().rposition(|&width| width > 0).filter(|last| !flexible.contains(last));
+        loop {
+            let kept: Vec<usize> = (0..widths.len()).filter(|&column| widths[column] > 0).collect();
+            let share = |column: usize| if Some(column) == last { 0 } else { widths[column] };
+            let total: usize = kept.iter().map(|&column| share(column).max(self.head_len(column)) + 2).sum();
+            let Some(excess) = total.checked_sub(width + 2).filter(|&excess| excess > 0) else { break };
+            let longest = flexible.iter().copied().max_by_key(|&column| widths[column]);
+            match longest.filter(|&column| widths[column] > NARROWEST.max(self.head_len(column))) {
+                Some(column) => {
+                    let least = NARROWEST.max(self.head_len(column));
+                    // In small steps, so that columns of one length stay so.
+                    widths[column] = (widths[column] - excess.clamp(1, 4)).max(least);
+                }
+                None => match flexible.pop() {
+                    Some(column) => widths[column] = 0,
+                    None => break,
+                },
+            }
+        }
+        for row in &mut self.rows {
+            for (cell, &width) in row.iter_mut().zip(&widths) {
+                if cell.chars().count() > width {
+                    *cell = cell.chars().take(width.saturating_sub(1)).chain(['…']).collect();
+                }
+            }
+            let mut column = 0;
+            row.retain(|_| {
+                column += 1;
+                widths[column - 1] > 0
+            });
+        }
+        let mut column = 0;
+        self.sides.retain(|_| {
+            column += 1;
+            widths[column - 1] > 0
+        });
+    }
+
+    fn head_len(&self, column: usize) -> usize {
+        self.rows[0][column].chars().count()
+    }
+
+    /// The length of the longest cell of each column, from a row on.
+    fn widths(&self, from: usize) -> Vec<usize> {
         let mut widths = vec![0; self.sides.len()];
-        for row in &self.rows {
+        for row in &self.rows[from.min(self.rows.len())..] {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = cell.chars().count().max(*width);
             }
         }
+        widths
+    }
+
+    /// Prints the rows, each with `indent` in front.
+    pub(crate) fn print(&self, out: &mut dyn Write, indent: &str) -> io::Result<()> {
+        let widths = self.widths(0);
         let mut line = String::new();
         for row in &self.rows {
             line.clear();
@@ -78,5 +136,28 @@ mod tests {
         table.print(&mut out, "  ").unwrap();
         let expected = "  name      bytes  chains\n  é            12  store\n  longer  1234567\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn tables_fit_a_width() {
+        let printed = |width: usize| {
+            let columns = ["name", "empty", "words", "more"].map(|head| (head, Side::Left));
+            let mut table = Table::new(&columns);
+            table.push(vec!["a.nc".into(), String::new(), "w".repeat(30), "m".repeat(20)]);
+            table.push(vec!["long-name.nc".into(), String::new(), "w".into(), "é".into()]);
+            table.fit(width, &["words", "more"]);
+            let mut out = Vec::new();
+            table.print(&mut out, "").unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        for width in [200, 60, 50, 44, 40, 30, 20] {
+            let text = printed(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+            assert!(text.contains("long-name.nc") && !text.contains("empty"), "{width}: {text}");
+        }
+        assert!(!printed(200).contains('…') && printed(200).contains(&"w".repeat(30)));
+        assert!(printed(50).contains("www…") && printed(50).contains("more"));
+        assert!(printed(30).contains("words") && !printed(30).contains("more"));
+        assert_eq!(printed(12), "name\na.nc\nlong-name.nc\n");
     }
 }

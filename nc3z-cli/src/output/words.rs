@@ -89,7 +89,7 @@ fn io_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<(&'static str, Optio
 }
 
 /// The system's own words, without their number.
-fn system_words(e: &io::Error) -> String {
+pub(super) fn system_words(e: &io::Error) -> String {
     let words = e.to_string();
     match words.rfind(" (os error ") {
         Some(at) => words[..at].to_owned(),
@@ -230,9 +230,10 @@ fn about_names(path: &Path, e: &io::Error) -> Option<String> {
         );
     }
     if e.kind() == io::ErrorKind::NotFound && url::of(path).is_some() {
-        return Some(
-            "this command reads no URLs: fetch the file first, for instance with `curl -O`".to_owned(),
-        );
+        // A server's answer has no number of the system's.
+        return e.raw_os_error().map(|_| {
+            "this command reads no URLs: fetch the file first, for instance with `curl -O`".to_owned()
+        });
     }
     if path.is_dir() {
         return Some("`nc3z list` tells what is in a directory".to_owned());

@@ -104,11 +104,43 @@ fn servers_that_cannot_be_read_say_why() {
         let words = open(bad, None);
         assert!(words.contains("/folder/object.nc3z") && words.contains("bytes 0-65535"), "{bad:?}: {words}");
     }
+    for (bad, expected) in [
+        (Bad::NoLength, "the server does not say how long the object is"),
+        (Bad::NoContentLength, "the server does not say how many bytes it sends"),
+        (Bad::AsksForKey, "401"),
+    ] {
+        let words = open(bad, None);
+        assert!(words.contains(expected) && !words.contains("Who are you?"), "{words}");
+    }
     let server = Server::new(object(10), Bad::Nothing);
     let missing = server.url.replace("object", "nothing");
     let error = ObjectSource::open(&missing, &options()).err().unwrap();
     let nc3z_reader::ErrorKind::Io { source, .. } = error.kind() else { panic!("{error}") };
     assert_eq!(source.kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(source.to_string(), "there is no such object (404)");
+}
+
+#[test]
+fn keys_are_sent_and_never_shown() {
+    let bytes = object(300_000);
+    let server = Server::new(bytes.clone(), Bad::AsksForKey);
+    let few = || RemoteOptions::default().with_retries(0, Duration::from_secs(2));
+    let with_password = server.url.replace("http://", "http://me:hush@");
+    for (url, options) in [
+        (&server.url, few().with_setting("header.X-Key", "open sesame")),
+        (&server.url, few().with_setting("bearer_token", "sesame")),
+        (&with_password, few()),
+    ] {
+        let source = ObjectSource::open(url, &options).unwrap();
+        assert_eq!(source.read_at(200_000, 1000).unwrap(), bytes[200_000..201_000]);
+        assert!(!format!("{options:?}").contains("sesame"));
+    }
+    let wrong = few().with_setting("header.X-Key", "s3cr3t-word");
+    let error = ObjectSource::open(&server.url, &wrong).err().unwrap();
+    assert!(error.with_causes().contains("401") && !format!("{error:?}").contains("s3cr3t"), "{error:?}");
+    let forbidden = Server::new(bytes, Bad::Forbids);
+    let error = ObjectSource::open(&forbidden.url, &wrong).err().unwrap();
+    assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
 }
 
 #[test]

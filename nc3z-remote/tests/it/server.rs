@@ -36,6 +36,12 @@ pub(crate) enum Bad {
     WeakChanges(u64),
     /// It says 403, and repeats the request.
     Forbids,
+    /// It says 401 and sends a page, unless a request has the header `X-Key: open sesame` or the password of `me:hush`.
+    AsksForKey,
+    /// It does not say how long the object is.
+    NoLength,
+    /// It does not say how many bytes it sends.
+    NoContentLength,
 }
 
 const FIRST: &str = "Last-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\n";
@@ -102,7 +108,7 @@ impl State {
         loop {
             let Some(request) = lines.next() else { return Ok(()) };
             let request = request?;
-            let (mut range, mut condition) = (None, None);
+            let (mut range, mut condition, mut has_key) = (None, None, false);
             loop {
                 let Some(line) = lines.next() else { return Ok(()) };
                 let line = line?;
@@ -113,12 +119,21 @@ impl State {
                 match name.to_ascii_lowercase().as_str() {
                     "range" => range = Some(value.to_owned()),
                     "if-match" => condition = Some(value.to_owned()),
+                    "x-key" => has_key |= value == "open sesame",
+                    // me:hush
+                    "authorization" => has_key |= value == "Basic bWU6aHVzaA==" || value == "Bearer sesame",
                     _ => {}
                 }
             }
             let number = self.count.fetch_add(1, Ordering::SeqCst) + 1;
             self.log.lock().unwrap().push(range.clone().unwrap_or_default());
             thread::sleep(self.delay);
+            if self.bad == Bad::AsksForKey && !has_key {
+                let page = "<!DOCTYPE html><p>Who are you?";
+                let len = page.len();
+                write!(out, "HTTP/1.1 401 Unauthorized\r\nContent-Length: {len}\r\n\r\n{page}")?;
+                continue;
+            }
             let (answer, cut) = self.answer(&request, range.as_deref(), condition.as_deref(), number);
             if let Some(cut) = cut {
                 out.write_all(&answer[..cut])?;
@@ -146,7 +161,10 @@ impl State {
             (format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n{more}\r\n").into_bytes(), None)
         };
         if !request.starts_with("GET /folder/object.nc3z") {
-            return plain("404 Not Found", "");
+            let page = "<html><body>Not here, my friend.</body></html>";
+            let len = page.len();
+            let answer = format!("HTTP/1.1 404 Not Found\r\nContent-Length: {len}\r\n\r\n{page}");
+            return (answer.into_bytes(), None);
         }
         let changed = match self.bad {
             Bad::Changes(after, _)
@@ -210,6 +228,15 @@ impl State {
             if self.bad == Bad::Endless && number > 1 { 1 << 40 } else { body.len() }
         )
         .into_bytes();
+        if matches!(self.bad, Bad::NoLength | Bad::NoContentLength) {
+            let (total, length) =
+                if self.bad == Bad::NoLength { ("*", "Content-Length: 1\r\n") } else { ("100000", "") };
+            let head = format!(
+                "HTTP/1.1 206 Partial Content\r\n{tags}Content-Range: bytes {start}-{}/{total}\r\n{length}\r\n",
+                end - 1
+            );
+            return (head.into_bytes(), None);
+        }
         let cut = answer.len() + body.len() / 2;
         answer.extend_from_slice(&body);
         let cuts = match self.bad {

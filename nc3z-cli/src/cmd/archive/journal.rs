@@ -14,6 +14,9 @@ use std::sync::Mutex;
 /// States of files that need not be archived again.
 const DONE: [&str; 2] = ["archived", "present"];
 
+/// State of a file that a command has no use for.
+pub(super) const PASSED_OVER: &str = "passed over";
+
 /// A log that lines are appended to.
 pub(super) struct Journal {
     path: PathBuf,
@@ -36,13 +39,24 @@ impl Journal {
 
     /// Appends what became of a file, in one write.
     pub(super) fn add(&self, job: &Job, state: &str, more: Value) -> Result<()> {
-        let mut line = json!({"file": text::safe(&job.input.to_string_lossy()), "state": state});
-        line["archive"] = text::safe(&job.output.to_string_lossy()).into();
-        if needs_hex(&job.input) {
-            line["file_hex"] = text::hex(job.input.as_os_str().as_encoded_bytes()).into();
+        self.add_line(&job.input, Some(&job.output), state, more)
+    }
+
+    /// The same for a file that gets no archive.
+    pub(super) fn add_file(&self, file: &Path, state: &str, more: Value) -> Result<()> {
+        self.add_line(file, None, state, more)
+    }
+
+    fn add_line(&self, file: &Path, archive: Option<&Path>, state: &str, more: Value) -> Result<()> {
+        let mut line = json!({"file": text::safe(&file.to_string_lossy()), "state": state});
+        if needs_hex(file) {
+            line["file_hex"] = text::hex(file.as_os_str().as_encoded_bytes()).into();
         }
-        if needs_hex(&job.output) {
-            line["archive_hex"] = text::hex(job.output.as_os_str().as_encoded_bytes()).into();
+        if let Some(archive) = archive {
+            line["archive"] = text::safe(&archive.to_string_lossy()).into();
+            if needs_hex(archive) {
+                line["archive_hex"] = text::hex(archive.as_os_str().as_encoded_bytes()).into();
+            }
         }
         if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
             line.extend(more);
@@ -74,6 +88,8 @@ pub(crate) struct Logged {
     pub(crate) archive: PathBuf,
     /// Whether that is there.
     pub(crate) is_done: bool,
+    /// Whether the file was passed over, and has no archive.
+    pub(crate) is_other: bool,
 }
 
 /// The files of a log, by their names' bytes, and what became of each. A line that is not whole (a run was killed) is passed over; a file in
@@ -98,7 +114,8 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<Vec<u8>, Logged>> {
         let (Some(file), Some(state)) = (name("file")?, value["state"].as_str()) else { continue };
         known += 1;
         let archive = path_of(&name("archive")?.unwrap_or_default());
-        files.insert(file, Logged { archive, is_done: DONE.contains(&state) });
+        files
+            .insert(file, Logged { archive, is_done: DONE.contains(&state), is_other: state == PASSED_OVER });
     }
     if lines > 0 && known == 0 {
         bail!(

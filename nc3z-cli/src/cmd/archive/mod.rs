@@ -7,8 +7,8 @@ mod waiting;
 
 use super::parity::cost;
 use super::targets::{self, Found, Job, Naming};
-use super::tree::{self, Other, Summary};
-use super::{manifests, places, url};
+use super::tree::{self, Kind, Other, Summary};
+use super::{links, manifests, places, url};
 use crate::args::{
     ArchiveArgs, DigestArg, EdgeArg, EncodeArgs, OthersArg, OthersOfTreeArg, PresetArg, ProfileArg,
 };
@@ -59,16 +59,21 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         return Ok(work.dry_run(&found));
     }
     let mut summary = Summary::new("archived", &found.others);
-    let failures = found.failures.iter().map(|(path, e)| (path.clone(), Outcome::Failed(work.fail(path, e))));
+    let failures = found.failures.iter().map(|(path, e)| (path.clone(), work.fail_unread(path, e)));
     let mut outcomes: Vec<(PathBuf, Outcome)> = failures.collect();
+    work.log_others(&found.others)?;
     outcomes.extend(work.run_jobs(&found.jobs)?);
     let all = found.jobs.len() + found.failures.len();
-    let mut failed = Vec::new();
+    let (mut failed, mut stopped) = (Vec::new(), Vec::new());
     for (path, outcome) in outcomes {
         match outcome {
             Outcome::Archived { before, after } => summary.add(before, after),
             Outcome::Present => summary.kept.0 += 1,
             Outcome::NotTried => summary.not_tried += 1,
+            Outcome::Failed(Exit::Interrupted) => {
+                summary.interrupted += 1;
+                stopped.push((path, Exit::Interrupted));
+            }
             Outcome::Failed(exit) => {
                 summary.failed += 1;
                 failed.push((path, exit));
@@ -83,6 +88,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
         note!("nc3z: {} of {all} files failed:", failed.len());
         failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
     }
+    failed.extend(stopped);
     // A signal after the last file is done leaves nothing undone but the manifest.
     if interrupted() && (summary.not_tried > 0 || manifests.is_some()) {
         worst = Exit::Interrupted;
@@ -105,6 +111,7 @@ fn find(args: &ArchiveArgs) -> Result<Found> {
     }
     if let Some(shard) = args.run.shard {
         targets::keep_shard(&mut found.jobs, shard);
+        targets::keep_others_of_shard(&mut found.others, shard);
     }
     Ok(found)
 }
@@ -200,7 +207,11 @@ impl<'a> Work<'a> {
     fn begin<'j>(&self, job: &'j Job, options: &WriterOptions, progress: &Progress) -> Step<'j> {
         let enough = self.args.run.max_errors.is_some_and(|most| self.errors.load(Ordering::Relaxed) >= most);
         if interrupted() || enough {
-            return Step::Done(Outcome::NotTried);
+            let logged = self.journal.as_ref().map_or(Ok(()), |j| j.add(job, "not tried", json!({})));
+            return Step::Done(match logged {
+                Ok(()) => Outcome::NotTried,
+                Err(e) => Outcome::Failed(self.fail(&job.input, &e)),
+            });
         }
         let begin = Instant::now();
         match self.try_one(job, options, progress) {
@@ -352,6 +363,12 @@ impl<'a> Work<'a> {
 
     fn copy(&self, others: &[Other], output: &Path, summary: &mut Summary) -> Exit {
         let mut worst = Exit::Done;
+        for other in others.iter().filter(|o| o.kind == Kind::InsideLink) {
+            if let Err(e) = self.link(other, output, summary) {
+                summary.failed += 1;
+                worst = worst.max(self.fail(&other.path, &e));
+            }
+        }
         for other in others.iter().filter(|o| o.kind.is_content()) {
             if interrupted() {
                 return Exit::Interrupted;
@@ -366,6 +383,36 @@ impl<'a> Work<'a> {
             }
         }
         worst
+    }
+
+    /// Makes a link of the tree again, whose target is archived or copied.
+    fn link(&self, other: &Other, output: &Path, summary: &mut Summary) -> Result<()> {
+        // A target that is copied keeps its name.
+        let is_archived = targets::looks_classic(&other.path);
+        let rename = |p: &Path| Ok(if is_archived { targets::archive_name(p) } else { p.to_owned() });
+        links::make_counted(other, &output.join(&other.name), &rename, self.args.force, summary)
+    }
+
+    /// Logs the files of a tree that are passed over, with the reason.
+    fn log_others(&self, others: &[Other]) -> Result<()> {
+        let Some(journal) = &self.journal else { return Ok(()) };
+        others.iter().try_for_each(|other| {
+            let mut more = json!({"reason": other.kind.to_string()});
+            if let Ok(target) = std::fs::read_link(&other.path) {
+                more["target"] = text::safe(&target.to_string_lossy()).into();
+            }
+            journal.add_file(&other.path, journal::PASSED_OVER, more)
+        })
+    }
+
+    /// Reports and logs what a walk could not read.
+    fn fail_unread(&self, path: &Path, error: &anyhow::Error) -> Outcome {
+        let exit = self.fail(path, error);
+        let more = json!({"error": text::safe(&chain(error))});
+        match self.journal.as_ref().map_or(Ok(()), |journal| journal.add_file(path, "failed", more)) {
+            Ok(()) => Outcome::Failed(exit),
+            Err(e) => Outcome::Failed(self.fail(path, &e)),
+        }
     }
 
     /// A failure of `archive` is never a corrupt archive: it is 1, or 130.

@@ -1,0 +1,88 @@
+//! Headers that HTTP servers ask for: tokens of data centres, keys of gateways.
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use std::collections::BTreeMap;
+use std::io;
+
+/// The environment variable with headers for all HTTP servers: one a line, `Name: value`.
+pub const HEADERS_VARIABLE: &str = "NC3Z_HTTP_HEADERS";
+
+/// Settings of this name are headers: `header.X-Api-Key`.
+const HEADER_PREFIX: &str = "header.";
+
+/// The setting that is sent as `Authorization: Bearer ...`.
+const TOKEN: &str = "bearer_token";
+
+/// The headers that the environment names, and those of the settings, which replace them.
+///
+/// # Errors
+/// A setting that HTTP servers do not have; a name or value that is no header's. No value is repeated in the message.
+pub(crate) fn of(settings: &BTreeMap<String, String>, environment: Option<&str>) -> io::Result<HeaderMap> {
+    let mut headers = HeaderMap::new();
+    let lines = environment.unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
+    for (number, line) in (1..).zip(lines) {
+        let Some((name, value)) = line.split_once(':') else {
+            return Err(wrong(format!("line {number} of {HEADERS_VARIABLE} is not `Name: value`")));
+        };
+        insert(&mut headers, name.trim(), value.trim())?;
+    }
+    for (name, value) in settings {
+        if let Some(header) = name.strip_prefix(HEADER_PREFIX) {
+            insert(&mut headers, header, value)?;
+        } else if name == TOKEN {
+            insert(&mut headers, AUTHORIZATION.as_str(), &format!("Bearer {value}"))?;
+        } else {
+            return Err(wrong(format!(
+                "HTTP servers have no setting `{name}`; there are `{TOKEN}` and `{HEADER_PREFIX}NAME`"
+            )));
+        }
+    }
+    Ok(headers)
+}
+
+fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> io::Result<()> {
+    let header = HeaderName::from_bytes(name.as_bytes());
+    let header = header.map_err(|_| wrong(format!("`{name}` is not the name of a header")))?;
+    let value = HeaderValue::from_str(value);
+    let mut value = value.map_err(|_| {
+        wrong(format!("the value of the header `{name}` has other characters than a header may have"))
+    })?;
+    // Debug output of the client does not show it.
+    value.set_sensitive(true);
+    headers.insert(header, value);
+    Ok(())
+}
+
+fn wrong(words: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_replace_what_the_environment_names() {
+        let settings = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let environment = Some("X-Api-Key: one\n\n authorization : Basic abc \n");
+        let headers =
+            of(&settings(&[("header.x-api-key", "two"), ("bearer_token", "word")]), environment).unwrap();
+        assert_eq!(
+            (&headers["x-api-key"], &headers["authorization"]),
+            (&"two".parse().unwrap(), &"Bearer word".parse().unwrap())
+        );
+        assert_eq!(of(&settings(&[]), environment).unwrap()["authorization"], "Basic abc");
+        assert!(headers["authorization"].is_sensitive());
+        for (pairs, environment, expected) in [
+            (settings(&[("region", "x")]), None, "HTTP servers have no setting `region`"),
+            (settings(&[("header.a b", "x")]), None, "`a b` is not the name of a header"),
+            (settings(&[("bearer_token", "hush\n")]), None, "the value of the header `authorization`"),
+            (settings(&[]), Some("\nhush"), "line 1 of NC3Z_HTTP_HEADERS is not `Name: value`"),
+        ] {
+            let words = of(&pairs, environment).unwrap_err().to_string();
+            assert!(words.starts_with(expected) && !words.contains("hush"), "{words}");
+        }
+    }
+}
