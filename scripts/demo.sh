@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# The main job on real data: archive a NOAA climatology, restore it, compare the bytes. Needs Rust and nothing else. The tool is built without
+# The main job on real data: archive a NOAA climatology, restore it, compare the bytes. Needs Rust and a C compiler. The tool is built without
 # URLs and pictures and without link-time optimisation, so that it is there soon: for daily use, `cargo install --locked --path nc3z-cli`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# missing PROGRAM HOW
+missing() {
+    command -v "$1" >/dev/null && return 0
+    echo "$1 is missing. $2" >&2
+    exit 1
+}
+missing cargo "Rust 1.88 or newer has it: https://rustup.rs says how to install it for a user, without root."
+missing cc "It is the C compiler: apt install gcc (Debian, Ubuntu), dnf install gcc (Fedora), xcode-select --install (macOS)."
 echo "Building nc3z, without URLs and pictures: two to four minutes on two cores the first time, seconds after that." >&2
 begin=$SECONDS
 cargo build --profile demo --package nc3z-cli --no-default-features --quiet &

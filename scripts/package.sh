@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Packages of a built tool, with its manual pages and completions, which it writes itself:
 #     scripts/package.sh [BINARY [DIRECTORY]]        defaults: target/release/nc3z, target/package
-# makes DIRECTORY/nc3z-VERSION-ARCH.tar.gz and, where dpkg-deb is to be had, DIRECTORY/nc3z_VERSION_ARCH.deb.
+# makes DIRECTORY/nc3z-VERSION-ARCH.tar.gz and, where dpkg-deb is available, DIRECTORY/nc3z_VERSION_ARCH.deb.
+# The package's maintainer is who builds it: DEBFULLNAME and DEBEMAIL, as Debian's tools have it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$(realpath "${1:-target/release/nc3z}") out=${2:-target/package}
@@ -12,6 +13,8 @@ rm -rf "$root"
 mkdir -p "$root/usr/bin" "$root/usr/share/man/man1" "$doc" "$root/usr/share/bash-completion/completions" \
     "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d" "$root/usr/share/mime/packages"
 install -m 755 "$binary" "$root/usr/bin/nc3z"
+# Symbols and debugging information are not for users.
+if command -v strip >/dev/null; then strip "$root/usr/bin/nc3z"; else echo "note: strip is missing: the binary is packed as it is" >&2; fi
 "$binary" man -o "$root/usr/share/man/man1"
 gzip -9n "$root"/usr/share/man/man1/*.1
 "$binary" completions bash > "$root/usr/share/bash-completion/completions/nc3z"
@@ -19,6 +22,8 @@ gzip -9n "$root"/usr/share/man/man1/*.1
 "$binary" completions fish > "$root/usr/share/fish/vendor_completions.d/nc3z.fish"
 # Debian's shared-mime-info sees it by a trigger.
 cp packaging/identification/nc3z.xml "$root/usr/share/mime/packages/"
+# file(1) takes it by `-m`, or from /etc/magic, which belongs to whoever keeps the machine.
+install -D -m 644 spec/magic "$root/usr/share/nc3z/magic"
 cp README.md LICENSE-MIT LICENSE-APACHE nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"
 gzip -9nc CHANGELOG.md > "$doc/changelog.gz"
@@ -28,11 +33,16 @@ if command -v dpkg-deb >/dev/null; then
     arch=$(dpkg --print-architecture)
     mkdir -p "$root/DEBIAN"
     size=$(du -sk "$root/usr" | cut -f1)
-    # A static binary needs nothing; of another, the libraries that it is linked with.
+    # A static binary needs nothing; of another, the libraries that it is linked with, in the versions whose symbols it uses.
+    newest() { grep -aoE "\b$1_[0-9.]+\b" "$root/usr/bin/nc3z" | sort -uV | tail -1 | cut -d_ -f2; }
     depends=
-    if ldd "$binary" 2>/dev/null | grep -q libc.so; then depends=$'Depends: libc6, libgcc-s1\n'; fi
-    printf 'Package: nc3z\nVersion: %s\nArchitecture: %s\nMaintainer: The nc3z maintainers <maintainers@invalid>\nSection: science\nPriority: optional\nInstalled-Size: %s\n%sDescription: exact, small, randomly readable archives of classic netCDF files\n A classic netCDF file becomes one archive that gives back the very bytes,\n is small, can be read in part, and carries checksums on everything.\n' \
-        "$version" "$arch" "$size" "$depends" > "$root/DEBIAN/control"
+    if ldd "$binary" 2>/dev/null | grep -q libc.so; then
+        depends="Depends: libc6 (>= $(newest GLIBC)), libgcc-s1 (>= $(newest GCC))"$'\n'
+    fi
+    [ -n "${DEBEMAIL:-}" ] || echo "note: DEBFULLNAME and DEBEMAIL are not set: the package has no maintainer who can be reached" >&2
+    maintainer="${DEBFULLNAME:-The nc3z maintainers} <${DEBEMAIL:-nc3z@localhost}>"
+    printf 'Package: nc3z\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nSection: science\nPriority: optional\nInstalled-Size: %s\n%sDescription: exact, small, randomly readable archives of classic netCDF files\n A classic netCDF file becomes one archive that gives back the very bytes,\n is small, can be read in part, and carries checksums on everything.\n' \
+        "$version" "$arch" "$maintainer" "$size" "$depends" > "$root/DEBIAN/control"
     dpkg-deb --root-owner-group -Zgzip -z6 --build "$root" "$out/nc3z_${version}_$arch.deb" >/dev/null
     rm -rf "$root/DEBIAN"
     echo "$out/nc3z_${version}_$arch.deb"

@@ -1,13 +1,28 @@
 # Sourced by scripts/test.sh and scripts/nightly.sh: runs named steps, goes on after a failure, and closes with times and a count.
 passed=0 failed=0 not_run=() figures=()
+# Seconds between two signs of life of a step.
+SIGN_OF_LIFE=${SIGN_OF_LIFE:-50}
+
+# still_running NAME BEGIN: says so again and again, until it is killed.
+still_running() {
+    # The last sleep outlives it, and must not keep the output open.
+    while sleep "$SIGN_OF_LIFE" >/dev/null 2>&1 </dev/null; do
+        printf '   %s, still running, %s s\n' "$1" $((SECONDS - $2))
+    done
+}
 
 # step NAME COMMAND...: a command that ends with 77 has said why it could not run, and counts as skipped.
 step() {
     local name=$1 begin=$SECONDS verdict
     shift
     printf '\n== %s\n' "$name"
+    still_running "$name" "$begin" &
+    local ticker=$! code
     "$@"
-    case $? in
+    code=$?
+    kill "$ticker" 2>/dev/null
+    wait "$ticker" 2>/dev/null
+    case $code in
         0) verdict=passed passed=$((passed + 1)) ;;
         77) verdict=SKIPPED; not_run+=("$name") ;;
         *) verdict=FAILED failed=$((failed + 1)) ;;

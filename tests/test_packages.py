@@ -1,5 +1,6 @@
 """What packages hold: the binary, its manual pages and completions. Made from the program under test."""
 
+import gzip
 import os
 import re
 import shutil
@@ -13,20 +14,37 @@ from common import CLASSIC, NC3Z, ROOT, Case, need_program
 class Packages(Case):
     def test_debian_package_and_tarball(self):
         need_program(self, "dpkg-deb")
-        done = subprocess.run([ROOT / "scripts/package.sh", NC3Z, self.dir / "out"], capture_output=True, check=False, text=True)
+        env = {**os.environ, "DEBFULLNAME": "A Packager", "DEBEMAIL": "packager@example.org"}
+        done = subprocess.run([ROOT / "scripts/package.sh", NC3Z, self.dir / "out"], capture_output=True, check=False, text=True, env=env)
         self.assertEqual(done.returncode, 0, done.stderr)
         tarball, deb = done.stdout.split()
         self.assertRegex(deb, r"nc3z_\d+\.\d+\.\d+_\w+\.deb$")
         listed = subprocess.run(["dpkg-deb", "--contents", deb], capture_output=True, check=True, text=True).stdout
         for name in ("usr/bin/nc3z", "usr/share/man/man1/nc3z.1.gz", "usr/share/man/man1/nc3z-archive.1.gz", "usr/share/doc/nc3z/copyright",
                      "usr/share/bash-completion/completions/nc3z", "usr/share/zsh/vendor-completions/_nc3z",
-                     "usr/share/fish/vendor_completions.d/nc3z.fish", "usr/share/mime/packages/nc3z.xml"):
+                     "usr/share/fish/vendor_completions.d/nc3z.fish", "usr/share/mime/packages/nc3z.xml", "usr/share/nc3z/magic"):
             self.assertRegex(listed, rf"(?m)^-rw.r-.r-. root/root .* \./{re.escape(name)}$")
-        info = subprocess.run(["dpkg-deb", "--field", deb, "Package", "Version", "Architecture", "Description"], capture_output=True, check=True,
-                              text=True).stdout
+        info = subprocess.run(["dpkg-deb", "--field", deb, "Package", "Version", "Architecture", "Maintainer", "Depends", "Description"], capture_output=True,
+                              check=True, text=True).stdout
         self.assertIn("Package: nc3z\n", info)
+        self.assertIn("Maintainer: A Packager <packager@example.org>\n", info)
+        depends = dict(re.findall(r"([\w.-]+) \(>= ([\d.]+)\)", info))
+        self.assertEqual(set(depends), {"libc6", "libgcc-s1"}, info)
         subprocess.run(["dpkg-deb", "-x", deb, self.dir / "there"], check=True)
         program = self.dir / "there/usr/bin/nc3z"
+        self.assertLess(program.stat().st_size, os.stat(NC3Z).st_size)
+        if shutil.which("dpkg-shlibdeps"):
+            # Debian's own tool, which reads the libraries' tables of symbols: never a newer version than ours asks for.
+            (self.dir / "debian").mkdir()
+            (self.dir / "debian/control").write_text("Source: nc3z\n")
+            theirs = subprocess.run(["dpkg-shlibdeps", "-O", "--ignore-missing-info", f"-e{program}"], cwd=self.dir, capture_output=True, text=True).stdout
+            for name, version in re.findall(r"([\w.-]+) \(>= ([\d.]+)\)", theirs):
+                newer = subprocess.run(["dpkg", "--compare-versions", depends[name], "ge", version], check=False).returncode == 0
+                self.assertTrue(newer, (name, version, depends))
+        page = gzip.decompress((self.dir / "there/usr/share/man/man1/nc3z-archive.1.gz").read_bytes()).decode()
+        version = re.search(r"^Version: (.*)$", info, re.M).group(1)
+        self.assertRegex(page, rf'(?m)^\.TH nc3z-archive 1 .*{re.escape(version)}')
+        self.assertNotIn("Print version", page)
         for args in (("archive", "-q", CLASSIC / "numeric.nc", "-o", "x.nc3z"), ("verify", "-q", "x.nc3z", "--against", CLASSIC / "numeric.nc")):
             subprocess.run([program, *args], cwd=self.dir, check=True)
         names = subprocess.run(["tar", "tzf", tarball], capture_output=True, check=True, text=True).stdout.split()
@@ -45,6 +63,36 @@ class Packages(Case):
         listed = subprocess.run(["tar", "tzf", next((self.dir / "target/package").glob("nc3z-look-*.crate"))], capture_output=True, check=True,
                                 text=True).stdout
         self.assertIn("assets/DejaVuSans-LICENCE.txt", listed)
+
+    def test_the_demo_says_what_is_missing(self):
+        tools = self.dir / "bin"
+        tools.mkdir()
+        for name in ("bash", "dirname", "env"):
+            (tools / name).symlink_to(shutil.which(name))
+        for there, missing in (([], "cargo"), (["cargo"], "cc")):
+            for name in there:
+                (tools / name).write_text("#!/bin/sh\nexit 9\n")
+                (tools / name).chmod(0o755)
+            done = subprocess.run([tools / "bash", ROOT / "scripts/demo.sh"], env={"PATH": str(tools)}, capture_output=True, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(f"{missing} is missing", done.stderr)
+            self.assertIn("install", done.stderr)
+            self.assertNotIn("Building", done.stderr)
+
+    def test_a_long_step_shows_a_sign_of_life(self):
+        """As scripts/test.sh runs its steps, with seconds in place of most of a minute; what ends soon says nothing."""
+        script = 'source scripts/steps.sh; SIGN_OF_LIFE=1; step "slow one" sleep 3; step "quick one" true; close'
+        done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreaterEqual(done.stdout.count("slow one, still running"), 1)
+        self.assertNotIn("quick one, still running", done.stdout)
+        self.assertIn("2 passed, 0 failed", done.stdout)
+
+    def test_the_citation_is_of_this_version(self):
+        text = (ROOT / "CITATION.cff").read_text("utf-8")
+        version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8")).group(1)
+        for line in ("cff-version: 1.2.0", f"version: {version}", "type: software", "license:", "title: nc3z"):
+            self.assertIn(line, text)
 
     def test_other_recipes_are_well_formed(self):
         conda = (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")

@@ -4,6 +4,7 @@ use crate::args::{CompletionsArgs, ManArgs, command};
 use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result};
+use clap::Command;
 use std::io::Write;
 use std::path::Path;
 
@@ -30,6 +31,13 @@ pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
 }
 
 fn write(directory: &Path) -> Result<()> {
-    clap_mangen::generate_to(command(), directory)
+    clap_mangen::generate_to(with_version(command()), directory)
         .with_context(|| format!("write the pages into `{}`", directory.display()))
+}
+
+/// The command with the tool's version on the page of each subcommand, without options that would print it.
+fn with_version(command: Command) -> Command {
+    command.mut_subcommands(|sub| {
+        with_version(sub.version(env!("CARGO_PKG_VERSION")).disable_version_flag(true))
+    })
 }
