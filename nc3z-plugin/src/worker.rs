@@ -79,13 +79,11 @@ fn serve(input: &mut impl Read, output: &mut impl Write) -> io::Result<()> {
 /// What a call left behind. What was freed, and is only not given back yet, does not count.
 fn left(begin: &Memory, before: &Memory, bytes: u64) -> Left {
     let judge = || Memory::now().map_or(Left::Little, |after| begin.left(before, &after, bytes));
-    match judge() {
-        Left::Little => Left::Little,
-        _ => {
-            give_freed_memory_back();
-            judge()
-        }
+    if judge() == Left::Little {
+        return Left::Little;
     }
+    give_freed_memory_back();
+    judge()
 }
 
 fn answer(
