@@ -36,7 +36,8 @@ if command -v dpkg-deb >/dev/null; then
     # A static binary needs nothing; of another, the libraries that it is linked with, in the versions whose symbols it uses.
     newest() { grep -aoE "\b$1_[0-9.]+\b" "$root/usr/bin/nc3z" | sort -uV | tail -1 | cut -d_ -f2; }
     depends=
-    if ldd "$binary" 2>/dev/null | grep -q libc.so; then
+    # `grep -q` would end before ldd has written all of it, which fails by pipefail now and then.
+    if [[ $(ldd "$binary" 2>/dev/null || true) == *libc.so* ]]; then
         depends="Depends: libc6 (>= $(newest GLIBC)), libgcc-s1 (>= $(newest GCC))"$'\n'
     fi
     [ -n "${DEBEMAIL:-}" ] || echo "note: DEBFULLNAME and DEBEMAIL are not set: the package has no maintainer who can be reached" >&2

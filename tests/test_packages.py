@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from common import CLASSIC, NC3Z, ROOT, Case, need_program
+from common import CLASSIC, NC3Z, ROOT, Case, need_program, nc3z
 
 
 class Packages(Case):
@@ -88,6 +88,25 @@ class Packages(Case):
         self.assertNotIn("quick one, still running", done.stdout)
         self.assertIn("2 passed, 0 failed", done.stdout)
 
+    def test_bash_completes_names_of_variables_and_dimensions(self):
+        script = self.dir / "nc3z.bash"
+        script.write_bytes(self.ok(nc3z("completions", "bash")).stdout)
+        (self.dir / "a file.cdf").write_bytes((CLASSIC / "coads_climatology.cdf").read_bytes())
+        # The words of a line, of which the last is completed.
+        for line, some, none in (
+            (("read", "F", ""), {"SST", "AIRT", "COADSX"}, {"--help"}), (("read", "F", "S"), {"SST", "SPEH"}, {"AIRT"}),
+            (("subset", "F", "-v", ""), {"SST", "UWND"}, set()), (("subset", "F", "-v", "SST", "-d", ""), {"TIME", "COADSX", "COADSY"}, {"SST"}),
+            (("subset", "F", "-d", "COADS"), {"COADSX", "COADSY"}, {"TIME"}), (("read", "F", "--str"), {"--stride"}, {"SST"}),
+            (("dump", "none.nc", "-v", ""), set(), {"SST"}), (("arch",), {"archive"}, {"SST"}),
+        ):
+            for file in (str(CLASSIC / "coads_climatology.cdf"), str(self.dir / "a\\ file.cdf")):
+                words = [NC3Z, *(file if word == "F" else word for word in line)]
+                code = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
+                        '_nc3z_with_names "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"')
+                done = subprocess.run(["bash", "-c", code, "bash", script, *words], capture_output=True, text=True, timeout=60)
+                found = set(done.stdout.split())
+                self.assertTrue(some <= found and not none & found, (line, found, done.stderr))
+
     def test_the_citation_is_of_this_version(self):
         text = (ROOT / "CITATION.cff").read_text("utf-8")
         version = re.search(r'(?m)^version = "(.*)"', (ROOT / "Cargo.toml").read_text("utf-8")).group(1)
@@ -108,7 +127,7 @@ class Packages(Case):
     def test_what_is_unix_stands_in_few_files(self):
         """Whatever names `std::os::unix` elsewhere would keep the tool from being compiled on other systems (scripts/targets.sh compiles it)."""
         known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "nc3z-plugin/src/child.rs",
-                 "nc3z-plugin/src/worker.rs"}
+                 "nc3z-plugin/src/worker.rs", "nc3z-cli/src/cmd/links.rs", "nc3z-cli/src/cmd/restore.rs"}
         found = set()
         for path in ROOT.glob("nc3z-*/src/**/*.rs"):
             code = path.read_text("utf-8").split("#[cfg(test)]")[0]
@@ -117,7 +136,8 @@ class Packages(Case):
         self.assertEqual(found, known)
         for name in sorted(known):
             path = ROOT / name
-            parts = path.read_text("utf-8") + (ROOT / name.split("/")[0] / "src/lib.rs").read_text("utf-8")
+            root = ROOT / name.split("/")[0] / ("src/main.rs" if name.startswith("nc3z-cli") else "src/lib.rs")
+            parts = path.read_text("utf-8") + root.read_text("utf-8")
             declared = re.search(rf"#\[cfg\(unix\)\]\nmod {path.stem};", parts)
             self.assertTrue(declared or "#[cfg(unix)]" in path.read_text("utf-8"), name)
 

@@ -5,13 +5,20 @@ use crate::exit::Exit;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result};
 use clap::Command;
+use clap_complete::Shell;
 use std::io::Write;
 use std::path::Path;
+
+/// Completes names of variables and dimensions, which Clap cannot know, of a file on the line.
+const NAMES_IN_BASH: &str = include_str!("../../assets/names.bash");
 
 /// Prints a shell's completions.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "nc3z", &mut script);
+    if args.shell == Shell::Bash {
+        script.extend_from_slice(NAMES_IN_BASH.as_bytes());
+    }
     Stdout::results().write_all(&script)?;
     Ok(Exit::Done)
 }

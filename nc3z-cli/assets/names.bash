@@ -1,0 +1,39 @@
+
+# Names of variables (v) or dimensions (d) of the first file on the line that is there.
+_nc3z_names() {
+    local word file=
+    for word in "${COMP_WORDS[@]:2}"; do
+        # A word may be quoted as it was typed.
+        word=${word//\\/}
+        if [[ -f $word ]]; then file=$word; break; fi
+    done
+    [[ -n $file ]] || return 1
+    "${COMP_WORDS[0]}" dump -h "$file" 2>/dev/null | awk -v wanted="$1" '
+        /^dimensions:/ { part = "d"; next }
+        /^variables:/ { part = "v"; next }
+        /^$/ { exit }
+        part != wanted || !/^\t[^\t]/ { next }
+        part == "d" { sub(/^\t/, ""); sub(/ = .*$/, ""); print }
+        part == "v" { sub(/^\t[^ ]* /, ""); sub(/(\(.*)? ;$/, ""); print }'
+}
+
+_nc3z_with_names() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]} names=
+    case $prev in
+        -v | --variable | --variables) names=$(_nc3z_names v) ;;
+        -d | --dim | --dimension) names=$(_nc3z_names d) ;;
+        *)
+            case $command in
+                # The word behind the file is a variable.
+                read | plot | set | explain) [[ $COMP_CWORD -eq 3 && $cur != -* ]] && names=$(_nc3z_names v) ;;
+            esac
+            ;;
+    esac
+    if [[ -n $names ]]; then
+        local IFS=$'\n'
+        COMPREPLY=($(compgen -W "$names" -- "$cur"))
+        [[ ${#COMPREPLY[@]} -eq 0 ]] || return 0
+    fi
+    _nc3z "$@"
+}
+complete -F _nc3z_with_names -o bashdefault -o default nc3z
