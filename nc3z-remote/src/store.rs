@@ -27,8 +27,8 @@ pub fn is_url(text: &str) -> bool {
 
 /// The store of a URL, and the object's path in it.
 pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn ObjectStore>, Path)> {
-    let environment = std::env::var(headers::HEADERS_VARIABLE).ok();
     static PROVIDER: Once = Once::new();
+    let environment = std::env::var(headers::HEADERS_VARIABLE).ok();
     // A provider that the program has named already stays.
     PROVIDER.call_once(|| drop(rustls::crypto::ring::default_provider().install_default()));
     let wrong = |e: object_store::Error| io::Error::new(io::ErrorKind::InvalidInput, e);
