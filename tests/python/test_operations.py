@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 import pytest
-from conftest import CLASSIC
+from conftest import CLASSIC, ROOT
 
 import nc3z
 
@@ -93,6 +93,29 @@ def test_damage_is_reported_with_its_place(archives, tmp_path):
     with pytest.raises(nc3z.CorruptError):
         nc3z.restore(path, tmp_path / "bad.nc")
     assert not (tmp_path / "bad.nc").exists()
+
+
+def test_a_deep_check_without_the_plugin_is_incomplete(tmp_path):
+    """Archives are made by the tool here: the package loads no plug-ins."""
+    source = tmp_path / "lib.c"
+    source.write_text(
+        "#include <stddef.h>\n"
+        "static size_t f(unsigned a, size_t n, const unsigned *c, size_t len, size_t *s, void **b)"
+        "{ unsigned char *x = *b; for (size_t i = 0; i < len; i++) x[i] ^= 85; return len; }\n"
+        "static const struct { int v, id; unsigned e, d; const char *n; void *c, *l; void *f; } k = {1, 40001, 1, 1, \"t\", 0, 0, (void *)f};\n"
+        "int H5PLget_plugin_type(void) { return 0; }\nconst void *H5PLget_plugin_info(void) { return &k; }\n")
+    tool, compiler = os.environ.get("NC3Z", str(ROOT / "target/debug/nc3z")), shutil.which("cc")
+    if compiler is None or not os.path.exists(tool):
+        pytest.skip("NOT TESTED: the tool or a C compiler is missing")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", tmp_path / "lib.so", source], check=True)
+    path = tmp_path / "a.nc3z"
+    chain = 'SST=[{"id":"zlib","level":1},{"id":"hdf5","filter":40001,"cd_values":[]}]'
+    subprocess.run([tool, "archive", COADS, "-o", path, "--chain", chain, "--plugin-path", tmp_path], check=True)
+    report = nc3z.verify(path)
+    assert [name for name, *_ in report.not_decoded] == ["SST"]
+    assert not report and not report.is_sound and not report.is_complete and report.findings == ()
+    assert "40001" in report.not_decoded[0][2] and report.sha256 is None
+    assert nc3z.verify(path, deep=False).is_sound
 
 
 def test_many_and_again(tmp_path):

@@ -208,6 +208,27 @@ def test_numcodecs_give_every_bit_back():
             assert Codec.from_config(codec.get_config()).decode(payload).tobytes() == stored.tobytes()
 
 
+def test_numcodecs_checksums_find_every_flipped_bit():
+    """As the HDF5 filter writes chunks for NCZarr: a CRC-32 behind the payload."""
+    from nc3z.numcodecs import Num as Codec
+
+    codec = Codec("<f4", (20, 50), checksum=True)
+    field = (np.arange(1000, dtype="f4") / 10).reshape(20, 50)
+    payload = codec.encode(field)
+    bare = Codec("<f4", (20, 50))
+    assert payload[:-4] == bare.encode(field) and "checksum" not in bare.get_config()
+    again = Codec.from_config(codec.get_config())
+    assert again.checksum and again.decode(payload).tobytes() == field.tobytes()
+    for bit in range(len(payload) * 8):
+        flipped = bytearray(payload)
+        flipped[bit // 8] ^= 1 << bit % 8
+        with pytest.raises(nc3z.CorruptError, match="CRC-32"):
+            codec.decode(bytes(flipped))
+    for cut in range(len(payload)):
+        with pytest.raises(nc3z.CorruptError):
+            codec.decode(payload[:cut])
+
+
 def test_references_open_in_xarray(tmp_path):
     """By fsspec's reference file system, which kerchunk's readers use; the archive is not opened by nc3z."""
     tool = ROOT / "target" / "debug" / "nc3z"
