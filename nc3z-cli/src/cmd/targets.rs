@@ -116,7 +116,7 @@ pub(crate) fn keep_shard(jobs: &mut Vec<Job>, shard: Shard) {
     jobs.retain(|job| is_in_shard(&job.name, shard));
 }
 
-/// The same for files of a tree that a command has no use for.
+/// Keeps the passed-over files of one of `count` parts.
 pub(crate) fn keep_others_of_shard(others: &mut Vec<Other>, shard: Shard) {
     others.retain(|other| is_in_shard(&other.name, shard));
 }

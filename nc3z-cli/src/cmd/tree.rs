@@ -99,7 +99,7 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
     for other in others {
         note!("{}: passed over, {}", text::safe(&other.path.to_string_lossy()), links::words(other));
     }
-    // What a link inside the tree leads to is not lost.
+    // The target of a link inside the tree is not lost.
     let is_lost = others.iter().any(|other| other.kind != Kind::InsideLink);
     if arg == Some(OthersArg::Fail) && is_lost { Exit::Failed } else { Exit::Done }
 }

@@ -52,7 +52,7 @@ impl Stdout {
         self.out.is_terminal()
     }
 
-    /// Characters in a line of the terminal that this is. `COLUMNS` goes before what the terminal says.
+    /// Characters in a line of the terminal that this is. The variable `COLUMNS` takes precedence over the terminal's own answer.
     pub(crate) fn terminal_width(&self) -> Option<usize> {
         if !self.is_terminal() {
             return None;
@@ -71,7 +71,7 @@ impl Stdout {
                     WhenClosed::Stop => Err(io::Error::new(io::ErrorKind::BrokenPipe, ReaderGone)),
                 }
             }
-            // Who reports it further up knows an input's name, which has nothing to do with it.
+            // The caller that reports this knows the name of an input, which is not at fault.
             Err(e) if e.kind() != io::ErrorKind::Interrupted => {
                 Err(io::Error::new(e.kind(), OutputFailed(e)))
             }
@@ -122,7 +122,7 @@ impl fmt::Display for OutputFailed {
 
 impl std::error::Error for OutputFailed {}
 
-/// What is said of standard output that cannot be written; it is no failure of any input.
+/// The message for a standard output that cannot be written; `None` for other errors.
 pub(crate) fn output_failed(e: &anyhow::Error) -> Option<String> {
     let mut causes = e.chain().filter_map(|c| c.downcast_ref::<io::Error>()?.get_ref());
     causes.find_map(|cause| cause.downcast_ref::<OutputFailed>()).map(ToString::to_string)

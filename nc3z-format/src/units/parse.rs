@@ -37,9 +37,15 @@ fn trap(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let words: Vec<&str> = lower.split([' ', '.', '_', '-', '*']).filter(|w| !w.is_empty()).collect();
     match words[..] {
-        ["deg" | "degree" | "degrees" | "degs", "c" | "f" | "k" | "r"] if !lower.contains('_') => Some(
-            "to UDUNITS it is an angle times a charge; where a temperature is meant, it is `degree_Celsius`, `degree_Fahrenheit` \
-             or `K`",
+        ["deg" | "degree" | "degrees" | "degs", "c" | "f"] if !lower.contains('_') => Some(
+            "to UDUNITS it is an angle times a coulomb or a farad; where a temperature is meant, it is `degree_Celsius` or \
+             `degree_Fahrenheit`",
+        ),
+        ["deg" | "degree" | "degrees" | "degs", "k" | "r"] if !lower.contains('_') => Some(
+            "to UDUNITS it is an angle times another unit; where a temperature is meant, it is `K` or `degree_rankine`",
+        ),
+        ["mb" | "mbs"] => Some(
+            "to UDUNITS it is a millibarn, an area; where the pressure is meant, it is `millibar`, `mbar` or `hPa`",
         ),
         ["c" | "f"] => Some(
             "it is the coulomb or the farad, and often meant as degrees; `degree_Celsius`, `coulomb`, `farad` are clear",

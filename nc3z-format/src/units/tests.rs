@@ -54,6 +54,8 @@ fn what_is_not_known_is_refused() {
         "none",
         "per mil v PDB",
         "Deg C",
+        "Deg K",
+        "mb",
         "degrees C",
         "Degrees C",
         "deg. C",
@@ -100,6 +102,21 @@ fn what_is_not_known_is_refused() {
     let deep = "(".repeat(10_000) + "m";
     assert!(Unit::parse(&deep).is_err());
     assert!(Unit::parse(&"(".repeat(500)).is_err());
+}
+
+#[test]
+fn units_that_mean_something_else_name_what_is_meant() {
+    for (text, expected) in [
+        ("Deg C", "`degree_Celsius`"),
+        ("degrees F", "`degree_Fahrenheit`"),
+        ("Deg K", "it is `K`"),
+        ("mb", "`millibar`"),
+        ("C", "`degree_Celsius`"),
+    ] {
+        let said = Unit::parse(text).unwrap_err().to_string();
+        assert!(said.contains(expected), "{text}: {said}");
+    }
+    assert!(!Unit::parse("Deg K").unwrap_err().to_string().contains("charge"));
 }
 
 #[test]
