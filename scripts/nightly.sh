@@ -77,6 +77,7 @@ advisories() {
     cargo deny --workspace --all-features --log-level warn check --hide-inclusion-graph advisories
 }
 step "advisories" advisories
+step "programs on a mount" scripts/mount-programs.sh
 step "static binary" scripts/static.sh
 step "conda's package" scripts/conda.sh
 step "Homebrew's formula" scripts/homebrew.sh

@@ -11,10 +11,12 @@ machine=$(uname -m)
 root=$out/root doc=$out/root/usr/share/doc/nc3z
 rm -rf "$root"
 mkdir -p "$root/usr/bin" "$root/usr/share/man/man1" "$doc" "$root/usr/share/bash-completion/completions" \
-    "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d" "$root/usr/share/mime/packages"
+    "$root/usr/sbin" "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d" "$root/usr/share/mime/packages"
 install -m 755 "$binary" "$root/usr/bin/nc3z"
 # Symbols and debugging information are not for users.
 if command -v strip >/dev/null; then strip "$root/usr/bin/nc3z"; else echo "note: strip is missing: the binary is packed as it is" >&2; fi
+# mount(8) looks for it in /sbin, which is this directory.
+install -m 755 packaging/mount.fuse.nc3z "$root/usr/sbin/mount.fuse.nc3z"
 "$binary" man -o "$root/usr/share/man/man1"
 gzip -9n "$root"/usr/share/man/man1/*.1
 "$binary" completions bash > "$root/usr/share/bash-completion/completions/nc3z"

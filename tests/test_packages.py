@@ -20,7 +20,7 @@ class Packages(Case):
         tarball, deb = done.stdout.split()
         self.assertRegex(deb, r"nc3z_\d+\.\d+\.\d+_\w+\.deb$")
         listed = subprocess.run(["dpkg-deb", "--contents", deb], capture_output=True, check=True, text=True).stdout
-        for name in ("usr/bin/nc3z", "usr/share/man/man1/nc3z.1.gz", "usr/share/man/man1/nc3z-archive.1.gz", "usr/share/doc/nc3z/copyright",
+        for name in ("usr/bin/nc3z", "usr/sbin/mount.fuse.nc3z", "usr/share/man/man1/nc3z.1.gz", "usr/share/man/man1/nc3z-archive.1.gz", "usr/share/doc/nc3z/copyright",
                      "usr/share/bash-completion/completions/nc3z", "usr/share/zsh/vendor-completions/_nc3z",
                      "usr/share/fish/vendor_completions.d/nc3z.fish", "usr/share/mime/packages/nc3z.xml", "usr/share/nc3z/magic"):
             self.assertRegex(listed, rf"(?m)^-rw.r-.r-. root/root .* \./{re.escape(name)}$")
@@ -127,7 +127,8 @@ class Packages(Case):
     def test_what_is_unix_stands_in_few_files(self):
         """Whatever names `std::os::unix` elsewhere would keep the tool from being compiled on other systems (scripts/targets.sh compiles it)."""
         known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "nc3z-plugin/src/child.rs",
-                 "nc3z-plugin/src/worker.rs", "nc3z-cli/src/cmd/links.rs", "nc3z-cli/src/cmd/restore.rs"}
+                 "nc3z-plugin/src/worker.rs", "nc3z-cli/src/cmd/links.rs", "nc3z-cli/src/cmd/restore.rs", "nc3z-mount/src/view/platform.rs",
+                 "nc3z-mount/src/system_log.rs"}
         found = set()
         for path in ROOT.glob("nc3z-*/src/**/*.rs"):
             code = path.read_text("utf-8").split("#[cfg(test)]")[0]

@@ -87,6 +87,8 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Completions(args) => cmd::shell::completions(args),
         Command::Man(args) => cmd::shell::man(args),
         Command::Spec(args) => cmd::spec::run(args),
+        #[cfg(feature = "mount")]
+        Command::Mount(args) => cmd::mount::run(args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => cmd::plot::run(args),
         Command::Report(args) => cmd::report::run(args),

@@ -16,6 +16,8 @@ mod hash;
 mod later;
 mod layout;
 mod manifest;
+#[cfg(feature = "mount")]
+mod mount;
 mod open;
 mod parity;
 #[cfg(feature = "plot")]
@@ -50,6 +52,8 @@ pub(crate) use filters::FiltersArgs;
 pub(crate) use find::FindArgs;
 pub(crate) use hash::{HashArgs, OnlyArg};
 pub(crate) use manifest::ManifestArgs;
+#[cfg(feature = "mount")]
+pub(crate) use mount::MountArgs;
 pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
 #[cfg(feature = "plot")]
@@ -381,6 +385,20 @@ Any unzip takes it apart. Members of any uncompressed ZIP, and of a tar, are rea
 
 Of each coordinate variable the first and the last value are read, and no other data.")]
     List(Later<ListArgs>),
+    /// Show the originals of archives as files, which any program reads.
+    #[cfg(feature = "mount")]
+    #[command(after_help = "Examples:
+  nc3z mount archive/ /mnt/data           archive/2026/tas.nc.nc3z is /mnt/data/2026/tas.nc
+  nc3z mount --daemon archive/ /mnt/data  returns when it is there
+  nc3z mount set.zip /mnt/data            the members of a bundle
+  nc3z mount tas.nc.nc3z tas.nc           one archive onto one file, which must be there
+  ls /mnt/data/.versions/tas.nc           its versions and tags
+  fusermount3 -u /mnt/data                takes it away; so do ^C, SIGTERM and SIGHUP
+
+Nothing can be written. Each original has the size, mode and time that it had, and takes what its archive takes (`du`). Other files are \
+passed through. Damaged bytes are an error for whoever reads them, and named in the log: standard error, the system log with --daemon, or \
+the file of --log. docs/mount.md says more: fstab, systemd, archives that change meanwhile.")]
+    Mount(Later<MountArgs>),
     /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:

@@ -21,6 +21,8 @@ pub(crate) mod manifest;
 mod manifests;
 mod many;
 mod member;
+#[cfg(feature = "mount")]
+pub(crate) mod mount;
 mod named;
 pub(crate) mod parity;
 mod parity_repair;

@@ -2,11 +2,12 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::tile::read_run;
+use crate::tile::{flat_tiling, plans_of_run, read_run};
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::classic::{Records, SegmentKind};
+use std::ops::Range;
 
 impl Archive {
     /// Fills `out` with the original file's bytes from `offset`.
@@ -78,39 +79,113 @@ impl Archive {
 
     /// A range of the record region: slot by slot, each column's bytes of all records at once.
     fn read_records(&self, records: &Records, begin: u64, out: &mut [u8]) -> Result<()> {
-        let end = begin + out.len() as u64;
-        let first = (begin - records.begin) / records.stride;
-        let last = (end - 1 - records.begin) / records.stride;
-        for slot in &records.slots {
-            let padding = self
-                .arrays()
-                .padding(slot.variable)
-                .map(|p| (p, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len));
-            let variable =
-                Some((self.arrays().variable(slot.variable), slot.offset_in_record, slot.slot_len));
-            for (info, offset, len) in variable.into_iter().chain(padding).filter(|c| c.2 > 0) {
-                let total = info.total_bytes();
-                // What of this column lies in the range: its first and last slot may be cut.
-                let slot_begin = |record: u64| records.begin + record * records.stride + offset;
-                let from = first * len + begin.saturating_sub(slot_begin(first)).min(len);
-                let to = (last * len + end.saturating_sub(slot_begin(last)).min(len)).min(total);
-                let at_of = |byte: u64| slot_begin(byte / len) + byte % len;
-                if from >= to {
-                    continue;
-                }
-                let mut bytes = vec![0; usize::try_from(to - from).expect("not more than the request")];
-                self.read_flat(info, from, &mut bytes)?;
-                let mut at = from;
-                let mut rest = bytes.as_slice();
-                while !rest.is_empty() {
-                    let run = usize::try_from(len - at % len).map_or(rest.len(), |n| n.min(rest.len()));
-                    let to = usize::try_from(at_of(at) - begin).expect("inside the request");
-                    out[to..to + run].copy_from_slice(&rest[..run]);
-                    at += run as u64;
-                    rest = &rest[run..];
-                }
+        for column in self.columns(records, begin, begin + out.len() as u64) {
+            let Column { info, from, to, .. } = column;
+            let mut bytes = vec![0; usize::try_from(to - from).expect("not more than the request")];
+            self.read_flat(info, from, &mut bytes)?;
+            let mut at = from;
+            let mut rest = bytes.as_slice();
+            while !rest.is_empty() {
+                let left = column.len - at % column.len;
+                let run = usize::try_from(left).map_or(rest.len(), |n| n.min(rest.len()));
+                let to = usize::try_from(column.place(records, at) - begin).expect("inside the request");
+                out[to..to + run].copy_from_slice(&rest[..run]);
+                at += run as u64;
+                rest = &rest[run..];
             }
         }
         Ok(())
     }
+
+    /// The columns of the record region, variables and padding, of which a range of the file has bytes.
+    fn columns<'a>(
+        &'a self,
+        records: &'a Records,
+        begin: u64,
+        end: u64,
+    ) -> impl Iterator<Item = Column<'a>> + 'a {
+        let first = (begin - records.begin) / records.stride;
+        let last = (end - 1 - records.begin) / records.stride;
+        let slots = records.slots.iter().flat_map(move |slot| {
+            let padding = self
+                .arrays()
+                .padding(slot.variable)
+                .map(|p| (p, slot.offset_in_record + slot.slot_len, slot.padded_len - slot.slot_len));
+            let variable = (self.arrays().variable(slot.variable), slot.offset_in_record, slot.slot_len);
+            std::iter::once(variable).chain(padding)
+        });
+        slots.filter(|&(_, _, len)| len > 0).filter_map(move |(info, offset, len)| {
+            // The range may cut the first and the last slot.
+            let slot_begin = |record: u64| records.begin + record * records.stride + offset;
+            let from = first * len + begin.saturating_sub(slot_begin(first)).min(len);
+            let to = last * len + end.saturating_sub(slot_begin(last)).min(len);
+            let to = to.min(info.total_bytes());
+            (from < to).then_some(Column { info, offset, len, from, to })
+        })
+    }
+
+    /// The tiles that bytes of the original file are made of, in the order of the file; none of bytes of the header. What lies beyond the original is left out.
+    ///
+    /// # Errors
+    /// Layouts that make no sense.
+    pub fn tiles_of_original(&self, range: Range<u64>) -> Result<Vec<(ArrayId, u64)>> {
+        let (mut at, end) = (range.start, range.end.min(self.original_len()));
+        let mut tiles = Vec::new();
+        while at < end {
+            let segment = self.layout().segment_at(at).expect("segments tile the file");
+            let stop = segment.end().min(end);
+            match segment.kind {
+                SegmentKind::Header => {}
+                SegmentKind::Fixed(var) => {
+                    let info = self.arrays().variable(var);
+                    note_tiles(info, at - segment.offset, stop - segment.offset, &mut tiles)?;
+                }
+                SegmentKind::Gap => {
+                    let (first, _) = self.layout().gaps.position(at).expect("gap segments are residue");
+                    note_tiles(self.arrays().gap(), first, first + (stop - at), &mut tiles)?;
+                }
+                SegmentKind::Records => {
+                    let records = self.layout().records.as_ref();
+                    let records = records.expect("a record segment exists only where records are regular");
+                    for Column { info, from, to, .. } in self.columns(records, at, stop) {
+                        note_tiles(info, from, to, &mut tiles)?;
+                    }
+                }
+            }
+            at = stop;
+        }
+        Ok(tiles)
+    }
+}
+
+/// The bytes of a variable of the record region, or of its padding, that are in a range. They are counted in the flattened array.
+struct Column<'a> {
+    info: &'a ArrayInfo,
+    /// Of its slot in a record.
+    offset: u64,
+    /// Bytes of it in each record.
+    len: u64,
+    from: u64,
+    to: u64,
+}
+
+impl Column<'_> {
+    /// The offset of one of its bytes in the file.
+    fn place(&self, records: &Records, byte: u64) -> u64 {
+        records.begin + byte / self.len * records.stride + self.offset + byte % self.len
+    }
+}
+
+/// Adds the tiles of a run of bytes of an array.
+fn note_tiles(info: &ArrayInfo, first: u64, end: u64, tiles: &mut Vec<(ArrayId, u64)>) -> Result<()> {
+    for plan in plans_of_run(&flat_tiling(info)?, first, end - first) {
+        let (plan, _) = plan?;
+        for tile in plan.tiles() {
+            // Runs of a chunked array that follow each other meet the same chunks.
+            if tiles.last() != Some(&(info.id, tile.tile)) {
+                tiles.push((info.id, tile.tile));
+            }
+        }
+    }
+    Ok(())
 }

@@ -23,7 +23,7 @@ pub use fill::Fill;
 pub(crate) use fill::Fills;
 pub(crate) use index::Index;
 pub(crate) use recovered::{ProbedBlock, RecoveredIndex};
-pub(crate) use run::{Piece, plans_of_run, read_run};
+pub(crate) use run::{Piece, flat_tiling, plans_of_run, read_run};
 pub(crate) use window::in_windows;
 pub(crate) use work::Work;
 

@@ -16,6 +16,7 @@ mod generations;
 mod hostile;
 mod hostile_recover;
 mod lossy;
+mod original_tiles;
 mod references;
 mod registry;
 mod repair;

@@ -1,0 +1,72 @@
+//! Where the messages of a mount go: standard error, a file, or the system's log.
+
+use crate::cmd::place;
+use crate::cmd::subset::history::moment;
+use crate::output::{text, words};
+use anyhow::{Context, Result};
+use nc3z_mount::{Event, SystemLog};
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+/// Where messages go.
+pub(super) enum Log {
+    Terminal,
+    File(File),
+    /// The system's log, where there is one.
+    System(Option<SystemLog>),
+}
+
+impl Log {
+    /// The file, where one is named; else the system's log for a mount in the background.
+    pub(super) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
+        if let Some(path) = file {
+            let opened = File::options().append(true).create(true).open(path);
+            return Ok(Log::File(opened.with_context(|| format!("open the log `{}`", path.display()))?));
+        }
+        if !in_background {
+            return Ok(Log::Terminal);
+        }
+        Ok(Log::System(SystemLog::open().ok()))
+    }
+
+    /// Writes one line. A line that cannot be written is dropped.
+    pub(super) fn write(&self, line: &str) {
+        match self {
+            Log::Terminal => note!("nc3z: {line}"),
+            Log::File(file) => {
+                let mut file = file;
+                let _ = file.write_all(format!("{} nc3z: {line}\n", moment()).as_bytes());
+            }
+            Log::System(Some(log)) => log.warn(line),
+            Log::System(None) => {}
+        }
+    }
+
+    /// Writes the line of an event.
+    pub(super) fn event(&self, event: &Event<'_>) {
+        let name = |path: &Path| format!("`{}`", text::safe(&path.to_string_lossy()));
+        let line = match event {
+            Event::Damaged { path, archive, place, error } => {
+                let (path, place) = (name(path), place::words(place, Some(archive)));
+                format!("{path}: reading {place} is an error: {}", text::safe(&words::of_reader(error)))
+            }
+            Event::MoreDamage { path } => {
+                format!("{}: more tiles are damaged, which are not told", name(path))
+            }
+            Event::Unread { path, error } => {
+                format!("{}: it cannot be read: {}", name(path), text::safe(&words::of_reader(error)))
+            }
+            Event::Unopened { path, error } => {
+                let cause = error.get_ref().and_then(|e| e.downcast_ref::<nc3z_reader::Error>());
+                let cause = cause.map_or_else(|| error.to_string(), words::of_reader);
+                format!("{}: it cannot be opened: {}", name(path), text::safe(&cause))
+            }
+            Event::Hidden { path } => {
+                format!("{} is not shown: the file without .nc3z is there too", name(path))
+            }
+            _ => return,
+        };
+        self.write(&line);
+    }
+}

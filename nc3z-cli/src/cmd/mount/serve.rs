@@ -1,0 +1,137 @@
+//! A mount by FUSE: made, served until it is over, or handed to a process in the background.
+
+use super::log::Log;
+use super::options::Settings;
+use crate::args::MountArgs;
+use crate::exit::Exit;
+use crate::output::progress::interrupted;
+use crate::output::streams::Stdout;
+use anyhow::{Context, Result, bail};
+use nc3z_mount::fuse::{MountOptions, Mounted, is_stale, leave_terminal, mount};
+use nc3z_mount::{View, ViewOptions};
+use nc3z_reader::OpenOptions;
+use nc3z_reader::cache::TileCache;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The line that the process in the background prints when the mount answers.
+const READY: &str = "mounted";
+/// The interval at which the process checks for signals.
+const STEP: Duration = Duration::from_millis(200);
+
+/// Mounts.
+pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
+    check_mountpoint(&args.mountpoint)?;
+    if args.daemon {
+        return in_background(args, settings);
+    }
+    let log = Arc::new(Log::open(settings.log.as_deref(), args.serve_for_parent)?);
+    if let Some(cache) = settings.cache {
+        TileCache::process().set_budget(cache);
+    }
+    let mounted = mounted(args, settings, &log)?;
+    if args.serve_for_parent {
+        let mut out = Stdout::verdicts();
+        writeln!(out, "{READY}")?;
+        out.flush()?;
+        leave_terminal().context("leave the terminal")?;
+    } else {
+        let (source, place) = (args.source.display(), mounted.mountpoint().display());
+        tell!("nc3z: `{source}` is mounted at `{place}`; ^C or `fusermount3 -u` takes it away");
+    }
+    serve(&mounted, &log)?;
+    Ok(Exit::Done)
+}
+
+fn mounted(args: &MountArgs, settings: &Settings, log: &Arc<Log>) -> Result<Mounted> {
+    let told = Arc::clone(log);
+    let options = ViewOptions::default()
+        // A command has a limit on the bytes it decodes. A mount must not have it: it serves for years.
+        .with_open(OpenOptions::default().with_registry(crate::plugins::registry()))
+        .with_file_root(args.mountpoint.is_file())
+        .with_log(move |event| told.event(event));
+    let view = View::new(&args.source, options);
+    let view = view.with_context(|| format!("mount `{}`", args.source.display()))?;
+    let options = MountOptions { allow_other: settings.allow_other };
+    let mounted = mount(Arc::new(view), &args.mountpoint, &options).map_err(|e| {
+        let why = advice(&e);
+        anyhow::Error::new(e).context(format!("mount at `{}`{why}", args.mountpoint.display()))
+    })?;
+    Ok(mounted)
+}
+
+/// Returns advice on an error of mounting.
+fn advice(e: &std::io::Error) -> &'static str {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => {
+            " (it needs /dev/fuse, and fusermount3 of the package fuse3 for users who are not root)"
+        }
+        std::io::ErrorKind::PermissionDenied => " (may you use /dev/fuse?)",
+        _ => "",
+    }
+}
+
+/// Refuses a mount point that is none, before anything is opened.
+fn check_mountpoint(mountpoint: &Path) -> Result<()> {
+    let place = mountpoint.display();
+    if is_stale(mountpoint) {
+        bail!(
+            "the server of an earlier mount at `{place}` is gone, and its mount is still there; `fusermount3 -u -z {place}`, or \
+             `umount -l {place}` as root, clears it"
+        );
+    }
+    if let Err(e) = mountpoint.metadata() {
+        bail!("there is no place to mount at, `{place}`: {e}; make a directory there");
+    }
+    Ok(())
+}
+
+/// Serves until the mount is over. A signal takes it from its place; what is open is served on, until it is closed or another signal comes.
+fn serve(mounted: &Mounted, log: &Log) -> Result<()> {
+    while !interrupted() {
+        if mounted.wait(STEP) {
+            return Ok(());
+        }
+    }
+    mounted.detach().with_context(|| format!("unmount `{}`", mounted.mountpoint().display()))?;
+    // Without open files the session ends at once.
+    if mounted.wait(STEP) {
+        return Ok(());
+    }
+    let open = mounted.open_files();
+    let files = if open == 1 { "1 file".to_owned() } else { format!("{open} files") };
+    log.write(&format!("unmounted; {files} still open, served until closed; another signal ends that too"));
+    while !mounted.wait(STEP) {}
+    Ok(())
+}
+
+/// Starts a process that serves the mount, and returns when it answers.
+fn in_background(args: &MountArgs, settings: &Settings) -> Result<Exit> {
+    let program = std::env::current_exe().context("find this program")?;
+    let mut command = Command::new(program);
+    command.args(["mount", "--serve-for-parent"]);
+    if settings.allow_other {
+        command.arg("--allow-other");
+    }
+    if let Some(cache) = settings.cache {
+        command.arg("--cache").arg(cache.to_string());
+    }
+    if let Some(log) = &settings.log {
+        command.arg("--log").arg(log);
+    }
+    command.arg("--").arg(&args.source).arg(&args.mountpoint);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut child = command.spawn().context("start the process in the background")?;
+    let mut line = String::new();
+    let out = child.stdout.take().context("read from the process in the background")?;
+    BufReader::new(out).read_line(&mut line).context("wait for the mount")?;
+    if line.trim_end() == READY {
+        return Ok(Exit::Done);
+    }
+    // It has said why.
+    child.wait().context("wait for the process in the background")?;
+    Ok(Exit::Failed)
+}

@@ -1,0 +1,147 @@
+//! A mount: made, waited for, taken away.
+
+use super::filesystem::ViewFs;
+use crate::view::View;
+use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
+use std::io;
+use std::mem::ManuallyDrop;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// The least number of threads that answer the kernel. A thread that decodes a tile delays only requests for that tile.
+const THREADS: usize = 4;
+/// Bytes that the kernel reads ahead of who reads forward, where we may say: a tile of the usual size.
+const KERNEL_AHEAD_KIB: u32 = 1024;
+
+/// Options of a mount.
+#[derive(Debug, Clone, Default)]
+pub struct MountOptions {
+    /// Other users may use it, as far as the files' own permissions go.
+    pub allow_other: bool,
+}
+
+/// A view that is mounted. It stays mounted when this is dropped: [`Mounted::detach`] takes it away.
+pub struct Mounted {
+    // Dropped it would unmount by path, when another file system may be mounted there.
+    session: ManuallyDrop<BackgroundSession>,
+    view: Arc<View>,
+    mountpoint: PathBuf,
+    open: Arc<AtomicUsize>,
+}
+
+/// Mounts a view. It answers when this returns.
+///
+/// # Errors
+/// What the system says: no `/dev/fuse`, no right to mount, a mount point that is none.
+pub fn mount(view: Arc<View>, mountpoint: &Path, options: &MountOptions) -> io::Result<Mounted> {
+    let mountpoint = mountpoint.canonicalize()?;
+    let mut config = Config::default();
+    let name = view.source().to_string_lossy().replace(',', "\\,");
+    config.mount_options = vec![
+        MountOption::RO,
+        MountOption::NoSuid,
+        MountOption::NoDev,
+        MountOption::DefaultPermissions,
+        MountOption::FSName(name),
+        // As an option of the kernel: the crate keeps its own `Subtype` from it.
+        MountOption::CUSTOM("subtype=nc3z".to_owned()),
+    ];
+    if options.allow_other {
+        config.acl = SessionACL::All;
+    }
+    if cfg!(target_os = "linux") {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        config.n_threads = Some(cores.max(THREADS));
+        config.clone_fd = true;
+    }
+    let open = Arc::new(AtomicUsize::new(0));
+    let fs = ViewFs::new(Arc::clone(&view), Arc::clone(&open));
+    let session = ManuallyDrop::new(Session::new(fs, &mountpoint, &config)?.spawn()?);
+    widen_ahead(&mountpoint);
+    Ok(Mounted { session, view, mountpoint, open })
+}
+
+impl Mounted {
+    /// Returns true after the mount was unmounted and its last open file was closed.
+    pub fn is_over(&self) -> bool {
+        self.session.guard.is_finished()
+    }
+
+    /// Waits for the end of the mount, at most `timeout`. Closes idle archives afterwards.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        /// The interval at which the end is checked for.
+        const STEP: Duration = Duration::from_millis(50);
+        let mut waited = Duration::ZERO;
+        while !self.is_over() && waited < timeout {
+            std::thread::sleep(STEP);
+            waited += STEP;
+        }
+        self.view.close_idle();
+        self.is_over()
+    }
+
+    /// Files of it that are open.
+    pub fn open_files(&self) -> usize {
+        self.open.load(Ordering::Relaxed)
+    }
+
+    /// Where it is mounted.
+    pub fn mountpoint(&self) -> &Path {
+        &self.mountpoint
+    }
+
+    /// Takes it away from its place at once. Files that are open go on being served until they are closed; then [`Mounted::is_over`].
+    ///
+    /// # Errors
+    /// The system's error. It is no error if the mount is already gone.
+    pub fn detach(&self) -> io::Result<()> {
+        if self.is_over() {
+            return Ok(());
+        }
+        match detach_here(&self.mountpoint) {
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => by_helper(&self.mountpoint),
+            done => done,
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn detach_here(mountpoint: &Path) -> io::Result<()> {
+    use rustix::mount::{UnmountFlags, unmount};
+    Ok(unmount(mountpoint, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn detach_here(_: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::PermissionDenied.into())
+}
+
+/// Users who are not root unmount by the program that mounted for them.
+fn by_helper(mountpoint: &Path) -> io::Result<()> {
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for (program, options) in
+        [("fusermount3", &["-u", "-z"][..]), ("fusermount", &["-u", "-z"]), ("umount", &[])]
+    {
+        let run = Command::new(program).args(options).arg("--").arg(mountpoint).stdin(Stdio::null()).output();
+        match run {
+            Ok(done) if done.status.success() => return Ok(()),
+            Ok(done) => {
+                let words = String::from_utf8_lossy(&done.stderr).trim().to_owned();
+                last = io::Error::other(words);
+            }
+            Err(e) => last = e,
+        }
+    }
+    Err(last)
+}
+
+/// Asks the kernel to read further ahead than its usual 128 KiB: fewer requests. Only root may; without, all else is the same.
+fn widen_ahead(mountpoint: &Path) {
+    let Ok(stat) = rustix::fs::stat(mountpoint) else { return };
+    let (major, minor) = (rustix::fs::major(stat.st_dev), rustix::fs::minor(stat.st_dev));
+    let place = format!("/sys/class/bdi/{major}:{minor}/read_ahead_kb");
+    let _ = std::fs::write(place, KERNEL_AHEAD_KIB.to_string());
+}

@@ -1,0 +1,19 @@
+//! Originals of nc3z archives as files, for programs that know nothing of nc3z.
+//!
+//! ```text
+//! directory | archive | bundle ─▶ tree ─▶ View (names, inodes, versions, exact bytes) ─▶ FUSE
+//! ```
+//! [`view`] is the file tree without any protocol: it names files, numbers them, and reads any range of an original. A
+//! face of another protocol is written against it alone. [`fuse`] serves it to the kernel.
+//!
+//! Nothing is ever written.
+
+#[cfg(all(feature = "fuse", any(target_os = "linux", target_os = "freebsd")))]
+pub mod fuse;
+#[cfg(unix)]
+mod system_log;
+pub mod view;
+
+#[cfg(unix)]
+pub use system_log::SystemLog;
+pub use view::{Attr, Event, Kind, View, ViewOptions};

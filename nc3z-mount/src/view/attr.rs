@@ -1,0 +1,131 @@
+//! Attributes of files: of the source's, and of those that the view shows.
+
+use sha2::{Digest, Sha256};
+use std::time::SystemTime;
+
+/// Bytes of a block, as `stat` counts them.
+pub const BLOCK_LEN: u64 = 512;
+
+/// The kind of a file of the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+}
+
+/// Attributes of a file of the view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attr {
+    /// Its number.
+    pub ino: u64,
+    /// Its kind.
+    pub kind: Kind,
+    /// Length in bytes.
+    pub size: u64,
+    /// Blocks of [`BLOCK_LEN`] bytes that it takes: of an original, those of its archive.
+    pub blocks: u64,
+    /// Permission bits.
+    pub mode: u16,
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Time of the last read.
+    pub accessed: SystemTime,
+    /// Time of the last change of content: archives carry that of their original.
+    pub modified: SystemTime,
+    /// Time of the last change of the inode.
+    pub changed: SystemTime,
+    /// True where neither the bytes nor the size behind this number ever change.
+    pub is_fixed: bool,
+}
+
+/// Attributes of a file of the source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) kind: Kind,
+    pub(crate) len: u64,
+    pub(crate) blocks: u64,
+    pub(crate) mode: u16,
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+    pub(crate) accessed: SystemTime,
+    pub(crate) modified: SystemTime,
+    pub(crate) changed: SystemTime,
+    /// Which file it is, whatever it is called.
+    pub(crate) file: u64,
+}
+
+/// Attributes that change if the content of a file does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Signature {
+    file: u64,
+    len: u64,
+    modified: SystemTime,
+    changed: SystemTime,
+}
+
+impl Stat {
+    pub(crate) fn signature(&self) -> Signature {
+        let Stat { file, len, modified, changed, .. } = *self;
+        Signature { file, len, modified, changed }
+    }
+
+    /// The attributes of a file that is shown as it is.
+    pub(crate) fn attr(&self, ino: u64) -> Attr {
+        Attr {
+            ino,
+            kind: self.kind,
+            size: self.len,
+            blocks: self.blocks,
+            mode: self.mode,
+            uid: self.uid,
+            gid: self.gid,
+            accessed: self.accessed,
+            modified: self.modified,
+            changed: self.changed,
+            is_fixed: false,
+        }
+    }
+}
+
+/// Returns the kind of a file; `None` for pipes, sockets and devices.
+pub(crate) fn kind_of(kind: std::fs::FileType) -> Option<Kind> {
+    match kind {
+        k if k.is_dir() => Some(Kind::Directory),
+        k if k.is_file() => Some(Kind::File),
+        k if k.is_symlink() => Some(Kind::Link),
+        _ => None,
+    }
+}
+
+/// A number that follows from the parts alone, on any machine and in any run.
+pub(crate) fn number(parts: &[&[u8]]) -> u64 {
+    let digest = digest(parts);
+    u64::from_le_bytes(digest[..8].try_into().expect("eight bytes"))
+}
+
+/// The same, of all bytes.
+pub(crate) fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut sha = Sha256::new();
+    for part in parts {
+        sha.update((part.len() as u64).to_le_bytes());
+        sha.update(part);
+    }
+    sha.finalize().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_depend_on_where_parts_end() {
+        assert_ne!(number(&[b"ab", b"c"]), number(&[b"a", b"bc"]));
+        assert_eq!(number(&[b"ab", b"c"]), number(&[b"ab", b"c"]));
+    }
+}

@@ -1,0 +1,185 @@
+//! Open archives, and facts of archives that were open. `stat` needs the facts alone, and opens no archive again.
+
+use super::attr::{Signature, Stat, digest};
+use super::event::{Event, Log};
+use super::original::Original;
+use super::tree::{Content, Tree};
+use nc3z_format::archive::DigestState;
+use nc3z_reader::source::{FileSource, SharedSource};
+use nc3z_reader::{Archive, OpenOptions, VersionName};
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The most archives that are kept open without a reader. Each holds a file open.
+const HELD: usize = 128;
+/// The time that an archive is kept open without a reader.
+const IDLE: Duration = Duration::from_secs(60);
+/// Archives whose facts are kept; some 200 bytes each.
+const FACTS: usize = 200_000;
+
+/// Which bytes an original has: the same for no two originals that differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct ContentId([u8; 32]);
+
+impl ContentId {
+    fn of(archive: &Archive, version: u64) -> Self {
+        let trailer = archive.trailer();
+        let state = match trailer.digest_state {
+            DigestState::Valid => digest(&[b"sha256", &trailer.sha256]),
+            // Without a digest the generation stands for it: its trailer's CRC is over all that it names.
+            _ => digest(&[
+                b"generation",
+                &archive.superblock().salt.0,
+                &trailer.generation.to_le_bytes(),
+                &trailer.archive_len.to_le_bytes(),
+                &trailer.crc().to_le_bytes(),
+            ]),
+        };
+        ContentId(digest(&[&state, &archive.original_len().to_le_bytes(), &version.to_le_bytes()]))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// The facts of an archive that `stat` needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts {
+    pub(crate) len: u64,
+    pub(crate) content: ContentId,
+    /// Bytes that the version added to the archive.
+    pub(crate) added: u64,
+}
+
+type Key = (PathBuf, Option<u64>);
+
+struct Held {
+    original: Arc<Original>,
+    signature: Signature,
+    used: Instant,
+}
+
+#[derive(Default)]
+struct Tables {
+    held: HashMap<Key, Held>,
+    facts: HashMap<Key, (Signature, Facts)>,
+    /// Archives that could not be opened: told once.
+    failed: HashMap<Key, Signature>,
+}
+
+pub(crate) struct Originals {
+    tables: Mutex<Tables>,
+    options: OpenOptions,
+}
+
+impl Originals {
+    pub(crate) fn new(options: OpenOptions) -> Self {
+        Originals { tables: Mutex::default(), options }
+    }
+
+    fn tables(&self) -> MutexGuard<'_, Tables> {
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns attributes of an archive's file, and facts of its original.
+    pub(crate) fn facts(
+        &self,
+        tree: &dyn Tree,
+        path: &Path,
+        version: Option<u64>,
+        log: &Log,
+    ) -> io::Result<(Stat, Facts)> {
+        let stat = tree.stat_target(path)?;
+        let key = (path.to_owned(), version);
+        let known = self.tables().facts.get(&key).copied();
+        if let Some((_, facts)) = known.filter(|(signature, _)| *signature == stat.signature()) {
+            return Ok((stat, facts));
+        }
+        Ok((stat, self.open_as(tree, key, &stat, log)?.facts))
+    }
+
+    /// Opens an archive, or gives the one that is open.
+    pub(crate) fn open(
+        &self,
+        tree: &dyn Tree,
+        path: &Path,
+        version: Option<u64>,
+        log: &Log,
+    ) -> io::Result<Arc<Original>> {
+        let stat = tree.stat_target(path)?;
+        self.open_as(tree, (path.to_owned(), version), &stat, log)
+    }
+
+    fn open_as(&self, tree: &dyn Tree, key: Key, stat: &Stat, log: &Log) -> io::Result<Arc<Original>> {
+        let signature = stat.signature();
+        if let Some(held) = self.tables().held.get_mut(&key).filter(|held| held.signature == signature) {
+            held.used = Instant::now();
+            return Ok(Arc::clone(&held.original));
+        }
+        let opened = self.open_anew(tree, &key);
+        let mut tables = self.tables();
+        let original = match opened {
+            Ok(original) => Arc::new(original),
+            Err(e) => {
+                if tables.failed.len() >= FACTS {
+                    tables.failed.clear();
+                }
+                let told = tables.failed.insert(key.clone(), signature);
+                drop(tables);
+                if told != Some(signature) {
+                    log.tell(&Event::Unopened { path: &tree.place(&key.0), error: &e });
+                }
+                return Err(e);
+            }
+        };
+        if tables.facts.len() >= FACTS {
+            tables.facts.clear();
+        }
+        tables.facts.insert(key.clone(), (signature, original.facts));
+        let replaced = tables
+            .held
+            .insert(key, Held { original: Arc::clone(&original), signature, used: Instant::now() });
+        let oldest = (tables.held.len() > HELD)
+            .then(|| tables.held.iter().min_by_key(|(_, held)| held.used).map(|(key, _)| key.clone()))
+            .flatten();
+        let evicted = oldest.and_then(|key| tables.held.remove(&key));
+        drop(tables);
+        // Letting go of an archive takes its tiles out of the cache. No other thread should wait for that.
+        drop((replaced, evicted));
+        Ok(original)
+    }
+
+    fn open_anew(&self, tree: &dyn Tree, (path, version): &Key) -> io::Result<Original> {
+        let place = tree.place(path);
+        let source: SharedSource = match tree.open(path)? {
+            // Read by position: a map of a file that is cut short would end the process.
+            Content::File(file) => Arc::new(FileSource::from_file(file, &place).map_err(io::Error::other)?),
+            Content::Source(source) => source,
+        };
+        let options = self.options.clone().with_version(version.map(VersionName::Number));
+        let archive = Archive::from_source(source, &options).map_err(io::Error::other)?;
+        let number = archive.version().map_err(io::Error::other)?.number;
+        let added = match version {
+            Some(_) => archive.versions(1).map_err(io::Error::other)?.first().map_or(0, |v| v.added_len),
+            None => archive.stored_len(),
+        };
+        let content = ContentId::of(&archive, number);
+        let facts = Facts { len: archive.original_len(), content, added };
+        Ok(Original::new(archive, place, facts))
+    }
+
+    /// Closes archives that had no reader for a while. A removed archive's space on disk is then free, and its disk can be unmounted.
+    pub(crate) fn close_idle(&self) {
+        let now = Instant::now();
+        let mut tables = self.tables();
+        let idle =
+            |held: &Held| Arc::strong_count(&held.original) == 1 && now.duration_since(held.used) > IDLE;
+        let idle: Vec<Held> = tables.held.extract_if(|_, held| idle(held)).map(|(_, held)| held).collect();
+        drop(tables);
+        drop(idle);
+    }
+}
