@@ -440,5 +440,47 @@ class Changes(MountCase):
             self.assertEqual(len([line for line in process.said if "reading " in line]), 1)
 
 
+class Nfs(Case):
+    """The same tree by NFS. A client in user space reads it: it needs no rights, and no kernel with NFS."""
+
+    def test_a_client_reads_originals_versions_and_damage(self):
+        for program in ("nfs-cat", "nfs-ls"):
+            need_program(self, program)
+        tree = self.dir / "source/sub"
+        tree.mkdir(parents=True)
+        names = ["coads_climatology.cdf", "all_types_cdf5.nc", "record_padding.nc"]
+        for name in names:
+            self.ok(nc3z("archive", "-q", CLASSIC / name, "-o", tree / f"{name}.nc3z"))
+        (tree / "note").write_text("n")
+        damaged = bytearray((tree / f"{COADS.name}.nc3z").read_bytes())
+        damaged[len(damaged) // 2] ^= 0x55
+        (tree / "damaged.cdf.nc3z").write_bytes(damaged)
+        process = start("mount", "--nfs", self.dir / "source", stdout=subprocess.PIPE)
+        try:
+            port = process.stdout.readline().decode().strip().rstrip("/").rsplit(":", 1)[1]
+
+            def client(program, path):
+                url = f"nfs://127.0.0.1/{path}?nfsport={port}&mountport={port}&version=3"
+                return subprocess.run([program, url], capture_output=True, timeout=60, check=False)
+
+            for name in names:
+                self.assertEqual(client("nfs-cat", f"sub/{name}").stdout, (CLASSIC / name).read_bytes(), name)
+            self.assertEqual(client("nfs-cat", f"sub/.versions/{COADS.name}/1").stdout, COADS.read_bytes())
+            self.assertEqual(client("nfs-cat", "sub/note").stdout, b"n")
+            listed = client("nfs-ls", "sub").stdout.decode().split("\n")
+            self.assertEqual({line.split()[-1] for line in listed if line}, {*names, "note", "damaged.cdf"})
+            self.assertTrue(any(line.split()[-2:] == [str(COADS.stat().st_size), COADS.name] for line in listed if line), listed)
+            self.assertNotEqual(client("nfs-cat", "sub/damaged.cdf").returncode, 0)
+            process.terminate()
+            self.assertEqual(process.wait(SOON), 0)
+            self.assertIn("reading WSPD[", process.stderr.read().decode())
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+            process.stderr.close()
+        self.fails(nc3z("mount", "--nfs=0.0.0.0:0", self.dir), 1, "no loopback")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,15 +1,18 @@
 //! Originals of nc3z archives as files, for programs that know nothing of nc3z.
 //!
 //! ```text
-//! directory | archive | bundle ─▶ tree ─▶ View (names, inodes, versions, exact bytes) ─▶ FUSE
+//! directory | archive | bundle ─▶ tree ─▶ View (names, inodes, versions, exact bytes) ─▶ FUSE, NFS
 //! ```
 //! [`view`] is the file tree without any protocol: it names files, numbers them, and reads any range of an original. A
-//! face of another protocol is written against it alone. [`fuse`] serves it to the kernel.
+//! face of another protocol is written against it alone. `fuse` serves it to the kernel, `nfs` to any NFS client
+//! of this machine.
 //!
 //! Nothing is ever written.
 
 #[cfg(all(feature = "fuse", any(target_os = "linux", target_os = "freebsd")))]
 pub mod fuse;
+#[cfg(feature = "nfs")]
+pub mod nfs;
 #[cfg(unix)]
 mod system_log;
 pub mod view;

@@ -392,6 +392,7 @@ Of each coordinate variable the first and the last value are read, and no other 
   nc3z mount --daemon archive/ /mnt/data  returns when it is there
   nc3z mount set.zip /mnt/data            the members of a bundle
   nc3z mount tas.nc.nc3z tas.nc           one archive onto one file, which must be there
+  nc3z mount --nfs archive/               by NFS, where there is no FUSE (macOS, Windows)
   ls /mnt/data/.versions/tas.nc           its versions and tags
   fusermount3 -u /mnt/data                takes it away; so do ^C, SIGTERM and SIGHUP
 

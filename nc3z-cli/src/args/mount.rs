@@ -2,6 +2,7 @@
 
 use super::parse_size;
 use clap::Args;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 /// Arguments of `mount`.
@@ -10,7 +11,13 @@ pub(crate) struct MountArgs {
     /// A directory, with archives anywhere in it; an archive; or a bundle.
     pub(crate) source: PathBuf,
     /// Where to show it: a directory; for one archive, a file will do too.
-    pub(crate) mountpoint: PathBuf,
+    #[arg(required_unless_present = "nfs")]
+    pub(crate) mountpoint: Option<PathBuf>,
+    /// Serve it by NFS (version 3) at this address instead of mounting it, for systems without FUSE; how to mount it is printed.
+    /// Any program that can connect can read it, so only loopback addresses are accepted.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:0", require_equals = true)]
+    #[arg(conflicts_with_all = ["mountpoint", "daemon", "allow_other"])]
+    pub(crate) nfs: Option<SocketAddr>,
     /// Serve it until it is unmounted, or a signal comes (the default).
     #[arg(long, overrides_with = "daemon")]
     foreground: bool,

@@ -4,7 +4,9 @@ use crate::cmd::place;
 use crate::cmd::subset::history::moment;
 use crate::output::{text, words};
 use anyhow::{Context, Result};
-use nc3z_mount::{Event, SystemLog};
+use nc3z_mount::Event;
+#[cfg(unix)]
+use nc3z_mount::SystemLog;
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
@@ -14,6 +16,7 @@ pub(super) enum Log {
     Terminal,
     File(File),
     /// The system's log, where there is one.
+    #[cfg(unix)]
     System(Option<SystemLog>),
 }
 
@@ -27,7 +30,10 @@ impl Log {
         if !in_background {
             return Ok(Log::Terminal);
         }
-        Ok(Log::System(SystemLog::open().ok()))
+        #[cfg(unix)]
+        return Ok(Log::System(SystemLog::open().ok()));
+        #[cfg(not(unix))]
+        Ok(Log::Terminal)
     }
 
     /// Writes one line. A line that cannot be written is dropped.
@@ -38,7 +44,9 @@ impl Log {
                 let mut file = file;
                 let _ = file.write_all(format!("{} nc3z: {line}\n", moment()).as_bytes());
             }
+            #[cfg(unix)]
             Log::System(Some(log)) => log.warn(line),
+            #[cfg(unix)]
             Log::System(None) => {}
         }
     }

@@ -1,7 +1,7 @@
 //! `nc3z mount`: originals as files.
 
-#[cfg(unix)]
 mod log;
+mod nfs;
 mod options;
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 mod serve;
@@ -9,13 +9,21 @@ mod serve;
 use crate::args::MountArgs;
 use crate::exit::Exit;
 use crate::output::set_quiet;
-use anyhow::Result;
+use anyhow::{Context, Result};
+use log::Log;
+use nc3z_mount::{View, ViewOptions};
+use nc3z_reader::OpenOptions;
 use options::Settings;
+use std::path::Path;
+use std::sync::Arc;
 
 /// Mounts.
 pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
     set_quiet(args.quiet);
     let settings = Settings::of(args)?;
+    if let Some(address) = args.nfs {
+        return nfs::run(args, &settings, address);
+    }
     #[cfg(any(target_os = "linux", target_os = "freebsd"))]
     return serve::run(args, &settings);
     #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
@@ -23,4 +31,16 @@ pub(crate) fn run(args: &MountArgs) -> Result<Exit> {
         let _ = settings;
         anyhow::bail!("this system has no FUSE that nc3z knows")
     }
+}
+
+/// The view of a source. Its events go to the log.
+fn view(source: &Path, is_file: bool, log: &Arc<Log>) -> Result<Arc<View>> {
+    let told = Arc::clone(log);
+    let options = ViewOptions::default()
+        // A command has a limit on the bytes it decodes. A mount must not have it: it serves for years.
+        .with_open(OpenOptions::default().with_registry(crate::plugins::registry()))
+        .with_file_root(is_file)
+        .with_log(move |event| told.event(event));
+    let view = View::new(source, options);
+    Ok(Arc::new(view.with_context(|| format!("mount `{}`", source.display()))?))
 }

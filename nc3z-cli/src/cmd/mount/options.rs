@@ -2,6 +2,7 @@
 
 use crate::args::{MountArgs, parse_size};
 use anyhow::{Result, anyhow, bail};
+use nc3z_reader::cache::TileCache;
 use std::path::PathBuf;
 
 /// Options that `mount` hands on and that are its own, or that change nothing of a read-only mount without devices; it adds `rw` itself.
@@ -45,6 +46,13 @@ impl Settings {
             Settings { allow_other: args.allow_other, cache: args.cache, log: args.log.clone() };
         args.options.iter().filter(|option| !option.is_empty()).try_for_each(|o| settings.take(o))?;
         Ok(settings)
+    }
+
+    /// Gives the process's cache of tiles the size that was asked for.
+    pub(super) fn set_cache(&self) {
+        if let Some(cache) = self.cache {
+            TileCache::process().set_budget(cache);
+        }
     }
 
     fn take(&mut self, option: &str) -> Result<()> {

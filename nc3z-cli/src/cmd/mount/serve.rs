@@ -2,15 +2,13 @@
 
 use super::log::Log;
 use super::options::Settings;
+use super::view;
 use crate::args::MountArgs;
 use crate::exit::Exit;
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;
 use anyhow::{Context, Result, bail};
 use nc3z_mount::fuse::{MountOptions, Mounted, is_stale, leave_terminal, mount};
-use nc3z_mount::{View, ViewOptions};
-use nc3z_reader::OpenOptions;
-use nc3z_reader::cache::TileCache;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,15 +22,14 @@ const STEP: Duration = Duration::from_millis(200);
 
 /// Mounts.
 pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
-    check_mountpoint(&args.mountpoint)?;
+    let mountpoint = args.mountpoint.as_deref().context("a mount needs a place")?;
+    check_mountpoint(mountpoint)?;
     if args.daemon {
-        return in_background(args, settings);
+        return in_background(args, settings, mountpoint);
     }
     let log = Arc::new(Log::open(settings.log.as_deref(), args.serve_for_parent)?);
-    if let Some(cache) = settings.cache {
-        TileCache::process().set_budget(cache);
-    }
-    let mounted = mounted(args, settings, &log)?;
+    settings.set_cache();
+    let mounted = mounted(args, settings, mountpoint, &log)?;
     if args.serve_for_parent {
         let mut out = Stdout::verdicts();
         writeln!(out, "{READY}")?;
@@ -46,19 +43,12 @@ pub(super) fn run(args: &MountArgs, settings: &Settings) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn mounted(args: &MountArgs, settings: &Settings, log: &Arc<Log>) -> Result<Mounted> {
-    let told = Arc::clone(log);
-    let options = ViewOptions::default()
-        // A command has a limit on the bytes it decodes. A mount must not have it: it serves for years.
-        .with_open(OpenOptions::default().with_registry(crate::plugins::registry()))
-        .with_file_root(args.mountpoint.is_file())
-        .with_log(move |event| told.event(event));
-    let view = View::new(&args.source, options);
-    let view = view.with_context(|| format!("mount `{}`", args.source.display()))?;
+fn mounted(args: &MountArgs, settings: &Settings, mountpoint: &Path, log: &Arc<Log>) -> Result<Mounted> {
+    let view = view(&args.source, mountpoint.is_file(), log)?;
     let options = MountOptions { allow_other: settings.allow_other };
-    let mounted = mount(Arc::new(view), &args.mountpoint, &options).map_err(|e| {
+    let mounted = mount(view, mountpoint, &options).map_err(|e| {
         let why = advice(&e);
-        anyhow::Error::new(e).context(format!("mount at `{}`{why}", args.mountpoint.display()))
+        anyhow::Error::new(e).context(format!("mount at `{}`{why}", mountpoint.display()))
     })?;
     Ok(mounted)
 }
@@ -109,7 +99,7 @@ fn serve(mounted: &Mounted, log: &Log) -> Result<()> {
 }
 
 /// Starts a process that serves the mount, and returns when it answers.
-fn in_background(args: &MountArgs, settings: &Settings) -> Result<Exit> {
+fn in_background(args: &MountArgs, settings: &Settings, mountpoint: &Path) -> Result<Exit> {
     let program = std::env::current_exe().context("find this program")?;
     let mut command = Command::new(program);
     command.args(["mount", "--serve-for-parent"]);
@@ -122,7 +112,7 @@ fn in_background(args: &MountArgs, settings: &Settings) -> Result<Exit> {
     if let Some(log) = &settings.log {
         command.arg("--log").arg(log);
     }
-    command.arg("--").arg(&args.source).arg(&args.mountpoint);
+    command.arg("--").arg(&args.source).arg(mountpoint);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command.spawn().context("start the process in the background")?;
     let mut line = String::new();
