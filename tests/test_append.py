@@ -1,10 +1,11 @@
 """`nc3z append` and the record coordinate: a month that is there already, records that overlap, other reference dates."""
 
 import shutil
+import subprocess
 import unittest
 from pathlib import Path
 
-from common import Case, missing, nc3z
+from common import Case, missing, nc3z, need_program
 
 try:
     import netCDF4
@@ -123,6 +124,73 @@ class Append(Case):
         archive = self.archive_of([0, 1])
         self.ok(nc3z("append", archive, make(self.dir / "b.nc", [2], units="days since 2000-01-01\0")))
         self.assertEqual(self.read(archive), [0, 1, 2])
+
+    def test_other_reference_dates_are_rebased_as_ncrcat_does(self):
+        need_program(self, "ncrcat")
+        for kind, calendar, first, second, times in (
+            ("f8", None, "days since 2000-01-01", "days since 2001-01-01", [0, 31.5, 0.25]), ("i4", "noleap", "days since 1850-01-01", "days since 1850-03-01", [0, 9]),
+            ("f8", "360_day", "hours since 2000-01-01", "days since 2000-02-30 12:00", [0, 1 / 24, 2.5]), ("f8", None, "seconds since 1970-01-01", "days since 2000-01-01", [1, 2.5]),
+            ("f4", None, "days since 2000-01-01", "hours since 2000-02-01", [0, 12]),
+        ):
+            with self.subTest(first=first, second=second, kind=kind):
+                a, b = (make(self.dir / name, sorted(t), units, kind=kind, calendar=calendar, bounds=kind == "f8")
+                        for name, t, units in (("a.nc", [0, 1], first), ("b.nc", times, second)))
+                joined = self.dir / "joined.nc"
+                subprocess.run(["ncrcat", "-O", "-h", a, b, joined], check=True, capture_output=True)
+                archive = self.archived(a, "r.nc3z")
+                self.ok(nc3z("append", archive, b))
+                with netCDF4.Dataset(joined) as d:
+                    d.set_auto_mask(False)
+                    wanted = {n: np.asarray(v[:]) for n, v in d.variables.items()}
+                    self.assertEqual(d["time"].units, first)
+                for name, values in wanted.items():
+                    got = np.asarray(self.read(archive, name))
+                    np.testing.assert_allclose(got, values, rtol=1e-13 if kind != "f4" else 1e-6, atol=1e-9, err_msg=name)
+                # The same again is there, whatever its units.
+                before = archive.read_bytes()
+                self.assertIn("already", self.ok(nc3z("append", archive, b)).stderr)
+                self.assertEqual(archive.read_bytes(), before)
+
+    def test_what_cannot_be_rebased_exactly_is_refused(self):
+        b = self.dir / "b.nc"
+        archive = self.archive_of([0, 1], kind="i4")
+        self.refused(archive, make(b, [36, 49], "hours since 2000-01-01", kind="i4"), r"36 hours since 2000-01-01 \(2000-01-02 12:00:00\) is not exactly a value of type int in the archive's `days since 2000-01-01`")
+        self.ok(nc3z("append", archive, make(b, [48, 72], "hours since 2000-01-01", kind="i4")))
+        self.assertEqual(self.read(archive), [0, 1, 2, 3])
+        archive = self.archive_of([0, 1], units="days since 1800-01-01", kind="f4")
+        self.refused(archive, make(b, [0.1], "days since 2000-01-01", kind="f4"), "is not exactly a value of type float")
+        # Another calendar counts other days.
+        archive = self.archive_of([0, 1], calendar="noleap")
+        self.refused(archive, make(b, [2], calendar="360_day"), "`time:calendar` is not the same")
+        self.refused(archive, make(b, [2], "days since 2001-01-01", calendar="360_day"), "is not the same")
+        self.refused(archive, make(b, [2], "metres", calendar="noleap"), "`time:units` is not the same")
+        # Packed times are not counted from a date.
+        archive, packed = self.archive_of([0, 1]), make(b, [0, 1], "days since 2001-01-01")
+        with netCDF4.Dataset(packed, "a") as d:
+            d["time"].add_offset = 1.0
+        self.refused(archive, packed, "`time:(units|add_offset)` is not the same")
+
+    def test_units_may_be_written_in_another_way(self):
+        archive = self.archive_of([0, 1], calendar="standard")
+        self.ok(nc3z("append", archive, make(self.dir / "b.nc", [2], "day since 2000-1-1 00:00:00 UTC", calendar="gregorian")))
+        self.assertEqual(self.read(archive), [0, 1, 2])
+
+    def test_other_reference_dates_are_rebased(self):
+        """As the next test, without other programs."""
+        archive = self.archive_of([0, 1, 365.5], bounds=True)
+        b = make(self.dir / "b.nc", [0, 0.25, 31.5], "days since 2001-01-01", bounds=True)
+        self.ok(nc3z("append", archive, b))
+        self.assertEqual(self.read(archive), [0, 1, 365.5, 366, 366.25, 397.5])
+        self.assertEqual(self.read(archive, "time_bnds")[3:], [[365.5, 366.5], [365.75, 366.75], [397, 398]])
+        before = archive.read_bytes()
+        self.assertIn("already", self.ok(nc3z("append", archive, b)).stderr)
+        self.assertEqual(archive.read_bytes(), before)
+        # A rebased time that does not continue the archive's.
+        b = make(self.dir / "c.nc", [-1], "days since 2001-01-01", bounds=True)
+        self.refused(archive, b, "begins at 365 days since 2000-01-01 .2000-12-31., .* ends at 397.5 days")
+        # The numbers as they are, for those who mean it.
+        self.ok(nc3z("append", archive, make(b, [400], "days since 2001-01-01", bounds=True), "--any-units"))
+        self.assertEqual(self.read(archive)[-1], 400)
 
 
 if __name__ == "__main__":

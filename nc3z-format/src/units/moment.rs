@@ -24,6 +24,11 @@ impl Moment {
         self.microseconds
     }
 
+    /// Microseconds from another moment of the same calendar to this one.
+    pub fn microseconds_from(&self, other: &Moment) -> i128 {
+        self.microseconds - other.microseconds
+    }
+
     /// Microseconds since the calendar's day 0, rounded to milliseconds: how moments are compared with dates that people type,
     /// since a time such as 0.1 days is not exact.
     fn rounded(&self) -> i128 {

@@ -101,6 +101,22 @@ impl TimeUnit {
         float(between.div_euclid(step)) + float(between.rem_euclid(step)) / float(step)
     }
 
+    /// The whole number of this unit for a whole number of another, of the same calendar. Nothing where the moment lies between two.
+    ///
+    /// ```
+    /// use nc3z_format::units::{Calendar, TimeUnit};
+    /// let days = TimeUnit::parse("days since 2000-01-01", Calendar::Standard)?;
+    /// let hours = TimeUnit::parse("hours since 2001-01-01", Calendar::Standard)?;
+    /// assert_eq!([24, 25].map(|n| days.whole(n, &hours)), [Some(367), None]);
+    /// # Ok::<(), nc3z_format::units::UnitError>(())
+    /// ```
+    pub fn whole(&self, value: i128, unit: &TimeUnit) -> Option<i128> {
+        let between = (unit.start() - self.start()) * i128::from(MICROSECOND);
+        let nanoseconds = value.checked_mul(i128::from(unit.step))?.checked_add(between)?;
+        let step = i128::from(self.step);
+        (nanoseconds % step == 0).then(|| nanoseconds / step)
+    }
+
     /// Whether a value is a date on or after 1582-10-15, when the standard calendar becomes the Gregorian one.
     pub fn is_after_switch(&self, value: f64) -> bool {
         let switch = i128::from(SWITCH) * i128::from(MICROSECONDS_OF_DAY);

@@ -1,5 +1,7 @@
 //! What the new file must have in common with the archive before its records can be appended.
 
+use super::coordinate::text;
+use super::rebase::Rebase;
 use super::{AppendPolicy, BAND_LEN, Column, Edit, refuse};
 use crate::error::Result;
 use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
@@ -50,11 +52,14 @@ impl Edit {
                 continue;
             }
             self.check_lengths(at, &new, columns.first())?;
+            let rebase = Rebase::of(variable, &new).filter(|_| !policy.any_units);
             if !policy.any_units {
-                check_meaning(&name, variable, &new)?;
+                check_meaning(&name, variable, &new, rebase.is_some())?;
             }
-            columns.push(Column { name, at, new });
+            let rebase = rebase.filter(|rebase| !rebase.changes_nothing());
+            columns.push(Column { name, at, new, rebase });
         }
+        self.rebase_bounds(&mut columns)?;
         let known = |v: &HeaderVariable| self.header.variable(&v.name).is_some();
         if let Some(other) = more.header().variables.iter().find(|v| more.header().is_record(v) && !known(v))
         {
@@ -67,6 +72,20 @@ impl Edit {
             );
         }
         Ok(columns)
+    }
+
+    /// Bounds have the units of their variable.
+    fn rebase_bounds(&self, columns: &mut [Column]) -> Result<()> {
+        for n in 0..columns.len() {
+            let Some(rebase) = columns[n].rebase.clone() else { continue };
+            let variable = &self.header.variables[columns[n].at];
+            let attributes = ["bounds", "climatology"].map(|name| variable.attribute(name.as_bytes()));
+            let names: Vec<String> = attributes.into_iter().flatten().map(|a| text(&a.values)).collect();
+            for bounds in columns.iter_mut().filter(|c| c.rebase.is_none() && names.contains(&c.name)) {
+                bounds.rebase = Some(rebase.of_bounds(&bounds.name, &self.header.variables[bounds.at])?);
+            }
+        }
+        Ok(())
     }
 
     /// The type and the lengths of a record variable are those of the archive, and it has as many records as others.
@@ -135,9 +154,12 @@ impl Edit {
     }
 }
 
-/// The attributes that say what numbers mean are the same.
-fn check_meaning(name: &str, variable: &HeaderVariable, new: &Variable) -> Result<()> {
+/// The attributes that say what numbers mean are the same, but for units of times that are rebased.
+fn check_meaning(name: &str, variable: &HeaderVariable, new: &Variable, is_rebased: bool) -> Result<()> {
     for attribute in MEANING {
+        if is_rebased && ["units", "calendar"].contains(&attribute) {
+            continue;
+        }
         let (a, b) = (variable.attribute(attribute.as_bytes()), new.attribute(attribute));
         let meaning = |a: &Attribute| (a.ty, meaning(attribute, a).to_vec());
         if a.map(meaning) != b.map(meaning) {

@@ -1,26 +1,13 @@
 //! The record coordinate: the variable whose values order the records.
 
+use super::rebase::time_unit;
 use super::{Column, Edit};
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::classic::Variable as HeaderVariable;
+use nc3z_format::decode_value::Number;
+use nc3z_format::units::TimeUnit;
 use std::cmp::Ordering;
-
-/// A value of a record coordinate.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
-pub(super) enum Number {
-    Int(i128),
-    Real(f64),
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Number::Int(n) => n.fmt(f),
-            Number::Real(n) => n.fmt(f),
-        }
-    }
-}
 
 /// Which way a record coordinate runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +19,11 @@ pub(super) enum Direction {
 impl Direction {
     /// The way from one value to another; nothing where they are the same or not comparable.
     pub(super) fn of(first: Number, second: Number) -> Option<Self> {
-        match first.partial_cmp(&second)? {
+        let order = match (first, second) {
+            (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
+            (a, b) => a.real().partial_cmp(&b.real())?,
+        };
+        match order {
             Ordering::Less => Some(Direction::Up),
             Ordering::Greater => Some(Direction::Down),
             Ordering::Equal => None,
@@ -46,6 +37,7 @@ pub(super) struct Coordinate<'a> {
     ty: NcType,
     fill: Vec<u8>,
     units: Option<String>,
+    time: Option<TimeUnit>,
 }
 
 impl<'a> Coordinate<'a> {
@@ -60,7 +52,8 @@ impl<'a> Coordinate<'a> {
             .or_else(|| along.find(|c| is_time(variable(c))))?;
         let header = variable(column);
         let units = header.attribute(b"units").map(|a| text(&a.values));
-        Some(Coordinate { column, ty: header.ty, fill: header.fill_value().to_vec(), units })
+        let time = time_unit(header.attribute(b"units"), header.attribute(b"calendar")).map(|(unit, _)| unit);
+        Some(Coordinate { column, ty: header.ty, fill: header.fill_value().to_vec(), units, time })
     }
 
     /// Values out of their bytes; nothing where a value is missing.
@@ -69,10 +62,10 @@ impl<'a> Coordinate<'a> {
     }
 
     fn number(&self, bytes: &[u8]) -> Option<Number> {
-        if bytes == self.fill {
+        if bytes == self.fill || self.ty == NcType::Char {
             return None;
         }
-        number(self.ty, bytes).filter(|n| !matches!(n, Number::Real(x) if x.is_nan()))
+        Some(Number::of(self.ty, bytes)).filter(|n| !n.is_nan())
     }
 
     /// The archive's values as they are now.
@@ -86,38 +79,26 @@ impl<'a> Coordinate<'a> {
         Ok(self.numbers(&self.column.read(first, count)?))
     }
 
-    /// A value for people: with its units.
+    /// A value for people: with its units, and the date of a time.
     pub(super) fn show(&self, value: Number) -> String {
-        match &self.units {
-            Some(units) => format!("{value} {units}"),
-            None => value.to_string(),
+        let number = match value {
+            Number::Whole(n) => n.to_string(),
+            Number::Real(n) => n.to_string(),
+        };
+        match (&self.units, &self.time) {
+            (Some(units), Some(time)) => format!("{number} {units} ({})", time.show(value.real())),
+            (Some(units), None) => format!("{number} {units}"),
+            (None, _) => number,
         }
     }
 }
 
 fn is_time(variable: &HeaderVariable) -> bool {
-    variable.attribute(b"units").is_some_and(|a| {
-        a.ty == NcType::Char
-            && text(&a.values).split_whitespace().any(|word| word.eq_ignore_ascii_case("since"))
-    })
+    let units = variable.attribute(b"units").filter(|a| a.ty == NcType::Char);
+    units.is_some_and(|a| TimeUnit::is_time(&text(&a.values)))
 }
 
-fn text(bytes: &[u8]) -> String {
+/// A text attribute, without what means nothing at its ends.
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
-}
-
-fn number(ty: NcType, bytes: &[u8]) -> Option<Number> {
-    Some(match ty {
-        NcType::Byte => Number::Int(i8::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::UByte => Number::Int(u8::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::Short => Number::Int(i16::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::UShort => Number::Int(u16::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::Int => Number::Int(i32::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::UInt => Number::Int(u32::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::Int64 => Number::Int(i64::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::UInt64 => Number::Int(u64::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::Float => Number::Real(f32::from_be_bytes(bytes.try_into().ok()?).into()),
-        NcType::Double => Number::Real(f64::from_be_bytes(bytes.try_into().ok()?)),
-        NcType::Char => return None,
-    })
 }

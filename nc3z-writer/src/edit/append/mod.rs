@@ -3,6 +3,7 @@
 mod check;
 mod coordinate;
 mod place;
+mod rebase;
 
 use super::{BAND_LEN, Edit, refuse};
 use crate::error::{ErrorKind, Result};
@@ -10,6 +11,7 @@ use nc3z_format::Hyperslab;
 use nc3z_format::classic::Dimension;
 use nc3z_reader::{Dataset, Monitor, Variable};
 use place::{Place, Run};
+use rebase::Rebase;
 
 /// What becomes of records whose record coordinate does not continue that of the archive.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -51,14 +53,18 @@ struct Column {
     /// Its number in the edited header.
     at: usize,
     new: Variable,
+    /// Of times that count from another date, or in another unit.
+    rebase: Option<Rebase>,
 }
 
 impl Column {
-    /// Records of the new file: big-endian, from `first` on.
+    /// Records of the new file as the archive has them: big-endian, from `first` on.
     fn read(&self, first: u64, count: u64) -> Result<Vec<u8>> {
-        let mut slab = self.new.all();
-        (slab.start[0], slab.count[0]) = (first, count);
-        Ok(self.new.read_bytes(&slab)?)
+        let mut bytes = self.new.read_bytes(&self.records(first, count))?;
+        if let Some(rebase) = &self.rebase {
+            rebase.apply(&self.name, &mut bytes)?;
+        }
+        Ok(bytes)
     }
 
     /// The hyperslab of records.
@@ -77,7 +83,8 @@ impl Column {
 
 impl Edit {
     /// Appends the records of another file: each record variable must be in it, of the same type and the same other dimensions. Variables without records must be equal, and so
-    /// must attributes such as `units` and `scale_factor`; the record coordinate must continue that of the archive. The policy can allow otherwise.
+    /// must attributes such as `units` and `scale_factor`, but that times may count from another date: they are written in the archive's units, where that is exact. The record
+    /// coordinate must continue that of the archive. The policy can allow otherwise.
     ///
     /// # Errors
     /// What does not fit, with what would have to change; damage. Nothing is staged then but what came before it.
@@ -102,6 +109,13 @@ impl Edit {
             Place::Known => return Ok(Appended { known: count, ..Appended::default() }),
             Place::At(runs) => runs,
         };
+        // What cannot be rebased is found before anything is staged.
+        for column in columns.iter().filter(|column| column.rebase.is_some()) {
+            let step = column.step().max(1);
+            for first in (0..count).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
+                column.read(first, step.min(count - first))?;
+            }
+        }
         let before = self.numrecs;
         let Some(end) =
             runs.iter().map(|run| run.to.checked_add(run.count)).try_fold(before, |a, b| Some(a.max(b?)))

@@ -1,8 +1,9 @@
 //! Where new records belong: behind the archive's, over some of them, or nowhere, since the archive has them.
 
-use super::coordinate::{Coordinate, Direction, Number};
+use super::coordinate::{Coordinate, Direction};
 use super::{Column, Edit, Overlap, refuse};
 use crate::error::{ErrorKind, Result};
+use nc3z_format::decode_value::Number;
 use nc3z_reader::Monitor;
 
 /// Records of a new file, in a row, and the archive's records that they become.

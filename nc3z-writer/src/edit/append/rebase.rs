@@ -1,0 +1,149 @@
+//! Times of another reference date or unit, written in the archive's: as ncrcat does, exactly or not at all.
+
+use super::refuse;
+use crate::error::Result;
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
+use nc3z_format::decode_value::Number;
+use nc3z_format::units::{Calendar, TimeUnit};
+use nc3z_reader::Variable;
+
+/// Microseconds by which a rebased float may differ from the moment of the new file. A double of days since the year 1 is rounded by 10 at most.
+const TOLERANCE: u128 = 1_000;
+/// Attributes of packed variables: their elements are not times.
+const PACKING: [&str; 3] = ["scale_factor", "add_offset", "_Unsigned"];
+
+/// How times of a new file become times of the archive.
+#[derive(Clone)]
+pub(super) struct Rebase {
+    from: TimeUnit,
+    to: TimeUnit,
+    ty: NcType,
+    /// Elements that are no times.
+    missing: Vec<Vec<u8>>,
+    /// Both units, for messages.
+    words: (String, String),
+}
+
+/// The time unit of a variable: its units and its calendar.
+pub(super) fn time_unit(
+    units: Option<&Attribute>,
+    calendar: Option<&Attribute>,
+) -> Option<(TimeUnit, String)> {
+    let text = |a: &Attribute| -> Option<String> {
+        (a.ty == NcType::Char).then(|| super::coordinate::text(&a.values))
+    };
+    let units = units.and_then(text)?;
+    let calendar = Calendar::of(calendar.and_then(text).as_deref())?;
+    Some((TimeUnit::parse(&units, calendar).ok()?, units))
+}
+
+/// The elements of a variable that mean that there is none.
+fn missing(variable: &HeaderVariable) -> Vec<Vec<u8>> {
+    let mut missing = vec![variable.fill_value().to_vec()];
+    if let Some(a) = variable.attribute(b"missing_value").filter(|a| a.ty == variable.ty) {
+        missing.extend(a.values.chunks_exact(a.ty.size()).map(<[u8]>::to_vec));
+    }
+    missing
+}
+
+impl Rebase {
+    /// For a variable that holds times in both files, in one calendar; nothing for any other.
+    pub(super) fn of(old: &HeaderVariable, new: &Variable) -> Option<Self> {
+        let (to, old_words) = time_unit(old.attribute(b"units"), old.attribute(b"calendar"))?;
+        let (from, new_words) = time_unit(new.attribute("units"), new.attribute("calendar"))?;
+        let is_packed = PACKING
+            .iter()
+            .any(|name| old.attribute(name.as_bytes()).is_some() || new.attribute(name).is_some());
+        if from.calendar() != to.calendar() || is_packed {
+            return None;
+        }
+        Some(Rebase { from, to, ty: old.ty, missing: missing(old), words: (new_words, old_words) })
+    }
+
+    /// True where both units are the same, however they are written.
+    pub(super) fn changes_nothing(&self) -> bool {
+        self.from == self.to
+    }
+
+    /// The same of the bounds of such a variable, which have its units.
+    ///
+    /// # Errors
+    /// Bounds that are packed.
+    pub(super) fn of_bounds(&self, name: &str, bounds: &HeaderVariable) -> Result<Self> {
+        if PACKING.iter().any(|name| bounds.attribute(name.as_bytes()).is_some()) {
+            let (from, to) = &self.words;
+            let why = "the bounds are packed and cannot be rebased: convert the new file's times";
+            return refuse(
+                "append",
+                format!("variable `{name}`: its times are in `{from}`, the archive's in `{to}`, and {why}"),
+            );
+        }
+        Ok(Rebase { ty: bounds.ty, missing: missing(bounds), ..self.clone() })
+    }
+
+    /// Rewrites big-endian elements.
+    ///
+    /// # Errors
+    /// A time that the variable's type does not hold exactly.
+    pub(super) fn apply(&self, name: &str, bytes: &mut [u8]) -> Result<()> {
+        for element in bytes.chunks_exact_mut(self.ty.size()) {
+            let number = Number::of(self.ty, element);
+            if number.is_nan() || self.missing.iter().any(|missing| missing == element) {
+                continue;
+            }
+            let Some(rebased) = self.element(number) else {
+                let (from, to) = &self.words;
+                let (value, date) = (number.real(), self.from.show(number.real()));
+                return refuse(
+                    "append",
+                    format!(
+                        "variable `{name}`: {value} {from} ({date}) is not exactly a value of type {} in the archive's `{to}`: make an archive whose `{name}` is of another type or unit",
+                        self.ty
+                    ),
+                );
+            };
+            element.copy_from_slice(&rebased);
+        }
+        Ok(())
+    }
+
+    /// One time, where the type holds it.
+    fn element(&self, number: Number) -> Option<Vec<u8>> {
+        let value = self.from.to(&self.to).apply(number.real());
+        Some(match (self.ty, number) {
+            (NcType::Float, Number::Real(_)) => {
+                #[expect(clippy::cast_possible_truncation, reason = "whether it is exact is checked")]
+                let rounded = value as f32;
+                self.is_same(number.real(), rounded.into()).then(|| rounded.to_be_bytes().to_vec())?
+            }
+            (_, Number::Real(_)) => {
+                self.is_same(number.real(), value).then(|| value.to_be_bytes().to_vec())?
+            }
+            (ty, Number::Whole(whole)) => whole_bytes(ty, self.to.whole(whole, &self.from)?)?,
+        })
+    }
+
+    /// Whether both numbers are the same moment.
+    fn is_same(&self, from: f64, to: f64) -> bool {
+        match (self.from.moment(from), self.to.moment(to)) {
+            (Some(a), Some(b)) => a.microseconds_from(&b).unsigned_abs() <= TOLERANCE,
+            _ => false,
+        }
+    }
+}
+
+/// A whole number as an element of this type.
+fn whole_bytes(ty: NcType, n: i128) -> Option<Vec<u8>> {
+    Some(match ty {
+        NcType::Byte => i8::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::UByte => u8::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::Short => i16::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::UShort => u16::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::Int => i32::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::UInt => u32::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::Int64 => i64::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::UInt64 => u64::try_from(n).ok()?.to_be_bytes().to_vec(),
+        NcType::Char | NcType::Float | NcType::Double => return None,
+    })
+}
