@@ -89,7 +89,13 @@ class Renewed(Case):
         damaged = bytearray(self.archive.read_bytes())
         damaged[len(damaged) // 2] ^= 1
         self.archive.write_bytes(damaged)
-        self.fails(nc3z("att", self.archive, ":a=1"), 3, "sound, before parity is added")
+        for edit in self.edits():
+            if edit[0] != "revert":
+                with self.subTest(edit[0]):
+                    self.fails(nc3z(*(self.archive if word == "A" else word for word in edit)), 3, "sound, before parity is added")
+                    self.assertEqual(self.archive.read_bytes(), damaged)
+        # Reading the older version finds the damage first.
+        self.fails(nc3z("revert", self.archive, "1"), 3)
         self.assertEqual(self.archive.read_bytes(), damaged)
         self.ok(nc3z("repair", "--in-place", self.archive))
         self.ok(nc3z("att", self.archive, ":a=1"))

@@ -39,6 +39,14 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
     Exit::Failed
 }
 
+/// The exit code of a command that changes an archive or makes another of it: what the writer reads is that archive, which may be corrupt.
+pub(crate) fn of_change(e: &anyhow::Error) -> Exit {
+    match e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()).map(nc3z_writer::Error::kind) {
+        Some(nc3z_writer::ErrorKind::Read(e)) if e.is_corrupt() && !is_classic(e) => Exit::Corrupt,
+        _ => of_error(e),
+    }
+}
+
 /// Whether an error is about the header of a classic file, which is no archive.
 fn is_classic(e: &nc3z_reader::Error) -> bool {
     match e.kind() {

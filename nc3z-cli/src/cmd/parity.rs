@@ -3,7 +3,7 @@
 use super::targets::{self, Job, Naming};
 use super::tree;
 use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
-use crate::exit::{Exit, of_error};
+use crate::exit::{Exit, of_change, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
@@ -79,8 +79,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
         }
         if let Err(e) = work(path, &mut out) {
             report_error(Some(path), &e);
-            let corrupt = e.downcast_ref::<nc3z_writer::Error>().is_some_and(nc3z_writer::Error::is_corrupt);
-            worst = worst.max(if corrupt { Exit::Corrupt } else { of_error(&e) });
+            worst = worst.max(of_change(&e));
             failed += 1;
         }
     }

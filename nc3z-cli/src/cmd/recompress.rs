@@ -4,13 +4,13 @@ use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
 use super::{archive, many};
 use crate::args::{OpenArgs, RecompressArgs};
-use crate::exit::{Exit, of_error};
+use crate::exit::{Exit, of_change, of_error};
 use crate::manifest::relist::{Replaced, relist};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, set_level, text};
 use anyhow::{Context, Result, bail};
 use nc3z_reader::Digest;
-use nc3z_writer::{ErrorKind, Recompressed, ReplacePolicy, WriterOptions, recompress_file};
+use nc3z_writer::{Recompressed, ReplacePolicy, WriterOptions, recompress_file};
 use std::path::{Path, PathBuf};
 
 /// Recompresses all archives; a failure in one does not stop the others.
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
             }
             Err(e) => {
                 report_error(Some(&job.input), &e);
-                failed.push((job.input.clone(), exit_of(&e)));
+                failed.push((job.input.clone(), of_change(&e)));
             }
         }
         Ok(())
@@ -75,14 +75,6 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     }
     listed.context("the archives are recompressed, but a manifest still lists what they were")?;
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
-}
-
-/// Unlike for `archive`, what is read here is an archive, and may be corrupt.
-fn exit_of(e: &anyhow::Error) -> Exit {
-    match e.downcast_ref::<nc3z_writer::Error>().map(nc3z_writer::Error::kind) {
-        Some(ErrorKind::Read(e)) if e.is_corrupt() => Exit::Corrupt,
-        _ => of_error(e),
-    }
 }
 
 fn run_one(

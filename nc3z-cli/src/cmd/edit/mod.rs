@@ -15,7 +15,7 @@ pub(crate) use set::set;
 use crate::args::EditArgs;
 use crate::exit::Exit;
 use crate::output::progress::Progress;
-use crate::output::{report_error, set_quiet, text};
+use crate::output::{set_quiet, text};
 use anyhow::{Context, Result, bail};
 use nc3z_writer::WriterOptions;
 use nc3z_writer::edit::Edit;
@@ -44,14 +44,7 @@ fn commit(mut edit: Edit, path: &Path, args: &EditArgs) -> Result<Exit> {
     let progress = progress_of(edit.archive().original_len(), path);
     let done = super::with_threads(args.effort.threads, || edit.commit(&note, &progress))?;
     drop(progress);
-    // All that is read is the archive.
-    let corrupt = done.as_ref().is_err_and(nc3z_writer::Error::is_corrupt);
-    let done = done.with_context(|| format!("edit `{}`", path.display()));
-    if corrupt && let Err(e) = &done {
-        report_error(None, e);
-        return Ok(Exit::Corrupt);
-    }
-    let done = done?;
+    let done = done.with_context(|| format!("edit `{}`", path.display()))?;
     super::versions::tell(path, &done, args.effort.dry_run);
     Ok(Exit::Done)
 }
