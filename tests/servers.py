@@ -102,6 +102,10 @@ class Server(ThreadingHTTPServer):
     def url(self, name):
         return f"{self.root}/{name}"
 
+    def put(self, name, data):
+        """Serves a file, in the place of one of that name."""
+        self.files[f"/{name}"], self.tags[f"/{name}"] = data, f'"{hashlib.md5(data).hexdigest()}"'
+
     def handle_error(self, request, client_address):
         pass  # a client that hangs up is no failure of the server's
 

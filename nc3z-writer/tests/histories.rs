@@ -10,19 +10,20 @@ use classic::{Model, Var, content};
 use nc3z_format::archive::constants::{SLOTS_AT, TRAILER_LEN};
 use nc3z_format::classic::Version;
 use nc3z_format::{Hyperslab, NcType};
-use nc3z_reader::source::MemorySource;
-use nc3z_reader::{Archive, OpenOptions};
+use nc3z_reader::source::{FileSource, MemorySource, MmapSource, SharedSource};
+use nc3z_reader::verify::quick;
+use nc3z_reader::{Archive, OpenOptions, VersionName};
 use nc3z_writer::edit::Edit;
 use nc3z_writer::{
-    CommitNote, RepairOptions, Repaired, RepairedDigest, Share, TagChange, WriterOptions, archive_file,
-    commit_file, parity, repair_file, tag_version,
+    CommitNote, RepairOptions, Repaired, RepairedDigest, SavedVersions, Share, TagChange, WriterOptions,
+    archive_file, commit_file, parity, repair_file, save_versions, tag_version,
 };
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Histories by day; `scripts/nightly.sh` says how many by night.
-const BY_DAY: u64 = 14;
+const BY_DAY: u64 = 8;
 
 struct Random(u64);
 
@@ -159,16 +160,49 @@ impl History {
     }
 }
 
-/// Cuts of the last two generations: none opens, but by the number of an older version.
-fn cuts(good: &[u8], ends: &[(usize, usize)], seed: u64) -> usize {
+/// Of so many cuts one is looked at by every way to read a file, and not only opened.
+const EVERY_WAY: usize = 64;
+
+/// Cuts of the last two generations: none opens, but by the number of an older version. Every command, Python and readers of URLs open an archive by this function.
+fn cuts(history: &History, good: &[u8], ends: &[(usize, usize)], seed: u64) -> usize {
     let step = if std::env::var_os("NC3Z_EXHAUSTIVE").is_some() { 1 } else { 13 };
     let from = ends.get(2).or(ends.last()).map_or(0, |&(at, _)| at + TRAILER_LEN);
+    let newest = history.versions.len() as u64;
+    // Tags and parity are generations of the version before.
+    let same = Archive::open(&history.path).unwrap().generations().unwrap().len() as u64 != newest;
     let mut count = 0;
     for len in (from.min(good.len() - 1)..good.len()).rev().step_by(step) {
-        let source = Arc::new(MemorySource::new(good[..len].to_vec()));
-        let error = Archive::from_source(source, &OpenOptions::default()).err();
-        assert!(error.is_some_and(|e| e.is_corrupt()), "{seed}: {len} of {} bytes open", good.len());
+        let what = || format!("{seed}: {len} of {} bytes", good.len());
+        let source: SharedSource = Arc::new(MemorySource::new(good[..len].to_vec()));
+        let error = Archive::from_source(source.clone(), &OpenOptions::default()).err();
+        assert!(error.is_some_and(|e| e.is_corrupt()), "{} open", what());
         count += 1;
+        if count % EVERY_WAY != 0 {
+            continue;
+        }
+        let report = quick(&source, &OpenOptions::default(), &()).unwrap();
+        assert!(!report.is_sound(), "{} are sound", what());
+        let path = history.directory.path().join("cut.nc3z");
+        std::fs::write(&path, &good[..len]).unwrap();
+        let sources: [SharedSource; 3] =
+            [source, Arc::new(FileSource::open(&path).unwrap()), Arc::new(MmapSource::open(&path).unwrap())];
+        for source in sources {
+            let open = |version: Option<u64>| {
+                let options = OpenOptions::default().with_version(version.map(VersionName::Number));
+                Archive::from_source(source.clone(), &options)
+            };
+            assert!(open(None).unwrap_err().is_corrupt(), "{} open", what());
+            // A version that is named is that version, or an error.
+            for number in 1..=newest {
+                match open(Some(number)) {
+                    Ok(archive) => {
+                        assert_eq!(archive.version().unwrap().number, number, "{}", what());
+                        assert!(number < newest || same, "{}: version {number} opens", what());
+                    }
+                    Err(e) => assert!(e.is_corrupt(), "{}: {e}", what()),
+                }
+            }
+        }
     }
     count
 }
@@ -196,11 +230,44 @@ fn repaired(history: &History, bytes: &[u8]) -> Option<(Repaired, Option<Vec<u8>
     Some((done, file))
 }
 
+/// Saves all versions of these bytes as `nc3z repair` does before anything else. Whether it calls that complete; nothing where it goes on to repair the newest version alone.
+fn check_versions(history: &History, what: &str) -> Option<bool> {
+    let (bad, good) = (history.directory.path().join("bad.nc3z"), history.directory.path().join("all.nc3z"));
+    let options = WriterOptions::default().with_force(true);
+    let saved = match save_versions(&bad, &good, &options, &()) {
+        Ok(saved) => saved,
+        Err(e) => {
+            assert!(e.is_corrupt(), "{what}: {e}");
+            return Some(false);
+        }
+    };
+    let SavedVersions::Written { done, lost, .. } = saved else { return None };
+    for &number in &done.kept {
+        let options = OpenOptions::default().with_version(Some(VersionName::Number(number)));
+        let source: SharedSource = Arc::new(FileSource::open(&good).unwrap());
+        let mut file = Vec::new();
+        Archive::from_source(source, &options).unwrap().restore_to_stream(&mut file, &()).unwrap();
+        let expected = &history.versions[usize::try_from(number).unwrap() - 1];
+        assert!(file == *expected, "{what}: version {number} is another file");
+    }
+    if lost.is_empty() {
+        let newest = restored(&good);
+        assert!(history.versions.contains(&newest), "{what}: the newest version is no version");
+    }
+    Some(lost.is_empty())
+}
+
 /// What is said of a repair must be true. Without commit slots nothing says that a version is lost of which nothing is left.
 fn check(history: &History, bytes: &[u8], what: &str) -> bool {
     let has_slots = bytes[SLOTS_AT..160] != [0; 160 - SLOTS_AT];
-    let Some((done, file)) = repaired(history, bytes) else { return false };
+    std::fs::write(history.directory.path().join("bad.nc3z"), bytes).unwrap();
+    let all = check_versions(history, what);
     let newest = history.versions.last().unwrap();
+    if all == Some(true) && has_slots {
+        let newest_saved = restored(&history.directory.path().join("all.nc3z"));
+        assert!(newest_saved == *newest, "{what}: all versions are saved, but not the newest");
+    }
+    let Some((done, file)) = repaired(history, bytes) else { return false };
     if done.digest == RepairedDigest::Confirmed || done.digest == RepairedDigest::Recomputed {
         assert!(history.versions.contains(file.as_ref().unwrap()), "{what}: a mixture: {:?}", done.notes);
     }
@@ -262,7 +329,7 @@ fn run(seed: u64) -> usize {
             check(&history, &bad, &format!("{seed}: {n}, {name}, {hole:?} zeroed"));
         }
     }
-    cuts(&good, &ends, seed)
+    cuts(&history, &good, &ends, seed)
 }
 
 #[test]
