@@ -1,5 +1,6 @@
 //! Exit codes: one enum, used everywhere.
 
+use crate::output::progress::interrupted;
 use crate::output::words::is_header;
 use std::process::ExitCode;
 
@@ -24,10 +25,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The exit code that an error asks for.
+/// The exit code that an error asks for. What fails after a signal was stopped by it.
 pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
+    if interrupted() {
+        return Exit::Interrupted;
+    }
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()) {
-        return if e.is_interrupted() { Exit::Interrupted } else { Exit::Failed };
+        return match e {
+            e if e.is_interrupted() => Exit::Interrupted,
+            e if e.is_corrupt() => Exit::Corrupt,
+            _ => Exit::Failed,
+        };
     }
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()) {
         return match e {

@@ -3,7 +3,7 @@
 use nc3z_format::ErrorKind as FormatKind;
 use nc3z_reader::{Error as ReadError, ErrorKind as ReadKind};
 use nc3z_writer::{Error as WriteError, ErrorKind as WriteKind};
-use pyo3::exceptions::{PyFileExistsError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyFileExistsError, PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -75,14 +75,14 @@ impl Failure {
             Failure::Unfit(words) => PyValueError::new_err(named(words, file)),
             Failure::Read(e) => read(&e, file),
             Failure::Write(e) => match e.kind() {
-                WriteKind::Read(inner) => read(inner, file),
+                WriteKind::Read(inner) | WriteKind::Source(inner) => read(inner, file),
                 WriteKind::Exists(path) => {
                     let words = format!("`{}` exists; `overwrite=True` replaces it", path.display());
                     PyFileExistsError::new_err(words)
                 }
                 WriteKind::Io { path, source, what } => io(what, Some(path), source, file),
                 WriteKind::Proof { .. } => exception("CorruptError", named(e.to_string(), file)),
-                WriteKind::SourceChanged { .. } | WriteKind::Busy(_) => {
+                WriteKind::SourceChanged { .. } | WriteKind::Busy(_) | WriteKind::LockLost { .. } => {
                     exception("Error", named(e.to_string(), file))
                 }
                 WriteKind::Interrupted => exception("Cancelled", named(e.to_string(), file)),
@@ -118,9 +118,8 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
             exception("RangeError", named(words, file))
         }
         ReadKind::Interrupted => exception("Cancelled", words()),
-        // What is wrong with an aggregation.
-        ReadKind::Other(_) => exception("Error", words()),
-        _ => PyRuntimeError::new_err(words()),
+        // What is wrong with an aggregation, among others.
+        _ => exception("Error", words()),
     }
 }
 
@@ -143,6 +142,9 @@ fn numpy_name(rust: &str) -> &str {
 
 /// `OSError(errno, words, path)`, of which Python makes `FileNotFoundError` and its like; without a number, by its words.
 fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&str>) -> PyErr {
+    if let Some(e) = of_caller(source) {
+        return e;
+    }
     let path = path.map(|p| p.to_string_lossy().into_owned()).or_else(|| file.map(str::to_owned));
     let number = source.raw_os_error().or(match source.kind() {
         ErrorKind::NotFound => Some(2),
@@ -158,6 +160,12 @@ fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&st
         }
         None => PyOSError::new_err(format!("{what} {}: {source}", path.as_deref().unwrap_or("input"))),
     }
+}
+
+/// What a file object's own method raised to end the program, such as `KeyboardInterrupt`: it is no failure to read.
+fn of_caller(source: &std::io::Error) -> Option<PyErr> {
+    let raised = source.get_ref()?.downcast_ref::<PyErr>()?;
+    Python::attach(|py| (!raised.is_instance_of::<PyException>(py)).then(|| raised.clone_ref(py)))
 }
 
 fn named(words: String, file: Option<&str>) -> String {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
 /// Threads that wait for the disk at once.
@@ -20,6 +21,36 @@ pub struct AtomicFile {
     temp: NamedTempFile,
     target: PathBuf,
     force: bool,
+    noted: Noted,
+}
+
+/// Temporary files of this process, for [`remove_temporary_files`].
+static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// The name of a temporary file among those of this process, as long as it has that name.
+#[derive(Debug)]
+struct Noted(PathBuf);
+
+impl Noted {
+    fn new(path: &Path) -> Self {
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
+        Noted(path.to_owned())
+    }
+}
+
+impl Drop for Noted {
+    fn drop(&mut self) {
+        TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.0);
+    }
+}
+
+/// Removes the temporary files of this process: the last thing to do before it is ended in the middle of its work.
+pub fn remove_temporary_files() {
+    let files = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
+    for path in files.iter() {
+        // One that has got its name meanwhile is complete.
+        let _ = fs::remove_file(path);
+    }
 }
 
 impl AtomicFile {
@@ -65,7 +96,8 @@ impl AtomicFile {
         };
         let temp = leftovers::create_locked(create)
             .map_err(|e| Error::io("create a temporary file beside", target, e))?;
-        Ok(AtomicFile { temp, target: target.to_owned(), force })
+        let noted = Noted::new(temp.path());
+        Ok(AtomicFile { temp, target: target.to_owned(), force, noted })
     }
 
     /// The file to write into.
@@ -108,7 +140,7 @@ impl AtomicFile {
 
     /// Has its name, which is not on disk yet.
     fn renamed(self) -> Result<PathBuf> {
-        let AtomicFile { temp, target, force } = self;
+        let AtomicFile { temp, target, force, noted: _noted } = self;
         let persisted = if force { temp.persist(&target) } else { temp.persist_noclobber(&target) };
         match persisted {
             Ok(_) => Ok(target),

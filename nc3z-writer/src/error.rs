@@ -7,9 +7,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The source could not be read, or is not a classic netCDF file; or the written archive could not be read back.
+    /// The source could not be read, the archive that is changed is damaged, or the written archive could not be read back.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),
+    /// The source is no classic netCDF file, or a damaged one.
+    #[error(transparent)]
+    Source(nc3z_reader::Error),
     /// The target could not be written.
     #[error("{what} `{}`", path.display())]
     Io {
@@ -95,6 +98,14 @@ pub enum ErrorKind {
     /// Another process is changing the archive.
     #[error("`{}` is being changed by another process; try again when that is done", .0.display())]
     Busy(PathBuf),
+    /// The archive is not the one any more that was opened and locked.
+    #[error("`{}`: {why}; nothing was changed", path.display())]
+    LockLost {
+        /// The archive, by the name it was opened with.
+        path: PathBuf,
+        /// What showed it, and what to do.
+        why: String,
+    },
     /// The archive has as many generations as can be counted.
     #[error("`{}`: its generations are used up", .0.display())]
     GenerationsUsedUp(PathBuf),
@@ -125,7 +136,7 @@ impl Error {
     pub fn is_interrupted(&self) -> bool {
         match &*self.0 {
             ErrorKind::Interrupted => true,
-            ErrorKind::Read(e) => e.is_interrupted(),
+            ErrorKind::Read(e) | ErrorKind::Source(e) => e.is_interrupted(),
             _ => false,
         }
     }

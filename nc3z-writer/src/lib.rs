@@ -25,7 +25,7 @@ mod scratch;
 mod tiles;
 mod wanted;
 
-pub use atomic::{AtomicFile, commit_all, is_same_file};
+pub use atomic::{AtomicFile, commit_all, is_same_file, remove_temporary_files};
 pub use classic::{ClassicValues, Sink, write_classic};
 pub use error::{Error, ErrorKind, Result};
 pub use job::archive::{

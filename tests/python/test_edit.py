@@ -8,6 +8,7 @@ import nc3z
 import numpy as np
 import pytest
 from conftest import CLASSIC
+from test_processes import in_fork
 
 
 @pytest.fixture
@@ -182,3 +183,36 @@ def test_threads_take_turns(pair):
         edit.commit("by twelve")
     expected = np.arange(12)[:, None, None] * 100 + np.arange(90)[:, None] + np.zeros(180)
     np.testing.assert_array_equal(nc3z.open(archive)["SST"][...], expected)
+
+
+def test_of_two_processes_with_one_edit_the_forked_one_is_refused(pair):
+    """A lock is shared by a fork, so that both could append at one place, and one version would be gone."""
+    _, archive = pair
+    edit = nc3z.open(archive, "r+")
+    edit.attrs["title"] = "by the parent"
+
+    def by_the_child():
+        edit.attrs["title"] = "by the child"
+        try:
+            edit.commit("child")
+        except nc3z.Error as e:
+            return str(e)
+
+    words = in_fork(by_the_child)
+    assert "forked" in words and "open it again" in words, words
+    assert edit.commit("parent").version == 2
+    edit.close()
+    with nc3z.open(archive) as ds:
+        assert ds.attrs["title"] == "by the parent"
+
+
+def test_an_archive_that_was_replaced_is_not_committed_to(pair, tmp_path):
+    _, archive = pair
+    shutil.copy(archive, tmp_path / "other.nc3z")
+    with nc3z.open(archive, "r+") as edit:
+        edit.attrs["title"] = "mended"
+        shutil.move(tmp_path / "other.nc3z", archive)
+        with pytest.raises(nc3z.Error, match="leads to another file"):
+            edit.commit()
+    with nc3z.open(archive) as ds:
+        assert ds.attrs.get("title") != "mended"

@@ -114,3 +114,48 @@ def test_import_loads_nothing_heavy():
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True)
     assert done.stdout == "done\n", done.stderr
+
+
+class Interrupted:
+    """A binary file object whose reads are interrupted after so many."""
+
+    def __init__(self, path, after):
+        self.file, self.left = open(path, "rb"), after
+
+    def seek(self, *args):
+        return self.file.seek(*args)
+
+    def tell(self):
+        return self.file.tell()
+
+    def read(self, *args):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return self.file.read(*args)
+
+    def readable(self):
+        return True
+
+    def seekable(self):
+        return True
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_an_interrupt_inside_a_read_is_one_outside(after, big):
+    with pytest.raises(KeyboardInterrupt):
+        nc3z.open(Interrupted(big, after))["field"][...]
+
+
+def test_an_archive_committed_beyond_its_last_whole_trailer_is_corrupt(tmp_path, big):
+    """The last trailer is damaged: no RuntimeError, one of the package's own classes."""
+    archive = tmp_path / "a.nc3z"
+    archive.write_bytes(big.read_bytes())
+    with nc3z.open(archive, "r+") as edit:
+        edit.attrs["title"] = "mended"
+        edit.commit()
+    damaged = bytearray(archive.read_bytes())
+    damaged[-100] ^= 1
+    archive.write_bytes(damaged)
+    with pytest.raises(nc3z.Error):
+        nc3z.open(archive)

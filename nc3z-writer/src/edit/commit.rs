@@ -95,6 +95,7 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
     let changed = Changed::find(edit, old, &state, &file)?;
     let before = place.end();
     if changed.is_empty() && header_bytes == old.header_bytes() {
+        place.check()?;
         return known(old, before);
     }
     let record = note.record(old, number)?;

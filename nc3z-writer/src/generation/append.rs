@@ -2,6 +2,7 @@
 //! archive is what it was; what fails is cut off again.
 
 use super::ending::Unsealed;
+use super::held::Held;
 use super::medium::Medium;
 use super::slots;
 use crate::atomic::{AtomicFile, is_same_file};
@@ -9,9 +10,11 @@ use crate::carry::carry_over;
 use crate::error::{Error, ErrorKind, Result};
 use crate::leftovers::is_temporary_name;
 use crate::platform;
+use nc3z_format::archive::TRAILER_LEN;
 use nc3z_reader::source::{FileSource, SharedSource};
 use nc3z_reader::{Archive, Digest, OpenOptions};
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -50,6 +53,8 @@ pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Resu
 pub(crate) struct InPlace {
     file: File,
     path: PathBuf,
+    /// What was locked; of a rehearsal nothing is.
+    held: Option<Held>,
     /// How it is opened, also after what was appended.
     options: OpenOptions,
     archive: Archive,
@@ -63,7 +68,7 @@ pub(crate) struct InPlace {
 /// lock. What is known of the archive must be read after this.
 ///
 /// # Errors
-/// Another process has the lock, or has put another file in the place of this one; the file system has no locks.
+/// Another process has the lock, or has put another file in the place of this one; its mode lets nobody write; the file system has no locks.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
     // The run that makes a temporary file holds its lock, and nobody else has any business with it.
     if path.file_name().is_some_and(is_temporary_name) {
@@ -77,8 +82,18 @@ pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
         Err(e) => return Err(Error::io("lock", path, e)),
     }
     let locked = file.metadata().map_err(|e| Error::io("look at", path, e))?;
+    check_mode(&locked, path)?;
     // Who replaced it held the lock of a file that has no name any more.
     if is_same_file(&locked, path) { Ok(()) } else { Err(ErrorKind::Busy(path.to_owned()).into()) }
+}
+
+/// A file whose mode lets nobody write stays as it is: the system itself would let its owner replace it, and root write to it.
+fn check_mode(file: &Metadata, path: &Path) -> Result<()> {
+    if !file.permissions().readonly() {
+        return Ok(());
+    }
+    let why = "its mode lets nobody write; `chmod u+w` allows changes in place, and -o writes a new file";
+    Err(Error::io("open for writing", path, io::Error::new(io::ErrorKind::PermissionDenied, why)))
 }
 
 impl InPlace {
@@ -89,8 +104,7 @@ impl InPlace {
         if !place.archive.is_short() {
             return Ok(place);
         }
-        place.lengthen()?;
-        Self::open_as_it_is(path, options)
+        place.lengthened()
     }
 
     /// The same, in whatever form it is: for who only takes away.
@@ -100,10 +114,12 @@ impl InPlace {
             .and_then(|_| File::options().read(true).write(true).open(path))
             .map_err(|e| Error::io("open for writing", path, e))?;
         lock(&file, path)?;
+        let held = Held::new(&file, path)?;
         let archive = Archive::from_source(shared(&file, path)?, options)?;
         Ok(InPlace {
             file,
             path: path.to_owned(),
+            held: Some(held),
             options: options.clone(),
             archive,
             over: None,
@@ -116,8 +132,7 @@ impl InPlace {
         if !self.archive.is_short() {
             return Ok(None);
         }
-        self.lengthen()?;
-        Self::open_as_it_is(&self.path, &self.options).map(Some)
+        self.lengthened().map(Some)
     }
 
     /// Reads what was appended.
@@ -144,31 +159,47 @@ impl InPlace {
             // All of the long form, which is small.
             self.write_long(&Medium::File { file: &over, name: &path, path: None })?;
             let archive = Archive::from_source(shared(&over, &path)?, &options)?;
-            return Ok(InPlace { file: over, path, options, archive, over: None, uncut: false });
+            return Ok(InPlace { file: over, path, held: None, options, archive, over: None, uncut: false });
         }
         let file = self.file.try_clone().map_err(|e| Error::io("open", &path, e))?;
-        Ok(InPlace { file, path, options, archive: self.archive.clone(), over: Some(over), uncut: false })
+        let archive = self.archive.clone();
+        Ok(InPlace { file, path, held: None, options, archive, over: Some(over), uncut: false })
     }
 
-    /// Writes the archive in the long form to an empty medium.
-    fn write_long(&self, medium: &Medium<'_>) -> Result<()> {
+    /// Writes the archive in the long form to an empty medium. Gives its length.
+    fn write_long(&self, medium: &Medium<'_>) -> Result<u64> {
         let digest = match self.archive.digest() {
             Digest::Sha256(sha256) => Some(sha256),
             Digest::None | Digest::Stale => None,
         };
         let (unsealed, _) = carry_over(&self.archive, &|_, _| false, medium, self.archive.metadata(), &())?;
-        unsealed.end(medium, digest).map(|_| ())
+        unsealed.end(medium, digest)
     }
 
-    /// Puts the long form in the place of the short one.
-    fn lengthen(&self) -> Result<()> {
+    /// Puts the long form in the place of the short one, and opens it.
+    fn lengthened(&self) -> Result<Self> {
+        let len = self.lengthen()?;
+        let place = Self::open_as_it_is(&self.path, &self.options)?;
+        // Its lock is another one: whoever took that in between has changed the archive.
+        if place.end() == len { Ok(place) } else { Err(ErrorKind::Busy(self.path.clone()).into()) }
+    }
+
+    /// Puts the long form in the place of the short one. Gives its length.
+    fn lengthen(&self) -> Result<u64> {
         let read = |e| Error::io("find", &self.path, e);
         let before = self.file.metadata().map_err(read)?;
         // Through links: it is the file that is replaced, not a link to it.
         let target = AtomicFile::create(&self.path.canonicalize().map_err(read)?, true)?;
-        self.write_long(&target.medium())?;
+        let len = self.write_long(&target.medium())?;
         platform::keep_owner(target.file(), &before);
-        target.commit(Some(&before))
+        self.check()?;
+        target.commit(Some(&before))?;
+        Ok(len)
+    }
+
+    /// Checks that the archive is still ours to change ([`Held::check`]): before the first write, and before success is reported.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.held.as_ref().map_or(Ok(()), |held| held.check(&self.file))
     }
 
     /// The archive as it was found.
@@ -208,10 +239,13 @@ impl InPlace {
     /// Cuts the file behind an older generation, or behind the last one; what is left of it is on disk afterwards. The commit slots name what is left
     /// before the rest is gone.
     pub(crate) fn cut(&self, len: u64) -> Result<()> {
+        self.check()?;
         let medium = self.medium();
         if self.archive.is_short() {
             medium.set_len(len)?;
-            return medium.sync();
+            self.note_len(len);
+            medium.sync()?;
+            return self.check();
         }
         let superblock = self.archive.superblock();
         let left = nc3z_reader::slots_at(&*self.source()?, len, superblock)?;
@@ -221,20 +255,50 @@ impl InPlace {
             slots::write(&medium, &superblock.salt, &superblock.slots)?;
             return Err(e);
         }
-        medium.sync()
+        self.note_len(len);
+        medium.sync()?;
+        self.check()
     }
 
     /// Appends a generation where the last trailer ends; what a commit left there that did not finish is no part of the archive.
     pub(crate) fn append(&self, write: impl FnOnce(&Medium<'_>) -> Result<Unsealed>) -> Result<u64> {
-        let medium = self.medium();
+        self.check()?;
+        let (medium, end) = (self.medium(), self.end());
         if self.over.is_some() {
             return Ok(write(&medium)?.trailer.archive_len);
         }
         if self.uncut {
-            self.cut(self.end())?;
+            self.cut(end)?;
         }
-        medium.set_len(self.end())?;
-        append(&medium, self.end(), || write(&medium))
+        medium.set_len(end)?;
+        self.note_len(end);
+        let mut trailer = [0; TRAILER_LEN];
+        let len = append(&medium, end, || write(&medium).inspect(|unsealed| trailer = unsealed.sealed()))?;
+        self.note_len(len);
+        self.prove(&trailer, end)?;
+        Ok(len)
+    }
+
+    /// Notes the length that the file has now by our own work.
+    fn note_len(&self, len: u64) {
+        if let Some(held) = &self.held {
+            held.set_len(len);
+        }
+    }
+
+    /// Checks that what was appended behind `end` is in the file of this name, to its trailer. Where the name leads to another file, it is
+    /// cut off again.
+    fn prove(&self, trailer: &[u8; TRAILER_LEN], end: u64) -> Result<()> {
+        let Some(held) = &self.held else { return Ok(()) };
+        let found = self.check().and_then(|()| held.check_trailer(&self.file, trailer));
+        if found.is_err() && held.is_ours(&self.file) {
+            // A slot must not name what is cut off.
+            let superblock = self.archive.superblock();
+            slots::write(&self.medium(), &superblock.salt, &superblock.slots)?;
+            self.medium().set_len(end)?;
+            held.set_len(end);
+        }
+        found
     }
 }
 

@@ -10,6 +10,7 @@
 mod append;
 mod blocks;
 mod ending;
+mod held;
 mod index;
 mod lineage;
 mod medium;
@@ -21,6 +22,7 @@ mod writer;
 pub(crate) use append::{InPlace, append, lock};
 pub(crate) use blocks::WholeContainer;
 pub(crate) use ending::{Ending, Unsealed, version_number};
+pub(crate) use held::Held;
 pub(crate) use medium::{Medium, Memory};
 pub(crate) use short::{WHOLE, shorten, shorten_whole};
 pub(crate) use writer::GenerationWriter;

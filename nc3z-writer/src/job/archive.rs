@@ -193,7 +193,7 @@ struct Subject {
 
 impl Subject {
     fn new(source: SharedSource, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
-        let classic = ClassicFile::from_source(source, &Limits::default())?;
+        let classic = ClassicFile::from_source(source, &Limits::default()).map_err(ErrorKind::Source)?;
         let mut warnings: Vec<String> =
             classic.layout().warnings.iter().map(|w| w.words(classic.header())).collect();
         let by_chain = options.chains.iter().any(|(_, chain)| chain.rounds(&options.registry));

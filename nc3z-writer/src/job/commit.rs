@@ -82,7 +82,7 @@ pub fn commit_file(
         return Err(FormatError::unsupported("trailer", archive.trailer_offset(), what).into());
     }
     let source = nc3z_reader::source::open(edited, false)?;
-    let classic = ClassicFile::from_source(source, &Limits::default())?;
+    let classic = ClassicFile::from_source(source, &Limits::default()).map_err(ErrorKind::Source)?;
     let Sums { sha256, record: digests, .. } = Sums::of(&classic, options, monitor)?;
     let last = archive.version()?;
     let is_known = match archive.digest() {
@@ -95,6 +95,7 @@ pub fn commit_file(
     if is_known {
         let (version, generation) = (last.number, archive.trailer().generation);
         let stored_len = (place.end(), place.end());
+        place.check()?;
         return Ok(Committed {
             version,
             generation,

@@ -6,7 +6,7 @@ use crate::generation::lock;
 use crate::options::WriterOptions;
 use crate::platform;
 use nc3z_reader::source::FileSource;
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -34,6 +34,8 @@ impl<'a> Input<'a> {
         }
         if output.is_none() {
             lock(&file, path)?;
+            // A directory in which files may be replaced does not make its files ours.
+            File::options().write(true).open(path).map_err(|e| Error::io("open for writing", path, e))?;
         }
         let source = Arc::new(FileSource::from_file(file, path)?);
         Ok(Input { path, output, before, source })

@@ -2,7 +2,7 @@
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
-use crate::generation::{Medium, lock, slots};
+use crate::generation::{Held, Medium, lock, slots};
 use nc3z_format::archive::SLOTS_LEN;
 use nc3z_format::archive::constants::SLOTS_AT;
 use nc3z_reader::parity::{ParityReport, RepairedShards, check, copy, judge, mended_slots, prove, repair};
@@ -58,7 +58,8 @@ pub fn repair_file(
 pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, RepairedShards)>> {
     let source = Arc::new(FileSource::open(path)?);
     lock(source.file(), path)?;
-    let shared: SharedSource = source;
+    let held = Held::new(source.file(), path)?;
+    let shared: SharedSource = source.clone();
     let Some(report) = judge(&shared, &OpenOptions::default(), monitor)? else { return Ok(None) };
     if report.missing > 0 {
         let why =
@@ -70,6 +71,11 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
         .write(true)
         .open(path)
         .map_err(|e| Error::io("open for writing", path, e))?;
+    // The file that is written is the one that was read and locked.
+    let look = |file: &File| file.metadata().map_err(|e| Error::io("look at", path, e));
+    if platform::identity(&look(source.file())?) != platform::identity(&look(&file)?) {
+        return Err(ErrorKind::Busy(path.to_owned()).into());
+    }
     let mut done = RepairedShards { shards: 0, packets: 0, bytes: 0 };
     if !report.is_intact() {
         done = apply(&shared, &report, &file, path, monitor)?;
@@ -77,6 +83,7 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
         mend_slots(&shared, &report, &file, path, monitor)?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
     }
+    held.check(&file)?;
     Ok(Some((report, done)))
 }
 

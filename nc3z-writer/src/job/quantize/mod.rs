@@ -70,6 +70,7 @@ pub(crate) fn quantize(
         variables: variables.collect(),
     };
     let shared: SharedSource = Arc::new(source);
-    let classic = ClassicFile::from_source(shared, &nc3z_format::Limits::default())?;
+    let classic =
+        ClassicFile::from_source(shared, &nc3z_format::Limits::default()).map_err(ErrorKind::Source)?;
     Ok(Quantized { classic, record, skipped: choice.skipped })
 }
