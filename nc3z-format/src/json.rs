@@ -16,20 +16,10 @@ use std::fmt::Write as _;
 /// # Errors
 /// Not JSON; a key that an object has twice; more than `limits` allow.
 pub(crate) fn parse(section: &'static str, bytes: &[u8], limits: &Limits) -> Result<Value> {
-    let count = Count {
-        section,
-        limits,
-        depth: Cell::new(0),
-        values: Cell::new(0),
-        keys: Cell::new(0),
-        refused: RefCell::new(None),
-    };
+    let count = Count::new(section, limits);
     let mut text = serde_json::Deserializer::from_slice(bytes);
-    let value = Tree(&count).deserialize(&mut text).and_then(|value| text.end().map(|()| value));
-    value.map_err(|e| {
-        let refused = count.refused.borrow_mut().take();
-        refused.unwrap_or_else(|| Error::corrupt(section, None, "content", "JSON", e))
-    })
+    let value = count.value().deserialize(&mut text).and_then(|value| text.end().map(|()| value));
+    value.map_err(|e| count.refusal().unwrap_or_else(|| Error::corrupt(section, None, "content", "JSON", e)))
 }
 
 /// A value as messages show it: of a long one the beginning.
@@ -57,8 +47,8 @@ impl fmt::Write for Brief {
     }
 }
 
-/// What has come so far.
-struct Count<'l> {
+/// Counts the values and keys of a JSON text that is read as a stream.
+pub struct Count<'l> {
     section: &'static str,
     limits: &'l Limits,
     depth: Cell<u64>,
@@ -68,7 +58,23 @@ struct Count<'l> {
     refused: RefCell<Option<Error>>,
 }
 
-impl Count<'_> {
+impl<'l> Count<'l> {
+    /// Nothing counted yet; `section` names the text in messages.
+    pub fn new(section: &'static str, limits: &'l Limits) -> Self {
+        let (depth, values, keys) = (Cell::new(0), Cell::new(0), Cell::new(0));
+        Count { section, limits, depth, values, keys, refused: RefCell::new(None) }
+    }
+
+    /// Reads the next value of the text, with all that is in it.
+    pub fn value(&self) -> Tree<'_, 'l> {
+        Tree(self)
+    }
+
+    /// Why reading stopped, where it was a limit and not the JSON itself.
+    pub fn refusal(&self) -> Option<Error> {
+        self.refused.borrow_mut().take()
+    }
+
     fn add<E: serde::de::Error>(
         &self,
         counter: &Cell<u64>,
@@ -102,7 +108,7 @@ impl Count<'_> {
 
 /// One value, and what is in it.
 #[derive(Clone, Copy)]
-struct Tree<'c, 'l>(&'c Count<'l>);
+pub struct Tree<'c, 'l>(&'c Count<'l>);
 
 impl<'de> DeserializeSeed<'de> for Tree<'_, '_> {
     type Value = Value;

@@ -61,7 +61,7 @@ pub mod codec;
 pub mod decode_value;
 pub mod digest;
 pub mod error;
-mod json;
+pub mod json;
 pub mod limits;
 pub mod near;
 pub mod parity;

@@ -202,6 +202,7 @@ impl Parts {
     pub(crate) fn bind(self, source: SharedSource, options: &OpenOptions) -> Result<Inner> {
         let inner = self.bind_to_header(source, options)?;
         check_table(&inner.store.index.table, &inner.store.arrays, inner.next_number)?;
+        inner.store.index.table.check_pages(inner.trailer_offset)?;
         Ok(inner)
     }
 

@@ -12,7 +12,7 @@
 //! Members are in the order of the file; offsets are those of their bytes. A part of a head is given by its place in the member.
 
 use super::heads::Head;
-use super::{MAX_MEMBERS, TAIL};
+use super::{TAIL, list};
 use crate::error::{Error, Result};
 use bytes::Bytes;
 use nc3z_reader::source::SharedSource;
@@ -164,15 +164,23 @@ fn by_comment(tail: &[u8], bundle_len: u64) -> Option<Pointer> {
     (pointer.offset + pointer.len == directory).then_some(pointer)
 }
 
+/// Bytes that the index of a bundle of this length may have when it is decompressed. Its heads are copies of bytes of the bundle, and an entry
+/// of the list is shorter than the two headers that a ZIP has for each member.
+fn earned(bundle_len: u64) -> u64 {
+    (1 << 20_u64).max(bundle_len.saturating_mul(4)).min(MAX_LEN)
+}
+
 /// Decompresses what says how long it will be.
-fn unpack(bytes: &[u8]) -> std::result::Result<Vec<u8>, String> {
+fn unpack(bytes: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
     let (len, packed) = bytes
         .strip_prefix(&MAGIC[..])
         .and_then(<[u8]>::split_first_chunk::<8>)
         .ok_or("it does not begin as one")?;
     let len = u64::from_le_bytes(*len);
-    if len > MAX_LEN {
-        return Err(format!("{len} bytes are more than {MAX_LEN}"));
+    if len > most {
+        return Err(format!(
+            "it says that it has {len} bytes, and a bundle of this length has at most {most}"
+        ));
     }
     let mut plain = Vec::new();
     let frame = zstd::stream::read::Decoder::new(packed).map_err(|e| e.to_string())?;
@@ -184,39 +192,9 @@ fn unpack(bytes: &[u8]) -> std::result::Result<Vec<u8>, String> {
 }
 
 fn decode(bytes: &[u8], bundle_len: u64) -> std::result::Result<Entries, String> {
-    let plain = Bytes::from(unpack(bytes)?);
+    let plain = Bytes::from(unpack(bytes, earned(bundle_len))?);
     let (list_len, rest) = plain.split_first_chunk::<8>().ok_or("it has no list")?;
     let list_len = usize::try_from(u64::from_le_bytes(*list_len)).ok().filter(|len| *len <= rest.len());
     let list_len = list_len.ok_or("its list is longer than itself")?;
-    let value: Value = serde_json::from_slice(&rest[..list_len]).map_err(|e| e.to_string())?;
-    if value["version"] != 2 {
-        return Err(format!("its version is {}", value["version"]));
-    }
-    let list =
-        value["members"].as_array().filter(|l| l.len() <= MAX_MEMBERS).ok_or("it has no list of members")?;
-    let (mut names, mut entries) = (Vec::with_capacity(list.len()), HashMap::with_capacity(list.len()));
-    let mut heads = plain.slice(8 + list_len..);
-    for item in list {
-        let entry = (|| {
-            let crc32 = u32::try_from(item[3].as_u64()?).ok()?;
-            let (offset, length) = (item[1].as_u64()?, item[2].as_u64()?);
-            offset.checked_add(length).filter(|end| *end <= bundle_len)?;
-            let mut parts = Vec::new();
-            let mut last = 0;
-            for part in item[4].as_array()? {
-                let (at, len) = (part[0].as_u64()?, part[1].as_u64()?);
-                let size = usize::try_from(len).ok().filter(|size| *size <= heads.len())?;
-                (at >= last && at.checked_add(len)? <= length).then_some(())?;
-                last = at + len;
-                parts.push((at, heads.split_to(size)));
-            }
-            Some((item[0].as_str()?.to_owned(), Entry { offset, length, crc32, head: Head::new(parts) }))
-        })();
-        let (name, entry) = entry.ok_or_else(|| format!("the entry {item} is no member"))?;
-        if entries.insert(name.clone(), entry).is_some() {
-            return Err(format!("two members are called `{name}`"));
-        }
-        names.push(name);
-    }
-    Ok((names, entries))
+    list::read(&rest[..list_len], plain.slice(8 + list_len..), bundle_len)
 }

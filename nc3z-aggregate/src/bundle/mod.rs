@@ -5,6 +5,8 @@ mod ahead;
 mod check;
 mod heads;
 mod index;
+mod list;
+mod local;
 mod member;
 mod write;
 
@@ -22,13 +24,17 @@ use nc3z_reader::source::SharedSource;
 use std::collections::HashMap;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Component, Path};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use zip::{CompressionMethod, ZipArchive};
 
 /// Bytes at the end in which the end record of a ZIP lies.
 const TAIL: u64 = 64 << 10;
 /// Members of a bundle.
 const MAX_MEMBERS: usize = 20_000_000;
+/// Bytes of a header of a tar.
+const TAR_HEADER: usize = 512;
+/// Bytes of the name of a member of a tar.
+const MAX_NAME: usize = 1 << 20;
 
 /// How the members are found.
 enum Directory {
@@ -42,6 +48,8 @@ enum Directory {
 pub struct Bundle {
     source: SharedSource,
     directory: Directory,
+    /// The ZIP's own directory, once a member is not as the index knows it.
+    changed: Mutex<Option<ZipArchive<Reader>>>,
     /// Names in the order of the file.
     names: Vec<String>,
     kind: &'static str,
@@ -64,27 +72,18 @@ impl Bundle {
         let wrong = |what: String| Error::refused(format!("the bundle cannot be opened: {what}"));
         match kind(&source)? {
             Some("zip") => {
-                if let Some((names, entries)) = index::find(&source)? {
-                    return Ok(Bundle { source, directory: Directory::Index(entries), names, kind: "zip" });
-                }
-                let reader = Reader { source: source.clone(), at: 0 };
-                let mut archive = ZipArchive::new(reader).map_err(|e| wrong(e.to_string()))?;
-                if archive.len() > MAX_MEMBERS {
-                    return Err(wrong(format!("it has {} members, more than {MAX_MEMBERS}", archive.len())));
-                }
-                if archive.has_overlapping_entries().map_err(|e| wrong(e.to_string()))? {
-                    return Err(wrong("its members overlap".into()));
-                }
-                let names: Vec<String> = archive
-                    .file_names()
-                    .map(|name| Ok(name.map_err(|e| wrong(e.to_string()))?.into_owned()))
-                    .collect::<Result<_>>()?;
-                let names = names.into_iter().filter(|n| !n.ends_with('/') && n != index::NAME).collect();
-                Ok(Bundle { source, directory: Directory::Zip(Mutex::new(archive)), names, kind: "zip" })
+                let (names, directory) = if let Some((names, entries)) = index::find(&source)? {
+                    (names, Directory::Index(entries))
+                } else {
+                    let (names, archive) = zip_entries(&source).map_err(wrong)?;
+                    (names, Directory::Zip(Mutex::new(archive)))
+                };
+                Ok(Bundle { source, directory, changed: Mutex::default(), names, kind: "zip" })
             }
             Some(_) => {
                 let (names, entries) = tar_entries(&source).map_err(|e| wrong(e.to_string()))?;
-                Ok(Bundle { source, directory: Directory::Index(entries), names, kind: "tar" })
+                let (directory, changed) = (Directory::Index(entries), Mutex::default());
+                Ok(Bundle { source, directory, changed, names, kind: "tar" })
             }
             None => Err(wrong("it is neither a ZIP nor a tar".into())),
         }
@@ -124,29 +123,74 @@ impl Bundle {
     /// A member, which is read through `source`.
     fn find(&self, name: &str, source: &SharedSource) -> Result<Option<Member>> {
         let wrong = |what: String| Error::fragment(name, what);
-        let (offset, len, head) = match &self.directory {
-            Directory::Index(entries) => match entries.get(name) {
-                Some(entry) => (entry.offset, entry.length, entry.head.clone()),
-                None => return Ok(None),
-            },
+        let entries = match &self.directory {
+            Directory::Index(entries) => entries,
             Directory::Zip(archive) => {
-                let mut archive = archive.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                let Some(n) = archive.index_for_name(name) else { return Ok(None) };
-                let file = archive.by_index_raw(n).map_err(|e| wrong(e.to_string()))?;
-                if file.encrypted() {
-                    return Err(wrong("the member is encrypted".into()));
-                }
-                if file.compression() != CompressionMethod::Stored {
-                    return Err(wrong(
-                        "the member is compressed; a ZIP made by `zip -0` is read where it lies".into(),
-                    ));
-                }
-                let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
-                (offset, file.size(), Head::default())
+                let mut archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
+                return self.in_directory(&mut archive, name, source);
             }
         };
-        Ok(Some(Member::new(source.clone(), offset, len, head).map_err(wrong)?))
+        let Some(Entry { offset, length, head, .. }) = entries.get(name) else { return Ok(None) };
+        let member = |head| Member::new(source.clone(), *offset, *length, head).map_err(wrong);
+        // An object on a server is another one when it changes, with another tag; and there the index saves requests.
+        if self.kind == "tar" || source.reach().fetches_ahead() {
+            return Ok(Some(member(head.clone())?));
+        }
+        // Here the bytes themselves are as near as the index, which does not know what was changed in place since.
+        let begin = offset.saturating_sub(local::window_len(name));
+        let window = source.read_at(begin, usize::try_from(offset - begin).unwrap_or(usize::MAX))?;
+        if local::length(&window, name) == Some(*length) {
+            return Ok(Some(member(Head::default())?));
+        }
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut archive = match changed.take() {
+            Some(archive) => archive,
+            None => zip_entries(&self.source).map_err(wrong)?.1,
+        };
+        let found = self.in_directory(&mut archive, name, source);
+        *changed = Some(archive);
+        found
     }
+
+    /// A member by the ZIP's own directory.
+    fn in_directory(
+        &self,
+        archive: &mut ZipArchive<Reader>,
+        name: &str,
+        source: &SharedSource,
+    ) -> Result<Option<Member>> {
+        let wrong = |what: String| Error::fragment(name, what);
+        let Some(n) = archive.index_for_name(name) else { return Ok(None) };
+        let file = archive.by_index_raw(n).map_err(|e| wrong(e.to_string()))?;
+        if file.encrypted() {
+            return Err(wrong("the member is encrypted".into()));
+        }
+        if file.compression() != CompressionMethod::Stored {
+            return Err(wrong(
+                "the member is compressed; a ZIP made by `zip -0` is read where it lies".into(),
+            ));
+        }
+        let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
+        Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
+    }
+}
+
+/// The members of a ZIP by its own directory.
+fn zip_entries(source: &SharedSource) -> Result<(Vec<String>, ZipArchive<Reader>), String> {
+    let words = |e: zip::result::ZipError| e.to_string();
+    let mut archive = ZipArchive::new(Reader::new(source.clone(), usize::MAX)).map_err(words)?;
+    if archive.len() > MAX_MEMBERS {
+        return Err(format!("it has {} members, more than {MAX_MEMBERS}", archive.len()));
+    }
+    if archive.has_overlapping_entries().map_err(words)? {
+        return Err("its members overlap".into());
+    }
+    let names: Vec<String> = archive
+        .file_names()
+        .map(|name| Ok(name.map_err(words)?.into_owned()))
+        .collect::<Result<_, String>>()?;
+    let names = names.into_iter().filter(|n| !n.ends_with('/') && n != index::NAME).collect();
+    Ok((names, archive))
 }
 
 /// Opens fragments of an aggregation that is a member: beside it in the bundle.
@@ -230,7 +274,7 @@ fn kind(source: &SharedSource) -> Result<Option<&'static str>> {
 
 /// Members of a tar: read through its headers once.
 fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String, Entry>)> {
-    let mut archive = tar::Archive::new(Reader { source: source.clone(), at: 0 });
+    let mut archive = tar::Archive::new(Reader::new(source.clone(), MAX_NAME));
     let (mut names, mut entries) = (Vec::new(), HashMap::new());
     for entry in archive.entries_with_seek()? {
         let entry = entry?;
@@ -259,12 +303,25 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
 struct Reader {
     source: SharedSource,
     at: u64,
+    /// Bytes that may be read at a stretch into buffers longer than a header of a tar: those are names, whose length the file says.
+    most: usize,
+    stretch: usize,
+}
+
+impl Reader {
+    fn new(source: SharedSource, most: usize) -> Self {
+        Reader { source, at: 0, most, stretch: 0 }
+    }
 }
 
 impl Read for Reader {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.source.len().saturating_sub(self.at)).unwrap_or(usize::MAX);
         let len = buf.len().min(left);
+        self.stretch = if buf.len() > TAR_HEADER { self.stretch.saturating_add(len) } else { 0 };
+        if self.stretch > self.most {
+            return Err(io::Error::other(format!("the name of a member has more than {} bytes", self.most)));
+        }
         self.source.read_into(self.at, &mut buf[..len]).map_err(|e| io::Error::other(e.with_causes()))?;
         self.at += len as u64;
         Ok(len)
@@ -278,6 +335,7 @@ impl Seek for Reader {
             SeekFrom::End(by) => self.source.len().checked_add_signed(by),
             SeekFrom::Current(by) => self.at.checked_add_signed(by),
         };
+        self.stretch = 0;
         self.at = at.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "before the beginning"))?;
         Ok(self.at)
     }

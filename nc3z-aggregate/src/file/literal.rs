@@ -4,18 +4,18 @@ use serde_json::{Map, Value};
 
 /// Values inside each other at most.
 const MAX_DEPTH: u32 = 64;
+/// Values at most: people write such texts, programs write JSON. A value takes up to a hundred times its text.
+const MAX_VALUES: u32 = 1 << 20;
+/// Keys of all objects at most.
+const MAX_KEYS: u32 = 1 << 17;
 
-/// Reads JSON, or else what is nearly JSON.
+/// Reads what is nearly JSON.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
-    let json = match serde_json::from_str(text) {
-        Ok(value) => return Ok(value),
-        Err(e) => e,
-    };
-    let mut parser = Parser { text, at: 0, depth: 0 };
-    let value = parser.value().map_err(|what| format!("it is no JSON ({json}), and {what}"))?;
+    let mut parser = Parser { text, at: 0, depth: 0, values: 0, keys: 0 };
+    let value = parser.value()?;
     parser.blanks();
     if parser.at < text.len() {
-        return Err(format!("it is no JSON ({json}), and more stands behind its end"));
+        return Err("more stands behind its end".to_owned());
     }
     Ok(value)
 }
@@ -24,6 +24,8 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    values: u32,
+    keys: u32,
 }
 
 impl Parser<'_> {
@@ -50,6 +52,10 @@ impl Parser<'_> {
         if self.depth > MAX_DEPTH {
             return Err("values are nested too deep".into());
         }
+        self.values += 1;
+        if self.values > MAX_VALUES {
+            return Err(format!("it has more than {MAX_VALUES} values"));
+        }
         let value = match self.peek() {
             None => Err("it ends too early".to_owned()),
             Some(b'{') => self.object(),
@@ -74,7 +80,14 @@ impl Parser<'_> {
             if !self.skip(b':') && !self.skip(b',') {
                 return Err(format!("behind `{key}` stands no colon"));
             }
+            self.keys += 1;
+            if self.keys > MAX_KEYS {
+                return Err(format!("it has more than {MAX_KEYS} keys"));
+            }
             let value = self.value()?;
+            if out.contains_key(&key) {
+                return Err(format!("the key `{key}` stands twice in an object"));
+            }
             out.insert(key, value);
             self.skip(b',');
             if self.at == before {
@@ -146,8 +159,11 @@ mod tests {
         is("{directions': {'x': True}, 'p': None}", json!({"directions": {"x": true}, "p": null}));
         is("[(0, 1), [2.5], 'it\\'s']", json!([[0, 1], [2.5], "it's"]));
         is("{}", json!({}));
-        for wrong in ["", "{", "[", "{'a'", "[1] 2", &"[".repeat(1000), "{'a': }x", "{{{"] {
-            assert!(parse(wrong).is_err(), "{wrong}");
+        let many = format!("[{}]", "{'a': 1},".repeat(200_000));
+        for wrong in
+            ["", "{", "[", "{'a'", "[1] 2", &"[".repeat(1000), "{'a': }x", "{{{", "{'a': 1, 'a': 2}", &many]
+        {
+            assert!(parse(wrong).is_err(), "{}", wrong.get(..100).unwrap_or(wrong));
         }
     }
 }

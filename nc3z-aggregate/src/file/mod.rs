@@ -1,6 +1,7 @@
 //! Aggregation files: found out, read, and presented as a [`Dataset`] whose aggregated variables have their data.
 
 mod cf;
+mod described;
 mod literal;
 mod nca;
 mod part;
@@ -64,9 +65,7 @@ pub fn open(path: &Path, options: &Options) -> Result<Dataset> {
     if !is_aggregation(&dataset) {
         return Ok(dataset);
     }
-    let mut options = options.clone();
-    options.ancestors.extend(path.canonicalize().ok());
-    wrap(dataset, &path.to_string_lossy(), path.parent(), &options)
+    wrap(dataset, &path.to_string_lossy(), path.parent(), options)
 }
 
 /// The dataset of an aggregation that was opened as it stands; `name` is its name in messages, `base` its directory.
@@ -74,6 +73,11 @@ pub fn open(path: &Path, options: &Options) -> Result<Dataset> {
 /// # Errors
 /// What is wrong with the aggregation.
 pub fn wrap(own: Dataset, name: &str, base: Option<&Path>, options: &Options) -> Result<Dataset> {
+    let mut options = options.clone();
+    // The file itself is the first that a fragment may not lead back to.
+    if options.ancestors.is_empty() {
+        options.ancestors.extend(Path::new(name).canonicalize().ok());
+    }
     let mut masters = BTreeMap::new();
     let mut hidden = BTreeSet::new();
     for variable in own.variables() {
@@ -92,7 +96,7 @@ pub fn wrap(own: Dataset, name: &str, base: Option<&Path>, options: &Options) ->
         }
     }
     hidden.retain(|id| !masters.contains_key(id));
-    let fragments = Fragments::new(own, name, base, options);
+    let fragments = Fragments::new(own, name, base, &options);
     Ok(Dataset::new(Arc::new(Aggregation::new(fragments, masters, &hidden)?)))
 }
 

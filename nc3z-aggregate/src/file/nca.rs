@@ -1,9 +1,11 @@
 //! Aggregation variables of NCA-0.1, whose ranges are half-open, and of NCA-0.2 to CFA-0.4, whose ranges include their ends.
 
-use super::{Read, literal, master_of, part};
+use super::described::Described as Text;
+use super::{Read, master_of, part};
 use crate::error::{Error, Result};
 use crate::master::values::text;
 use crate::master::{Data, FileRef, Indices, MAX_PARTITIONS, MasterArray, Partition, SubArray, UnitsOf};
+use nc3z_format::Limits;
 use nc3z_format::classic::VarId;
 use nc3z_reader::{Dataset, Variable};
 use serde_json::{Map, Value};
@@ -20,10 +22,11 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     let json = attribute(["nca_array", "cfa_array"]).unwrap_or_default();
     let name = master.name.clone();
     let wrong = |what: String| Error::malformed(&name, what);
-    let array = literal::parse(&json).map_err(wrong)?;
-    let array = array.as_object().ok_or_else(|| wrong("its array is described by no object".into()))?;
-    let described = Described::of(&master, array).map_err(wrong)?;
-    let (cuts, partitions) = described.partitions(&master, array).map_err(wrong)?;
+    // What a file of a few KB earns is enough for one partition, and for what is said of them all.
+    let limits = Limits::default().within(0);
+    let text = Text::parse(&json, &limits).map_err(wrong)?;
+    let described = Described::of(&master, &text).map_err(wrong)?;
+    let (cuts, partitions) = described.partitions(&master, &text, &limits).map_err(wrong)?;
     master.cuts = cuts;
     let helpers = own_variables(own, &partitions, variable.id());
     master.partitions = Box::new(partitions);
@@ -50,11 +53,10 @@ struct Described {
 }
 
 impl Described {
-    fn of(master: &MasterArray, array: &Object) -> Result<Self, String> {
+    fn of(master: &MasterArray, text: &Text<'_>) -> Result<Self, String> {
+        let array = &text.fields;
         let later = ["pmdimensions", "pmshape", "base"].iter().any(|key| array.contains_key(*key));
-        let has_sub = |p: &Value| p.get("subarray").is_some();
-        let partitions = array.get("Partitions").and_then(Value::as_array);
-        let inclusive = later || partitions.is_some_and(|p| p.iter().any(has_sub));
+        let inclusive = later || text.has_subarray;
         let names = strings(array.get("pmdimensions").or_else(|| array.get("pdimensions")), "pdimensions")?;
         let names = names.unwrap_or_default();
         let position = |name: &String| {
@@ -85,20 +87,17 @@ impl Described {
     fn partitions(
         &self,
         master: &MasterArray,
-        array: &Object,
+        text: &Text<'_>,
+        limits: &Limits,
     ) -> Result<(Vec<Vec<u64>>, Vec<Partition>), String> {
         let shape = master.shape();
-        let list = array.get("Partitions").and_then(Value::as_array).ok_or("it has no `Partitions`")?;
+        let found = text.count.ok_or("it has no `Partitions`")?;
         let count =
             self.pshape.iter().try_fold(1_usize, |n, m| n.checked_mul(*m)).filter(|n| *n <= MAX_PARTITIONS);
         let count =
             count.ok_or_else(|| format!("{:?} partitions are more than {MAX_PARTITIONS}", self.pshape))?;
-        if list.len() != count {
-            return Err(format!(
-                "it has {} partitions, its matrix of {:?} wants {count}",
-                list.len(),
-                self.pshape
-            ));
+        if found != count {
+            return Err(format!("it has {found} partitions, its matrix of {:?} wants {count}", self.pshape));
         }
         let mut matrix = vec![1; shape.len()];
         for (d, n) in self.pdimensions.iter().zip(&self.pshape) {
@@ -106,26 +105,25 @@ impl Described {
         }
         let mut ranges: Vec<Vec<Option<Range<u64>>>> = matrix.iter().map(|n| vec![None; *n]).collect();
         let mut cells: Vec<Option<Partition>> = vec![None; count];
-        for (n, partition) in list.iter().enumerate() {
-            let of = |what: String| format!("partition {n}: {what}");
-            let partition = partition.as_object().ok_or_else(|| of("it is no object".into()))?;
-            let index = self.index(partition, &matrix).map_err(of)?;
-            let location = self.location(partition, &shape).map_err(of)?;
+        text.for_each(limits, &mut |_, partition| {
+            let index = self.index(partition, &matrix)?;
+            let location = self.location(partition, &shape)?;
             for (d, range) in location.iter().enumerate() {
                 let known = ranges[d][index[d]].get_or_insert_with(|| range.clone());
                 if known != range {
-                    return Err(of(format!(
+                    return Err(format!(
                         "along `{}` it fills {range:?}, another one of the same row {known:?}",
                         master.dimensions[d]
-                    )));
+                    ));
                 }
             }
             let cell = index.iter().zip(&matrix).fold(0, |cell, (i, n)| cell * n + i);
-            let read = self.partition(master, partition, &location).map_err(of)?;
+            let read = self.partition(master, partition, &location)?;
             if cells[cell].replace(read).is_some() {
-                return Err(of(format!("there are two at the index {index:?}")));
+                return Err(format!("there are two at the index {index:?}"));
             }
-        }
+            Ok(())
+        })?;
         let mut cuts = Vec::new();
         for (d, row) in ranges.into_iter().enumerate() {
             let dim = &master.dimensions[d];
@@ -141,8 +139,8 @@ impl Described {
             }
             if edges.last() != Some(&shape[d]) {
                 return Err(format!(
-                    "its partitions along `{dim}` end at {:?}, its length is {}",
-                    edges.last(),
+                    "its partitions along `{dim}` end at {}, its length is {}",
+                    edges[edges.len() - 1],
                     shape[d]
                 ));
             }

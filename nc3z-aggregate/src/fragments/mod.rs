@@ -218,12 +218,12 @@ impl Fragments {
         }
         let mut options = self.options.clone();
         options.opener = opener.cloned();
-        if let Some(path) = &path {
-            if options.ancestors.contains(path) {
-                return Err(wrong("it is an aggregation that refers to itself".into()));
-            }
-            options.ancestors.push(path.clone());
+        // What an opener gives is told by its name, which stands for one file at every depth.
+        let place = path.clone().unwrap_or_else(|| PathBuf::from(uri));
+        if options.ancestors.contains(&place) {
+            return Err(wrong("it is an aggregation that refers to itself".into()));
         }
+        options.ancestors.push(place);
         if options.ancestors.len() > MAX_DEPTH {
             return Err(wrong(format!("aggregations are nested more than {MAX_DEPTH} deep")));
         }

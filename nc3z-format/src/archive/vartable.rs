@@ -1,6 +1,6 @@
 //! The variable table: for each array its tile count, and its entries or the root of their tree.
 
-use super::constants::{ALIGN, ENTRY_LEN, HEAD_OFFSET, INLINE_MAX, ROW_LEN};
+use super::constants::{ALIGN, ENTRY_LEN, HEAD_OFFSET, INLINE_MAX, LEAF_ENTRIES, PAGE_LEN, ROW_LEN};
 use super::ids::ArrayId;
 use super::index::IndexEntry;
 use crate::bytes::Cursor;
@@ -47,6 +47,24 @@ impl VariableTable {
         let row = &self.rows[at];
         let inline = if row.root == 0 { usize::try_from(row.tile_count).ok()? } else { 0 };
         Some((row, &self.entries[self.starts[at]..self.starts[at] + inline]))
+    }
+
+    /// Checks that the index pages of all trees fit into an archive of `end` bytes: a page is that of one place of one array, so that
+    /// whoever walks through all tiles reads no more than there is.
+    ///
+    /// # Errors
+    /// An array has more tiles than there are bytes for its pages.
+    pub fn check_pages(&self, end: u64) -> Result<()> {
+        let mut left = end;
+        for row in self.rows.iter().filter(|row| row.root != 0) {
+            let leaves = row.tile_count.div_ceil(LEAF_ENTRIES).checked_mul(PAGE_LEN as u64);
+            let rest = leaves.and_then(|len| left.checked_sub(len));
+            left = rest.ok_or_else(|| {
+                let expected = format!("no more than index pages in {end} bytes have entries for");
+                Error::corrupt(SECTION, None, "tile count", expected, row.tile_count)
+            })?;
+        }
+        Ok(())
     }
 
     /// The decoded section.
@@ -159,6 +177,24 @@ mod tests {
         assert!(back.find(ArrayId::variable(1)).is_none());
         for n in 0..bytes.len() {
             assert!(VariableTable::decode(&bytes[..n]).is_err(), "{n}");
+        }
+    }
+
+    #[test]
+    fn trees_of_more_pages_than_there_are_bytes_are_corrupt() {
+        let row = |array, tile_count| Row { array: ArrayId::variable(array), tile_count, root: 8192 };
+        let check = |counts: &[u64], end| {
+            let rows = (0..).zip(counts).map(|(array, &count)| row(array, count)).collect();
+            VariableTable::new(rows, Vec::new()).check_pages(end)
+        };
+        let page = PAGE_LEN as u64;
+        assert!(check(&[LEAF_ENTRIES, LEAF_ENTRIES + 1], 3 * page).is_ok());
+        for (counts, end) in [
+            (&[LEAF_ENTRIES, LEAF_ENTRIES + 1][..], 3 * page - 1),
+            (&[1 << 62], 1 << 40),
+            (&[u64::MAX], u64::MAX),
+        ] {
+            assert!(check(counts, end).unwrap_err().is_corrupt(), "{counts:?}");
         }
     }
 }

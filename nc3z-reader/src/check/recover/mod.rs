@@ -187,7 +187,9 @@ fn skeleton(
     let lossy = parts.metadata.extra.contains_key(LOSSY_KEY);
     let mut inner = parts.bind_to_header(Arc::clone(&points.source), options)?;
     inner.short.clone_from(&points.short);
-    if let Some(e) = check_table(&inner.store.index.table, &inner.store.arrays, inner.next_number)
+    let table = &inner.store.index.table;
+    if let Some(e) = check_table(table, &inner.store.arrays, inner.next_number)
+        .and_then(|()| Ok(table.check_pages(points.source.len())?))
         .err()
         .filter(|_| !inner.store.index.table.rows().is_empty())
     {

@@ -1,0 +1,127 @@
+//! The list of an index, read as a stream: a tree of its JSON would take up to a hundred times its bytes.
+
+use super::MAX_MEMBERS;
+use super::heads::Head;
+use super::index::{Entries, Entry};
+use bytes::Bytes;
+use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::collections::HashMap;
+use std::fmt;
+
+/// Version of the list.
+const VERSION: u64 = 2;
+
+/// Name, offset, length, CRC-32, and places and lengths of the parts of the head.
+type Item = (String, u64, u64, u32, Vec<(u64, u64)>);
+
+/// Reads the list of a bundle of `bundle_len` bytes; `heads` are the parts of the heads, one after another.
+pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries, String> {
+    let mut found = Found { names: Vec::new(), entries: HashMap::new(), heads, bundle_len };
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    List(&mut found).deserialize(&mut reader).and_then(|()| reader.end()).map_err(|e| e.to_string())?;
+    Ok((found.names, found.entries))
+}
+
+/// What has been read.
+struct Found {
+    names: Vec<String>,
+    entries: HashMap<String, Entry>,
+    heads: Bytes,
+    bundle_len: u64,
+}
+
+impl Found {
+    fn add(&mut self, (name, offset, length, crc32, parts): Item) -> Result<(), String> {
+        if self.names.len() >= MAX_MEMBERS {
+            return Err(format!("it has more than {MAX_MEMBERS} members"));
+        }
+        let head = self.head(offset, length, &parts);
+        let head =
+            head.ok_or_else(|| format!("`{name}` does not lie in the bundle, or its head not in it"))?;
+        if self.entries.insert(name.clone(), Entry { offset, length, crc32, head }).is_some() {
+            return Err(format!("two members are called `{name}`"));
+        }
+        self.names.push(name);
+        Ok(())
+    }
+
+    /// The head of a member with these parts; nothing where something does not lie where it should.
+    fn head(&mut self, offset: u64, length: u64, places: &[(u64, u64)]) -> Option<Head> {
+        offset.checked_add(length).filter(|end| *end <= self.bundle_len)?;
+        let mut parts = Vec::with_capacity(places.len());
+        let mut last = 0;
+        for &(at, len) in places {
+            let size = usize::try_from(len).ok().filter(|size| *size <= self.heads.len())?;
+            (at >= last && at.checked_add(len)? <= length).then_some(())?;
+            last = at + len;
+            parts.push((at, self.heads.split_to(size)));
+        }
+        Some(Head::new(parts))
+    }
+}
+
+/// The object.
+struct List<'f>(&'f mut Found);
+
+impl<'de> DeserializeSeed<'de> for List<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for List<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with the version and the members")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        let (mut version, mut members) = (None, false);
+        while let Some(key) = from.next_key::<std::borrow::Cow<'de, str>>()? {
+            match &*key {
+                "version" if version.is_none() => version = Some(from.next_value::<u64>()?),
+                "members" if !members => {
+                    from.next_value_seed(Members(&mut *self.0))?;
+                    members = true;
+                }
+                "version" | "members" => return Err(A::Error::custom(format!("`{key}` stands twice"))),
+                _ => drop(from.next_value::<IgnoredAny>()?),
+            }
+        }
+        match version {
+            Some(VERSION) if members => Ok(()),
+            Some(VERSION) => Err(A::Error::custom("it has no list of members")),
+            Some(other) => Err(A::Error::custom(format!("its version is {other}"))),
+            None => Err(A::Error::custom("it has no version")),
+        }
+    }
+}
+
+/// The members.
+struct Members<'f>(&'f mut Found);
+
+impl<'de> DeserializeSeed<'de> for Members<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of members")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        while let Some(item) = from.next_element::<Item>()? {
+            self.0.add(item).map_err(A::Error::custom)?;
+        }
+        Ok(())
+    }
+}
