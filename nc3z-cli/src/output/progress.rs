@@ -21,6 +21,36 @@ pub(crate) fn catch_signals() {
         let _ = signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(blocked()));
         let _ = signal_hook::flag::register(signal, Arc::clone(flag));
     }
+    #[cfg(unix)]
+    end_after_grace();
+}
+
+/// Time that work has after a signal to stop by itself, with all that is half-written removed.
+#[cfg(unix)]
+const GRACE: Duration = Duration::from_secs(10);
+/// Stack of the thread that waits for signals.
+#[cfg(unix)]
+const STACK: usize = 128 << 10;
+
+/// Ends the process where work has not stopped by itself some time after a signal: whatever a file made it do, one signal is enough.
+#[cfg(unix)]
+fn end_after_grace() {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use std::io::Read;
+    let Ok((mut wakes, rings)) = std::os::unix::net::UnixStream::pair() else { return };
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup()) {
+        let Ok(rings) = rings.try_clone() else { return };
+        let _ = signal_hook::low_level::pipe::register(signal, rings);
+    }
+    let wait = move || {
+        if wakes.read_exact(&mut [0]).is_ok() {
+            std::thread::sleep(GRACE);
+            nc3z_writer::remove_temporary_files();
+            signal_hook::low_level::exit(130);
+        }
+    };
+    // Without the thread a second signal is needed.
+    let _ = std::thread::Builder::new().name("signals".into()).stack_size(STACK).spawn(wait);
 }
 
 /// SIGHUP, where there is one; what `nohup` asks for is kept.
