@@ -90,7 +90,7 @@ impl Bundle {
     /// Lists the differences between the index and the directory.
     fn against_directory(&self, entries: &HashMap<String, Entry>) -> Result<Vec<String>> {
         let wrong = |e: zip::result::ZipError| Error::refused(format!("the directory of the bundle: {e}"));
-        let reader = Reader { source: self.source.clone(), at: 0 };
+        let reader = Reader::new(self.source.clone(), usize::MAX);
         let mut archive = ZipArchive::new(reader).map_err(wrong)?;
         let mut found = Vec::new();
         let mut names = BTreeSet::new();

@@ -110,7 +110,7 @@ fn put_together(args: &AggregateArgs, files: &[Input]) -> Result<Made> {
         options,
     };
     let seen = AtomicU64::new(0);
-    let progress = Progress::new(files.len() as u64, text::safe(&args.output.to_string_lossy()));
+    let progress = Progress::new(files.len() as u64, crate::cmd::shown(&args.output));
     let done = aggregate(files, &args.output, existing.as_ref(), &rules, &seen);
     drop(progress);
     Ok(done?)
@@ -156,7 +156,7 @@ fn tell(args: &AggregateArgs, made: &Made) {
         note!("nc3z: left out `{}`: {}", text::safe(file), text::safe(why));
     }
     let known = if report.known > 0 { format!(" and {} that it had", report.known) } else { String::new() };
-    let name = text::safe(&args.output.to_string_lossy());
+    let name = crate::cmd::shown(&args.output);
     if args.check {
         note!(
             "{} can be joined; {name} would have {}",
@@ -176,7 +176,7 @@ fn to_json(args: &AggregateArgs, made: &Made) -> Value {
         json!({"name": text::safe(&a.name), "dimensions": a.dimensions, "shape": a.shape, "fragments": a.fragments})
     });
     json!({
-        "output": text::safe(&args.output.to_string_lossy()), "written": !args.check, "bytes": len, "files": report.files,
+        "output": crate::cmd::shown(&args.output), "written": !args.check, "bytes": len, "files": report.files,
         "known": report.known, "skipped": skipped.collect::<Vec<_>>(),
         "convention": if made.convention == Convention::Cf { "CF-1.13" } else { "NCA-0.1" }, "variables": arrays.collect::<Vec<_>>(),
         "notes": report.notes.iter().map(|n| text::safe(n)).collect::<Vec<_>>(),

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     }
     let total = files.iter().filter_map(|f| f.path.metadata().ok()).map(|m| m.len()).sum();
     let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
-    let progress = Progress::new(total, text::safe(&args.output.to_string_lossy()));
+    let progress = Progress::new(total, crate::cmd::shown(&args.output));
     let mut out = target.file().try_clone().context("write the bundle")?;
     write_bundle(&files, &mut out, &|bytes| {
         progress.advance(bytes);
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &BundleArgs) -> Result<Exit> {
     let len = out.metadata().context("write the bundle")?.len();
     drop(progress);
     target.commit(None)?;
-    let name = text::safe(&args.output.to_string_lossy());
+    let name = crate::cmd::shown(&args.output);
     note!("{} -> {name}  {}", count(files.len() as u64, "file"), text::size(len));
     Ok(Exit::Done)
 }

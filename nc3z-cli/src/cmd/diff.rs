@@ -81,5 +81,5 @@ fn compare(args: &DiffArgs) -> Result<Exit> {
 
 fn open(named: &Named, path: &Path) -> Result<Dataset> {
     super::in_file(path, named.open_dataset(&OpenArgs::default()))
-        .with_context(|| format!("`{}`", path.display()))
+        .with_context(|| format!("`{}`", crate::cmd::shown(path)))
 }

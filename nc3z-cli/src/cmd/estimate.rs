@@ -37,7 +37,7 @@ pub(crate) fn run(args: &EstimateArgs) -> Result<Exit> {
         let mut out = Stdout::verdicts();
         let (mut reports, mut sums) = (Vec::new(), Sums::default());
         for path in &files {
-            let name = text::safe(&path.to_string_lossy());
+            let name = crate::cmd::shown(path);
             match one(path, &presets, args.sample) {
                 Ok((header, found)) => {
                     sums.add(&found);

@@ -86,7 +86,7 @@ fn built_in() -> Vec<BuiltIn> {
 }
 
 fn path(path: &Path) -> String {
-    text::safe(&path.to_string_lossy())
+    crate::cmd::shown(path)
 }
 
 fn exported(exports: &Exports) -> String {

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &VerifyArgs, manifest: &Path) -> Result<Exit> {
 }
 
 fn name(path: &Path) -> String {
-    text::safe(&path.to_string_lossy())
+    crate::cmd::shown(path)
 }
 
 /// A manifest, or a bag, and the directory it is of: its own unless the user names another.
@@ -181,7 +181,7 @@ fn report(plan: &Plan, bytes: u64, failures: &[Failure], unlisted: usize, stoppe
         "date": fixity::date(SystemTime::now()),
         "tool": concat!("nc3z ", env!("CARGO_PKG_VERSION")),
         "kind": if plan.is_bag { "bagit" } else { "sha256sums" },
-        "manifest": plan.manifest.file_name().map(|n| text::safe(&n.to_string_lossy())),
+        "manifest": plan.manifest.file_name().map(|n| crate::cmd::shown(n.as_ref())),
         "manifest_sha256": plan.manifest_sha256,
         "files": plan.entries.len(),
         "bytes": bytes,

@@ -113,7 +113,7 @@ fn report_aggregation(args: &ReportArgs, input: Input) -> Result<Exit> {
     let found =
         nc3z_aggregate::as_aggregation(&dataset).expect("presented as an aggregation, which its header has");
     let mut out = BufWriter::with_capacity(OUT_BUFFER, Stdout::results());
-    aggregation::report(&text::safe(&args.file.to_string_lossy()), &dataset, found, args.json, &mut out)?;
+    aggregation::report(&crate::cmd::shown(&args.file), &dataset, found, args.json, &mut out)?;
     out.flush()?;
     Ok(Exit::Done)
 }

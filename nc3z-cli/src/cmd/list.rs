@@ -91,7 +91,7 @@ pub(crate) fn run(args: &ListArgs) -> Result<Exit> {
 }
 
 fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
-    let name = |path: &Path| text::safe(&path.to_string_lossy());
+    let name = |path: &Path| crate::cmd::shown(path);
     if input.is_dir() {
         let files = targets::netcdf_files(input)?;
         return Ok(files
@@ -136,7 +136,7 @@ fn list(input: &Path, args: &ListArgs) -> Result<Vec<Entry>> {
             let bytes = dataset.archive().map_or(dataset.original_len(), nc3z_reader::Archive::stored_len);
             describe(&dataset, bytes)
         });
-        Entry { name: text::safe(uri), found }
+        Entry { name: crate::cmd::shown(Path::new(uri)), found }
     }));
     Ok(entries)
 }

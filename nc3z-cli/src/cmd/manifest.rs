@@ -6,8 +6,8 @@ use super::targets::{self, SUFFIX};
 use crate::args::ManifestArgs;
 use crate::exit::{Exit, of_error};
 use crate::manifest::sums;
+use crate::output::report_error;
 use crate::output::streams::Stdout;
-use crate::output::{report_error, text};
 use anyhow::{Context, Result, bail};
 use nc3z_reader::platform::path_of;
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ManifestArgs) -> Result<Exit> {
     } else {
         crate::manifest::replace(&place, &sums::encode(&entries))?;
         let before = if known > 0 { format!("; {known} were listed before") } else { String::new() };
-        note!("nc3z: {}: {listed} archives{before}", text::safe(&place.to_string_lossy()));
+        note!("nc3z: {}: {listed} archives{before}", crate::cmd::shown(&place));
     }
     if entries.is_empty() {
         note!("nc3z: warning: there are no archives to list");
@@ -74,7 +74,7 @@ fn logged(args: &ManifestArgs) -> Result<(Vec<PathBuf>, Exit)> {
     let root = args.directory.canonicalize().with_context(|| format!("`{}`", args.directory.display()))?;
     let (mut archives, mut exit) = (Vec::new(), Exit::Done);
     let mut fail = |name: &Path, why: &str| {
-        note!("nc3z: error: {}: {why}", text::safe(&name.to_string_lossy()));
+        note!("nc3z: error: {}: {why}", crate::cmd::shown(name));
         exit = Exit::Failed;
     };
     for (file, logged) in files {

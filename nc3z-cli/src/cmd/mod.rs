@@ -61,6 +61,11 @@ pub(crate) enum Input {
     Classic(Box<ClassicFile>),
 }
 
+/// A name as it is shown: of a URL neither user, password nor query, and no control characters.
+pub(crate) fn shown(path: &Path) -> String {
+    crate::output::text::safe(&url::shown(path))
+}
+
 /// Names the file in an error that does not do so itself.
 pub(crate) fn in_file<T>(path: &Path, result: Result<T>) -> Result<T> {
     let name = format!("`{}`", url::shown(path));

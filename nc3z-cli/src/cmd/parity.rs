@@ -29,10 +29,10 @@ fn add(args: &ParityAddArgs) -> Result<Exit> {
     each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
         // It is read once for the checksums, once for the parity.
-        let progress = Progress::with_passes(len, 2, text::safe(&path.to_string_lossy()));
+        let progress = Progress::with_passes(len, 2, crate::cmd::shown(path));
         let (before, after) = nc3z_writer::parity::add(path, args.share, args.memory, &progress)?;
         drop(progress);
-        let name = text::safe(&path.to_string_lossy());
+        let name = crate::cmd::shown(path);
         writeln!(out, "{name}: parity of {} added, {}", args.share, cost(before, after))?;
         Ok(())
     })
@@ -41,10 +41,10 @@ fn add(args: &ParityAddArgs) -> Result<Exit> {
 fn remove(args: &ParityRemoveArgs) -> Result<Exit> {
     each(&args.which, |path, out| {
         let len = std::fs::metadata(path).map_or(0, |m| m.len());
-        let progress = Progress::new(len, text::safe(&path.to_string_lossy()));
+        let progress = Progress::new(len, crate::cmd::shown(path));
         let done = nc3z_writer::parity::remove(path, &progress)?;
         drop(progress);
-        let name = text::safe(&path.to_string_lossy());
+        let name = crate::cmd::shown(path);
         if done.left == 0 {
             writeln!(out, "{name}: parity removed, {}", text::size(done.before - done.after))?;
         } else {
@@ -93,7 +93,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
 fn info(args: &ParityInfoArgs) -> Result<Exit> {
     let mut reports = Vec::new();
     let exit = each(&args.which, |path, out| {
-        let name = text::safe(&path.to_string_lossy());
+        let name = crate::cmd::shown(path);
         let described = describe(path);
         if args.json {
             let mut json = described.as_ref().map_or_else(|e| json!({"error": chain(e)}), Clone::clone);

@@ -47,7 +47,7 @@ fn is_sound(args: &RepairArgs) -> Result<Exit> {
     if report.findings.is_empty() {
         return Ok(Exit::Done);
     }
-    let name = text::safe(&args.archive.to_string_lossy());
+    let name = crate::cmd::shown(&args.archive);
     // One cause may have several effects, and the first of the file need not be the one that names it.
     let mut what: Vec<_> =
         report.findings.iter().take(MOST_FINDINGS).map(|f| text::safe(&f.message)).collect();
@@ -94,7 +94,7 @@ pub(super) fn to_file(
         }
         Ok(_) => Ok(None),
         Err(e) if e.is_corrupt() => {
-            let name = text::safe(&args.archive.to_string_lossy());
+            let name = crate::cmd::shown(&args.archive);
             note!("nc3z: {name}: {e}; what is whole is saved without parity");
             Ok(None)
         }
@@ -120,7 +120,7 @@ fn change_parity(args: &RepairArgs, mended: &Path, progress: &Progress) -> nc3z_
 
 fn progress(args: &RepairArgs) -> Progress {
     let len = std::fs::metadata(&args.archive).map_or(0, |m| m.len());
-    Progress::new(len.saturating_mul(3), text::safe(&args.archive.to_string_lossy()))
+    Progress::new(len.saturating_mul(3), crate::cmd::shown(&args.archive))
 }
 
 fn of_error_of(e: &Error) -> Exit {
@@ -129,7 +129,7 @@ fn of_error_of(e: &Error) -> Exit {
 
 fn say(args: &RepairArgs, output: &Path, report: &ParityReport, done: &RepairedShards) -> Result<()> {
     let mut out = Stdout::verdicts();
-    let (name, output) = (text::safe(&args.archive.to_string_lossy()), text::safe(&output.to_string_lossy()));
+    let (name, output) = (crate::cmd::shown(&args.archive), crate::cmd::shown(output));
     if args.json {
         let report = json!({
             "archive": name, "output": output, "complete": true, "by": "parity", "mended_shards": done.shards,

@@ -1,6 +1,5 @@
 //! Where outputs go: their directories are made, rid of what killed runs left there, and taken away again where a run put nothing in.
 
-use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_writer::remove_leftovers;
 use std::collections::HashSet;
@@ -44,7 +43,7 @@ pub(crate) fn prepare(output: &Path) -> Result<()> {
     places.made.extend(missing.iter().rev().map(|a| (*a).to_owned()));
     std::fs::create_dir_all(parent).with_context(|| format!("create `{}`", parent.display()))?;
     for path in remove_leftovers(parent) {
-        note!("nc3z: removed {}, left by a run that was killed", text::safe(&path.to_string_lossy()));
+        note!("nc3z: removed {}, left by a run that was killed", crate::cmd::shown(&path));
     }
     places.seen.get_or_insert_default().insert(parent.to_owned());
     Ok(())
@@ -55,7 +54,7 @@ pub(crate) fn clean(root: &Path) {
     let directories = WalkDir::new(root).follow_links(false).into_iter().filter_map(Result::ok);
     for directory in directories.filter(|e| e.file_type().is_dir()) {
         for path in remove_leftovers(directory.path()) {
-            note!("nc3z: removed {}, left by a run that was killed", text::safe(&path.to_string_lossy()));
+            note!("nc3z: removed {}, left by a run that was killed", crate::cmd::shown(&path));
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
     }
     if found.jobs.len() + found.failures.len() > 1 && !failed.is_empty() {
         note!("nc3z: {} of {} archives failed:", failed.len(), found.jobs.len() + found.failures.len());
-        failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+        failed.iter().for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
     }
     listed.context("the archives are recompressed, but a manifest still lists what they were")?;
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(others, Exit::max))
@@ -104,7 +104,7 @@ fn run_one(
 }
 
 fn report(job: &Job, args: &RecompressArgs, done: &Recompressed) {
-    let name = |p: &Path| text::safe(&p.to_string_lossy());
+    let name = |p: &Path| crate::cmd::shown(p);
     let dropped = done.dropped.iter().map(|what| format!("{what}: not kept"));
     for warning in done.warnings.iter().cloned().chain(dropped) {
         note!("nc3z: warning: {}: {}", name(&job.input), text::safe(&warning));

@@ -31,7 +31,16 @@ fn refs(args: &RefsArgs) -> Result<Exit> {
     };
     let url = match (&args.url, super::url::of(&file)) {
         (Some(url), _) => url.clone(),
-        (None, Some(url)) => url.to_owned(),
+        (None, Some(url)) => {
+            // The file is passed on, and read by others: what opened the archive here is not theirs.
+            let shown = super::url::shown(&file).into_owned();
+            if shown != url {
+                note!(
+                    "nc3z: note: the references name `{shown}`, without user, password and query; --url names another address"
+                );
+            }
+            shown
+        }
         (None, None) => {
             let path = std::path::absolute(&file).context("make the archive's name absolute")?;
             path.into_os_string()

@@ -51,7 +51,7 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     };
     let len = std::fs::metadata(input).map_or(0, |m| m.len());
     let done = super::with_threads(args.threads, || {
-        let progress = Progress::new(len, text::safe(&args.archive.to_string_lossy()));
+        let progress = Progress::new(len, crate::cmd::shown(&args.archive));
         let done = repair_file(input, output, &options, &progress);
         if done.is_err() && progress.is_cancelled() {
             return Err(nc3z_reader::Error::interrupted().into());
@@ -79,7 +79,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
         return Ok(None);
     }
     let options = WriterOptions::default().with_registry(crate::plugins::registry()).with_force(args.force);
-    let name = text::safe(&args.archive.to_string_lossy());
+    let name = crate::cmd::shown(&args.archive);
     let saved = super::with_threads(args.threads, || {
         let progress = Progress::new(0, name.clone());
         let saved = save_versions(input, output, &options, &progress);
@@ -115,7 +115,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
         let list: Vec<_> =
             lost.iter().map(|(n, e)| json!({"version": n, "message": text::safe(e)})).collect();
         let report = json!({
-            "archive": name, "output": text::safe(&output.to_string_lossy()), "complete": lost.is_empty(), "versions": done.kept,
+            "archive": name, "output": crate::cmd::shown(output), "complete": lost.is_empty(), "versions": done.kept,
             "lost_versions": list, "notes": note.iter().map(|n| text::safe(n)).collect::<Vec<_>>(), "stored_bytes": done.stored_len.1,
             "parity": args.parity.share(share_before).map(|s| s.to_string()),
         });
@@ -132,7 +132,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
         writeln!(
             out,
             "{name} -> {}: {} versions saved, {} lost; the newest {}{parity}",
-            text::safe(&output.to_string_lossy()),
+            crate::cmd::shown(output),
             done.kept.len(),
             lost.len(),
             if newest_is_lost { "is lost" } else { "is whole" }
@@ -143,7 +143,7 @@ fn rewrite_versions(args: &RepairArgs, input: &Path, output: &Path) -> Result<Op
 
 fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> {
     let mut out = Stdout::verdicts();
-    let name = text::safe(&args.archive.to_string_lossy());
+    let name = crate::cmd::shown(&args.archive);
     for note in &repaired.notes {
         writeln!(out, "{name}: {}", text::safe(note))?;
     }
@@ -182,7 +182,7 @@ fn to_text(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
     writeln!(
         out,
         "{name} -> {}: {} tiles saved, {} lost; {digest}{parity}",
-        text::safe(&output.to_string_lossy()),
+        crate::cmd::shown(output),
         repaired.tiles,
         repaired.lost_tiles
     )?;
@@ -209,7 +209,7 @@ fn to_json(args: &RepairArgs, output: &Path, repaired: &Repaired) -> Result<()> 
         .collect();
     let notes: Vec<_> = repaired.notes.iter().map(|n| text::safe(n)).collect();
     let report = json!({
-        "archive": text::safe(&args.archive.to_string_lossy()), "output": text::safe(&output.to_string_lossy()),
+        "archive": crate::cmd::shown(&args.archive), "output": crate::cmd::shown(output),
         "complete": repaired.is_complete(), "tiles": repaired.tiles, "lost_tiles": repaired.lost_tiles, "lost": lost,
         "notes": notes, "uncommitted_blocks": repaired.uncommitted, "digest": digest,
         "rebuilt_sha256": text::hex(&repaired.sha256), "original_bytes": repaired.original_len,

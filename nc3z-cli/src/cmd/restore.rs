@@ -4,7 +4,7 @@ use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
 use super::tree::{self, Kind, Summary};
-use super::{links, stdin, url};
+use super::{links, member, stdin, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted, while_blocked};
@@ -33,10 +33,13 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
     let rename = |p: &Path| match args.version {
         Some(_) => bail!("name the output of an older version with -o"),
         None if stdin::is(p) => bail!("what comes from standard input has no name; name the output with -o"),
-        None => match url::of(p) {
-            // Into the directory one is in.
-            Some(url) => targets::restored_name(Path::new(last_name(url))),
-            None => targets::restored_name(p),
+        // What is inside a bundle or on a server goes into the directory one is in, whatever directories its name has.
+        None => match (url::of(p), member::of(p)) {
+            (Some(url), _) => targets::restored_name(Path::new(last_name(url))),
+            (None, Some((_, name))) => {
+                targets::restored_name(Path::new(name.rsplit('/').next().unwrap_or_default()))
+            }
+            (None, None) => targets::restored_name(p),
         },
     };
     let named = |p: &Path| p.extension().is_some_and(|e| e == "nc3z");
@@ -89,7 +92,7 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
         failed
             .iter()
             .filter(|(_, exit)| *exit != Exit::Interrupted)
-            .for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+            .for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
     }
     let least = if summary.not_tried > 0 { Exit::Interrupted } else { others };
     Ok(failed.into_iter().map(|(_, exit)| exit).fold(least, Exit::max))
@@ -130,7 +133,7 @@ fn run_one(job: &Job, args: &RestoreArgs, summary: &mut Summary) -> Result<Exit>
     tell!(
         "{} -> {}  {} ({digest})",
         text::safe(&url::shown(&job.input)),
-        text::safe(&job.output.to_string_lossy()),
+        crate::cmd::shown(&job.output),
         text::size(restored.len)
     );
     report_lossy(&job.input, &archive);

@@ -43,7 +43,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
     note!(
         "{} -> {}  {} variables, {}",
         text::safe(&super::url::shown(&args.file)),
-        text::safe(&args.output.to_string_lossy()),
+        crate::cmd::shown(&args.output),
         contents.header.variables.len(),
         text::size(arrangement.layout.file_len)
     );
@@ -76,7 +76,7 @@ fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> R
         bail!("input and output are the same file `{}`", args.output.display());
     }
     let target = AtomicFile::create_with_mode(&args.output, args.force, 0o666)?;
-    let progress = Progress::new(arrangement.layout.file_len, text::safe(&args.output.to_string_lossy()));
+    let progress = Progress::new(arrangement.layout.file_len, crate::cmd::shown(&args.output));
     let mut out = BufWriter::with_capacity(OUT_BUFFER, target.file());
     let mut values = Values { contents, progress: &progress };
     write_classic(arrangement, &mut values, &mut out).map_err(|e| in_writing(e, args))?;

@@ -241,7 +241,7 @@ fn link(link: &Path, root: Option<&Path>, naming: &Naming<'_>) -> Link {
         return if target.is_file() && !(naming.wanted)(&target) { Link::Taken } else { Link::Found };
     }
     if target.is_dir() || (naming.wanted)(link) {
-        let link = text::safe(&link.to_string_lossy());
+        let link = crate::cmd::shown(link);
         note!("nc3z: warning: {link}: a link that leads out of the tree; not followed");
     }
     Link::Outside

@@ -97,7 +97,7 @@ pub(crate) fn judge(others: &[Other], arg: Option<OthersArg>) -> Exit {
         return Exit::Done;
     }
     for other in others {
-        note!("{}: passed over, {}", text::safe(&other.path.to_string_lossy()), links::words(other));
+        note!("{}: passed over, {}", crate::cmd::shown(&other.path), links::words(other));
     }
     // The target of a link inside the tree is not lost.
     let is_lost = others.iter().any(|other| other.kind != Kind::InsideLink);

@@ -27,7 +27,7 @@ pub(crate) fn commit(args: &CommitArgs) -> Result<Exit> {
     let len = std::fs::metadata(&args.edited).map_or(0, |m| m.len());
     let done = super::with_threads(args.effort.threads, || {
         // Hashed, compared, rebuilt.
-        let progress = Progress::new(len.saturating_mul(3), text::safe(&args.edited.to_string_lossy()));
+        let progress = Progress::new(len.saturating_mul(3), crate::cmd::shown(&args.edited));
         commit_file(&args.archive, &args.edited, &note, &options, &progress)
     })?;
     let what = || format!("commit `{}` to `{}`", args.edited.display(), args.archive.display());
@@ -64,7 +64,7 @@ pub(crate) fn revert(args: &RevertArgs) -> Result<Exit> {
     }
     let spool = AtomicFile::create(Path::new(&name), false)?;
     let done = super::with_threads(args.effort.threads, || -> Result<Committed> {
-        let name = text::safe(&args.archive.to_string_lossy());
+        let name = crate::cmd::shown(&args.archive);
         let progress = Progress::new(archive.original_len().saturating_mul(4), name);
         archive.restore_to_file(spool.file(), spool.temporary_path(), &progress)?;
         Ok(commit_file(&args.archive, spool.temporary_path(), &note, &options, &progress)?)
@@ -83,7 +83,7 @@ pub(super) fn note_of(args: &NoteArgs) -> CommitNote {
 
 /// Says what a commit did, or, of a dry run, what it would do.
 pub(super) fn tell(path: &Path, done: &Committed, dry_run: bool) {
-    let name = text::safe(&path.to_string_lossy());
+    let name = crate::cmd::shown(path);
     if dry_run && !done.is_known() {
         let added = text::size(done.stored_len.1 - done.stored_len.0);
         tell!(
@@ -125,7 +125,7 @@ pub(crate) fn log(args: &LogArgs) -> Result<Exit> {
     let mut out = BufWriter::new(Stdout::results());
     if args.json {
         let rows: Vec<Value> = versions.iter().map(|v| version_json(v, &tags)).collect();
-        let file = text::safe(&args.archive.to_string_lossy());
+        let file = crate::cmd::shown(&args.archive);
         writeln!(out, "{}", serde_json::to_string_pretty(&json!({"file": file, "versions": rows}))?)?;
     } else if args.oneline {
         versions.iter().try_for_each(|version| write_line(&mut out, version, &tags))?;
@@ -232,7 +232,7 @@ pub(crate) fn write_versions(archive: &Archive, out: &mut dyn Write) -> Result<(
 
 /// Changes a tag, or lists them.
 pub(crate) fn tag(args: &TagArgs) -> Result<Exit> {
-    let name = text::safe(&args.archive.to_string_lossy());
+    let name = crate::cmd::shown(&args.archive);
     let Some(tag) = &args.tag else {
         let archive =
             super::in_file(&args.archive, super::open_archive(&args.archive, &OpenArgs::default()))?;

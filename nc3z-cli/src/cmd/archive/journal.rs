@@ -48,12 +48,12 @@ impl Journal {
     }
 
     fn add_line(&self, file: &Path, archive: Option<&Path>, state: &str, more: Value) -> Result<()> {
-        let mut line = json!({"file": text::safe(&file.to_string_lossy()), "state": state});
+        let mut line = json!({"file": crate::cmd::shown(file), "state": state});
         if needs_hex(file) {
             line["file_hex"] = text::hex(file.as_os_str().as_encoded_bytes()).into();
         }
         if let Some(archive) = archive {
-            line["archive"] = text::safe(&archive.to_string_lossy()).into();
+            line["archive"] = crate::cmd::shown(archive).into();
             if needs_hex(archive) {
                 line["archive_hex"] = text::hex(archive.as_os_str().as_encoded_bytes()).into();
             }

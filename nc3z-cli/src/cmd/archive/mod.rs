@@ -3,6 +3,7 @@
 pub(crate) mod journal;
 mod piped;
 mod present;
+mod removal;
 mod waiting;
 
 use super::parity::cost;
@@ -19,7 +20,6 @@ use anyhow::{Context, Result, bail};
 use journal::Journal;
 use nc3z_format::codec::WantedChain;
 use nc3z_format::tile::Edge;
-use nc3z_reader::platform;
 use nc3z_writer::{
     Archived, AtomicFile, ErrorKind, Prepared, Preset, TileChoice, Wanted, WriterOptions, prepare_file,
     publish,
@@ -86,7 +86,7 @@ pub(crate) fn run(args: &ArchiveArgs) -> Result<Exit> {
     }
     if all > 1 && !failed.is_empty() {
         note!("nc3z: {} of {all} files failed:", failed.len());
-        failed.iter().for_each(|(path, _)| note!("  {}", text::safe(&path.to_string_lossy())));
+        failed.iter().for_each(|(path, _)| note!("  {}", crate::cmd::shown(path)));
     }
     failed.extend(stopped);
     // A signal after the last file is done leaves nothing undone but the manifest.
@@ -160,7 +160,7 @@ impl<'a> Work<'a> {
         // Each byte is read, and proven.
         let passes = if self.args.no_verify { 1 } else { 2 };
         let message = match jobs {
-            [job] => text::safe(&job.input.to_string_lossy()),
+            [job] => crate::cmd::shown(&job.input),
             _ => "archive".to_owned(),
         };
         let progress = &Progress::with_passes(total, passes, message).of_files(jobs.len() as u64);
@@ -233,7 +233,7 @@ impl<'a> Work<'a> {
             let done = done.map_err(anyhow::Error::from).and_then(|done| {
                 report(&job.input, &job.output, &done);
                 if self.args.remove_source {
-                    remove_source(&job.input, before.as_ref())?;
+                    removal::remove(&job.input, before.as_ref(), &done)?;
                 }
                 Ok(Some(done))
             });
@@ -257,7 +257,7 @@ impl<'a> Work<'a> {
             }
             Ok(None) => {
                 if tells_more() {
-                    note!("{}: its archive is there already", text::safe(&job.input.to_string_lossy()));
+                    note!("{}: its archive is there already", crate::cmd::shown(&job.input));
                 }
                 (Outcome::Present, "present", json!({}))
             }
@@ -284,6 +284,9 @@ impl<'a> Work<'a> {
     ) -> Result<Option<(Prepared, Option<Metadata>)>> {
         if self.is_done(job)? {
             return Ok(None);
+        }
+        if self.args.remove_source {
+            removal::prepare(&job.input);
         }
         let before = std::fs::metadata(&job.input).ok();
         if before.is_some() {
@@ -322,8 +325,7 @@ impl<'a> Work<'a> {
             summary.failed += 1;
         }
         for job in &found.jobs {
-            let (input, output) =
-                (text::safe(&job.input.to_string_lossy()), text::safe(&job.output.to_string_lossy()));
+            let (input, output) = (crate::cmd::shown(&job.input), crate::cmd::shown(&job.output));
             match self.is_done(job) {
                 Ok(true) => summary.kept.0 += 1,
                 Ok(false) if !self.args.force && job.output.symlink_metadata().is_ok() => {
@@ -500,19 +502,9 @@ pub(super) fn encode_options(args: &EncodeArgs) -> WriterOptions {
     })
 }
 
-/// Removes the source, if its name still leads to the file that was archived.
-fn remove_source(input: &Path, before: Option<&Metadata>) -> Result<()> {
-    let identity = |m: &Metadata| (platform::identity(m), m.len(), m.modified().ok());
-    let now = std::fs::metadata(input).with_context(|| format!("look at `{}`", input.display()))?;
-    if before.map(identity) != Some(identity(&now)) {
-        bail!("another file took its name while it was archived; nothing was removed");
-    }
-    std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
-}
-
 fn report(input: &Path, output: &Path, done: &Archived) {
     for warning in &done.warnings {
-        note!("nc3z: warning: {}: {}", text::safe(&input.to_string_lossy()), text::safe(warning));
+        note!("nc3z: warning: {}: {}", crate::cmd::shown(input), text::safe(warning));
     }
     let proven = match (done.proven, &done.lossy) {
         (true, None) => ", proven",
@@ -528,8 +520,8 @@ fn report(input: &Path, output: &Path, done: &Archived) {
     };
     tell!(
         "{} -> {}  {} -> {} ({}x){proven}{parity}",
-        text::safe(&input.to_string_lossy()),
-        text::safe(&output.to_string_lossy()),
+        crate::cmd::shown(input),
+        crate::cmd::shown(output),
         text::size(done.original_len),
         text::size(done.stored_len),
         text::ratio(done.original_len, done.stored_len),

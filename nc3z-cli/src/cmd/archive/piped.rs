@@ -5,7 +5,6 @@ use crate::args::ArchiveArgs;
 use crate::exit::Exit;
 use crate::output::progress::{Progress, while_blocked};
 use crate::output::streams::Stdout;
-use crate::output::text;
 use anyhow::{Context, Result, bail};
 use nc3z_reader::source::open_regular;
 use nc3z_writer::{WriterOptions, archive_open_file};
@@ -33,7 +32,7 @@ pub(super) fn run(args: &ArchiveArgs, options: &WriterOptions) -> Result<Exit> {
     }
     let progress = Progress::with_passes(source.metadata().map_or(0, |m| m.len()), 2, "archive".to_owned());
     let name = if from_stdin { Path::new("standard input") } else { input };
-    let named = || text::safe(&name.to_string_lossy());
+    let named = || crate::cmd::shown(name);
     if output.as_os_str() != "-" {
         crate::cmd::places::prepare(output)?;
         let done = archive_open_file(source, name, output, options, &progress).with_context(named)?;

@@ -35,7 +35,7 @@ fn open(path: &Path, args: &EditArgs) -> Result<Edit> {
 }
 
 fn progress_of(len: u64, path: &Path) -> Progress {
-    Progress::new(len, text::safe(&path.to_string_lossy()))
+    Progress::new(len, crate::cmd::shown(path))
 }
 
 /// Commits what was edited and tells of it.

@@ -54,7 +54,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
         args.threads,
         |job| check(job, args, &progress),
         |job, checked| {
-            let name = text::safe(&job.file.to_string_lossy());
+            let name = crate::cmd::shown(&job.file);
             match checked {
                 Ok(Checked::Missing) => counts.ignored += 1,
                 Ok(Checked::Compared { lines, instead }) => {
@@ -62,7 +62,7 @@ pub(super) fn run(args: &HashArgs) -> Result<Exit> {
                         *(if right { &mut counts.right } else { &mut counts.wrong }) += 1;
                         let what = line.subject.words();
                         let verdict = if right { "OK" } else { "FAILED" };
-                        let instead = instead.as_ref().map(|p| text::safe(&p.to_string_lossy()));
+                        let instead = instead.as_ref().map(|p| crate::cmd::shown(p));
                         rows.push(json!({
                         "file": name, "digest": what.trim_start(), "ok": right, "checked_instead": instead,
                     }));
@@ -128,7 +128,7 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
             while_blocked(|| std::fs::read(list)).with_context(|| format!("read `{}`", list.display()))?;
     }
     if let Some(what) = what_is_no_list(&bytes) {
-        let name = text::safe(&list.to_string_lossy());
+        let name = crate::cmd::shown(list);
         bail!(
             "`{name}` is {what}, not a list of digests; `nc3z hash {name}` computes its digests, and --check takes a list of them"
         );
@@ -142,7 +142,7 @@ fn read_list(list: &Path, args: &HashArgs, counts: &mut Counts, jobs: &mut Vec<J
         let Some(line) = parse(line) else {
             counts.malformed += 1;
             if args.strict && !args.status {
-                note!("nc3z: warning: {}: line {number} is no digest", text::safe(&list.to_string_lossy()));
+                note!("nc3z: warning: {}: line {number} is no digest", crate::cmd::shown(list));
             }
             continue;
         };

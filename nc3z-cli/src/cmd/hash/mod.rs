@@ -4,7 +4,7 @@ mod check;
 mod line;
 
 use super::named::Named;
-use super::{Input, many, open_input, targets};
+use super::{Input, many, open_input, targets, url};
 use crate::args::{HashArgs, OnlyArg};
 use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
@@ -60,7 +60,15 @@ pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
 }
 
 fn safe(path: &Path) -> String {
-    text::safe(&path.to_string_lossy())
+    crate::cmd::shown(path)
+}
+
+/// The name in a list of digests: of a URL without its secrets, since lists are kept and passed on.
+fn name(path: &Path) -> PathBuf {
+    match url::of(path) {
+        Some(_) => url::shown(path).into_owned().into(),
+        None => path.to_owned(),
+    }
 }
 
 /// Each archive's versions in its place, oldest first. What cannot be opened is told when it is hashed.
@@ -174,14 +182,14 @@ fn exit_of(path: &Path, e: &anyhow::Error) -> Exit {
 
 impl Hashed {
     fn print(&self, path: &Path, args: &HashArgs, out: &mut impl Write) -> Result<()> {
-        let mut line = |subject, digest| writeln!(out, "{}", Line { subject, file: path.to_owned(), digest });
+        let mut line = |subject, digest| writeln!(out, "{}", Line { subject, file: name(path), digest });
         let Some(computed) = &self.computed else {
             let Some(Digest::Sha256(digest)) = self.recorded else {
                 let state = if self.recorded == Some(Digest::Stale) { "only a stale one" } else { "none" };
-                bail!("`{}` has {state} on record; without --recorded it is computed", path.display());
+                bail!("`{}` has {state} on record; without --recorded it is computed", safe(path));
             };
             writeln!(out, "# {}: as recorded when it was archived, not computed", safe(path))?;
-            let line = Line { subject: Subject::Original, file: path.to_owned(), digest };
+            let line = Line { subject: Subject::Original, file: name(path), digest };
             return Ok(writeln!(out, "{line}")?);
         };
         if let Some(content) = computed.content {

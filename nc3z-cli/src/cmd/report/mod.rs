@@ -67,11 +67,11 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     for (path, e) in &found.failures {
         report_error(Some(path), e);
         worst = worst.max(of_error(e));
-        let name = text::safe(&path.to_string_lossy());
+        let name = crate::cmd::shown(path);
         files.push(File { name, bytes: 0, state: State::Failed(text::safe(&chain(e))) });
     }
     many::in_order(&found.jobs, args.threads, look, |job, looked| {
-        let name = text::safe(&job.name.to_string_lossy());
+        let name = crate::cmd::shown(&job.name);
         let bytes = job.input.metadata().map_or(0, |m| m.len());
         let state = looked.unwrap_or_else(|e| {
             report_error(Some(&job.input), &e);
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &CollectionReportArgs) -> Result<Exit> {
     })?;
     // The page that is being written is one of them.
     let others = found.others.into_iter().filter(|o| o.kind != Kind::Temporary).collect();
-    let name = text::safe(&args.directory.to_string_lossy());
+    let name = crate::cmd::shown(&args.directory);
     let collection = Collection { name, files, others };
     target
         .file()

@@ -1,8 +1,10 @@
 //! The line that a subset adds to the `history` attribute: when, by which program, how it was called.
 
+use crate::cmd::url;
 use anyhow::{Result, bail};
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, Header};
+use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Appends the line of this run.
@@ -12,7 +14,7 @@ pub(super) fn append(header: &mut Header) -> Result<()> {
 
 /// The line of this run.
 pub(in crate::cmd) fn line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+    let words = std::env::args_os().skip(1).map(|word| quoted(&without_secrets(&word.to_string_lossy())));
     let command = words.collect::<Vec<_>>().join(" ");
     format!("{} nc3z {}: nc3z {command}", time(now()), env!("CARGO_PKG_VERSION"))
 }
@@ -20,6 +22,14 @@ pub(in crate::cmd) fn line() -> String {
 /// The date and time of this moment.
 pub(in crate::cmd) fn moment() -> String {
     time(now())
+}
+
+/// A word of the command, of a URL without its secrets: the file may be for everybody. An option's value may be one too.
+fn without_secrets(word: &str) -> String {
+    match word.split_once('=').filter(|(option, _)| option.starts_with("--")) {
+        Some((option, value)) => format!("{option}={}", url::shown(Path::new(value))),
+        None => url::shown(Path::new(word)).into_owned(),
+    }
 }
 
 fn append_line(header: &mut Header, line: &str) -> Result<()> {

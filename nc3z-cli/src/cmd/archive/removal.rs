@@ -1,0 +1,117 @@
+//! `--remove-source`: a source goes only when nothing shows that it holds more than its archive.
+//!
+//! A program that writes through a map changes the modification time of the file once for each page that is on disk, and not again before
+//! the page is written back. So pages are written back before the source is read, the source's bytes are compared once more before it
+//! goes, and a file that another process can write to stays. What remains: a process of another user, or of another container, that this
+//! one cannot see; and what such a process writes after the comparison.
+
+use anyhow::{Context, Result, bail};
+use nc3z_reader::platform;
+use nc3z_writer::Archived;
+use sha2::{Digest, Sha256};
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes hashed at a time.
+const PIECE: usize = 1 << 20;
+
+/// Writes back what other processes have changed through maps, so that what they change from now on shows in the file's times.
+pub(super) fn prepare(input: &Path) {
+    // What cannot be opened is told when it is read.
+    if let Ok(file) = nc3z_reader::source::open_regular(input) {
+        let _ = file.sync_data();
+    }
+}
+
+/// Removes the source, if its name still leads to the file that was archived, with the bytes that the archive holds, and nobody can
+/// write to it.
+pub(super) fn remove(input: &Path, before: Option<&Metadata>, done: &Archived) -> Result<()> {
+    let file =
+        nc3z_reader::source::open_regular(input).with_context(|| format!("open `{}`", input.display()))?;
+    let look = || file.metadata().with_context(|| format!("look at `{}`", input.display()));
+    file.sync_data().with_context(|| format!("sync `{}`", input.display()))?;
+    check_same(before, &look()?)?;
+    if let Some(process) = writer_of(&look()?) {
+        bail!(
+            "process {process} has it open for writing; its archive is complete, and the source was not removed"
+        );
+    }
+    if hash(&file).with_context(|| format!("read `{}`", input.display()))? != done.sha256 {
+        bail!("it was written to while it was archived; the source was not removed: archive it again");
+    }
+    check_same(before, &look()?)?;
+    std::fs::remove_file(input).with_context(|| format!("remove `{}`", input.display()))
+}
+
+fn check_same(before: Option<&Metadata>, now: &Metadata) -> Result<()> {
+    let identity = |m: &Metadata| (platform::identity(m), m.len(), m.modified().ok());
+    if before.map(identity) == Some(identity(now)) {
+        return Ok(());
+    }
+    bail!("it was written to, or another file took its name, while it was archived; nothing was removed");
+}
+
+fn hash(mut file: &File) -> std::io::Result<[u8; 32]> {
+    let (mut sha, mut buffer) = (Sha256::new(), vec![0; PIECE]);
+    loop {
+        match file.read(&mut buffer)? {
+            0 => return Ok(sha.finalize().into()),
+            n => sha.update(&buffer[..n]),
+        }
+    }
+}
+
+/// Another process that has the file open for writing, or mapped so, as far as the system lets this one see it (Linux).
+fn writer_of(file: &Metadata) -> Option<u32> {
+    let processes = std::fs::read_dir("/proc").ok()?.flatten();
+    let numbers = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    numbers.filter(|&process| process != std::process::id()).find(|&process| writes(process, file))
+}
+
+#[cfg(unix)]
+fn writes(process: u32, file: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let base = Path::new("/proc").join(process.to_string());
+    let is_it =
+        |path: &Path| std::fs::metadata(path).is_ok_and(|m| (m.dev(), m.ino()) == (file.dev(), file.ino()));
+    let mut open = std::fs::read_dir(base.join("fd")).into_iter().flatten().flatten();
+    let opened = open.any(|entry| {
+        is_it(&entry.path()) && {
+            let info = std::fs::read_to_string(base.join("fdinfo").join(entry.file_name()));
+            // The access mode is the last two bits of the flags, in octal: 0 reads only.
+            let flags = info.unwrap_or_default();
+            let flags = flags.lines().find_map(|l| l.strip_prefix("flags:"));
+            flags.and_then(|f| u32::from_str_radix(f.trim(), 8).ok()).is_some_and(|f| f & 3 != 0)
+        }
+    });
+    opened || maps_writable(&std::fs::read_to_string(base.join("maps")).unwrap_or_default(), file.ino())
+}
+
+#[cfg(not(unix))]
+fn writes(_: u32, _: &Metadata) -> bool {
+    false
+}
+
+/// Whether a list of maps has one of this inode that is shared and can be written. (Devices are told in another way there than elsewhere:
+/// a file of the same number on another one is taken for it, which keeps a source.)
+#[cfg(unix)]
+fn maps_writable(maps: &str, inode: u64) -> bool {
+    maps.lines().any(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let (mode, found) = (fields.nth(1).unwrap_or_default(), fields.nth(2).unwrap_or_default());
+        mode.contains('w') && mode.ends_with('s') && found.parse() == Ok(inode)
+    })
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_maps_that_can_be_written_are_found() {
+        let maps = "7f0-7f1 rw-s 00000000 fd:01 77 /data/a.nc\n7f2-7f3 rw-p 0 fd:01 78 /b\n7f4-7f5 r--s 0 fd:01 79 /c\n";
+        assert!(maps_writable(maps, 77));
+        assert!(!maps_writable(maps, 78) && !maps_writable(maps, 79) && !maps_writable("", 77));
+    }
+}
