@@ -127,7 +127,7 @@ impl Bundle {
             Directory::Index(entries) => entries,
             Directory::Zip(archive) => {
                 let mut archive = archive.lock().unwrap_or_else(PoisonError::into_inner);
-                return self.in_directory(&mut archive, name, source);
+                return in_directory(&mut archive, name, source);
             }
         };
         let Some(Entry { offset, length, head, .. }) = entries.get(name) else { return Ok(None) };
@@ -147,32 +147,29 @@ impl Bundle {
             Some(archive) => archive,
             None => zip_entries(&self.source).map_err(wrong)?.1,
         };
-        let found = self.in_directory(&mut archive, name, source);
+        let found = in_directory(&mut archive, name, source);
         *changed = Some(archive);
         found
     }
+}
 
-    /// A member by the ZIP's own directory.
-    fn in_directory(
-        &self,
-        archive: &mut ZipArchive<Reader>,
-        name: &str,
-        source: &SharedSource,
-    ) -> Result<Option<Member>> {
-        let wrong = |what: String| Error::fragment(name, what);
-        let Some(n) = archive.index_for_name(name) else { return Ok(None) };
-        let file = archive.by_index_raw(n).map_err(|e| wrong(e.to_string()))?;
-        if file.encrypted() {
-            return Err(wrong("the member is encrypted".into()));
-        }
-        if file.compression() != CompressionMethod::Stored {
-            return Err(wrong(
-                "the member is compressed; a ZIP made by `zip -0` is read where it lies".into(),
-            ));
-        }
-        let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
-        Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
+/// A member by the ZIP's own directory.
+fn in_directory(
+    archive: &mut ZipArchive<Reader>,
+    name: &str,
+    source: &SharedSource,
+) -> Result<Option<Member>> {
+    let wrong = |what: String| Error::fragment(name, what);
+    let Some(n) = archive.index_for_name(name) else { return Ok(None) };
+    let file = archive.by_index_raw(n).map_err(|e| wrong(e.to_string()))?;
+    if file.encrypted() {
+        return Err(wrong("the member is encrypted".into()));
     }
+    if file.compression() != CompressionMethod::Stored {
+        return Err(wrong("the member is compressed; a ZIP made by `zip -0` is read where it lies".into()));
+    }
+    let offset = file.data_start().ok_or_else(|| wrong("the member has no place".into()))?;
+    Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
 }
 
 /// The members of a ZIP by its own directory.
