@@ -143,7 +143,9 @@ fn files_that_nobody_may_write_are_not_changed_in_place() {
     every_change(|path| parity::add(path, nc3z_writer::Share::parse("5%").unwrap(), 1 << 20, &()).map(drop));
     every_change(|path| parity::remove(path, &()).map(drop));
     every_change(|path| parity::repair_in_place(path, &()).map(drop));
-    every_change(|path| nc3z_writer::collect_file(path, None, &[], &options, &()).map(drop));
+    every_change(|path| {
+        nc3z_writer::collect_file(path, None, &nc3z_writer::Keep::default(), &options, &()).map(drop)
+    });
     every_change(|path| {
         let terms = nc3z_writer::ReplacePolicy { drop_history: true, ..Default::default() };
         nc3z_writer::recompress_file(path, None, &options, terms, &()).map(drop)

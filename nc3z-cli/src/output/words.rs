@@ -63,7 +63,7 @@ fn cause_words(cause: &(dyn StdError + 'static)) -> String {
 /// The format's error that an error of the reader or the writer passes on.
 fn format_error<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e FormatError> {
     let by_writer = cause.downcast_ref::<nc3z_writer::Error>().and_then(|e| match e.kind() {
-        Write::Read(e) => Some(e),
+        Write::Read(e) | Write::Source(e) => Some(e),
         _ => None,
     });
     let reader = by_writer.or_else(|| cause.downcast_ref::<nc3z_reader::Error>());
@@ -78,7 +78,7 @@ fn io_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<(&'static str, Optio
     if let Some(e) = cause.downcast_ref::<nc3z_writer::Error>() {
         match e.kind() {
             Write::Io { what, path, source } => return Some((what, Some(path), source)),
-            Write::Read(e) => return io_of(e),
+            Write::Read(e) | Write::Source(e) => return io_of(e),
             _ => return None,
         }
     }
