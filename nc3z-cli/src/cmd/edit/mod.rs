@@ -15,7 +15,7 @@ pub(crate) use set::set;
 use crate::args::EditArgs;
 use crate::exit::Exit;
 use crate::output::progress::Progress;
-use crate::output::{set_quiet, text};
+use crate::output::set_quiet;
 use anyhow::{Context, Result, bail};
 use nc3z_writer::WriterOptions;
 use nc3z_writer::edit::Edit;
