@@ -9,9 +9,12 @@ from binascii import crc32
 
 import forge
 import zstandard
+from common import NIGHT
 from forge import Forge, be, varint
 
 MOST = (1 << 31) - 1
+# By day a fifth of the text.
+MANY = 1_000_000 if NIGHT else 200_000
 
 
 def grid(dims, layout, root):
@@ -44,13 +47,13 @@ def grid(dims, layout, root):
 GRIDS = [
     (f"{layout} of {'x'.join(map(str, dims))}, root {root}", lambda dims=dims, layout=layout, root=root: grid(dims, layout, root))
     for dims, layout, root in itertools.product(
-        [(1 << 20,), (MOST,), (MOST, MOST), (1000, 1000, 1000)], ["linear", "chunks", "padded"], ["none", "nowhere", "page"])
+        [(1 << 17,), (MOST,), (MOST, MOST), (1000, 1000, 1000)], ["linear", "chunks", "padded"], ["none", "nowhere", "page"])
 ]
 
 
 def bundle(index):
     """A ZIP of one small member with this as the index of nc3z, as `nc3z bundle` would point to it."""
-    packed = b"nc3zidx2" + struct.pack("<Q", len(index)) + zstandard.ZstdCompressor(level=19).compress(index)
+    packed = b"nc3zidx2" + struct.pack("<Q", len(index)) + zstandard.ZstdCompressor(level=3).compress(index)
     out = io.BytesIO()
     entries = []
     for name, data in ((b"a.txt", b"x"), (b".nc3z/index", packed)):
@@ -71,11 +74,11 @@ def listed(text):
 
 
 def bundle_of_objects():
-    return listed(b'{"version":2,"members":[' + b'{"a":0},' * 6_000_000 + b"0]}")
+    return listed(b'{"version":2,"members":[' + b'{"a":0},' * (6 * MANY) + b"0]}")
 
 
 def bundle_of_blanks():
-    return listed(b'{"version":2,"members":[' + b" " * (512 << 20) + b"]}")
+    return listed(b'{"version":2,"members":[' + b" " * ((512 if NIGHT else 64) << 20) + b"]}")
 
 
 def bundle_of_members():
@@ -117,29 +120,29 @@ def aggregation(text, dims=()):
 
 
 def partitions_of_objects():
-    return aggregation('{"Partitions": [' + '{"a":0},' * 1_000_000 + '{"a":0}]}')
+    return aggregation('{"Partitions": [' + '{"a":0},' * MANY + '{"a":0}]}')
 
 
 def keys_of_an_aggregation():
-    return aggregation('{"directions": {' + ",".join(f'"{n}":1' for n in range(600_000)) + '}, "Partitions": []}')
+    return aggregation('{"directions": {' + ",".join(f'"{n}":1' for n in range(MANY)) + '}, "Partitions": []}')
 
 
 def nearly_json():
-    return aggregation("{'Partitions': [" + "{'a':0}," * 1_000_000 + "{'a':0}]}")
+    return aggregation("{'Partitions': [" + "{'a':0}," * MANY + "{'a':0}]}")
 
 
 def deep_json():
-    return aggregation('{"Partitions": ' + "[" * 2_000_000)
+    return aggregation('{"Partitions": ' + "[" * MANY)
 
 
-def many_partitions(count=300_000):
+def many_partitions(count=300_000 if NIGHT else 10_000):
     part = '{"index":[%d],"location":[[%d,%d]],"data":{"file":"f%d.nc","ncvar":"tas","shape":[1]}}'
     parts = ",".join(part % (n, n, n + 1, n) for n in range(count))
     return aggregation('{"pdimensions":["a"],"pshape":[%d],"Partitions":[%s]}' % (count, parts), (count,))
 
 
 def parts_of_numbers():
-    part = "[" + ",".join(["0"] * 4_000_000) + "]"
+    part = "[" + ",".join(["0"] * (4 * MANY)) + "]"
     return aggregation('{"Partitions": [{"part": "[%s]", "data": {"file": "f", "ncvar": "v", "shape": [1]}}]}' % part)
 
 

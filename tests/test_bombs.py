@@ -22,7 +22,7 @@ MIB = 1 << 20
 MEMORY = 1024 * MIB
 # What a file of some KB costs is a second or two; the bound is for what has no end.
 CPU_SECONDS = 60
-GRIDS = int(os.environ.get("NC3Z_FORGED", len(forge_bombs.GRIDS) if NIGHT else 5))
+GRIDS = int(os.environ.get("NC3Z_FORGED", len(forge_bombs.GRIDS) if NIGHT else 3))
 
 READERS = {
     "info": ["info", "FILE"],
