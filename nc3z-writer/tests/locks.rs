@@ -139,7 +139,7 @@ fn every_change(change: impl Fn(&Path) -> Result<(), Error>) {
 fn files_that_nobody_may_write_are_not_changed_in_place() {
     let options = WriterOptions::default();
     every_change(|path| Edit::open(path, &options).map(drop));
-    every_change(|path| tag_version(path, "t", &TagChange::Delete).map(drop));
+    every_change(|path| tag_version(path, "t", &TagChange::Delete, &options).map(drop));
     every_change(|path| parity::add(path, nc3z_writer::Share::parse("5%").unwrap(), 1 << 20, &()).map(drop));
     every_change(|path| parity::remove(path, &()).map(drop));
     every_change(|path| parity::repair_in_place(path, &()).map(drop));
