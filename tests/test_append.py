@@ -63,7 +63,7 @@ class Append(Case):
     def test_the_same_month_twice(self):
         case = Path(__file__).resolve().parent.parent.parent / "shared" / "cases" / "append-twice"
         if case.is_dir():
-            files = [Path(shutil.copy(case / name, self.dir)) for name in ("jan.nc", "feb.nc")]
+            files = [Path(shutil.copyfile(case / name, self.dir / name)) for name in ("jan.nc", "feb.nc")]
         else:
             files = [make(self.dir / "jan.nc", [0, 1, 2]), make(self.dir / "feb.nc", [3, 4])]
         archive = self.archived(files[0], "jan.nc3z")
