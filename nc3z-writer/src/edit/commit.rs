@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
     if !edit.touched {
+        edit.place.check()?;
         return known(edit.place.archive(), edit.place.end());
     }
     let renewal = Renewal::begin(&mut edit.place, &edit.options, monitor)?;
