@@ -41,6 +41,8 @@ pub struct Limits {
     pub json_values: u64,
     /// Keys of all objects of a JSON text.
     pub json_keys: u64,
+    /// Tiles in whose place one reader gives fill values.
+    pub lost_tiles: u64,
     /// Whether the bytes that are decoded are counted, and reading ends at [`work`]. Not for who keeps an archive open.
     pub one_pass: bool,
 }
@@ -66,6 +68,7 @@ impl Default for Limits {
             json_depth: 32,
             json_values: 1 << 22,
             json_keys: 1 << 20,
+            lost_tiles: 1 << 30,
             one_pass: false,
         }
     }
@@ -91,6 +94,8 @@ const METADATA_SHARE: Share = Share { floor: 1 << 20, multiple: 64, per: 1 };
 const TABLE_SHARE: Share = Share { floor: 16 << 20, multiple: 256, per: 1 };
 const JSON_VALUES_SHARE: Share = Share { floor: 1 << 20, multiple: 1, per: 1 };
 const JSON_KEYS_SHARE: Share = Share { floor: 1 << 17, multiple: 1, per: 2 };
+/// The index of a sound archive has 24 bytes for each tile, so this is enough unless more than two thirds of an archive are missing.
+const LOST_TILES_SHARE: Share = Share { floor: 1 << 20, multiple: 1, per: 8 };
 /// A padded chunk may have so many times the bytes of its variable.
 const PADDED_MULTIPLE: u64 = 16;
 const WORK_FLOOR: u64 = 8 << 30;
@@ -111,6 +116,7 @@ impl Limits {
             table_len: share(self.table_len, TABLE_SHARE),
             json_values: share(self.json_values, JSON_VALUES_SHARE),
             json_keys: share(self.json_keys, JSON_KEYS_SHARE),
+            lost_tiles: share(self.lost_tiles, LOST_TILES_SHARE),
             ..self.clone()
         }
     }
@@ -152,7 +158,7 @@ mod tests {
         let small = all.within(26_000);
         assert!(small.header_len < 35 << 20 && small.variables < 150_000 && small.metadata_len < 3 << 20);
         assert_eq!(small.tile_len, all.tile_len);
-        assert_eq!(all.within(64 << 20), all);
+        assert_eq!(Limits { lost_tiles: all.lost_tiles, ..all.within(64 << 20) }, all);
         assert_eq!(all.within(u64::MAX), all);
         assert_eq!(work(u64::MAX, 1), u64::MAX);
         assert_eq!(work(0, 1), (8 << 30) + 256);
@@ -180,6 +186,7 @@ mod tests {
             ("JSON: arrays and objects around a value", limits.json_depth, None),
             ("JSON: values, those inside others included", limits.json_values, Some(&JSON_VALUES_SHARE)),
             ("JSON: keys of all objects", limits.json_keys, Some(&JSON_KEYS_SHARE)),
+            ("lost tiles that are filled", limits.lost_tiles, Some(&LOST_TILES_SHARE)),
         ]
     }
 

@@ -237,6 +237,7 @@ impl Parts {
         let registry = options.registry.clone();
         let chains = chains.into_iter().map(|chain| registry.bind(chain)).collect();
         let store = TileStore {
+            fills: options.fill_lost.then(|| Fills::new(limits.lost_tiles)),
             work: Work::new(&limits, source.len(), original_len),
             identity: source.identity(),
             source,
@@ -249,7 +250,6 @@ impl Parts {
             registry,
             index: Index::new(table),
             blocks: Blocks::default(),
-            fills: options.fill_lost.then(Fills::default),
             cache: Share::of(options.cache.clone().unwrap_or_else(|| TileCache::process().clone())),
         };
         Ok(Inner {

@@ -1,7 +1,7 @@
 //! Fill values in the place of tiles that are damaged or lost: only where the caller asked for them, and never in silence.
 
 use crate::error::{Error, Result};
-use nc3z_format::NcType;
+use nc3z_format::{Error as FormatError, NcType};
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
@@ -13,8 +13,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 const MESSAGES: usize = 10_000;
 
 /// Tiles that were filled, and why.
-#[derive(Default)]
 pub(crate) struct Fills {
+    /// The most tiles that are filled.
+    most: u64,
     all: Mutex<BTreeMap<(ArrayId, u64), Fill>>,
     /// Fill values of arrays that lack tiles: looked up once, since a header of a few KB has a million attributes, and a
     /// quarter of a million tiles may be lost.
@@ -32,6 +33,11 @@ pub struct Fill {
 }
 
 impl Fills {
+    /// None so far, and no more than `most`.
+    pub(crate) fn new(most: u64) -> Self {
+        Fills { most, all: Mutex::default(), values: Mutex::default() }
+    }
+
     /// Fills `out`, whose length is that of the tile, and remembers it. Errors that a fill value cannot stand in for pass.
     pub(crate) fn fill(
         &self,
@@ -44,6 +50,11 @@ impl Fills {
         let Some(info) = arrays.get(key.array) else { return Err(error) };
         if error.is_interrupted() || error.is_replaced() {
             return Err(error);
+        }
+        let filled = self.all.lock().unwrap_or_else(PoisonError::into_inner).len() as u64;
+        if filled >= self.most {
+            let what = "lost tiles of one archive";
+            return Err(FormatError::limit("archive", None, what, self.most, filled.saturating_add(1)).into());
         }
         let value = self.value(header, arrays, key.array, info.ty);
         out.chunks_mut(value.len()).for_each(|c| c.copy_from_slice(&value[..c.len()]));
