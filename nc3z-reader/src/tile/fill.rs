@@ -1,11 +1,11 @@
 //! Fill values in the place of tiles that are damaged or lost: only where the caller asked for them, and never in silence.
 
 use crate::error::{Error, Result};
-use nc3z_format::{Error as FormatError, NcType};
 use nc3z_format::archive::{ArrayId, Role};
 use nc3z_format::array::TileKey;
 use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::Header;
+use nc3z_format::{Error as FormatError, NcType};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
