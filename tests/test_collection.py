@@ -93,7 +93,7 @@ class Collections(Case):
         return states
 
     def expect_log(self, *logs):
-        states = self.states(*logs)
+        states = {name: each for name, each in self.states(*logs).items() if each[-1] != "passed over"}
         self.assertEqual(set(states), {b"in/" + os.fsencode(name) for name in self.classic})
         for name, each in states.items():
             self.assertIn(each[-1], ("archived", "present"), name)

@@ -122,7 +122,7 @@ class Inject(Case):
     def test_existing_target_is_kept(self):
         source, output = Path(shutil.copy2(SOURCE, self.dir)), self.dir / "o.nc3z"
         output.write_bytes(b"precious")
-        for fault in ("write 1 5", "write 2 -28", "sync 1 5", "read 3 5"):
+        for fault in ("write 1 5", "write 2 -28", "sync 2 5", "read 3 5"):
             done, _ = self.run_with(fault, "archive", "--force", "--remove-source", source, "-o", output)
             self.fails(done, 1)
             self.assertEqual((output.read_bytes(), self.names()), (b"precious", ["o.nc3z", "s.nc"]))

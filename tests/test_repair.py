@@ -187,9 +187,11 @@ class Repair(Case):
         self.assertEqual((report["lost_tiles"], report["digest"], report["notes"]), (0, "confirmed", []))
 
     def test_nothing_to_save(self):
-        for content in (b"", b"abc", os.urandom(5000), bytes(LOSS) + GOOD[LOSS:-LOSS] + bytes(LOSS)):
+        # What never was an archive, and an archive without its beginning and its end.
+        for content, code in ((b"", 1), (b"abc", 1), (os.urandom(5000), 1), (bytes(LOSS) + GOOD[LOSS:-LOSS] + bytes(LOSS), 3)):
             (self.dir / "bad.nc3z").write_bytes(content)
-            self.fails(nc3z("repair", self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z"))
+            done = self.fails(nc3z("repair", self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z"), code)
+            self.assertNotIn("saves what is whole", done.stderr)
             self.assertEqual(self.names(), ["bad.nc3z"])
 
     def test_verify_names_coordinates(self):

@@ -3,7 +3,7 @@
 
 use nc3z_format::Limits;
 use nc3z_format::archive::{
-    LaterHeadPlace, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
+    LaterHeadPlace, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
 };
 
 const BYTES: &[u8] = include_bytes!("../../testdata/archives/v0_1_0/states.later.nc3z");
@@ -22,7 +22,8 @@ fn the_head_of_the_second_state_is_read() {
     let sections = SectionTable::decode(stored, &trailer, at as u64, &salt, &limits).unwrap();
     let section = |kind| {
         let entry = sections.find(kind).unwrap();
-        entry.decode(range(entry.offset, entry.len), 1 << 20).unwrap()
+        let older = |older: &SectionEntry| Ok::<_, nc3z_format::Error>(range(older.offset, older.len));
+        entry.decode_with(range(entry.offset, entry.len), 1 << 20, older).unwrap()
     };
     let (head, table) = (section(SectionKind::Head), section(SectionKind::VariableTable));
     let place = LaterHeadPlace::find(&VariableTable::decode(&table).unwrap(), &trailer).unwrap().unwrap();

@@ -1,8 +1,12 @@
 //! Headers that HTTP servers ask for: tokens of data centres, keys of gateways.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use percent_encoding::percent_decode_str;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use std::collections::BTreeMap;
 use std::io;
+use url::Url;
 
 /// The environment variable with headers for all HTTP servers: one a line, `Name: value`.
 pub const HEADERS_VARIABLE: &str = "NC3Z_HTTP_HEADERS";
@@ -13,12 +17,23 @@ const HEADER_PREFIX: &str = "header.";
 /// The setting that is sent as `Authorization: Bearer ...`.
 const TOKEN: &str = "bearer_token";
 
-/// The headers that the environment names, and those of the settings, which replace them.
+/// The user and password of a URL as HTTP's Basic authentication, the headers that the environment names, and those of the settings. Later
+/// ones replace those before them.
 ///
 /// # Errors
 /// A setting that HTTP servers do not have; a name or value that is no header's. No value is repeated in the message.
-pub(crate) fn of(settings: &BTreeMap<String, String>, environment: Option<&str>) -> io::Result<HeaderMap> {
+pub(crate) fn of(
+    url: &Url,
+    settings: &BTreeMap<String, String>,
+    environment: Option<&str>,
+) -> io::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
+    if !url.username().is_empty() || url.password().is_some() {
+        let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+        let both =
+            [decoded(url.username()), vec![b':'], decoded(url.password().unwrap_or_default())].concat();
+        insert(&mut headers, AUTHORIZATION.as_str(), &format!("Basic {}", STANDARD.encode(both)))?;
+    }
     let lines = environment.unwrap_or_default().lines().map(str::trim).filter(|line| !line.is_empty());
     for (number, line) in (1..).zip(lines) {
         let Some((name, value)) = line.split_once(':') else {
@@ -67,21 +82,26 @@ mod tests {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let environment = Some("X-Api-Key: one\n\n authorization : Basic abc \n");
+        let plain = Url::parse("http://host/a").unwrap();
         let headers =
-            of(&settings(&[("header.x-api-key", "two"), ("bearer_token", "word")]), environment).unwrap();
+            of(&plain, &settings(&[("header.x-api-key", "two"), ("bearer_token", "word")]), environment)
+                .unwrap();
         assert_eq!(
             (&headers["x-api-key"], &headers["authorization"]),
             (&"two".parse().unwrap(), &"Bearer word".parse().unwrap())
         );
-        assert_eq!(of(&settings(&[]), environment).unwrap()["authorization"], "Basic abc");
+        assert_eq!(of(&plain, &settings(&[]), environment).unwrap()["authorization"], "Basic abc");
         assert!(headers["authorization"].is_sensitive());
+        // `me:p@ss`, as RFC 7617 has it.
+        let signed = Url::parse("http://me:p%40ss@host/a").unwrap();
+        assert_eq!(of(&signed, &settings(&[]), None).unwrap()["authorization"], "Basic bWU6cEBzcw==");
         for (pairs, environment, expected) in [
             (settings(&[("region", "x")]), None, "HTTP servers have no setting `region`"),
             (settings(&[("header.a b", "x")]), None, "`a b` is not the name of a header"),
             (settings(&[("bearer_token", "hush\n")]), None, "the value of the header `authorization`"),
             (settings(&[]), Some("\nhush"), "line 1 of NC3Z_HTTP_HEADERS is not `Name: value`"),
         ] {
-            let words = of(&pairs, environment).unwrap_err().to_string();
+            let words = of(&plain, &pairs, environment).unwrap_err().to_string();
             assert!(words.starts_with(expected) && !words.contains("hush"), "{words}");
         }
     }

@@ -51,12 +51,15 @@ pub(crate) fn build(url: &Url, options: &RemoteOptions) -> io::Result<(Arc<dyn O
         }};
     }
     if matches!(url.scheme(), "http" | "https") {
-        let client = client.with_default_headers(headers::of(&options.settings, environment.as_deref())?);
+        let client =
+            client.with_default_headers(headers::of(url, &options.settings, environment.as_deref())?);
         let path = Path::from_url_path(url.path()).map_err(|e| wrong(e.into()))?;
         // The query stays with the server's address: it may be a signature.
         let mut base = url.clone();
         base.set_path("");
         base.set_fragment(None);
+        // These are sent as a header; a URL that cannot have them has none.
+        let _ = (base.set_username(""), base.set_password(None));
         let store = HttpBuilder::new().with_url(base.as_str()).with_client_options(client).with_retry(retry);
         return Ok((Arc::new(store.build().map_err(wrong)?), path));
     }

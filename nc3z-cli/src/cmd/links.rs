@@ -5,32 +5,28 @@ use crate::cmd::tree::{Kind, Other};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What became of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Made {
+enum Made {
     /// It was made.
     New,
     /// The same link was there.
     Present,
-    /// Its target has no name in the other tree: it is an absolute path.
-    Absolute,
+    /// Its path leads out of the tree, so that its target has no name in the other tree.
+    LeadsOut,
 }
 
-/// Makes the link `from` again at `to`. Where it leads to a file, `rename` gives its name and its target's name in the other tree.
+/// Makes a link again at `to`. Where it leads to a file, `rename` gives its name and its target's name in the other tree.
 ///
 /// # Errors
 /// Another file has the name and `force` is not set; a name that `rename` refuses; the system refuses.
-pub(crate) fn make(
-    from: &Path,
-    to: &Path,
-    rename: &dyn Fn(&Path) -> Result<PathBuf>,
-    force: bool,
-) -> Result<Made> {
+fn make(other: &Other, to: &Path, rename: &dyn Fn(&Path) -> Result<PathBuf>, force: bool) -> Result<Made> {
+    let from = &other.path;
     let target = fs::read_link(from).with_context(|| format!("read the link `{}`", from.display()))?;
-    if target.is_absolute() {
-        return Ok(Made::Absolute);
+    if !stays_inside(&other.name, &target) {
+        return Ok(Made::LeadsOut);
     }
     let (to, target) = if from.is_dir() { (to.to_owned(), target) } else { (rename(to)?, rename(&target)?) };
     places::prepare(&to)?;
@@ -58,15 +54,35 @@ pub(crate) fn make_counted(
     force: bool,
     summary: &mut Summary,
 ) -> Result<()> {
-    match make(&other.path, to, rename, force)? {
+    match make(other, to, rename, force)? {
         Made::New => summary.link_made(),
         Made::Present => summary.link_present(),
-        Made::Absolute => note!(
-            "{}: a link to an absolute path; it is not made again",
+        Made::LeadsOut => note!(
+            "{}: a link whose path leads out of the tree; it is not made again",
             text::safe(&other.path.to_string_lossy())
         ),
     }
     Ok(())
+}
+
+/// Whether the target of the link that is called `name` in its tree is reached without leaving the tree on the way.
+fn stays_inside(name: &Path, target: &Path) -> bool {
+    let mut depth = name.components().count().saturating_sub(1);
+    target.components().all(|part| match part {
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        Component::CurDir => true,
+        Component::ParentDir => match depth.checked_sub(1) {
+            Some(above) => {
+                depth = above;
+                true
+            }
+            None => false,
+        },
+        Component::RootDir | Component::Prefix(_) => false,
+    })
 }
 
 /// What a link is, in words: where it leads to.
@@ -87,4 +103,21 @@ fn symlink(target: &Path, link: &Path) -> std::io::Result<()> {
 #[cfg(not(unix))]
 fn symlink(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_that_leave_the_tree_on_the_way_are_told_from_others() {
+        let inside = |name: &str, target: &str| stays_inside(Path::new(name), Path::new(target));
+        assert!(
+            inside("a", "b")
+                && inside("d/a", "../b")
+                && inside("d/a", "./../d/../b")
+                && inside("a", "d/../b")
+        );
+        assert!(!inside("a", "/b") && !inside("a", "../tree/b") && !inside("d/a", "../../tree/b"));
+    }
 }

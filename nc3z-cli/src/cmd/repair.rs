@@ -6,7 +6,8 @@ use crate::exit::{Exit, of_error};
 use crate::output::progress::Progress;
 use crate::output::streams::Stdout;
 use crate::output::text;
-use anyhow::Result;
+use crate::output::words::without_advice;
+use anyhow::{Result, anyhow};
 use nc3z_reader::Monitor;
 use nc3z_writer::{
     RepairOptions, Repaired, RepairedDigest, SavedVersions, WriterOptions, repair_file, save_versions,
@@ -61,8 +62,14 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
     let repaired = match done {
         Ok(repaired) => repaired,
         Err(e) => {
+            let exit = of_error(&e);
+            // The advice of other commands is this one.
+            let e = match exit {
+                Exit::Corrupt => anyhow!("{}; nothing can be saved", without_advice(&e)),
+                _ => e,
+            };
             crate::output::report_error(Some(&args.archive), &e);
-            return Ok(of_error(&e));
+            return Ok(exit);
         }
     };
     if args.json {

@@ -3,7 +3,7 @@
 use super::named::Named;
 use super::place::words;
 use super::targets::{self, Job, Naming};
-use super::tree::{self, Kind, Summary};
+use super::tree::{self, Kind, Other, Summary};
 use super::{links, member, stdin, url};
 use crate::args::RestoreArgs;
 use crate::exit::{Exit, of_error};
@@ -72,7 +72,12 @@ pub(crate) fn run(args: &RestoreArgs) -> Result<Exit> {
             }
         }
     })?;
-    for other in found.others.iter().filter(|other| other.kind == Kind::InsideLink) {
+    // A link to a file that is no archive has no counterpart.
+    let is_made = |other: &&Other| {
+        let is_link = other.kind == Kind::InsideLink;
+        is_link && (other.path.is_dir() || targets::restored_name(&other.path).is_ok())
+    };
+    for other in found.others.iter().filter(is_made) {
         let to = args.output.as_ref().map_or_else(|| other.path.clone(), |output| output.join(&other.name));
         if let Err(e) = links::make_counted(other, &to, &targets::restored_name, args.force, &mut summary) {
             report_error(Some(&other.path), &e);

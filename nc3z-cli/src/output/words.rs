@@ -13,6 +13,15 @@ use std::path::{Path, PathBuf};
 
 /// An error and its causes, none said twice, and what to do. `file` is the file that it is said of, where the caller knows.
 pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
+    let out = without_advice(error);
+    match advice(error, file) {
+        Some(advice) => format!("{out}; {advice}"),
+        None => out,
+    }
+}
+
+/// An error and its causes, none said twice.
+pub(crate) fn without_advice(error: &anyhow::Error) -> String {
     let mut out = String::new();
     for cause in error.chain() {
         let cause = cause_words(cause);
@@ -21,11 +30,7 @@ pub(crate) fn of(error: &anyhow::Error, file: Option<&Path>) -> String {
         }
     }
     // The libraries' prefix of what a caller did wrong: here that is the user, who sees it.
-    let mut out = out.replace("invalid argument: ", "");
-    if let Some(advice) = advice(error, file) {
-        out = format!("{out}; {advice}");
-    }
-    out
+    out.replace("invalid argument: ", "")
 }
 
 /// A request that makes no sense, without the library's prefix.

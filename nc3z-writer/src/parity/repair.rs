@@ -40,7 +40,7 @@ pub fn repair_file(
     copy(&*report.view(&shared), &mut |bytes| {
         file.write_all(bytes).map_err(|e| refused("write", output, e))
     })?;
-    let done = apply(&shared, &report, target.file(), output, monitor)?;
+    let (done, _) = apply(&shared, &report, target.file(), output, monitor)?;
     mend_slots(&shared, &report, target.file(), target.temporary_path(), monitor)?;
     if accept(target.temporary_path())? {
         target.commit(Some(&like))?;
@@ -78,7 +78,9 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
     }
     let mut done = RepairedShards { shards: 0, packets: 0, bytes: 0 };
     if !report.is_intact() {
-        done = apply(&shared, &report, &file, path, monitor)?;
+        let end;
+        (done, end) = apply(&shared, &report, &file, path, monitor)?;
+        held.set_len(end);
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
         mend_slots(&shared, &report, &file, path, monitor)?;
         file.sync_all().map_err(|e| Error::io("sync", path, e))?;
@@ -108,20 +110,23 @@ fn mend_slots(
     slots::write(&Medium::File { file, name: path, path: None }, &salt, &slots)
 }
 
+/// Writes what parity computes; returns also the length that the file has then.
 fn apply(
     source: &SharedSource,
     report: &ParityReport,
     file: &File,
     path: &Path,
     monitor: &dyn Monitor,
-) -> Result<RepairedShards> {
+) -> Result<(RepairedShards, u64)> {
     // The commit slots, which are zeros to parity, stay as they are until the whole is proven.
     let mut slots = [0; SLOTS_LEN];
     if report.missing > 0 || source.read_into(SLOTS_AT as u64, &mut slots).is_err() {
         slots.fill(0);
     }
     let end = SLOTS_AT + SLOTS_LEN;
+    let mut len = source.len();
     let mut write = |offset: u64, bytes: &[u8]| {
+        len = len.max(offset + bytes.len() as u64);
         let mut bytes = std::borrow::Cow::from(bytes);
         if let Ok(at) = usize::try_from(offset)
             && at < end
@@ -132,7 +137,8 @@ fn apply(
         }
         platform::write_all_at(file, &bytes, offset).map_err(|e| refused("write", path, e))
     };
-    Ok(repair(&*report.view(source), report, monitor, &mut write)?)
+    let done = repair(&*report.view(source), report, monitor, &mut write)?;
+    Ok((done, len))
 }
 
 fn refused(what: &'static str, path: &Path, e: std::io::Error) -> nc3z_reader::Error {
