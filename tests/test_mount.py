@@ -18,7 +18,7 @@ from common import CLASSIC, NC3Z, NIGHT, ROOT, Case, good_files, missing, nc3z, 
 
 COADS = CLASSIC / "coads_climatology.cdf"
 PAGE = 4096
-SOON = 20
+SOON = 60
 
 
 def pages_of(fd, expected):

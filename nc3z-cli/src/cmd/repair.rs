@@ -65,7 +65,7 @@ fn rewrite(args: &RepairArgs, input: &Path, output: &Path) -> Result<Exit> {
             let exit = of_error(&e);
             // The advice of other commands is this one.
             let e = match exit {
-                Exit::Corrupt => anyhow!("{}; nothing can be saved", without_advice(&e)),
+                Exit::Corrupt => anyhow!("{}", without_advice(&e)),
                 _ => e,
             };
             crate::output::report_error(Some(&args.archive), &e);

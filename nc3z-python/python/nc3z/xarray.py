@@ -332,7 +332,8 @@ class Nc3zAccessor:
                 kept = {key: value for key, value in variable.attrs.items() if _is_wide(value)}
                 if variable.dtype not in _CDF5_TYPES:
                     variable = variable._replace(attrs={k: v for k, v in variable.attrs.items() if k not in kept})
-                    encoded = super().encode_variable(variable, name=name)
+                    inherited: Any = super()
+                    encoded: xr.Variable = inherited.encode_variable(variable, name=name)
                     return encoded._replace(attrs={**encoded.attrs, **kept})
                 # The fill value has the variable's type; other attributes are as xarray writes them.
                 kept |= {key: variable.attrs[key] for key in ("_FillValue", "missing_value") if key in variable.attrs}
@@ -340,13 +341,15 @@ class Nc3zAccessor:
                 return variable._replace(attrs={k: v if k in kept else self.encode_attribute(v) for k, v in attrs.items()})
 
             def encode_attribute(self, a: Any) -> Any:
-                return a if _is_wide(a) else super().encode_attribute(a)
+                inherited: Any = super()
+                return a if _is_wide(a) else inherited.encode_attribute(a)
 
-        memory = {} if path else {"memory": 1}
+        store: Any = Store
+        memory: Any = {} if path else {"memory": 1}
         file = netCDF4.Dataset(path or "in-memory", "w", format="NETCDF3_64BIT_DATA", **memory)
         try:
             dataset: Any = self._dataset
-            dataset.dump_to_store(Store(file, autoclose=False), encoding=encoding, unlimited_dims=unlimited_dims)
+            dataset.dump_to_store(store(file, autoclose=False), encoding=encoding, unlimited_dims=unlimited_dims)
         except BaseException:
             file.close()
             raise
