@@ -87,7 +87,7 @@ azurite() {
 }
 step "azurite, an emulator of Azure's blobs" azurite
 [ -d target/azurite/node_modules/azurite ] && export NC3Z_AZURITE=$PWD/target/azurite
-step "Python package, a thousand archives, 10,000 dates" env NC3Z_NIGHT=1 NC3Z_TIMES=10000 NC3Z="$PWD/target/release/nc3z" NC3Z_TEST_ARCHIVES=1000 NC3Z_OPENS=100000 scripts/python.sh
+step "Python package, a thousand archives, 10,000 dates" env NC3Z_NIGHT=1 NC3Z_TIMES=10000 NC3Z="$PWD/target/release/nc3z" NC3Z_TEST_ARCHIVES=1000 NC3Z_OPENS=100000 NC3Z_CASTS=10000 NC3Z_PICKS=10000 scripts/python.sh
 step "Python package, other interpreters" scripts/python-versions.sh
 step "Python package, installed as its README says" scripts/python-install.sh
 if [ -n "${NC3Z_EDGE_DIR:-}" ]; then

@@ -5,13 +5,14 @@ use crate::dataset::Dataset;
 use crate::error::Failure;
 use crate::versions::{Note, committed};
 use crate::work::{self, Cancel};
+use nc3z_format::NcType;
 use nc3z_format::classic::{Header, Version};
-use nc3z_format::{Hyperslab, NcType};
 use nc3z_writer::WriterOptions;
-use nc3z_writer::edit::{AppendPolicy, Edit as Staged, Overlap};
+use nc3z_writer::edit::{AppendPolicy, Edit as Staged, Overlap, Pick, Picks, Plan};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -23,8 +24,58 @@ pub(crate) struct Edit {
     staged: Mutex<Option<Staged>>,
 }
 
-/// A hyperslab: start, count and stride of each dimension.
-type Box3 = (Vec<u64>, Vec<u64>, Vec<i64>);
+/// What is selected along one dimension: start, count and stride, or indices that ascend.
+#[derive(FromPyObject)]
+enum PickArg<'py> {
+    Range(u64, u64, i64),
+    List(PyReadonlyArray1<'py, u64>),
+}
+
+/// What is selected of a variable: a list of picks; starts, count and stride of boxes at points; or a mask.
+#[derive(FromPyObject)]
+enum PicksArg<'py> {
+    Points(PyReadonlyArray2<'py, u64>, Vec<u64>, Vec<u64>),
+    Mask(PyReadonlyArray1<'py, bool>),
+    Grid(Vec<PickArg<'py>>),
+}
+
+impl PicksArg<'_> {
+    fn picks(&self) -> PyResult<Picks<'_>> {
+        Ok(match self {
+            PicksArg::Points(starts, count, stride) => {
+                Picks::Points { starts: starts.as_slice()?, count: count.clone(), stride: stride.clone() }
+            }
+            PicksArg::Mask(mask) => Picks::Mask(mask.as_slice()?),
+            PicksArg::Grid(picks) => {
+                let pick = |pick: &PickArg<'_>| {
+                    Ok(match pick {
+                        PickArg::Range(start, count, stride) => {
+                            Pick::Range { start: *start, count: *count, stride: *stride }
+                        }
+                        PickArg::List(list) => Pick::List(list.as_slice()?.to_vec()),
+                    })
+                };
+                Picks::Grid(picks.iter().map(pick).collect::<PyResult<_>>()?)
+            }
+        })
+    }
+}
+
+/// A plan by the names of its parts.
+fn planned(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
+    let made = PyDict::new(py);
+    made.set_item("text", plan.text)?;
+    made.set_item("map", plan.map)?;
+    made.set_item("grid", PyTuple::new(py, plan.grid)?)?;
+    let touched: Vec<_> = plan
+        .touched
+        .into_iter()
+        .map(|(at, whole)| Ok((PyTuple::new(py, at)?, whole)))
+        .collect::<PyResult<_>>()?;
+    made.set_item("touched", touched)?;
+    made.set_item("reads", plan.reads)?;
+    Ok(made)
+}
 
 impl Edit {
     /// What is staged, also where another thread panicked with it.
@@ -52,10 +103,6 @@ impl Edit {
 
 fn closed() -> Failure {
     Failure::Python(PyValueError::new_err("the edit is closed: open it again"))
-}
-
-fn slab((start, count, stride): Box3) -> Result<Hyperslab, Failure> {
-    Ok(Hyperslab::new(start, count, stride)?)
 }
 
 fn type_of(name: &str) -> Result<NcType, Failure> {
@@ -131,6 +178,13 @@ impl Edit {
         }
     }
 
+    /// The attribute `_FillValue`, big-endian, if it is one value of the variable's type.
+    fn fill_value<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let (header, _) = self.header(py)?;
+        let found = header.variable(variable.as_bytes()).and_then(|(_, v)| v.own_fill_value());
+        Ok(found.map(|value| PyBytes::new(py, value)))
+    }
+
     /// Sets an attribute; the values are big-endian.
     fn set_attribute(
         &self,
@@ -190,15 +244,66 @@ impl Edit {
         self.with(py, |staged| Ok(staged.set_kind(kind)?))
     }
 
-    /// Elements of a hyperslab, big-endian.
-    fn get<'py>(&self, py: Python<'py>, variable: &str, place: Box3) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |staged| Ok(staged.get(variable, &slab(place)?)?))?;
-        Ok(PyBytes::new(py, &bytes))
+    /// Elements, big-endian, in the order of the picks.
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        variable: &str,
+        picks: PicksArg<'_>,
+    ) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let picks = picks.picks()?;
+        let bytes = self.with(py, |staged| Ok(staged.get_picks(variable, &picks)?))?;
+        Ok(PyArray1::from_vec(py, bytes))
     }
 
-    /// Writes elements into a hyperslab, big-endian; one serves for all.
-    fn set(&self, py: Python<'_>, variable: &str, place: Box3, values: &[u8]) -> PyResult<()> {
-        self.with(py, |staged| Ok(staged.set(variable, &slab(place)?, values)?))
+    /// Writes elements, big-endian; one serves for all.
+    fn set(
+        &self,
+        py: Python<'_>,
+        variable: &str,
+        picks: PicksArg<'_>,
+        values: PyReadonlyArray1<'_, u8>,
+    ) -> PyResult<()> {
+        let picks = picks.picks()?;
+        let values = values.as_slice()?;
+        self.with(py, |staged| Ok(staged.set_picks(variable, &picks, values)?))
+    }
+
+    /// What `set` would do.
+    fn plan_set<'py>(
+        &self,
+        py: Python<'py>,
+        variable: &str,
+        picks: PicksArg<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let picks = picks.picks()?;
+        planned(py, self.with(py, |staged| Ok(staged.plan_set(variable, &picks)?))?)
+    }
+
+    /// What `get` would do.
+    fn plan_get<'py>(
+        &self,
+        py: Python<'py>,
+        variable: &str,
+        picks: PicksArg<'_>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let picks = picks.picks()?;
+        planned(py, self.with(py, |staged| Ok(staged.plan_get(variable, &picks)?))?)
+    }
+
+    /// What another length of the first dimension would take of a variable.
+    fn plan_resize<'py>(&self, py: Python<'py>, variable: &str, len: u64) -> PyResult<Bound<'py, PyDict>> {
+        planned(py, self.with(py, |staged| Ok(staged.plan_resize(variable, len)?))?)
+    }
+
+    /// What bringing all of a variable into memory would take.
+    fn plan_load<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyDict>> {
+        planned(py, self.with(py, |staged| Ok(staged.plan_load(variable)?))?)
+    }
+
+    /// What a commit would store of a variable.
+    fn plan_commit<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyDict>> {
+        planned(py, self.with(py, |staged| Ok(staged.plan_commit(variable)?))?)
     }
 
     /// Appends the records of another file: how many were appended, replaced, and there already.

@@ -113,11 +113,31 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         | ReadKind::OlderState { .. }
         | ReadKind::NewestLost { .. }
         | ReadKind::Incomplete { .. } => exception("CorruptError", words()),
-        ReadKind::Range { .. } => exception("RangeError", words()),
+        ReadKind::Range { variable, index, value, wanted } => {
+            let words = format!("{variable}, element {index:?}: {value} does not fit {}", numpy_name(wanted));
+            exception("RangeError", named(words, file))
+        }
         ReadKind::Interrupted => exception("Cancelled", words()),
         // What is wrong with an aggregation.
         ReadKind::Other(_) => exception("Error", words()),
         _ => PyRuntimeError::new_err(words()),
+    }
+}
+
+/// NumPy's name of a type of Rust, whose `i8` is an integer of 8 bytes to NumPy.
+fn numpy_name(rust: &str) -> &str {
+    match rust {
+        "i8" => "int8",
+        "u8" => "uint8",
+        "i16" => "int16",
+        "u16" => "uint16",
+        "i32" => "int32",
+        "u32" => "uint32",
+        "i64" => "int64",
+        "u64" => "uint64",
+        "f32" => "float32",
+        "f64" => "float64",
+        other => other,
     }
 }
 

@@ -4,7 +4,7 @@ use nc3z_format::Hyperslab;
 use numpy::PyUntypedArray;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyList, PyRange, PySlice, PyTuple};
 
 /// What a key selects.
 pub(crate) struct Selected {
@@ -96,12 +96,26 @@ fn fill(found: &mut Selected, shape: &[u64], until: usize) {
     }
 }
 
+/// Whether a key has lists or masks among its items.
+pub(crate) fn has_lists(key: &Bound<'_, PyAny>) -> bool {
+    let is_list = |key: &Bound<'_, PyAny>| {
+        key.is_instance_of::<PyList>()
+            || key.cast::<PyUntypedArray>().is_ok_and(|a| numpy::PyUntypedArrayMethods::ndim(a) > 0)
+            || key.hasattr("__array__").unwrap_or(false) && key.len().is_ok()
+            || key.is_instance_of::<PyRange>()
+    };
+    match key.cast::<PyTuple>() {
+        Ok(keys) => keys.iter().any(|key| is_list(&key)),
+        Err(_) => is_list(key),
+    }
+}
+
 fn integer(key: &Bound<'_, PyAny>, dim: usize, len: u64) -> PyResult<u64> {
     let is_sequence = key.is_instance_of::<PyList>()
         || key.cast::<PyUntypedArray>().is_ok_and(|a| numpy::PyUntypedArrayMethods::ndim(a) > 0);
     if is_sequence || key.is_none() || key.is_instance_of::<PyBool>() {
         return Err(PyIndexError::new_err(format!(
-            "dimension {dim}: integers, slices and '...' are indices here; .oindex takes lists and boolean arrays along each \
+            "dimension {dim}: integers, slices and '...' are indices here; v[...] and .oindex take lists and boolean arrays along each \
              dimension, .vindex takes points"
         )));
     }

@@ -17,6 +17,7 @@ mod index;
 mod num;
 mod operations;
 mod picture;
+mod points;
 mod process;
 mod source;
 mod variable;

@@ -6,6 +6,7 @@ use crate::decode;
 use crate::handle::Handle;
 use crate::index::{self, Selected};
 use crate::picture;
+use crate::points::read_points;
 use nc3z_format::classic::VarId;
 use nc3z_format::decode_value::Decoding;
 use nc3z_format::{Hyperslab, NcType};
@@ -279,9 +280,15 @@ impl Variable {
         PyTuple::new(py, chunks::chunk_shape(&tiling, self.ty.size() as u64, nbytes))
     }
 
-    /// Reads what a key selects: integers, slices with any step, an ellipsis.
-    fn __getitem__<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        self.read_selected(py, &index::parse(key, &self.shape)?)
+    /// Reads what a key selects: integers, slices with any step, an ellipsis; lists and masks as netCDF4-python takes them, each along its own dimension.
+    fn __getitem__<'py>(this: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match index::parse(key, &this.get().shape) {
+            Ok(selected) => this.get().read_selected(this.py(), &selected),
+            Err(_) if index::has_lists(key) => {
+                this.py().import("nc3z._indexing")?.getattr("by_lists")?.call1((this, key))
+            }
+            Err(e) => Err(e),
+        }
     }
 
     /// Reads what a key selects (all of it, by default) as another type, or into an array of the caller's.
@@ -535,27 +542,4 @@ fn seconds<T: Element>(reader: &ReaderVariable, selected: &Selected, times: u32)
         reader.read_into(&selected.slab, std::hint::black_box(&mut out[..]))?;
     }
     Ok(begin.elapsed().as_secs_f64())
-}
-
-/// Point after point, in the order in which they lie in the array, so that no tile is decoded twice for want of cache.
-fn read_points<T: Element>(
-    reader: &ReaderVariable,
-    points: Vec<Vec<u64>>,
-    count: &[u64],
-    stride: &[i64],
-    out: &mut [T],
-) -> nc3z_reader::Result<()> {
-    let mut numbered: Vec<(Vec<u64>, usize)> = points.into_iter().zip(0..).collect();
-    if numbered.is_empty() || out.is_empty() {
-        return Ok(());
-    }
-    let each = out.len() / numbered.len();
-    numbered.sort_unstable();
-    for (start, number) in numbered {
-        let slab = Hyperslab::new(start, count, stride)?;
-        let from = number * each;
-        let end = (from + each).min(out.len());
-        reader.read_into(&slab, &mut out[from..end])?;
-    }
-    Ok(())
 }

@@ -1,6 +1,7 @@
 //! The array: slabs, and plans carried out.
 
 use crate::Error;
+use crate::dense::{Dense, for_each_position, gather, scatter};
 use crate::index::Selection;
 use crate::plan::{
     Changes, CommitPlan, GetPlan, Kind, Layout, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers,
@@ -40,25 +41,12 @@ impl<T: Copy + Send + Sync> BaseSlab<T> for Held<T> {
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
         let step = vec![1; start.len()];
         let mut out = out.iter_mut();
-        for_each_position(&self.0, start, &step, count, |at| {
+        for_each_position(&self.0.shape, start, &step, count, |at| {
             if let Some(out) = out.next() {
                 *out = self.0.cells[at];
             }
         });
         Ok(())
-    }
-}
-
-/// A dense array.
-#[derive(Debug, Clone)]
-struct Dense<T> {
-    shape: Vec<usize>,
-    cells: Vec<T>,
-}
-
-impl<T> Dense<T> {
-    fn position(&self, at: &[usize]) -> usize {
-        at.iter().zip(&self.shape).fold(0, |position, (i, n)| position * n + i)
     }
 }
 
@@ -258,15 +246,25 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// # Errors
     /// A base slab that cannot be read.
     pub fn get(&self, selection: &Selection) -> Result<Vec<T>, Error> {
-        let plan = self.plan_get(selection);
-        let mut out = Dense { cells: vec![self.fill; plan.shape.iter().product()], shape: plan.shape };
-        for Transfers { from, boxes, .. } in &plan.transfers {
+        let shape = selection.full_shape();
+        let mut out = vec![self.fill; shape.iter().product()];
+        self.get_into(selection, &shape, &mut out)?;
+        Ok(out)
+    }
+
+    /// Reads a selection into an array of `shape`, at the places that the selection names.
+    ///
+    /// # Errors
+    /// An array that does not have those places; a base slab that cannot be read.
+    pub fn get_into(&self, selection: &Selection, shape: &[usize], out: &mut [T]) -> Result<(), Error> {
+        check_places(selection, shape, out.len(), false)?;
+        for Transfers { from, boxes, .. } in &self.plan_get(selection).transfers {
             for transfer in boxes {
                 let cells = self.read(*from, transfer)?;
-                scatter(&mut out, transfer, &cells);
+                scatter(shape, out, transfer, &cells);
             }
         }
-        Ok(out.cells)
+        Ok(())
     }
 
     /// Writes one value to all of a selection.
@@ -275,7 +273,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// A base slab that cannot be read; the array is then as it was.
     pub fn set_scalar(&mut self, selection: &Selection, value: T) -> Result<(), Error> {
         let shape = vec![1; selection.full_shape().len()];
-        self.set_value(selection, &Dense { shape, cells: vec![value] })
+        self.set_places(selection, &shape, &[value])
     }
 
     /// Writes values of this shape, row-major, to a selection: an axis that is missing in front, or has one element, serves for all.
@@ -304,24 +302,18 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
             full.push(n);
         }
         full.reverse();
-        self.set_value(selection, &Dense { shape: full, cells: values.to_vec() })
+        self.set_places(selection, &full, values)
     }
 
-    /// Writes values to the runs of a selection made of runs ([`Selection::runs`]): `values[0]` is the one that the runs call `first`. One value serves for all.
+    /// Writes values out of an array of `shape`, whose places the selection names ([`Selection::runs`], [`Selection::grid`], [`Selection::segments`]): an axis of one
+    /// element serves for all.
     ///
     /// # Errors
-    /// Values that a run names and that are not there; a base slab that cannot be read. The array is then as it was.
-    pub fn set_runs(&mut self, selection: &Selection, values: &[T]) -> Result<(), Error> {
-        if values.len() != 1 && selection.values_end() > values.len() {
-            let (wanted, given) = (selection.values_end(), values.len());
-            return Err(Error::Invalid(format!("{given} values for runs that want {wanted}")));
-        }
-        self.set_value(selection, &Dense { shape: vec![values.len()], cells: values.to_vec() })
-    }
-
-    fn set_value(&mut self, selection: &Selection, value: &Dense<T>) -> Result<(), Error> {
+    /// Places that the values do not have; a base slab that cannot be read. The array is then as it was.
+    pub fn set_places(&mut self, selection: &Selection, shape: &[usize], values: &[T]) -> Result<(), Error> {
+        check_places(selection, shape, values.len(), true)?;
         let plan = self.plan_set(selection);
-        self.change(plan.changes, Some(value), None)
+        self.change(plan.changes, Some((shape, values)), None)
     }
 
     /// Makes axes longer or shorter.
@@ -366,7 +358,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     fn change(
         &mut self,
         changes: Changes,
-        value: Option<&Dense<T>>,
+        value: Option<(&[usize], &[T])>,
         shape: Option<Vec<usize>>,
     ) -> Result<(), Error> {
         let mut read = Vec::new();
@@ -390,13 +382,16 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
                     Place::Slab(n) if matches!(self.slabs[*n], Slab::Base(_)) => {
                         read.next().expect("read before")
                     }
-                    Place::Value => gather(value.expect("a plan of `set`"), transfer),
+                    Place::Value => {
+                        let (shape, values) = value.expect("a plan of `set`");
+                        gather(shape, values, transfer)
+                    }
                     _ => self.read(*from, transfer)?,
                 };
                 if let Place::Slab(n) = to
                     && let Slab::Staged(dense) = &mut self.slabs[*n]
                 {
-                    scatter(dense, transfer, &cells);
+                    scatter(&dense.shape, &mut dense.cells, transfer, &cells);
                 }
             }
         }
@@ -418,7 +413,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         let Place::Slab(n) = from else { unreachable!("values are gathered, results are not read") };
         match &self.slabs[n] {
             Slab::Full => Ok(vec![self.fill; total]),
-            Slab::Staged(dense) => Ok(gather(dense, transfer)),
+            Slab::Staged(dense) => Ok(gather(&dense.shape, &dense.cells, transfer)),
             Slab::Dropped => unreachable!("no chunk lies on it"),
             Slab::Base(base) => {
                 // The box around it, of which the steps take a part.
@@ -430,78 +425,19 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
                     return Ok(cells);
                 }
                 let inner = Transfer { from: vec![0; shape.len()], ..transfer.clone() };
-                Ok(gather(&Dense { shape, cells }, &inner))
+                Ok(gather(&shape, &cells, &inner))
             }
         }
     }
 }
 
-/// Calls `each` with the positions of a box in a dense array, row-major; axes of one element serve for all.
-fn for_each_position<T>(
-    dense: &Dense<T>,
-    start: &[usize],
-    step: &[isize],
-    count: &[usize],
-    mut each: impl FnMut(usize),
-) {
-    if count.contains(&0) {
-        return;
+/// Refuses an array of `shape` that lacks places which a selection names; where `broadcast`, an axis of one element serves for all.
+fn check_places(selection: &Selection, shape: &[usize], len: usize, broadcast: bool) -> Result<(), Error> {
+    let ends = selection.ends();
+    let sized = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));
+    let fits = |(&end, &n): (&usize, &usize)| end <= n || broadcast && n == 1;
+    if sized != Some(len) || ends.len() != shape.len() || !ends.iter().zip(shape).all(fits) {
+        return Err(Error::Invalid(format!("{len} values of {shape:?} for a selection of {ends:?}")));
     }
-    // How far apart two neighbours along each axis are.
-    let mut unit = 1;
-    let mut strides = vec![0; dense.shape.len()];
-    let mut first = 0;
-    for axis in (0..dense.shape.len()).rev() {
-        let n = dense.shape[axis];
-        if n != 1 {
-            strides[axis] = step[axis] * isize::try_from(unit).expect("inside an array in memory");
-            first += start[axis] * unit;
-        }
-        unit *= n;
-    }
-    // Of points the value has fewer axes than the slab; along the others there is one.
-    let count = &count[..dense.shape.len().min(count.len())];
-    let Some((&inner, outer)) = count.split_last() else { return each(first) };
-    let stride = strides[outer.len()];
-    let mut at = vec![0; outer.len()];
-    let mut row = first;
-    loop {
-        let mut position = row;
-        for n in 0..inner {
-            each(position);
-            if n + 1 < inner {
-                position = position.wrapping_add_signed(stride);
-            }
-        }
-        // The next row, as an odometer counts.
-        let mut axis = outer.len();
-        loop {
-            let Some(next) = axis.checked_sub(1) else { return };
-            axis = next;
-            at[axis] += 1;
-            if at[axis] < outer[axis] {
-                row = row.wrapping_add_signed(strides[axis]);
-                break;
-            }
-            let back = isize::try_from(outer[axis] - 1).expect("inside an array in memory");
-            row = row.wrapping_add_signed(-strides[axis] * back);
-            at[axis] = 0;
-        }
-    }
-}
-
-fn gather<T: Copy>(dense: &Dense<T>, t: &Transfer) -> Vec<T> {
-    let mut cells = Vec::with_capacity(t.count.iter().product());
-    for_each_position(dense, &t.from, &t.from_step, &t.count, |at| cells.push(dense.cells[at]));
-    cells
-}
-
-fn scatter<T: Copy>(dense: &mut Dense<T>, t: &Transfer, cells: &[T]) {
-    let mut cells = cells.iter();
-    let shape = Dense::<()> { shape: dense.shape.clone(), cells: Vec::new() };
-    for_each_position(&shape, &t.to, &t.to_step, &t.count, |at| {
-        if let Some(cell) = cells.next() {
-            dense.cells[at] = *cell;
-        }
-    });
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! What is selected, along each axis and chunk by chunk: whole chunks are told from those of which a part is selected.
 
 use crate::Error;
+use std::collections::BTreeMap;
 
 /// What is selected along one axis. Negative numbers count from the end, as in NumPy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,11 +44,22 @@ pub struct FlatRun {
 }
 
 impl FlatRun {
-    /// The first and the last place of its values.
-    fn values(&self) -> (usize, usize) {
+    /// One behind the last place of its values.
+    fn values_end(&self) -> usize {
         let span = self.value_step.unsigned_abs() * self.count.saturating_sub(1);
-        if self.value_step < 0 { (self.value - span, self.value) } else { (self.value, self.value + span) }
+        if self.value_step < 0 { self.value + 1 } else { self.value + span + 1 }
     }
+}
+
+/// Elements of an array that follow each other along its last axis, and the places of their values, which follow each other, too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    /// The first element's index along each axis.
+    pub at: Vec<usize>,
+    /// How many.
+    pub count: usize,
+    /// The place of the first element's value.
+    pub value: usize,
 }
 
 /// The selected points of an axis.
@@ -69,8 +81,8 @@ pub struct Selection {
     axes: Vec<Points>,
     /// Axes of one index that the result does not have.
     dropped: Vec<bool>,
-    /// Single elements instead: positions along all axes.
-    points: Option<Vec<Vec<usize>>>,
+    /// Elements one by one instead.
+    segments: Option<Vec<Segment>>,
 }
 
 /// A run of selected points within one chunk along one axis: in the chunk `inside, inside + inside_step, …`, in the value
@@ -94,18 +106,14 @@ pub(crate) struct Part {
 }
 
 impl Selection {
-    /// One index for each of the first axes, all of the others. At most one list or mask: several would be points
-    /// ([`Selection::points`]) or a grid, and NumPy's rule which of the two is no help to a reader.
+    /// One index for each of the first axes, all of the others. Several lists or masks select what lies in all of them, each along its own axis; points are named by
+    /// [`Selection::points`].
     ///
     /// # Errors
-    /// An index outside the array; a step of 0; a mask of another length; more indices than axes; several lists.
+    /// An index outside the array; a step of 0; a mask of another length; more indices than axes.
     pub fn new(indices: &[Index], shape: &[usize]) -> Result<Self, Error> {
         if indices.len() > shape.len() {
             return Err(Error::index(format!("{} indices, but {} axes", indices.len(), shape.len())));
-        }
-        let lists = indices.iter().filter(|i| matches!(i, Index::List(_) | Index::Mask(_))).count();
-        if lists > 1 {
-            return Err(Error::index("several lists: name the points instead".to_owned()));
         }
         let all = indices.iter().chain(std::iter::repeat(&Index::ALL));
         let mut axes = Vec::new();
@@ -113,7 +121,7 @@ impl Selection {
             axes.push(resolve(index, axis, len)?);
         }
         let dropped = (0..shape.len()).map(|axis| matches!(indices.get(axis), Some(Index::At(_)))).collect();
-        Ok(Selection { axes, dropped, points: None })
+        Ok(Selection { axes, dropped, segments: None })
     }
 
     /// Runs of an array of one axis, which ascend and do not overlap: what a hyperslab is of an array that is stored as one run of elements.
@@ -121,31 +129,41 @@ impl Selection {
     /// # Errors
     /// Runs outside the array, that overlap or do not ascend; a step of 0; values before the first.
     pub fn runs(runs: Vec<FlatRun>, shape: &[usize]) -> Result<Self, Error> {
-        let [len] = *shape else {
+        if shape.len() != 1 {
             return Err(Error::index(format!("runs of an array of {} axes", shape.len())));
-        };
-        let mut end = 0;
-        for run in &runs {
-            let span = run.value_step.unsigned_abs().checked_mul(run.count.saturating_sub(1));
-            let behind = span.is_some_and(|span| run.value_step >= 0 || span <= run.value);
-            let inside =
-                run.step.checked_mul(run.count.saturating_sub(1)).and_then(|n| n.checked_add(run.at));
-            let fits = run.step > 0 && run.count > 0 && behind && run.at >= end;
-            match inside.filter(|&last| fits && last < len) {
-                Some(last) => end = last + 1,
-                None => return Err(Error::index(format!("{run:?} is no further run of {len} elements"))),
-            }
         }
-        Ok(Selection { axes: vec![Points::Runs(runs)], dropped: vec![false], points: None })
+        Self::grid(vec![runs], shape)
     }
 
-    /// One behind the last place of a value that runs name.
-    pub(crate) fn values_end(&self) -> usize {
+    /// The same along each axis: what lies in runs of all of them. Values are an array of as many axes, of which a selection may name a part.
+    ///
+    /// # Errors
+    /// As [`Selection::runs`]; another number of axes.
+    pub fn grid(axes: Vec<Vec<FlatRun>>, shape: &[usize]) -> Result<Self, Error> {
+        if axes.len() != shape.len() {
+            return Err(Error::index(format!(
+                "runs of {} axes, but the array has {}",
+                axes.len(),
+                shape.len()
+            )));
+        }
+        for (runs, &len) in axes.iter().zip(shape) {
+            check_runs(runs, len)?;
+        }
+        let dropped = vec![false; axes.len()];
+        Ok(Selection { axes: axes.into_iter().map(Points::Runs).collect(), dropped, segments: None })
+    }
+
+    /// One behind the last place of the values along each of their axes.
+    pub(crate) fn ends(&self) -> Vec<usize> {
+        if let Some(segments) = &self.segments {
+            return vec![segments.iter().map(|s| s.value + s.count).max().unwrap_or(0)];
+        }
         let end = |points: &Points| match points {
-            Points::Runs(runs) => runs.iter().map(|run| run.values().1 + 1).max().unwrap_or(0),
+            Points::Runs(runs) => runs.iter().map(FlatRun::values_end).max().unwrap_or(0),
             other => other.len(),
         };
-        self.axes.iter().map(end).product()
+        self.axes.iter().map(end).collect()
     }
 
     /// Single elements, in this order.
@@ -153,10 +171,28 @@ impl Selection {
     /// # Errors
     /// One that lies outside the array.
     pub fn points(points: Vec<Vec<usize>>, shape: &[usize]) -> Result<Self, Error> {
-        let inside = |p: &Vec<usize>| p.len() == shape.len() && p.iter().zip(shape).all(|(i, n)| i < n);
-        match points.iter().find(|p| !inside(p)) {
-            Some(p) => Err(Error::index(format!("{p:?} is outside {shape:?}"))),
-            None => Ok(Selection { axes: Vec::new(), dropped: Vec::new(), points: Some(points) }),
+        Self::segments(
+            points.into_iter().zip(0..).map(|(at, value)| Segment { at, count: 1, value }).collect(),
+            shape,
+        )
+    }
+
+    /// Segments along the last axis, in this order. Where they overlap, the last value written wins.
+    ///
+    /// # Errors
+    /// One that is empty or lies outside the array.
+    pub fn segments(segments: Vec<Segment>, shape: &[usize]) -> Result<Self, Error> {
+        let inside = |s: &Segment| {
+            let last = s.at.last().map_or(Some(s.count), |&last| last.checked_add(s.count));
+            s.count > 0
+                && s.value.checked_add(s.count).is_some()
+                && s.at.len() == shape.len()
+                && s.at.iter().zip(shape).all(|(i, n)| i < n)
+                && last.is_some_and(|last| last <= shape.last().copied().unwrap_or(1))
+        };
+        match segments.iter().find(|s| !inside(s)) {
+            Some(s) => Err(Error::index(format!("{s:?} is outside {shape:?}"))),
+            None => Ok(Selection { axes: Vec::new(), dropped: Vec::new(), segments: Some(segments) }),
         }
     }
 
@@ -174,15 +210,19 @@ impl Selection {
 
     /// Lengths of what is selected, single indices included as 1; of points their number.
     pub(crate) fn full_shape(&self) -> Vec<usize> {
-        match &self.points {
-            Some(points) => vec![points.len()],
+        match &self.segments {
+            Some(segments) => vec![segments.iter().map(|s| s.count).sum()],
             None => self.axes.iter().map(Points::len).collect(),
         }
     }
 
     /// Which axes of what is selected the result has.
     pub(crate) fn kept(&self) -> Vec<bool> {
-        if self.points.is_some() { vec![true] } else { self.dropped.iter().map(|dropped| !dropped).collect() }
+        if self.segments.is_some() {
+            vec![true]
+        } else {
+            self.dropped.iter().map(|dropped| !dropped).collect()
+        }
     }
 
     /// Lengths of the result.
@@ -193,8 +233,8 @@ impl Selection {
 
     /// The selected chunks, row-major: for each its index in the grid, whether it is selected whole, and the runs along each axis.
     pub(crate) fn chunks(&self, shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
-        if let Some(points) = &self.points {
-            return chunks_of_points(points, shape, chunk);
+        if let Some(segments) = &self.segments {
+            return chunks_of_segments(segments, shape, chunk);
         }
         let mut all = vec![Chunk { at: Vec::new(), whole: true, runs: Vec::new() }];
         for ((points, &len), &size) in self.axes.iter().zip(shape).zip(chunk) {
@@ -215,9 +255,9 @@ impl Selection {
         all
     }
 
-    /// Whether the value has one axis for all points.
-    pub(crate) fn is_points(&self) -> bool {
-        self.points.is_some()
+    /// Whether the value has one axis for all segments.
+    pub(crate) fn is_segments(&self) -> bool {
+        self.segments.is_some()
     }
 }
 
@@ -226,37 +266,83 @@ impl Selection {
 pub(crate) struct Chunk {
     pub(crate) at: Vec<usize>,
     pub(crate) whole: bool,
-    /// Along each axis. Of points: of each point along all axes, and its place in the value.
+    /// Along each axis. Of segments: of each segment along all axes; the last one has its place in the value.
     pub(crate) runs: Vec<Vec<Run>>,
 }
 
-fn chunks_of_points(points: &[Vec<usize>], shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
-    let mut all: std::collections::BTreeMap<Vec<usize>, Vec<(usize, &Vec<usize>)>> =
-        std::collections::BTreeMap::new();
-    for (n, point) in points.iter().enumerate() {
-        let at = point.iter().zip(chunk).map(|(i, c)| i / c).collect();
-        all.entry(at).or_default().push((n, point));
+fn chunks_of_segments(segments: &[Segment], shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
+    // Cut at the edges of the chunks: by chunk, and there in the order in which they were given.
+    let mut all: BTreeMap<Vec<usize>, Vec<Segment>> = BTreeMap::new();
+    let size = chunk.last().copied().unwrap_or(1);
+    for segment in segments {
+        let mut done = 0;
+        while done < segment.count {
+            let mut at = segment.at.clone();
+            let mut count = segment.count - done;
+            if let Some(last) = at.last_mut() {
+                *last += done;
+                count = count.min(size - *last % size);
+            }
+            let number = at.iter().zip(chunk).map(|(i, c)| i / c).collect();
+            all.entry(number).or_default().push(Segment { at, count, value: segment.value + done });
+            done += count;
+        }
     }
-    let made = all.into_iter().map(|(at, points)| {
-        let mut seen: Vec<&Vec<usize>> = points.iter().map(|(_, point)| *point).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        let extents = at.iter().zip(shape).zip(chunk).map(|((i, n), c)| (n - i * c).min(*c));
-        let whole = seen.len() == extents.product::<usize>();
-        let run = |n: usize, (i, c): (&usize, &usize)| Run {
-            inside: i % c,
-            inside_step: 1,
-            outside: n,
-            outside_step: 1,
-            count: 1,
-        };
-        let runs = points
-            .into_iter()
-            .map(|(n, point)| point.iter().zip(chunk).map(|pair| run(n, pair)).collect())
-            .collect();
+    let made = all.into_iter().map(|(at, segments)| {
+        let extents: Vec<usize> =
+            at.iter().zip(shape).zip(chunk).map(|((i, n), c)| (n - i * c).min(*c)).collect();
+        let whole = distinct(&segments, &extents, chunk) == extents.iter().product::<usize>();
+        let runs = segments.iter().map(|segment| segment_runs(segment, chunk)).collect();
         Chunk { at, whole, runs }
     });
     made.collect()
+}
+
+/// The elements of a chunk that lie in segments, each counted once.
+fn distinct(segments: &[Segment], extents: &[usize], chunk: &[usize]) -> usize {
+    let position = |s: &Segment| {
+        s.at.iter().zip(chunk).zip(extents).fold(0, |position, ((i, c), n)| position * n + i % c)
+    };
+    let mut spans: Vec<(usize, usize)> = segments.iter().map(|s| (position(s), s.count)).collect();
+    spans.sort_unstable();
+    let (mut total, mut end) = (0, 0);
+    for (begin, count) in spans {
+        let after = (begin + count).max(end);
+        total += after - begin.max(end);
+        end = after;
+    }
+    total
+}
+
+fn segment_runs(segment: &Segment, chunk: &[usize]) -> Vec<Run> {
+    let run = |(i, c): (&usize, &usize)| Run {
+        inside: i % c,
+        inside_step: 1,
+        outside: segment.value,
+        outside_step: 1,
+        count: 1,
+    };
+    let mut runs: Vec<Run> = segment.at.iter().zip(chunk).map(run).collect();
+    if let Some(last) = runs.last_mut() {
+        last.count = segment.count;
+    }
+    runs
+}
+
+/// Refuses runs of an axis that lie outside it, overlap or do not ascend.
+fn check_runs(runs: &[FlatRun], len: usize) -> Result<(), Error> {
+    let mut end = 0;
+    for run in runs {
+        let span = run.value_step.unsigned_abs().checked_mul(run.count.saturating_sub(1));
+        let behind = span.is_some_and(|span| run.value_step >= 0 || span <= run.value);
+        let inside = run.step.checked_mul(run.count.saturating_sub(1)).and_then(|n| n.checked_add(run.at));
+        let fits = run.step > 0 && run.count > 0 && behind && run.at >= end;
+        match inside.filter(|&last| fits && last < len) {
+            Some(last) => end = last + 1,
+            None => return Err(Error::index(format!("{run:?} is no further run of {len} elements"))),
+        }
+    }
+    Ok(())
 }
 
 fn resolve(index: &Index, axis: usize, len: usize) -> Result<Points, Error> {

@@ -25,14 +25,19 @@
 //! What is staged can be put away ([`StagedArray::spill`]), into a temporary file for one, and is read from there like a base slab.
 
 mod array;
+mod dense;
 mod index;
+mod map;
 mod plan;
+mod print;
 mod table;
 
 pub use array::{BaseSlab, StagedArray};
-pub use index::{FlatRun, Index, Selection};
+pub use index::{FlatRun, Index, Segment, Selection};
+pub use map::TileMap;
 pub use plan::{
-    Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Transfer, Transfers,
+    Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, StagedChunk, Touched, Transfer,
+    Transfers,
 };
 pub use table::Table;
 

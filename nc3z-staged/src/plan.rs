@@ -2,7 +2,6 @@
 
 use crate::index::{Chunk, Run, Selection};
 use crate::table::{Table, indices};
-use std::fmt;
 
 /// What takes part in a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,11 +40,22 @@ pub struct Transfers {
     pub boxes: Vec<Transfer>,
 }
 
+/// A chunk that a selection touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// Its index in the grid.
+    pub at: Vec<usize>,
+    /// Whether all that the array has of it is selected.
+    pub whole: bool,
+}
+
 /// Reads a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GetPlan {
     /// Lengths of the result, single indices included as 1.
     pub shape: Vec<usize>,
+    /// The chunks that are read, row-major.
+    pub touched: Vec<Touched>,
     /// What is copied.
     pub transfers: Vec<Transfers>,
 }
@@ -72,6 +82,8 @@ pub struct Changes {
 pub struct SetPlan {
     /// Lengths of the value, single indices included as 1.
     pub value_shape: Vec<usize>,
+    /// The chunks that are written, row-major.
+    pub touched: Vec<Touched>,
     /// What is done.
     pub changes: Changes,
 }
@@ -186,7 +198,9 @@ impl Layout {
 
     pub(crate) fn get(&self, selection: &Selection) -> GetPlan {
         let mut gather = Gather::default();
+        let mut touched = Vec::new();
         for chunk in selection.chunks(&self.shape, &self.chunk) {
+            touched.push(Touched { at: chunk.at.clone(), whole: chunk.whole });
             let slab = Place::Slab(self.slab_indices.get(&chunk.at));
             for runs in boxes(&chunk, selection) {
                 let (inside, outside, count) = sides(&runs, selection);
@@ -200,7 +214,7 @@ impl Layout {
                 gather.push(slab, Place::Out, transfer);
             }
         }
-        GetPlan { shape: selection.full_shape(), transfers: gather.sorted(|group| group.from) }
+        GetPlan { shape: selection.full_shape(), touched, transfers: gather.sorted(|group| group.from) }
     }
 
     pub(crate) fn set(&self, selection: &Selection) -> SetPlan {
@@ -241,7 +255,12 @@ impl Layout {
         let mut values = gather.sorted(|group| group.to);
         values.sort_by_key(fresh);
         transfers.extend(values);
-        SetPlan { value_shape: selection.full_shape(), changes: next.changes(self, append, transfers) }
+        let touched = chunks.into_iter().map(|Chunk { at, whole, .. }| Touched { at, whole }).collect();
+        SetPlan {
+            value_shape: selection.full_shape(),
+            touched,
+            changes: next.changes(self, append, transfers),
+        }
     }
 
     pub(crate) fn resize(&self, shape: &[usize]) -> ResizePlan {
@@ -374,9 +393,9 @@ impl Layout {
     }
 }
 
-/// The runs of a chunk combined: along each axis one. Of points each by itself.
+/// The runs of a chunk combined: along each axis one. Of segments each by itself.
 fn boxes(chunk: &Chunk, selection: &Selection) -> Vec<Vec<Run>> {
-    if selection.is_points() {
+    if selection.is_segments() {
         return chunk.runs.clone();
     }
     let mut all: Vec<Vec<Run>> = vec![Vec::new()];
@@ -400,135 +419,12 @@ fn sides(
     let step = |run: &Run| isize::try_from(run.inside_step).expect("no longer than an axis");
     let inside_step = runs.iter().map(step).collect();
     let count = runs.iter().map(|run| run.count).collect();
-    if selection.is_points() {
-        // The value has one axis; the others are of one element.
-        let at = runs.first().map_or(0, |run| run.outside);
+    if selection.is_segments() {
+        // The value has one axis, that of the last one of the box; the others are of one element.
+        let at = runs.last().map_or(0, |run| run.outside);
         return ((inside, inside_step), (vec![at], vec![1]), count);
     }
     let outside = runs.iter().map(|run| run.outside).collect();
     let outside_step = runs.iter().map(|run| run.outside_step).collect();
     ((inside, inside_step), (outside, outside_step), count)
-}
-
-/// `[0:2, 1:7:3, 4::-1]`.
-fn slices(start: &[usize], step: &[isize], count: &[usize]) -> String {
-    let word = |((&start, &step), &count): ((&usize, &isize), &usize)| {
-        let span = step.unsigned_abs() * count.saturating_sub(1);
-        match step {
-            1 => format!("{start}:{}", start + count),
-            2.. => format!("{start}:{}:{step}", start + span + 1),
-            // Backwards, and down to the first: no number says that.
-            _ if span == start => format!("{start}::{step}"),
-            _ => format!("{start}:{}:{step}", start - span - 1),
-        }
-    };
-    let words: Vec<String> = start.iter().zip(step).zip(count).map(word).collect();
-    words.join(", ")
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Slab(n) => write!(f, "slabs[{n}]"),
-            Place::Value => f.write_str("value"),
-            Place::Out => f.write_str("out"),
-        }
-    }
-}
-
-fn write_transfers(f: &mut fmt::Formatter<'_>, groups: &[Transfers]) -> fmt::Result {
-    for Transfers { from, to, boxes } in groups {
-        writeln!(f, "  # {} transfers from {from} to {to}", boxes.len())?;
-        for Transfer { from: at, from_step, to: there, to_step, count } in boxes {
-            // Of points the value has fewer axes than the slab.
-            let (source, target) = (slices(at, from_step, count), slices(there, to_step, count));
-            writeln!(f, "  {to}[{target}] = {from}[{source}]")?;
-        }
-    }
-    Ok(())
-}
-
-/// `(6, 2)`, `(5,)`.
-fn tuple(shape: &[usize]) -> String {
-    let words: Vec<String> = shape.iter().map(ToString::to_string).collect();
-    format!("({}{})", words.join(", "), if shape.len() == 1 { "," } else { "" })
-}
-
-fn total(groups: &[Transfers]) -> usize {
-    groups.iter().map(|group| group.boxes.len()).sum()
-}
-
-impl Changes {
-    fn head(&self) -> String {
-        let (append, pairs, drop) = (self.append.len(), self.transfers.len(), self.drop.len());
-        let transfers = total(&self.transfers);
-        format!(
-            "append {append} empty slabs, {transfers} slice transfers among {pairs} slab pairs, drop {drop} slabs"
-        )
-    }
-
-    fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (n, shape) in (self.first..).zip(&self.append) {
-            writeln!(f, "  slabs.append(empty({}))  # slabs[{n}]", tuple(shape))?;
-        }
-        write_transfers(f, &self.transfers)?;
-        for n in &self.drop {
-            writeln!(f, "  slabs[{n}] = None")?;
-        }
-        writeln!(f, "slab_indices:\n{}", self.slab_indices)?;
-        write!(f, "slab_offsets:\n{}", self.slab_offsets)
-    }
-}
-
-impl fmt::Display for GetPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (transfers, pairs) = (total(&self.transfers), self.transfers.len());
-        writeln!(
-            f,
-            "GetPlan<shape={}, {transfers} slice transfers among {pairs} slab pairs>",
-            tuple(&self.shape)
-        )?;
-        write_transfers(f, &self.transfers)
-    }
-}
-
-impl fmt::Display for SetPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "SetPlan<value_shape={}, {}>", tuple(&self.value_shape), self.changes.head())?;
-        self.changes.write(f)
-    }
-}
-
-impl fmt::Display for ResizePlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "ResizePlan<{} -> {}, {}>",
-            tuple(&self.before),
-            tuple(&self.after),
-            self.changes.head()
-        )?;
-        self.changes.write(f)
-    }
-}
-
-impl fmt::Display for LoadPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "LoadPlan<{}>", self.changes.head())?;
-        self.changes.write(f)
-    }
-}
-
-impl fmt::Display for CommitPlan {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (store, keep, full) = (self.store.len(), self.keep.len(), self.full.len());
-        writeln!(f, "CommitPlan<store {store} chunks, keep {keep}, {full} of the fill value>")?;
-        for chunk in &self.store {
-            let begin = [&[chunk.offset][..], &vec![0; chunk.shape.len().saturating_sub(1)]].concat();
-            let step = vec![1; chunk.shape.len()];
-            let place = slices(&begin[..chunk.shape.len()], &step, &chunk.shape);
-            writeln!(f, "  chunk {} = slabs[{}][{place}]", tuple(&chunk.at), chunk.slab)?;
-        }
-        Ok(())
-    }
 }

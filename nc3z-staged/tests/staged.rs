@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-use nc3z_staged::{BaseSlab, Error, FlatRun, Index, Place, Selection, StagedArray, Table, Transfers};
+use nc3z_staged::{
+    BaseSlab, Error, FlatRun, Index, Place, Segment, Selection, StagedArray, Table, Transfers,
+};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -98,8 +100,21 @@ fn what_does_not_fit_is_refused() {
     ] {
         assert!(matches!(Selection::new(&bad, &[4, 3]), Err(Error::Invalid(_))), "{bad:?}");
     }
-    let lists = [Index::List(vec![0]), Index::List(vec![0])];
-    assert!(Selection::new(&lists, &[4, 3]).is_err());
+    let lists = [Index::List(vec![3, 1]), Index::List(vec![2, 0])];
+    let lists = Selection::new(&lists, &[4, 3]).unwrap();
+    array.set(&lists, &[2, 2], &[7, 8, 9, 10]).unwrap();
+    assert_eq!(array.get(&all).unwrap(), [1, 1, 1, 10, 2, 9, 3, 3, 3, 8, 4, 7]);
+    let run = |at, count| vec![FlatRun { at, step: 1, value: 0, value_step: 1, count }];
+    for (rows, columns) in [(run(0, 5), run(0, 1)), (run(0, 1), run(3, 1)), (run(0, 0), run(0, 1))] {
+        assert!(Selection::grid(vec![rows, columns], &[4, 3]).is_err());
+    }
+    assert!(Selection::grid(vec![run(0, 1)], &[4, 3]).is_err());
+    let grid = Selection::grid(vec![run(1, 2), run(0, 3)], &[4, 3]).unwrap();
+    assert!(array.set_places(&grid, &[2, 2], &[0; 4]).is_err());
+    assert!(array.get_into(&grid, &[1, 3], &mut [0; 3]).is_err());
+    for (at, count) in [(vec![4, 0], 1), (vec![0, 2], 2), (vec![0, 0], 0), (vec![0], 1)] {
+        assert!(Selection::segments(vec![Segment { at, count, value: 0 }], &[4, 3]).is_err());
+    }
     assert!(array.resize(&[4]).is_err());
     assert!(StagedArray::full([4], [0], 0).is_err());
     let one = Table::new(&[2], vec![1, 1]).unwrap();
@@ -342,6 +357,8 @@ enum Op {
     Load,
     Spill,
     Runs(Vec<(usize, usize, usize)>, bool, i64),
+    Segments(Vec<(usize, usize)>, i64),
+    Part(Vec<(usize, usize, usize)>, i64),
     Fail(Vec<Pick>),
 }
 
@@ -367,20 +384,21 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Spill),
         2 => (proptest::collection::vec((0..4_usize, 1..4_usize, 1..5_usize), 0..5), any::<bool>(), any::<i32>())
             .prop_map(|(runs, back, v)| Op::Runs(runs, back, v.into())),
+        2 => (proptest::collection::vec((any::<usize>(), 1..9_usize), 0..6), any::<i32>())
+            .prop_map(|(segments, v)| Op::Segments(segments, v.into())),
+        2 => (proptest::collection::vec((0..4_usize, 1..4_usize, 1..5_usize), 3), any::<i32>())
+            .prop_map(|(runs, v)| Op::Part(runs, v.into())),
         1 => picks().prop_map(Op::Fail),
     ];
     proptest::collection::vec(op, 0..24)
 }
 
-/// The indices, and the positions along each axis that they mean; one list at most.
+/// The indices, and the positions along each axis that they mean.
 fn chosen(picks: &[Pick], shape: &[usize]) -> (Vec<Index>, Vec<(Vec<usize>, bool)>) {
     let (mut indices, mut all) = (Vec::new(), Vec::new());
-    let mut listed = false;
     for (axis, &len) in shape.iter().enumerate() {
         let pick = picks.get(axis).cloned().unwrap_or(Pick::Slice(0, usize::MAX, 1));
-        let fancy = matches!(pick, Pick::List(_) | Pick::Mask(_));
-        let pick = if len == 0 || (fancy && listed) { Pick::Slice(0, usize::MAX, 1) } else { pick };
-        listed |= fancy && len > 0;
+        let pick = if len == 0 { Pick::Slice(0, usize::MAX, 1) } else { pick };
         match pick {
             Pick::At(n) => {
                 indices.push(Index::At(
@@ -515,9 +533,56 @@ proptest! {
                     let fits = array.shape().len() == 1 && at <= plain.cells.len();
                     prop_assert_eq!(made.is_ok(), fits);
                     if let Ok(selection) = made {
-                        array.set_runs(&selection, &values).unwrap();
+                        array.set_places(&selection, &[values.len()], &values).unwrap();
                         for (n, at) in places.into_iter().enumerate() {
                             plain.cells[at] = values[if back { values.len() - 1 - n } else { n }];
+                        }
+                    }
+                }
+                Op::Segments(picks, value) => {
+                    // Anywhere, over each other; the last value wins.
+                    let (mut segments, mut places) = (Vec::new(), Vec::new());
+                    for (at, count) in picks {
+                        let Some(last) = plain.shape.last().filter(|_| !plain.cells.is_empty()) else { break };
+                        let first = at % plain.cells.len();
+                        let count = count.min(last - first % last);
+                        segments.push(Segment { at: plain.at(first), count, value: places.len() });
+                        places.extend(first..first + count);
+                    }
+                    let selection = Selection::segments(segments, array.shape()).unwrap();
+                    let expected: Vec<i64> = places.iter().map(|&p| plain.cells[p]).collect();
+                    prop_assert_eq!(array.get(&selection).unwrap(), expected);
+                    let values: Vec<i64> = (value..).take(places.len()).collect();
+                    array.set_places(&selection, &[values.len()], &values).unwrap();
+                    places.iter().zip(values).for_each(|(&p, v)| plain.cells[p] = v);
+                }
+                Op::Part(picks, value) => {
+                    // A box out of an array of values that is two longer along each axis.
+                    let mut axes = Vec::new();
+                    for (&len, (gap, step, count)) in plain.shape.iter().zip(picks) {
+                        let at = gap.min(len.saturating_sub(1));
+                        let count = count.min(len.saturating_sub(at).div_ceil(step));
+                        axes.push(FlatRun { at, step, value: 2, value_step: 1, count });
+                    }
+                    if axes.iter().any(|run| run.count == 0) {
+                        continue;
+                    }
+                    let shape: Vec<usize> = axes.iter().map(|run| run.count + 2).collect();
+                    let selection = Selection::grid(axes.iter().map(|run| vec![*run]).collect(), array.shape()).unwrap();
+                    let values: Vec<i64> = (value..).take(shape.iter().product()).collect();
+                    array.set_places(&selection, &shape, &values).unwrap();
+                    let from = Plain { shape: shape.clone(), cells: values.clone() };
+                    let mut back = vec![0; values.len()];
+                    array.get_into(&selection, &shape, &mut back).unwrap();
+                    for n in 0..values.len() {
+                        let at = from.at(n);
+                        if at.iter().all(|&i| i >= 2) {
+                            let there: Vec<usize> = at.iter().zip(&axes).map(|(i, run)| run.at + (i - 2) * run.step).collect();
+                            let position = plain.position(&there);
+                            plain.cells[position] = values[n];
+                            prop_assert_eq!(back[n], values[n]);
+                        } else {
+                            prop_assert_eq!(back[n], 0);
                         }
                     }
                 }

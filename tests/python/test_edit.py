@@ -141,7 +141,7 @@ def test_what_is_refused_changes_nothing(pair, tmp_path):
             edit["nothing"]
         with pytest.raises(IndexError, match="COADSY of length 90"):
             edit["SST"][0, 90]
-        with pytest.raises(ValueError, match="none of type"):
+        with pytest.raises(ValueError, match="is no value of type"):
             edit["SST"].attrs["valid_range"] = 1
             edit.create_variable("short", "i2", ("COADSY",))[:] = 70000
         with pytest.raises(ValueError):

@@ -13,9 +13,9 @@ forked ones. Values come as they are stored; packed ones and fill values are xar
 Nothing is loaded before it is used, so that importing this costs nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+import typing as _typing
 
-if TYPE_CHECKING:
+if _typing.TYPE_CHECKING:
     from nc3z._core import (
         Cancel,
         Dataset,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         set_cache,
         set_threads,
     )
+    from nc3z._core import Source as Source
     from nc3z._edit import Appended, Edit, EditedVariable
     from nc3z._errors import (
         Cancelled,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     )
     from nc3z._operations import (
         Archived,
+        ArchiveOptions,
         Estimate,
         Finding,
         Info,
@@ -54,17 +56,21 @@ if TYPE_CHECKING:
         restore,
         verify,
     )
+    from nc3z._operations import Path as Path
+    from nc3z._operations import Progress as Progress
+    from nc3z._plans import Plan
     from nc3z._versions import Committed, Version, commit, delete_tag, log, tag
 
 _CORE = (
-    "Cancel Dataset Dimension Variable __version__ cache_stats get_threads open set_cache set_threads"
+    "Cancel Dataset Dimension Source Variable __version__ cache_stats get_threads open set_cache set_threads"
 )
 _EDIT = "Appended Edit EditedVariable"
 _ERRORS = "Cancelled CorruptError Error LimitError RangeError ReplacedError UnsupportedError"
 _OPERATIONS = (
-    "Archived Estimate Finding Info Report Restored VariableInfo "
+    "ArchiveOptions Archived Path Progress Estimate Finding Info Report Restored VariableInfo "
     "archive archive_bytes archive_many estimate info restore verify"
 )
+_PLANS = "Plan"
 _VERSIONS = "Committed Version commit delete_tag log tag"
 _PLACES = {
     name: module
@@ -73,6 +79,7 @@ _PLACES = {
         ("nc3z._edit", _EDIT),
         ("nc3z._errors", _ERRORS),
         ("nc3z._operations", _OPERATIONS),
+        ("nc3z._plans", _PLANS),
         ("nc3z._versions", _VERSIONS),
     )
     for name in names.split()
@@ -80,6 +87,7 @@ _PLACES = {
 
 __all__ = [
     "Appended",
+    "ArchiveOptions",
     "Archived",
     "Cancel",
     "Cancelled",
@@ -94,10 +102,14 @@ __all__ = [
     "Finding",
     "Info",
     "LimitError",
+    "Path",
+    "Plan",
+    "Progress",
     "RangeError",
     "ReplacedError",
     "Report",
     "Restored",
+    "Source",
     "UnsupportedError",
     "Variable",
     "VariableInfo",
@@ -122,7 +134,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _typing.Any:
     place = _PLACES.get(name)
     if place is None:
         raise AttributeError(f"module 'nc3z' has no attribute {name!r}")
@@ -134,4 +146,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(set(globals()) | set(_PLACES))
+    return sorted({name for name in globals() if name.startswith("__")} | set(_PLACES))

@@ -22,8 +22,8 @@ class LimitError(Error, ValueError):
     """The file asks for more than a reader should give it."""
 
 
-class RangeError(Error, OverflowError):
-    """A value does not fit the type that was asked for."""
+class RangeError(Error, OverflowError, ValueError):
+    """A value is none of the type that was asked for: it is out of range, or a fraction where integers are stored."""
 
 
 class ReplacedError(Error, OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,10 @@ Indices = npt.NDArray[np.int64]
 
 #: A list is read as the range that it spans where it holds at least one index in so many of it.
 _DENSE = 8
+#: Ranges that lists are read as, at most: one for each combination of their parts.
+_PARTS = 256
+#: Values of a mask that are looked at together.
+_MASKED = 1 << 22
 
 
 def _expand(key: Any, rank: int) -> list[Any]:
@@ -77,6 +82,38 @@ class _Indexer:
         self._variable = variable
 
 
+def by_lists(variable: Variable, key: Any) -> Array:
+    """``variable[key]`` with lists or masks: each along its own dimension, as in netCDF4-python. A mask of several dimensions gives the
+    elements where it is true."""
+    if not isinstance(key, tuple) and np.ndim(key) > 1 and np.asarray(key).dtype == bool:
+        return _by_mask(variable, np.asarray(key))
+    return OIndex(variable)[key]
+
+
+def _by_mask(variable: Variable, mask: npt.NDArray[np.bool_]) -> Array:
+    """Some rows of the first dimension at a time, and of these the box that the mask is true in."""
+    shape = variable.shape
+    if mask.shape != shape[: mask.ndim]:
+        raise IndexError(f"a mask of shape {mask.shape} for a variable of shape {shape}")
+    row = int(np.prod(shape[1:]))
+    rows = max(variable.chunk_shape(1)[0], _MASKED // max(row, 1), 1)
+    found: list[Array] = [np.zeros((0, *shape[mask.ndim :]), variable.dtype)]
+    for first in range(0, shape[0], rows):
+        part = mask[first : first + rows]
+        hit = [np.flatnonzero(part.any(axis=tuple(d for d in range(part.ndim) if d != dim))) for dim in range(part.ndim)]
+        if hit[0].size:
+            box = tuple(slice(int(n[0]), int(n[-1]) + 1) for n in hit)
+            read = np.asarray(variable[(slice(first + box[0].start, first + box[0].stop), *box[1:])])
+            found.append(read[part[box]])
+    return np.concatenate(found)
+
+
+def _clusters(numbers: Indices, tile: int) -> list[slice]:
+    """Ascending indices as parts of their list, between which there are whole tiles without any."""
+    ends = np.flatnonzero(np.diff(numbers // tile) > 1) + 1
+    return [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(numbers)], strict=True)]
+
+
 class OIndex(_Indexer):
     """Reads ``variable.oindex[...]``: each dimension's indices apart from the others'."""
 
@@ -86,14 +123,14 @@ class OIndex(_Indexer):
         """An array of the lengths of the lists and slices, in the order of the dimensions."""
         variable, shape = self._variable, self._variable.shape
         items = _expand(key, len(shape))
-        basic: list[Any] = []  # what is read
-        takes: list[tuple[int, Indices]] = []  # what is taken of it afterwards: axis of the result, indices
-        scattered: dict[int, Indices] = {}  # lists that are read index by index
-        axis = 0
+        basic: list[Any] = []  # what is read: integers, slices, and in the place of lists their indices, ascending
+        lens: list[int] = []
+        lists: dict[int, Indices] = {}  # by dimension
+        inverse: dict[int, Indices] = {}  # by axis of the result, where a list does not ascend
         for dim, (item, length) in enumerate(zip(items, shape, strict=True)):
             if isinstance(item, slice):
                 basic.append(item)
-                axis += 1
+                lens.append(_line(item, length)[1])
                 continue
             if not isinstance(item, (list, tuple, range)) and np.ndim(item) == 0:
                 if isinstance(item, (bool, np.bool_)):
@@ -103,18 +140,55 @@ class OIndex(_Indexer):
             numbers = _numbers(item, dim, length)
             if numbers.ndim != 1:
                 raise IndexError(f"dimension {dim}: a list of {numbers.ndim} dimensions; .vindex takes those")
-            low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, -1)
-            if high - low < _DENSE * max(numbers.size, 1):
-                basic.append(slice(low, high + 1))
-                if not np.array_equal(numbers, np.arange(low, high + 1)):
-                    takes.append((axis, numbers - low))
-            else:
-                scattered[dim] = numbers
-                basic.append(slice(0, 1))
-            axis += 1
-        result = self._scattered(basic, scattered) if scattered else np.asarray(variable[tuple(basic)])
-        for at, numbers in takes:
-            result = np.take(result, numbers, axis=at)
+            if (np.diff(numbers) <= 0).any():
+                numbers, inverse[len(lens)] = np.unique(numbers, return_inverse=True)
+            lists[dim] = numbers
+            basic.append(numbers)
+            lens.append(len(numbers))
+        if not lists:
+            return np.asarray(variable[tuple(basic)])
+        if 0 in lens:
+            result: Array = np.zeros(lens, variable.dtype)
+        else:
+            parts = self._parts(lists)
+            result = self._scattered(basic, lists) if parts is None else self._in_parts(basic, lens, parts)
+        for axis, places in inverse.items():
+            result = np.take(result, places, axis=axis)
+        return result
+
+    def _parts(self, lists: dict[int, Indices]) -> dict[int, list[slice]] | None:
+        """The parts of each list that are read as the range that they span; None where ranges are too many or hold too little."""
+        tile = self._variable.chunk_shape(1)
+        parts = {dim: _clusters(numbers, tile[dim]) for dim, numbers in lists.items()}
+        spans = {dim: sum(int(lists[dim][p.stop - 1] - lists[dim][p.start]) + 1 for p in parts[dim]) for dim in lists}
+        if any(spans[dim] > _DENSE * len(lists[dim]) for dim in lists) or np.prod([len(p) for p in parts.values()]) > _PARTS:
+            return None
+        return parts
+
+    def _in_parts(self, basic: list[Any], lens: list[int], parts: dict[int, list[slice]]) -> Array:
+        result: Array = np.empty(lens, self._variable.dtype)
+        for part in product(*parts.values()):
+            chosen = dict(zip(parts, part, strict=True))
+            read: list[Any] = []  # the range of each dimension
+            taken: list[Any] = []  # what is taken of it, and where it goes
+            place: list[slice] = []
+            for dim, item in enumerate(basic):
+                if dim in chosen:
+                    numbers = item[chosen[dim]]
+                    low, high = int(numbers[0]), int(numbers[-1])
+                    read.append(slice(low, high + 1))
+                    taken.append(None if high - low + 1 == len(numbers) else numbers - low)
+                    place.append(chosen[dim])
+                else:
+                    read.append(item)
+                    if isinstance(item, slice):
+                        taken.append(None)
+                        place.append(slice(None))
+            found = np.asarray(self._variable[tuple(read)])
+            for axis, numbers in enumerate(taken):
+                if numbers is not None:
+                    found = np.take(found, numbers, axis=axis)
+            result[tuple(place)] = found
         return result
 
     def _scattered(self, basic: list[Any], scattered: dict[int, Indices]) -> Array:

@@ -257,7 +257,7 @@ def archive(
     cancel
         Ends the work, with :class:`nc3z.Cancelled`, once it is set. Ctrl-C does the same.
     **options
-        See :class:`ArchiveOptions`.
+        See :class:`nc3z.ArchiveOptions`.
 
     Examples
     --------
@@ -358,6 +358,8 @@ def archive_many(
     >>> good.path, type(bad).__name__
     ('archives/etopo120.cdf.nc3z', 'FileNotFoundError')
     """
+    if isinstance(sources, str | bytes | os.PathLike):
+        raise TypeError(f"archive_many takes a list of files, not {sources!r}: give [{sources!r}], or call nc3z.archive")
     stop = cancel or Cancel()
     complete = _complete(options)
 

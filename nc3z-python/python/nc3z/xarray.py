@@ -8,12 +8,13 @@ path, and reopen by themselves where they are used after ``close``, as those of 
 from __future__ import annotations
 
 import errno
-import functools
 import os
 import tempfile
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack
 
+import numpy as np
 import xarray as xr
 from xarray.backends import AbstractDataStore, BackendArray, BackendEntrypoint
 from xarray.backends.store import StoreBackendEntrypoint
@@ -21,13 +22,13 @@ from xarray.core import indexing
 from xarray.core.utils import FrozenDict
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from nc3z._nc3z import Dataset, Variable
     from nc3z._operations import Archived, ArchiveOptions
 
 #: The first bytes of an archive.
 MAGIC = b"\x89NC3Z\r\n\x1a"
+#: Types that CDF-5 has and CDF-2 has not.
+_CDF5_TYPES = tuple(np.dtype(name) for name in ("int64", "uint64", "uint32", "uint16", "uint8"))
 
 
 class _File:
@@ -255,6 +256,12 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
 #: Whether xarray has netCDF4 write a file in memory.
 _NETCDF4_WRITES_MEMORY = tuple(int(part) for part in xr.__version__.split(".")[:2] if part.isdigit()) >= (2025, 9)
 
+def _is_wide(value: Any) -> bool:
+    """Whether an attribute's numbers need more than an integer of 32 bits."""
+    array = np.asarray(value)
+    return array.dtype.kind in "iu" and array.dtype.itemsize >= 4 and not np.array_equal(array.astype("i4"), array)
+
+
 Format = Literal["NETCDF3_CLASSIC", "NETCDF3_64BIT", "NETCDF3_64BIT_DATA"]
 
 
@@ -268,7 +275,7 @@ class Nc3zAccessor:
         self,
         path: str | os.PathLike[str],
         *,
-        format: Format = "NETCDF3_64BIT",
+        format: Format | None = None,
         encoding: Any = None,
         unlimited_dims: Iterable[str] | None = None,
         **options: Unpack[ArchiveOptions],
@@ -276,7 +283,8 @@ class Nc3zAccessor:
         """Writes the dataset as a classic file in memory, and that as an archive.
 
         The classic file is written by xarray: by scipy or, as ``"NETCDF3_64BIT_DATA"`` (CDF-5, which has 64-bit and unsigned integers),
-        by netCDF4. ``encoding`` and ``unlimited_dims`` are those of ``Dataset.to_netcdf``; for ``options`` see :func:`nc3z.archive`.
+        by netCDF4. Without ``format``, a dataset with variables of such a type becomes CDF-5, which a warning says, and any other
+        CDF-2. ``encoding`` and ``unlimited_dims`` are those of ``Dataset.to_netcdf``; for ``options`` see :func:`nc3z.archive`.
         An xarray before 2025.9 has netCDF4 write files only: CDF-5 then goes through a temporary folder beside ``path``.
         """
         import nc3z
@@ -285,18 +293,64 @@ class Nc3zAccessor:
         if not options.get("overwrite") and os.path.lexists(path):
             # Before anything is computed for it. Whatever takes the name meanwhile is not replaced either.
             raise FileExistsError(errno.EEXIST, "there is such a file; `overwrite=True` replaces it", path)
-        engine = "netcdf4" if format == "NETCDF3_64BIT_DATA" else "scipy"
-        # Its types know no CDF-5, which its code does.
-        write: Any = functools.partial(
-            self._dataset.to_netcdf, format=format, engine=engine, encoding=encoding, unlimited_dims=unlimited_dims
-        )
-        if engine == "scipy" or _NETCDF4_WRITES_MEMORY:
-            return nc3z.archive(write(), path, **options)
+        if format is None:
+            format = self._chosen(encoding or {})
+        if format != "NETCDF3_64BIT_DATA":
+            # Its types know no such call, which its code does.
+            write: Any = self._dataset.to_netcdf
+            return nc3z.archive(write(format=format, engine="scipy", encoding=encoding, unlimited_dims=unlimited_dims), path, **options)
+        if _NETCDF4_WRITES_MEMORY:
+            return nc3z.archive(self._cdf5(None, encoding, unlimited_dims), path, **options)
         directory = os.path.dirname(os.path.abspath(path))
         with tempfile.TemporaryDirectory(prefix=".nc3z-", dir=directory) as folder:
             classic = os.path.join(folder, "classic.nc")
-            write(classic)
+            self._cdf5(classic, encoding, unlimited_dims)
             return nc3z.archive(classic, path, **options)
+
+    def _chosen(self, encoding: Any) -> Format:
+        """CDF-5 where a variable is of a type that CDF-2 does not have."""
+        wide = []
+        for name, variable in self._dataset.variables.items():
+            wanted = encoding.get(name, {}).get("dtype", variable.encoding.get("dtype", variable.dtype))
+            if isinstance(wanted, type | str | np.dtype) and np.dtype(wanted) in _CDF5_TYPES:
+                wide.append(f"{name} ({np.dtype(wanted)})")
+        if not wide:
+            return "NETCDF3_64BIT"
+        warnings.warn(
+            f"{', '.join(wide)}: the archive is one of a CDF-5 file, since CDF-2 has no such type; format='NETCDF3_64BIT' makes integers of 32 bits where they fit",
+            stacklevel=3,
+        )
+        return "NETCDF3_64BIT_DATA"
+
+    def _cdf5(self, path: str | None, encoding: Any, unlimited_dims: Iterable[str] | None) -> Any:
+        """The dataset as a CDF-5 file: its bytes, or a file on disk. xarray's own call makes integers of 32 bits, or refuses."""
+        import netCDF4
+        from xarray.backends import NetCDF4DataStore
+
+        class Store(NetCDF4DataStore):
+            def encode_variable(self, variable: xr.Variable, name: Any = None) -> xr.Variable:
+                kept = {key: value for key, value in variable.attrs.items() if _is_wide(value)}
+                if variable.dtype not in _CDF5_TYPES:
+                    variable = variable._replace(attrs={k: v for k, v in variable.attrs.items() if k not in kept})
+                    encoded = super().encode_variable(variable, name=name)
+                    return encoded._replace(attrs={**encoded.attrs, **kept})
+                # The fill value has the variable's type; other attributes are as xarray writes them.
+                kept |= {key: variable.attrs[key] for key in ("_FillValue", "missing_value") if key in variable.attrs}
+                attrs = {key: kept.get(key, value) for key, value in variable.attrs.items()}
+                return variable._replace(attrs={k: v if k in kept else self.encode_attribute(v) for k, v in attrs.items()})
+
+            def encode_attribute(self, a: Any) -> Any:
+                return a if _is_wide(a) else super().encode_attribute(a)
+
+        memory = {} if path else {"memory": 1}
+        file = netCDF4.Dataset(path or "in-memory", "w", format="NETCDF3_64BIT_DATA", **memory)
+        try:
+            dataset: Any = self._dataset
+            dataset.dump_to_store(Store(file, autoclose=False), encoding=encoding, unlimited_dims=unlimited_dims)
+        except BaseException:
+            file.close()
+            raise
+        return file.close()
 
 
 _register: Any = xr.register_dataset_accessor

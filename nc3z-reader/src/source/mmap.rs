@@ -4,6 +4,7 @@
 //! as does an I/O error of the disk. Archives are replaced by rename and only ever grow, so this does not happen
 //! by nc3z's own doing; where others may cut the file, use [`super::FileSource`].
 
+use super::advice::Advised;
 use super::{ByteSource, MemorySource};
 use crate::error::{Error, Result};
 use crate::platform::{self, FileIdentity};
@@ -13,12 +14,23 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A file mapped into memory, shared without copies.
+/// A file mapped into memory, shared without copies. Of a file that is not in memory yet, what is read is brought in, and little else.
 #[derive(Debug, Clone)]
 pub struct MmapSource {
-    map: MemorySource,
+    bytes: MemorySource,
+    /// `None` of an empty file.
+    advised: Option<Arc<Advised>>,
     /// The file, to be asked for its length once more.
     file: Arc<(PathBuf, FileIdentity)>,
+}
+
+/// The bytes of a map.
+struct Mapped(Arc<Mmap>);
+
+impl AsRef<[u8]> for Mapped {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
 }
 
 impl MmapSource {
@@ -33,14 +45,13 @@ impl MmapSource {
             let e = std::io::Error::new(std::io::ErrorKind::IsADirectory, "is a directory");
             return Err(Error::io("read", Some(path), e));
         }
-        let bytes = match meta.len() {
-            0 => Bytes::new(),
-            len => Bytes::from_owner(map_file(&file, len).map_err(|e| Error::io("map", Some(path), e))?),
-        };
-        Ok(MmapSource {
-            map: MemorySource::new(bytes),
-            file: Arc::new((path.to_owned(), platform::identity(&meta))),
-        })
+        let file_id = Arc::new((path.to_owned(), platform::identity(&meta)));
+        if meta.len() == 0 {
+            return Ok(MmapSource { bytes: MemorySource::new(Bytes::new()), advised: None, file: file_id });
+        }
+        let map = Arc::new(map_file(&file, meta.len()).map_err(|e| Error::io("map", Some(path), e))?);
+        let bytes = MemorySource::new(Bytes::from_owner(Mapped(Arc::clone(&map))));
+        Ok(MmapSource { bytes, advised: Some(Arc::new(Advised::new(map))), file: file_id })
     }
 }
 
@@ -56,7 +67,7 @@ fn map_file(file: &File, len: u64) -> std::io::Result<Mmap> {
 
 impl ByteSource for MmapSource {
     fn len(&self) -> u64 {
-        self.map.len()
+        self.bytes.len()
     }
 
     fn current_len(&self) -> u64 {
@@ -66,11 +77,15 @@ impl ByteSource for MmapSource {
     }
 
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
-        self.map.read_into(offset, buf)
+        buf.copy_from_slice(&self.read_at(offset, buf.len())?);
+        Ok(())
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        self.map.read_at(offset, len)
+        if let Some(advised) = &self.advised {
+            advised.before_read(offset, len as u64);
+        }
+        self.bytes.read_at(offset, len)
     }
 
     fn lends(&self) -> bool {

@@ -4,6 +4,8 @@
 //! source tells by [`Reach`] how it likes to be read, and readers ask accordingly: range after range where that costs nothing,
 //! in few merged requests where each one costs a round trip.
 
+#[cfg(feature = "fs")]
+mod advice;
 mod ends;
 #[cfg(feature = "fs")]
 mod file;

@@ -2,16 +2,15 @@
 //!
 //! Linear tiles are chunks of one axis: a hyperslab of the variable is then the runs that it has in the flattened array.
 
+use super::bands::{Bands, narrow};
 use super::base::{ChunkTiles, LinearTiles, SpillFile};
+use super::picks::Picks;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tiles::fill_up;
 use nc3z_format::archive::{ArrayId, TileLayoutSpec};
-use nc3z_format::{Error as FormatError, Hyperslab, runs};
+use nc3z_format::{Error as FormatError, runs};
 use nc3z_reader::Archive;
-use nc3z_staged::{BaseSlab, FlatRun, Index, Selection, StagedArray, Table};
-
-/// Runs that are written in one operation, at least, before it is ended at the next tile.
-const RUNS_AT_ONCE: usize = 1 << 14;
+use nc3z_staged::{BaseSlab, FlatRun, Selection, StagedArray, Table};
 
 /// Carries out the same for each size of element.
 macro_rules! each {
@@ -40,7 +39,11 @@ pub(super) struct Cells {
     shape: Vec<u64>,
     spec: TileLayoutSpec,
     size: usize,
+    /// Whether there is a base slab, the archive's tiles.
+    is_over_archive: bool,
 }
+
+mod plan;
 
 /// What a commit does with a tile.
 pub(super) enum Fate {
@@ -62,11 +65,6 @@ impl From<nc3z_staged::Error> for Error {
             e => FormatError::invalid(e.to_string()).into(),
         }
     }
-}
-
-fn narrow(lens: &[u64]) -> Result<Vec<usize>> {
-    let lens: Result<Vec<usize>, _> = lens.iter().map(|&n| usize::try_from(n)).collect();
-    lens.map_err(|_| FormatError::invalid("an array of more elements than this machine can address").into())
 }
 
 impl Cells {
@@ -98,7 +96,8 @@ impl Cells {
             4 => Elements::Four(staged(shape, spec, fill, base)?),
             _ => Elements::Eight(staged(shape, spec, fill, base)?),
         };
-        Ok(Cells { elements, shape: shape.to_vec(), spec: spec.clone(), size: fill.len() })
+        let is_over_archive = base.is_some();
+        Ok(Cells { elements, shape: shape.to_vec(), spec: spec.clone(), size: fill.len(), is_over_archive })
     }
 
     pub(super) fn shape(&self) -> &[u64] {
@@ -136,10 +135,16 @@ impl Cells {
         Ok(())
     }
 
-    /// Writes values, big-endian, row-major in the order of the hyperslab; one value serves for all.
-    pub(super) fn set(&mut self, slab: &Hyperslab, values: &[u8]) -> Result<()> {
-        let wanted = slab.resolve(&self.shape)?.elements();
-        let given = (values.len() / self.size) as u64;
+    /// Writes values, big-endian, in the order of the picks; one value serves for all. What is staged is put away into `file` whenever it is more than `most` bytes.
+    pub(super) fn set(
+        &mut self,
+        picks: &Picks<'_>,
+        values: &[u8],
+        file: &SpillFile,
+        most: u64,
+    ) -> Result<()> {
+        let wanted = narrow(&[picks.elements()?])?[0];
+        let given = values.len() / self.size;
         if !values.len().is_multiple_of(self.size) || (given != wanted && given != 1) {
             let bytes = values.len();
             return Err(FormatError::invalid(format!(
@@ -151,44 +156,31 @@ impl Cells {
         if wanted == 0 {
             return Ok(());
         }
-        if let TileLayoutSpec::Chunked { .. } = self.spec {
-            return each!(&mut self.elements, a => set_box(a, slab, values));
+        let bands = Bands::new(&self.shape, &self.spec, self.size)?;
+        let mut shape = bands.values_shape(picks, wanted);
+        if given == 1 {
+            shape.fill(1);
         }
-        let scalar = given == 1;
-        let TileLayoutSpec::Linear(tile_len) = self.spec else { unreachable!("chunks are set above") };
-        let mut pending: Vec<FlatRun> = Vec::new();
-        let tile_len = usize::try_from(tile_len).unwrap_or(usize::MAX);
-        for run in flat_runs(&self.shape, slab)? {
-            // Ended between tiles, so that none is set in two parts, which would have it read.
-            let ended = pending.len() >= RUNS_AT_ONCE
-                && pending.last().is_some_and(|last| {
-                    (last.at + (last.count - 1) * last.step) / tile_len < run.at / tile_len
-                });
-            if ended {
-                let now = std::mem::take(&mut pending);
-                each!(&mut self.elements, a => set_runs(a, now, values, scalar)?);
-            }
-            pending.push(run);
-        }
-        each!(&mut self.elements, a => set_runs(a, pending, values, scalar))
+        bands.each(picks, &mut |selection| {
+            each!(&mut self.elements, a => a.set_places(&selection, &shape, elements(values))?);
+            if self.staged_len() > most { self.spill(file) } else { Ok(()) }
+        })
     }
 
-    /// Reads a hyperslab, big-endian.
-    pub(super) fn get(&self, slab: &Hyperslab) -> Result<Vec<u8>> {
-        if slab.resolve(&self.shape)?.elements() == 0 {
+    /// Reads elements, big-endian, in the order of the picks.
+    pub(super) fn get(&self, picks: &Picks<'_>) -> Result<Vec<u8>> {
+        let wanted = narrow(&[picks.elements()?])?[0];
+        if wanted == 0 {
             return Ok(Vec::new());
         }
-        if !self.is_linear() {
-            return each!(&self.elements, a => {
-                let selection = Selection::new(&indices(slab)?, a.shape())?;
-                Ok(a.get(&selection)?.into_flattened())
-            });
-        }
-        let runs = flat_runs(&self.shape, slab)?.collect();
-        each!(&self.elements, a => {
-            let selection = Selection::runs(runs, a.shape())?;
-            Ok(a.get(&selection)?.into_flattened())
-        })
+        let bands = Bands::new(&self.shape, &self.spec, self.size)?;
+        let shape = bands.values_shape(picks, wanted);
+        let mut out = vec![0; wanted.saturating_mul(self.size)];
+        bands.each(picks, &mut |selection| {
+            each!(&self.elements, a => a.get_into(&selection, &shape, out.as_chunks_mut().0)?);
+            Ok(())
+        })?;
+        Ok(out)
     }
 
     /// Reads bytes of the flattened array.
@@ -205,10 +197,10 @@ impl Cells {
         } else {
             let mut bytes = Vec::new();
             if self.shape.is_empty() {
-                bytes = self.get(&Hyperslab::all(&[]))?;
+                bytes = self.get(&Picks::Grid(Vec::new()))?;
             } else {
                 for slab in runs::boxes(&self.shape, begin, end) {
-                    bytes.extend(self.get(&slab)?);
+                    bytes.extend(self.get(&Picks::from(&slab))?);
                 }
             }
             bytes
@@ -216,18 +208,6 @@ impl Cells {
         let skip = usize::try_from(first % size).expect("less than an element");
         out.copy_from_slice(&bytes[skip..skip + out.len()]);
         Ok(())
-    }
-
-    /// What a commit does with each tile, in the order of their numbers.
-    pub(super) fn fates(&self) -> Vec<Fate> {
-        let plan = each!(&self.elements, a => a.plan_commit());
-        let grid = each!(&self.elements, a => a.slab_indices().shape().to_vec());
-        let number = |at: &[usize]| at.iter().zip(&grid).fold(0_usize, |number, (i, n)| number * n + i);
-        let count = plan.store.len() + plan.keep.len() + plan.full.len();
-        let mut fates: Vec<Fate> = (0..count).map(|_| Fate::Keep).collect();
-        plan.store.iter().for_each(|chunk| fates[number(&chunk.at)] = Fate::Store);
-        plan.full.iter().for_each(|at| fates[number(at)] = Fate::Fill);
-        fates
     }
 
     /// The bytes of a tile: what the array has of it.
@@ -264,19 +244,6 @@ impl Cells {
         fill_up(&mut out, extent, shape, self.size);
         Ok(out)
     }
-
-    /// The plan that a hyperslab would be written by, as text: shapes and indices, no data.
-    pub(super) fn plan_of_set(&self, slab: &Hyperslab) -> Result<String> {
-        slab.resolve(&self.shape)?;
-        each!(&self.elements, a => {
-            let selection = if self.is_linear() {
-                Selection::runs(flat_runs(&self.shape, slab)?.collect(), a.shape())?
-            } else {
-                Selection::new(&indices(slab)?, a.shape())?
-            };
-            Ok(a.plan_set(&selection).to_string())
-        })
-    }
 }
 
 fn staged<const N: usize>(
@@ -310,192 +277,5 @@ fn elements<const N: usize>(bytes: &[u8]) -> &[[u8; N]] {
     bytes.as_chunks::<N>().0
 }
 
-fn set_box<const N: usize>(array: &mut StagedArray<[u8; N]>, slab: &Hyperslab, values: &[u8]) -> Result<()> {
-    let selection = Selection::new(&indices(slab)?, array.shape())?;
-    let values = elements::<N>(values);
-    if values.len() == 1 {
-        return Ok(array.set_scalar(&selection, values[0])?);
-    }
-    Ok(array.set(&selection, &selection.shape(), values)?)
-}
-
-fn set_runs<const N: usize>(
-    array: &mut StagedArray<[u8; N]>,
-    mut runs: Vec<FlatRun>,
-    values: &[u8],
-    scalar: bool,
-) -> Result<()> {
-    let values = elements::<N>(values);
-    if scalar {
-        runs.iter_mut().for_each(|run| (run.value, run.value_step) = (0, 0));
-        return Ok(array.set_runs(&Selection::runs(runs, array.shape())?, values)?);
-    }
-    // Of the values those that these runs name.
-    let span = |run: &FlatRun| run.value_step.unsigned_abs() * (run.count - 1);
-    let low = |run: &FlatRun| if run.value_step < 0 { run.value - span(run) } else { run.value };
-    let high = |run: &FlatRun| if run.value_step < 0 { run.value } else { run.value + span(run) };
-    let (Some(first), Some(last)) = (runs.iter().map(low).min(), runs.iter().map(high).max()) else {
-        return Ok(());
-    };
-    runs.iter_mut().for_each(|run| run.value -= first);
-    let selection = Selection::runs(runs, array.shape())?;
-    Ok(array.set_runs(&selection, &values[first..=last])?)
-}
-
-/// A hyperslab as the staged array names it.
-fn indices(slab: &Hyperslab) -> Result<Vec<Index>> {
-    let signed = |n: u64| i64::try_from(n).map_err(|_| FormatError::invalid("an index of 2^63 or more"));
-    let each = slab.start.iter().zip(&slab.count).zip(&slab.stride).map(|((&start, &count), &step)| {
-        let (start, count) = (signed(start)?, signed(count)?);
-        let stop = start.saturating_add(count.saturating_mul(step));
-        // Backwards down to the first: no number says that.
-        let stop = (stop >= 0).then_some(stop);
-        let start = Some(start);
-        if count == 0 {
-            return Ok(Index::Slice { start: Some(0), stop: Some(0), step: 1 });
-        }
-        Ok(Index::Slice { start, stop, step })
-    });
-    each.collect::<Result<_>>()
-}
-
-/// The runs that a hyperslab, which lies in the array, has in the flattened array: ascending, whatever its strides.
-fn flat_runs(shape: &[u64], slab: &Hyperslab) -> Result<impl Iterator<Item = FlatRun> + use<>> {
-    struct Line {
-        low: usize,
-        step: usize,
-        count: usize,
-        value: usize,
-        value_step: isize,
-        unit: usize,
-    }
-    let (start, count, lens) = (narrow(&slab.start)?, narrow(&slab.count)?, narrow(shape)?);
-    let mut lines: Vec<Line> = Vec::with_capacity(lens.len());
-    let (mut unit, mut value_unit) = (1_usize, 1_usize);
-    for axis in (0..lens.len()).rev() {
-        let step = usize::try_from(slab.stride[axis].unsigned_abs())
-            .map_err(|_| FormatError::invalid("a stride beyond all lengths"))?;
-        let span = count[axis].saturating_sub(1);
-        let backwards = slab.stride[axis] < 0 && span > 0;
-        let signed = isize::try_from(value_unit).expect("values are in memory");
-        lines.push(Line {
-            low: if backwards { start[axis] - span * step } else { start[axis] },
-            step: if span == 0 { 1 } else { step },
-            count: count[axis],
-            value: if backwards { span * value_unit } else { 0 },
-            value_step: if backwards { -signed } else { signed },
-            unit,
-        });
-        unit = unit.saturating_mul(lens[axis]);
-        value_unit = value_unit.saturating_mul(count[axis]);
-    }
-    // The innermost run: the last axis, and those before it that it is whole in.
-    let mut inner = Line { low: 0, step: 1, count: 1, value: 0, value_step: 1, unit: 1 };
-    let mut taken = 0;
-    for (n, line) in lines.iter().enumerate() {
-        let whole = inner.low == 0 && inner.step == 1 && inner.value_step == 1 && inner.count == line.unit;
-        let plain = line.step == 1 && line.value_step >= 0;
-        if n == 0 {
-            inner = Line { unit: 1, ..*line };
-        } else if whole && plain {
-            inner = Line {
-                low: line.low * line.unit,
-                step: 1,
-                count: line.count * line.unit,
-                value: 0,
-                value_step: 1,
-                unit: 1,
-            };
-        } else {
-            break;
-        }
-        taken = n + 1;
-    }
-    let outer: Vec<Line> = lines.into_iter().skip(taken).rev().collect();
-    let total: usize = outer.iter().map(|line| line.count).product();
-    Ok((0..total).map(move |mut n| {
-        let (mut at, mut value) = (inner.low, inner.value);
-        for line in outer.iter().rev() {
-            let k = n % line.count;
-            n /= line.count;
-            at += (line.low + k * line.step) * line.unit;
-            let moved = line.value_step.unsigned_abs() * k;
-            value += if line.value_step < 0 { line.value - moved } else { line.value + moved };
-        }
-        FlatRun { at, step: inner.step, value, value_step: inner.value_step, count: inner.count }
-    }))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        /// Both kinds of tiles, and any hyperslab, against a plain array.
-        #[test]
-        fn any_hyperslab_is_written_as_in_a_plain_array(
-            shape in proptest::collection::vec(1..6_u64, 0..4),
-            chunk in proptest::collection::vec(1..5_u64, 3),
-            linear in any::<bool>(),
-            tile_len in 1..9_u64,
-            ops in proptest::collection::vec((proptest::collection::vec((any::<u64>(), any::<u64>(), 1..4_i64, any::<bool>()), 3), any::<bool>(), any::<u8>(), 0..7_u64), 0..8),
-        ) {
-            let spec = if linear { TileLayoutSpec::Linear(tile_len) } else {
-                TileLayoutSpec::Chunked { shape: chunk[..shape.len()].to_vec(), padded: false }
-            };
-            let fill = [9, 9];
-            let mut cells = Cells::full(&shape, &spec, &fill).unwrap();
-            let mut shape = shape;
-            let total = |shape: &[u64]| usize::try_from(shape.iter().product::<u64>()).unwrap();
-            let mut plain = vec![[9_u8; 2]; total(&shape)];
-            let file = SpillFile::default();
-            for (picks, scalar, value, len) in ops {
-                if len > 4 && !shape.is_empty() {
-                    shape[0] = len - 4;
-                    cells.set_len(len - 4).unwrap();
-                    plain.resize(total(&shape), [9; 2]);
-                }
-                if len == 0 {
-                    cells.spill(&file).unwrap();
-                }
-                let mut slab = Hyperslab { start: vec![], count: vec![], stride: vec![] };
-                for (&n, (a, b, step, back)) in shape.iter().zip(picks) {
-                    let low = a % n;
-                    let most = (n - 1 - low) / step.unsigned_abs() + 1;
-                    let count = 1 + b % most;
-                    let high = low + (count - 1) * step.unsigned_abs();
-                    slab.start.push(if back { high } else { low });
-                    slab.count.push(count);
-                    slab.stride.push(if back { -step } else { step });
-                }
-                let n = total(&slab.count);
-                let values: Vec<[u8; 2]> =
-                    (0..if scalar { 1 } else { n }).map(|i| [value, u8::try_from(i % 250).unwrap()]).collect();
-                let mut places = Vec::new();
-                for i in 0..n {
-                    let (mut rest, mut position, mut unit) = (i as u64, 0, 1);
-                    for axis in (0..shape.len()).rev() {
-                        let k = i64::try_from(rest % slab.count[axis]).unwrap();
-                        rest /= slab.count[axis];
-                        position += slab.start[axis].checked_add_signed(k * slab.stride[axis]).unwrap() * unit;
-                        unit *= shape[axis];
-                    }
-                    places.push(usize::try_from(position).unwrap());
-                }
-                let before: Vec<u8> = places.iter().flat_map(|&p| plain[p]).collect();
-                prop_assert_eq!(cells.get(&slab).unwrap(), before);
-                cells.set(&slab, values.as_flattened()).unwrap();
-                for (i, p) in places.into_iter().enumerate() {
-                    plain[p] = values[if scalar { 0 } else { i }];
-                }
-                let mut out = vec![0; plain.len() * 2];
-                cells.read_flat(0, &mut out).unwrap();
-                prop_assert_eq!(&out[..], plain.as_flattened());
-                let mut some = vec![0; out.len() / 2];
-                cells.read_flat((out.len() / 4) as u64, &mut some).unwrap();
-                prop_assert_eq!(&some[..], &out[out.len() / 4..][..some.len()]);
-            }
-        }
-    }
-}
+mod tests;

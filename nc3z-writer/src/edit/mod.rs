@@ -19,14 +19,20 @@
 //! know nothing of where their variable stands in the file, so that those that did not change are kept whatever becomes of the header.
 
 mod append;
+mod bands;
 mod base;
 mod cells;
 mod commit;
 mod file;
 mod header;
+mod picks;
+mod plans;
+mod values;
 
 pub use append::{AppendPolicy, Appended, Overlap};
 pub use header::Owner;
+pub use picks::{Pick, Picks};
+pub use plans::Plan;
 
 use crate::error::{ErrorKind, Result};
 use crate::generation::InPlace;
@@ -39,11 +45,14 @@ use nc3z_format::archive::TileLayoutSpec;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::classic::{Attribute, DimId, Header, VarId, Version, arrange};
 use nc3z_format::tile::element_count;
-use nc3z_format::{Error as FormatError, Hyperslab, NcType, runs};
+use nc3z_format::{Error as FormatError, NcType, runs};
+use nc3z_reader::cache::TileCache;
 use nc3z_reader::{Archive, Dataset, Monitor};
 use std::path::Path;
 use std::sync::Arc;
 
+/// The part of the options' memory that staged values may take, and the part that decoded tiles may take.
+const SHARE: u64 = 8;
 /// Bytes of values that are copied at a time.
 const BAND_LEN: u64 = 8 << 20;
 /// Records that the tiles of a new record variable are chosen for, at least.
@@ -93,7 +102,9 @@ impl Edit {
     /// # Errors
     /// No archive, or one with lost tiles; a file of which elements are missing; another process changes the archive.
     pub fn open(path: &Path, options: &WriterOptions) -> Result<Self> {
-        let place = InPlace::open_as_it_is(path, &options.open_options())?;
+        // A cache of its own: what the process keeps for readers is no part of an edit's memory.
+        let cache = TileCache::new(options.memory / SHARE);
+        let place = InPlace::open_as_it_is(path, &options.open_options().with_cache(cache))?;
         let archive = place.archive();
         if archive.trailer().required & REQUIRED_LOST != 0 {
             let what = "an edit of a file whose tiles are lost";
@@ -333,10 +344,8 @@ impl Edit {
         let band = (BAND_LEN / self.header.variables[at].ty.size() as u64).max(1);
         for first in (0..total).step_by(usize::try_from(band).unwrap_or(usize::MAX)) {
             for slab in runs::boxes(&both, first, total.min(first + band)) {
-                new.set(&slab, &old.get(&slab)?)?;
-            }
-            if new.staged_len() > self.budget() {
-                new.spill(&self.spill)?;
+                let slab = Picks::from(&slab);
+                new.set(&slab, &old.get(&slab)?, &self.spill, self.budget())?;
             }
         }
         let edited = self.edited(at);
@@ -409,15 +418,12 @@ impl Edit {
         let band = BAND_LEN / fill.len() as u64;
         if variable.shape().is_empty() {
             let all = variable.all();
-            cells.set(&all, &variable.read_bytes(&all)?)?;
+            cells.set(&Picks::from(&all), &variable.read_bytes(&all)?, &self.spill, self.budget())?;
             return Ok(cells);
         }
         for first in (0..total).step_by(usize::try_from(band).unwrap_or(usize::MAX)) {
             for slab in runs::boxes(variable.shape(), first, total.min(first + band)) {
-                cells.set(&slab, &variable.read_bytes(&slab)?)?;
-            }
-            if cells.staged_len() > self.budget() {
-                cells.spill(&self.spill)?;
+                cells.set(&Picks::from(&slab), &variable.read_bytes(&slab)?, &self.spill, self.budget())?;
             }
         }
         Ok(cells)
@@ -425,7 +431,7 @@ impl Edit {
 
     /// Bytes that staged values may take in memory.
     fn budget(&self) -> u64 {
-        self.options.memory / 2
+        self.options.memory / SHARE
     }
 
     fn spill_if_full(&mut self) -> Result<()> {
@@ -440,49 +446,6 @@ impl Edit {
             }
         }
         Ok(())
-    }
-
-    /// Writes values into a hyperslab: big-endian, row-major in the order of the hyperslab; one value serves for all. Tiles that are overwritten whole are not
-    /// read for it, others once.
-    ///
-    /// # Errors
-    /// There is no such variable; a hyperslab that does not lie in it (grow the dimension first); values of another number; damage of what has to be read.
-    pub fn set(&mut self, variable: &str, slab: &Hyperslab, values: &[u8]) -> Result<()> {
-        let at = header::find_variable(&self.header, variable)?;
-        self.check_slab(at, slab)?;
-        self.touched = true;
-        self.cells(at)?.set(slab, values)?;
-        self.spill_if_full()
-    }
-
-    fn check_slab(&self, at: usize, slab: &Hyperslab) -> Result<()> {
-        let names: Vec<String> = self.header.variables[at]
-            .dimensions
-            .iter()
-            .map(|d| self.header.dimensions[d.index()].name_lossy().into_owned())
-            .collect();
-        slab.resolve_named(&self.shape(at), |n| names.get(n).map(String::as_str))?;
-        Ok(())
-    }
-
-    /// How [`Edit::set`] would go about a hyperslab, as text: which tiles are read, copied and written. Nothing is done.
-    ///
-    /// # Errors
-    /// As [`Edit::set`].
-    pub fn plan_of_set(&mut self, variable: &str, slab: &Hyperslab) -> Result<String> {
-        let at = header::find_variable(&self.header, variable)?;
-        self.check_slab(at, slab)?;
-        self.cells(at)?.plan_of_set(slab)
-    }
-
-    /// Reads a hyperslab as it is now, big-endian.
-    ///
-    /// # Errors
-    /// There is no such variable; a hyperslab that does not lie in it; damage.
-    pub fn get(&mut self, variable: &str, slab: &Hyperslab) -> Result<Vec<u8>> {
-        let at = header::find_variable(&self.header, variable)?;
-        self.check_slab(at, slab)?;
-        self.cells(at)?.get(slab)
     }
 
     /// Commits what was edited as a new version. The edit goes on from there, with nothing staged.

@@ -3,27 +3,34 @@
 use anyhow::{Result, anyhow, bail};
 use nc3z_format::NcType;
 
-/// One value, big-endian.
+/// One value, big-endian. A word without point and exponent is an integer, and is stored exactly or refused. Any other number is read as a double: an integer type
+/// takes it if it is whole, a floating-point type the nearest value. The Python package follows the same rules (`nc3z/_cast.py`).
 pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
-    fn parse<T: std::str::FromStr>(ty: NcType, word: &str) -> Result<T> {
-        word.parse().map_err(|_| anyhow!("`{word}` is no value of type {ty}"))
-    }
     let word = word.trim();
     Ok(match ty {
-        NcType::Byte => parse::<i8>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::UByte => parse::<u8>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::Short => parse::<i16>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::UShort => parse::<u16>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::Int => parse::<i32>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::UInt => parse::<u32>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::Int64 => parse::<i64>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::UInt64 => parse::<u64>(ty, word)?.to_be_bytes().to_vec(),
-        NcType::Float => finite(word, parse::<f32>(ty, word)?.to_be_bytes().to_vec(), |b| {
-            f32::from_be_bytes(b.first_chunk().copied().unwrap_or_default()).is_infinite()
-        })?,
-        NcType::Double => finite(word, parse::<f64>(ty, word)?.to_be_bytes().to_vec(), |b| {
-            f64::from_be_bytes(b.first_chunk().copied().unwrap_or_default()).is_infinite()
-        })?,
+        NcType::Byte => integer::<i8>(word, ty, (i8::MIN, i8::MAX))?.to_be_bytes().to_vec(),
+        NcType::UByte => integer::<u8>(word, ty, (u8::MIN, u8::MAX))?.to_be_bytes().to_vec(),
+        NcType::Short => integer::<i16>(word, ty, (i16::MIN, i16::MAX))?.to_be_bytes().to_vec(),
+        NcType::UShort => integer::<u16>(word, ty, (u16::MIN, u16::MAX))?.to_be_bytes().to_vec(),
+        NcType::Int => integer::<i32>(word, ty, (i32::MIN, i32::MAX))?.to_be_bytes().to_vec(),
+        NcType::UInt => integer::<u32>(word, ty, (u32::MIN, u32::MAX))?.to_be_bytes().to_vec(),
+        NcType::Int64 => integer::<i64>(word, ty, (i64::MIN, i64::MAX))?.to_be_bytes().to_vec(),
+        NcType::UInt64 => integer::<u64>(word, ty, (u64::MIN, u64::MAX))?.to_be_bytes().to_vec(),
+        NcType::Float => {
+            let value = double(word, ty)?;
+            #[expect(clippy::cast_possible_truncation, reason = "rounds to the nearest float; checked below")]
+            let nearest = value.unwrap_or(f64::NAN) as f32;
+            if nearest.is_infinite() && value.is_some_and(f64::is_finite) {
+                bail!("`{word}` is too large for type {ty}");
+            }
+            check_exact(word, ty, &format!("{nearest:.0}"))?;
+            nearest.to_be_bytes().to_vec()
+        }
+        NcType::Double => {
+            let value = double(word, ty)?.unwrap_or(f64::NAN);
+            check_exact(word, ty, &format!("{value:.0}"))?;
+            value.to_be_bytes().to_vec()
+        }
         NcType::Char => match *word.as_bytes() {
             [byte] => vec![byte],
             _ => bail!("`{word}` is not one character"),
@@ -31,12 +38,64 @@ pub(super) fn encode(ty: NcType, word: &str) -> Result<Vec<u8>> {
     })
 }
 
-/// Numbers that are too large become infinite only where that was said.
-fn finite(word: &str, bytes: Vec<u8>, is_infinite: impl Fn(&[u8]) -> bool) -> Result<Vec<u8>> {
-    if is_infinite(&bytes) && !word.to_ascii_lowercase().contains("inf") {
-        bail!("`{word}` is too large for the type");
+/// An integer of a type that holds what lies in `range`.
+fn integer<T: TryFrom<i128> + std::fmt::Display + Copy>(word: &str, ty: NcType, range: (T, T)) -> Result<T> {
+    let whole = || -> Option<i128> {
+        // `200.0` as `200`, whatever its size.
+        let plain = match word.split_once('.') {
+            Some((plain, zeros)) if zeros.bytes().all(|b| b == b'0') => plain,
+            _ => word,
+        };
+        plain.parse().ok().or_else(|| whole_double(word))
+    };
+    whole().and_then(|n| T::try_from(n).ok()).ok_or_else(|| {
+        anyhow!(
+            "`{word}` is no value of type {ty}, which holds whole numbers from {} to {}",
+            range.0,
+            range.1
+        )
+    })
+}
+
+/// The integer that a number with an exponent is, if the double that it is read as has all of its digits.
+fn whole_double(word: &str) -> Option<i128> {
+    let value: f64 =
+        word.parse().ok().filter(|v: &f64| v.is_finite() && v.fract() == 0.0 && v.abs() < 1e20)?;
+    let digits = |word: &str| {
+        let word = word.split(['e', 'E']).next().unwrap_or_default();
+        let all: String = word.chars().filter(char::is_ascii_digit).collect();
+        all.trim_matches('0').to_owned()
+    };
+    if digits(word) != digits(&value.to_string()) {
+        return None;
     }
-    Ok(bytes)
+    format!("{value:.0}").parse().ok()
+}
+
+/// A word as a double; `None` is NaN. A number that is too large is infinite only where that was said.
+fn double(word: &str, ty: NcType) -> Result<Option<f64>> {
+    let value: f64 = word.parse().map_err(|_| anyhow!("`{word}` is no value of type {ty}"))?;
+    if value.is_infinite() && !word.to_ascii_lowercase().contains("inf") {
+        bail!("`{word}` is too large for type {ty}");
+    }
+    Ok(Some(value).filter(|v| !v.is_nan()))
+}
+
+/// Refuses an integer that the nearest value of the type, with all its digits, is not.
+fn check_exact(word: &str, ty: NcType, nearest: &str) -> Result<()> {
+    let (sign, digits) =
+        word.strip_prefix('-').map_or(("", word.trim_start_matches('+')), |digits| ("-", digits));
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(());
+    }
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    if nearest.strip_prefix(sign) == Some(digits) {
+        return Ok(());
+    }
+    bail!("`{word}` is no value of type {ty}, whose nearest value is {nearest}; `{word}.0` is rounded to it")
 }
 
 /// A number as CDL writes it, with its type where the suffix says one: `1b`, `2s`, `3`, `4ll`, `1.5f`, `2.5`.
@@ -114,17 +173,52 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused() {
-        assert_eq!(encode(NcType::Short, "-2").unwrap(), [0xFF, 0xFE]);
-        assert_eq!(encode(NcType::Float, " 1.5 ").unwrap(), 1.5_f32.to_be_bytes());
         for (ty, word) in [
             (NcType::Byte, "128"),
+            (NcType::Byte, "127.5"),
+            (NcType::Byte, "nan"),
+            (NcType::Byte, "inf"),
             (NcType::UInt, "-1"),
             (NcType::Int, "1.5"),
+            (NcType::Int, "1.00000000000000000001e0"),
+            (NcType::Int64, "9223372036854775808"),
+            (NcType::Int64, "9223372036854775808.0"),
+            (NcType::Int64, "9.007199254740993e15"),
+            (NcType::UInt64, "1.8446744073709552e19"),
+            (NcType::Float, "16777217"),
+            (NcType::Float, "-16777217"),
+            (NcType::Double, "9007199254740993"),
             (NcType::Float, "1e39"),
+            (NcType::Double, "1e309"),
+            (NcType::Float, "1x"),
             (NcType::Char, "ab"),
         ] {
             assert!(encode(ty, word).is_err(), "{word}");
         }
-        assert!(encode(NcType::Float, "inf").is_ok());
+    }
+
+    #[test]
+    fn what_fits_is_stored_exactly() {
+        assert_eq!(encode(NcType::Short, "-2").unwrap(), [0xFF, 0xFE]);
+        assert_eq!(encode(NcType::Short, "200.0").unwrap(), [0, 200]);
+        assert_eq!(encode(NcType::Short, "2e2").unwrap(), [0, 200]);
+        assert_eq!(
+            encode(NcType::Int64, "9007199254740993.0").unwrap(),
+            9_007_199_254_740_993_i64.to_be_bytes()
+        );
+        // As Python writes the double 2^63 - 1024.
+        assert_eq!(encode(NcType::Int64, "9.223372036854775e+18").unwrap(), (i64::MAX - 1023).to_be_bytes());
+        for word in ["1.5", " 1.5 ", "15e-1"] {
+            assert_eq!(encode(NcType::Float, word).unwrap(), 1.5_f32.to_be_bytes());
+        }
+        assert_eq!(encode(NcType::Float, "16777217.0").unwrap(), 16_777_216_f32.to_be_bytes());
+        assert_eq!(encode(NcType::Float, "-016777216").unwrap(), (-16_777_216_f32).to_be_bytes());
+        assert_eq!(encode(NcType::Double, "-0").unwrap(), (-0.0_f64).to_be_bytes());
+        assert_eq!(
+            encode(NcType::Double, "1267650600228229401496703205376").unwrap(),
+            2_f64.powi(100).to_be_bytes()
+        );
+        assert_eq!(encode(NcType::Float, "-inf").unwrap(), f32::NEG_INFINITY.to_be_bytes());
+        assert!(encode(NcType::Float, "nan").is_ok() && encode(NcType::Double, "NaN").is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! What the new file must have in common with the archive before its records can be appended.
 
 use super::{AppendPolicy, BAND_LEN, Column, Edit, refuse};
+use crate::edit::Picks;
 use crate::error::Result;
 use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
 use nc3z_format::{NcType, runs};
@@ -123,7 +124,7 @@ impl Edit {
                     runs::boxes(&shape, first, end).collect()
                 };
                 for slab in all {
-                    same = same && self.cells(at)?.get(&slab)? == new.read_bytes(&slab)?;
+                    same = same && self.cells(at)?.get(&Picks::from(&slab))? == new.read_bytes(&slab)?;
                 }
                 first = end;
             }

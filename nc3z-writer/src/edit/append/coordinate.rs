@@ -1,6 +1,7 @@
 //! The record coordinate: the variable whose values order the records.
 
 use super::{Column, Edit};
+use crate::edit::Picks;
 use crate::error::Result;
 use nc3z_format::NcType;
 use nc3z_format::classic::Variable as HeaderVariable;
@@ -77,7 +78,7 @@ impl<'a> Coordinate<'a> {
 
     /// The archive's values as they are now.
     pub(super) fn of_archive(&self, edit: &mut Edit, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
-        let bytes = edit.cells(self.column.at)?.get(&self.column.records(first, count))?;
+        let bytes = edit.cells(self.column.at)?.get(&Picks::from(&self.column.records(first, count)))?;
         Ok(self.numbers(&bytes))
     }
 

@@ -2,6 +2,7 @@
 
 use super::coordinate::{Coordinate, Direction, Number};
 use super::{Column, Edit, Overlap, refuse};
+use crate::edit::Picks;
 use crate::error::{ErrorKind, Result};
 use nc3z_reader::Monitor;
 
@@ -146,7 +147,7 @@ impl Edit {
                     return Err(ErrorKind::Interrupted.into());
                 }
                 let n = step.min(count - done);
-                let old = self.cells(column.at)?.get(&column.records(at as u64 + done, n))?;
+                let old = self.cells(column.at)?.get(&Picks::from(&column.records(at as u64 + done, n)))?;
                 if old != column.read(done, n)? {
                     return Ok(Some(column.name.clone()));
                 }

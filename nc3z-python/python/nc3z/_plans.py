@@ -1,0 +1,64 @@
+"""Plans of edits: instructions, and a drawing of the tiles that they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+#: Colours of the tiles in a notebook.
+_COLOURS = {"p": "#f4c77b", "w": "#7fb77e"}
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """What an operation on an edited variable would do. ``print(plan)`` shows the instructions and the map of the tiles.
+
+    >>> _ = nc3z.archive("etopo120.cdf", "plan.nc3z", chunks={"ETOPO120Y": 30, "ETOPO120X": 60}, overwrite=True)
+    >>> with nc3z.open("plan.nc3z", "r+") as edit:
+    ...     plan = edit["ROSE"].plan_set[10:60, 120:]
+    >>> print(plan.map, end="")
+      012
+    0 ..p
+    1 ..w
+    2 ...
+    >>> plan.reads                                # tiles of the archive that would be read
+    [2]
+    """
+
+    #: The instructions: slabs, transfers, and where each tile lies afterwards.
+    text: str
+    #: The grid of tiles: ``p`` where a tile is touched in part, ``w`` where it is touched whole.
+    map: str
+    #: Lengths of the grid. Tiles that are runs of the flattened array have one axis.
+    grid: tuple[int, ...]
+    #: Tiles that are touched, by their index in the grid, and whether that is whole.
+    touched: list[tuple[tuple[int, ...], bool]]
+    #: Numbers of the archive's tiles that would be read.
+    reads: list[int]
+
+    def __repr__(self) -> str:
+        return f"{self.text.rstrip()}\ntiles (p in part, w whole):\n{self.map.rstrip()}"
+
+    def _repr_html_(self) -> str:
+        marked = "".join(
+            f"<span style='background:{_COLOURS[mark]};color:#000'>{mark}</span>" if mark in _COLOURS else escape(mark)
+            for mark in self.map
+        )
+        whole = sum(is_whole for _, is_whole in self.touched)
+        words = f"{whole} tiles whole, {len(self.touched) - whole} in part, {len(self.reads)} read from the archive"
+        return f"<pre>{escape(self.text.rstrip())}</pre><p>{words}</p><pre>{marked}</pre>"
+
+
+class Planner:
+    """Something that is indexed for a plan."""
+
+    __slots__ = ("_plan",)
+
+    def __init__(self, plan: Callable[[Any], Plan]) -> None:
+        self._plan = plan
+
+    def __getitem__(self, key: Any) -> Plan:
+        """The plan for a key."""
+        return self._plan(key)

@@ -1,0 +1,129 @@
+//! Plans of the elements of one variable.
+
+use super::super::bands::{Bands, narrow};
+use super::super::picks::Picks;
+use super::super::plans::Plan;
+use super::{Cells, Elements, Fate};
+use crate::error::Result;
+use nc3z_format::Error as FormatError;
+use nc3z_staged::{GetPlan, Index, Selection, SetPlan, TileMap, Touched};
+
+/// Bytes of a plan's text beyond which it is cut.
+const TEXT_LEN: usize = 1 << 20;
+
+impl Cells {
+    /// What a commit does with each tile, in the order of their numbers.
+    pub(in super::super) fn fates(&self) -> Vec<Fate> {
+        let plan = each!(&self.elements, a => a.plan_commit());
+        let grid = each!(&self.elements, a => a.slab_indices().shape().to_vec());
+        let number = |at: &[usize]| at.iter().zip(&grid).fold(0_usize, |number, (i, n)| number * n + i);
+        let count = plan.store.len() + plan.keep.len() + plan.full.len();
+        let mut fates: Vec<Fate> = (0..count).map(|_| Fate::Keep).collect();
+        plan.store.iter().for_each(|chunk| fates[number(&chunk.at)] = Fate::Store);
+        plan.full.iter().for_each(|at| fates[number(at)] = Fate::Fill);
+        fates
+    }
+
+    /// The plans that picks are written and read by.
+    pub(in super::super) fn plans(&self, picks: &Picks<'_>) -> Result<(SetPlan, GetPlan)> {
+        let mut plans = None;
+        let bands = Bands::new(&self.shape, &self.spec, self.size)?.undivided();
+        let mut plan = |selection| {
+            each!(&self.elements, a => plans = Some((a.plan_set(&selection), a.plan_get(&selection))));
+            Ok(())
+        };
+        bands.each(picks, &mut plan)?;
+        if let Some(plans) = plans {
+            return Ok(plans);
+        }
+        let rank = each!(&self.elements, a => a.shape().len());
+        let nothing = vec![Index::Slice { start: Some(0), stop: Some(0), step: 1 }; rank];
+        each!(&self.elements, a => {
+            let selection = Selection::new(&nothing, a.shape())?;
+            Ok((a.plan_set(&selection), a.plan_get(&selection)))
+        })
+    }
+
+    /// A plan as it is given out.
+    pub(in super::super) fn plan(&self, text: String, touched: Vec<Touched>, reads_whole: bool) -> Plan {
+        let grid = self.grid();
+        let map = TileMap { grid: &grid, touched: &touched }.to_string();
+        let read = touched.iter().filter(|tile| (reads_whole || !tile.whole) && self.lies_on_base(&tile.at));
+        let reads = read.map(|tile| self.number(&tile.at) as u64).collect();
+        let touched = touched.into_iter().map(|tile| (tile.at, tile.whole)).collect();
+        Plan { text: cut(text), map, grid, touched, reads }
+    }
+
+    /// What another length of the first axis would take: edge tiles are filled up.
+    pub(in super::super) fn plan_resize(&self, len: u64) -> Result<Plan> {
+        let mut shape = self.shape.clone();
+        let Some(first) = shape.first_mut() else {
+            return Err(FormatError::invalid("a scalar has no dimension to resize").into());
+        };
+        *first = len;
+        let wanted =
+            if self.is_linear() { vec![nc3z_format::tile::element_count(&shape)?] } else { shape.clone() };
+        let wanted = narrow(&wanted)?;
+        let (plan, before) = each!(&self.elements, a => (a.plan_resize(&wanted), a.slab_indices().clone()));
+        let moved = |at: &Vec<usize>| {
+            let after = &plan.changes.slab_indices;
+            at.iter().zip(after.shape()).all(|(i, n)| i < n) && after.get(at) != before.get(at)
+        };
+        let touched = self.indices().filter(moved).map(|at| Touched { at, whole: false }).collect();
+        Ok(self.plan(plan.to_string(), touched, false))
+    }
+
+    /// What bringing all tiles into memory would take.
+    pub(in super::super) fn plan_load(&self) -> Plan {
+        let plan = each!(&self.elements, a => a.plan_load());
+        let touched =
+            self.indices().filter(|at| self.lies_on_base(at)).map(|at| Touched { at, whole: true }).collect();
+        self.plan(plan.to_string(), touched, true)
+    }
+
+    /// What a commit would store.
+    pub(in super::super) fn plan_commit(&self) -> Plan {
+        let plan = each!(&self.elements, a => a.plan_commit());
+        let touched = plan.store.iter().map(|chunk| Touched { at: chunk.at.clone(), whole: true }).collect();
+        self.plan(plan.to_string(), touched, false)
+    }
+
+    fn grid(&self) -> Vec<usize> {
+        each!(&self.elements, a => a.slab_indices().shape().to_vec())
+    }
+
+    fn number(&self, at: &[usize]) -> usize {
+        at.iter().zip(self.grid()).fold(0, |number, (i, n)| number * n + i)
+    }
+
+    fn indices(&self) -> impl Iterator<Item = Vec<usize>> + use<> {
+        let grid = self.grid();
+        let total: usize = grid.iter().product();
+        (0..total).map(move |mut n| {
+            let mut at = vec![0; grid.len()];
+            for (i, len) in at.iter_mut().zip(&grid).rev() {
+                *i = n % len;
+                n /= len;
+            }
+            at
+        })
+    }
+
+    /// Whether a tile is read from the archive: only there is a base slab, and it is the first.
+    fn lies_on_base(&self, at: &[usize]) -> bool {
+        self.is_over_archive && each!(&self.elements, a => a.slab_indices().get(at)) == 1
+    }
+}
+
+/// Cuts a text that nobody would read.
+fn cut(mut text: String) -> String {
+    if text.len() > TEXT_LEN {
+        let all = text.len();
+        let end = (0..=TEXT_LEN).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str("\n... ");
+        text.push_str(&(all - end).to_string());
+        text.push_str(" bytes more");
+    }
+    text
+}
