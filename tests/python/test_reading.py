@@ -161,7 +161,7 @@ def test_vindex_is_numpys(archives):
 def test_wrong_keys_are_refused(archives):
     _, ds = open_both("coads_climatology.cdf", archives)
     sst = ds["SST"]
-    for key in [12, -13, (0, 90), (0, 0, 0, 0), (..., ...), None, True, [1, 2], np.array([1]), (0, [1])]:
+    for key in [12, -13, (0, 90), (0, 0, 0, 0), (..., ...), None, True, [12], np.array([-13]), (0, [90]), [[1, 2]]]:
         with pytest.raises(IndexError):
             sst[key]
     for key in ["x", 1.5, (0, "y")]:
