@@ -29,7 +29,8 @@ if _typing.TYPE_CHECKING:
         set_threads,
     )
     from nc3z._core import Source as Source
-    from nc3z._edit import Appended, Edit, EditedVariable
+    from nc3z._edit import Appended, Edit
+    from nc3z._edited import EditedVariable
     from nc3z._errors import (
         Cancelled,
         CorruptError,
