@@ -75,6 +75,18 @@ class ProgramWrites(Case):
     def test_max(self):
         self.check(SMALL, "--preset", "max")
 
+    @unittest.skipUnless(os.environ.get("NC3Z_NIGHT"), "87,500 tiles take the reference reader ten seconds: at night")
+    def test_an_index_of_height_2(self):
+        """More tiles than two levels of pages hold: 169 times 509."""
+        count = 350_000
+        name = lambda text: struct.pack(">I", len(text)) + text + bytes(-len(text) % 4)
+        head = b"CDF\1" + struct.pack(">III", 0, 10, 1) + name(b"n") + struct.pack(">IIIII", count, 0, 0, 11, 1)
+        head += name(b"v") + struct.pack(">IIII", 1, 0, 0, 0) + struct.pack(">II", 3, 2 * count)
+        values = b"".join(struct.pack(">h", i // 997 % 50) for i in range(count))
+        path = self.dir / "many.nc"
+        path.write_bytes(head + struct.pack(">I", len(head) + 4) + values)
+        self.check([path], "--block-size", "8")
+
     def test_tiles_of_small_files(self):
         # Where nobody asks for tiles, most small files are stored as a whole.
         self.check(SMALL, "--block-size", "1MiB")
@@ -169,6 +181,9 @@ class Golden(Case):
         for archive in archives:
             with self.subTest(f"{archive.parent.name}/{archive.name}"):
                 digest, name = archive.with_name(archive.name + ".sha256").read_text().split()
+                if ".lost." in archive.name:
+                    self.lost(archive, digest, CLASSIC / name)
+                    continue
                 restored = reference_restore(archive)
                 self.assertEqual(hashlib.sha256(restored).hexdigest(), digest)
                 # Where values were rounded, the metadata tell of the file before.
@@ -178,6 +193,32 @@ class Golden(Case):
                 if ".later." not in archive.name:
                     self.assertEqual(hashlib.sha256((CLASSIC / name).read_bytes()).hexdigest(), source)
                 self.assertProgramRestores(archive, restored, archive.name)
+
+    def lost(self, archive, digest, source):
+        """An archive with lost tiles: no reader restores it. Its other tiles are those of the original, and the lost ones are filled on request."""
+        opened, original = nc3z_ref.Archive(archive.read_bytes()), source.read_bytes()
+        with self.assertRaisesRegex(nc3z_ref.Refused, "tiles are lost"):
+            opened.restore(bytearray(opened.length))
+        found, lost = bytearray(original), set()
+        for id, tiles in opened.tiles.items():
+            for tile in range(tiles.count):
+                try:
+                    data = opened.tile(id, tile)
+                except nc3z_ref.Refused as error:
+                    self.assertRegex(str(error), "lost")
+                    lost.add((id, tile))
+                    continue
+                for inside, first, n in tiles.pieces(tile):
+                    tiles.array.put(found, first, data[inside:inside + n])
+        self.assertSame(found, original, archive.name)
+        repair = opened.metadata["repair"]
+        self.assertEqual(len(lost), repair["lost_tiles"])
+        self.assertEqual((repair["original_sha256"], repair["filled_sha256"]), (hashlib.sha256(original).hexdigest(), digest))
+        out = self.dir / "filled"
+        for options, expected in (((), None), (("--fill-lost",), digest)):
+            done = subprocess.run([PROGRAM, "restore", *options, archive, "-o", out], capture_output=True)
+            self.assertEqual(done.returncode, 3)
+            self.assertEqual(hashlib.sha256(out.read_bytes()).hexdigest() if out.exists() else None, expected)
 
 
 class Numeric(unittest.TestCase):
