@@ -3,7 +3,7 @@
 use crate::handle::Handle;
 use nc3z_format::NcType;
 use nc3z_format::decode_value::{Decoding, Number, Shown, Value};
-use nc3z_format::units::Period;
+use nc3z_format::units::{Calendar, Period};
 use nc3z_look::selection::{
     Bound as Limit, BoxArg, DimArg, Error as SelectionError, RangeArg, Request, Selection,
 };
@@ -12,12 +12,15 @@ use nc3z_reader::Variable;
 use numpy::{Element, PyArray1};
 use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PySlice, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyEllipsis, PySlice, PyString, PyTuple};
 
-/// The type of decoded values, as NumPy names it.
+/// ISO text of any moment: years have seven digits at most, and a sign.
+const TIME_TEXT: &str = "<U32";
+
+/// The type of decoded values, as NumPy names it. Times in the standard calendar that are before 1582-10-15 make text of all that are read with them.
 pub(crate) fn dtype(decoding: &Decoding) -> &'static str {
-    if decoding.time().is_some() {
-        return "datetime64[us]";
+    if let Some(time) = decoding.time() {
+        return if is_numpys(time.calendar()) { "datetime64[us]" } else { TIME_TEXT };
     }
     match decoding.shown() {
         Shown::Single | Shown::AsStored(NcType::Float) => "float32",
@@ -35,6 +38,11 @@ pub(crate) fn dtype(decoding: &Decoding) -> &'static str {
     }
 }
 
+/// Returns true for calendars whose dates `datetime64` has.
+fn is_numpys(calendar: Calendar) -> bool {
+    matches!(calendar, Calendar::Standard | Calendar::ProlepticGregorian)
+}
+
 /// A selection as a masked array of decoded values; text as it is stored.
 pub(crate) fn decoded<'py>(
     py: Python<'py>,
@@ -46,18 +54,29 @@ pub(crate) fn decoded<'py>(
     let dataset = handle.dataset()?;
     let decoding = Decoding::of(dataset.header(), variable.header());
     let bytes = py.detach(|| values::bytes(variable, selection)).map_err(|e| handle.failure(e))?;
-    let size = variable.ty().size();
+    elements(py, &decoding, &bytes, selection.outside(), shape)
+}
+
+/// Big-endian elements as a masked array of decoded values; those `outside` are masked, too.
+pub(crate) fn elements<'py>(
+    py: Python<'py>,
+    decoding: &Decoding,
+    bytes: &[u8],
+    outside: Option<Vec<bool>>,
+    shape: &[u64],
+) -> PyResult<Bound<'py, PyAny>> {
+    let size = decoding.ty().size();
     let mask: Vec<bool> = py.detach(|| {
-        let outside = selection.outside().unwrap_or_default();
+        let outside = outside.unwrap_or_default();
         let items = bytes.chunks_exact(size).enumerate();
         items.map(|(n, item)| outside.get(n) == Some(&true) || decoding.is_missing(item)).collect()
     });
     if decoding.time().is_some() {
-        return times(py, &decoding, &bytes, mask, shape);
+        return times(py, decoding, bytes, mask, shape);
     }
     macro_rules! whole {
         ($t:ty) => {
-            array(py, &bytes, size, mask, shape, |item| match decoding.stored(item) {
+            array(py, bytes, size, mask, shape, |item| match decoding.stored(item) {
                 Number::Whole(n) => <$t>::try_from(n).unwrap_or_default(),
                 Number::Real(_) => <$t>::default(),
             })
@@ -66,10 +85,10 @@ pub(crate) fn decoded<'py>(
     match decoding.shown() {
         #[expect(clippy::cast_possible_truncation, reason = "stored or computed as a float")]
         Shown::Single | Shown::AsStored(NcType::Float) => {
-            array(py, &bytes, size, mask, shape, |item| decoding.unpacked(item) as f32)
+            array(py, bytes, size, mask, shape, |item| decoding.unpacked(item) as f32)
         }
         Shown::Double | Shown::AsStored(NcType::Double) => {
-            array(py, &bytes, size, mask, shape, |item| decoding.unpacked(item))
+            array(py, bytes, size, mask, shape, |item| decoding.unpacked(item))
         }
         Shown::AsStored(ty) => match ty {
             NcType::Byte => whole!(i8),
@@ -111,7 +130,19 @@ fn masked<'py>(
     py.import("numpy")?.getattr("ma")?.call_method("array", (data,), Some(&options))
 }
 
-/// Times: `datetime64` in microseconds where all are of the Gregorian calendar, otherwise ISO text.
+/// Puts decoded values into an array of the caller's: with their mask, or where nothing is masked.
+pub(crate) fn put(values: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
+    let masked = values.py().import("numpy")?.getattr("ma")?;
+    let takes_mask = out.is_instance(&masked.getattr("MaskedArray")?)?;
+    if !takes_mask && masked.call_method1("is_masked", (values,))?.is_truthy()? {
+        let words =
+            format!("{name}: missing values are among these, for which `out` has to be a masked array");
+        return Err(PyValueError::new_err(words));
+    }
+    out.set_item(PyEllipsis::get(values.py()), values)
+}
+
+/// Times: `datetime64` in microseconds where NumPy has the calendar and all dates, otherwise ISO text.
 fn times<'py>(
     py: Python<'py>,
     decoding: &Decoding,
@@ -126,12 +157,13 @@ fn times<'py>(
         Value::Time(moment) => moment.unix_microseconds(),
         _ => None,
     };
-    if let Some(all) = found.iter().map(unix).collect::<Option<Vec<i64>>>() {
+    let is_numpys = decoding.time().is_some_and(|time| is_numpys(time.calendar()));
+    if is_numpys && let Some(all) = found.iter().map(unix).collect::<Option<Vec<i64>>>() {
         let data = PyArray1::from_vec(py, all).call_method1("view", ("datetime64[us]",))?;
         return masked(py, data, mask, shape);
     }
     let words: Vec<String> = found.iter().map(ToString::to_string).collect();
-    masked(py, py.import("numpy")?.call_method1("array", (words,))?, mask, shape)
+    masked(py, py.import("numpy")?.call_method1("array", (words, TIME_TEXT))?, mask, shape)
 }
 
 /// What `sel` was asked for.

@@ -291,9 +291,15 @@ impl Edit {
         planned(py, self.with(py, |staged| Ok(staged.plan_get(variable, &picks)?))?)
     }
 
-    /// What another length of the first dimension would take of a variable.
-    fn plan_resize<'py>(&self, py: Python<'py>, variable: &str, len: u64) -> PyResult<Bound<'py, PyDict>> {
-        planned(py, self.with(py, |staged| Ok(staged.plan_resize(variable, len)?))?)
+    /// Returns the plan of another length of a dimension for one variable.
+    fn plan_resize<'py>(
+        &self,
+        py: Python<'py>,
+        variable: &str,
+        dimension: &str,
+        len: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        planned(py, self.with(py, |staged| Ok(staged.plan_resize(variable, dimension, len)?))?)
     }
 
     /// What bringing all of a variable into memory would take.

@@ -7,9 +7,9 @@ use crate::handle::Handle;
 use crate::index::{self, Selected};
 use crate::picture;
 use crate::points::read_points;
+use nc3z_format::NcType;
 use nc3z_format::classic::VarId;
 use nc3z_format::decode_value::Decoding;
-use nc3z_format::{Hyperslab, NcType};
 use nc3z_look::cost::Costs;
 use nc3z_look::plot;
 use nc3z_look::selection::Selection;
@@ -23,13 +23,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// So many elements are allocated without a question whether the file holds them.
-const SMALL: u128 = 1 << 20;
-
-/// So few bytes, in an array of so few dimensions, are made by NumPy's C interface, which clears them: that takes less than asking Python for an
-/// array that is not cleared.
-const CLEARED: u128 = 16 << 10;
-const CLEARED_RANK: usize = 8;
+mod arrays;
 
 /// A variable of an open file. Nothing is read before it is indexed.
 #[pyclass(frozen, weakref, module = "nc3z", name = "Variable")]
@@ -56,83 +50,13 @@ impl Variable {
         }
     }
 
+    fn decoding(&self) -> PyResult<Decoding> {
+        Ok(Decoding::of(self.handle.dataset()?.header(), self.reader()?.header()))
+    }
+
     fn reader(&self) -> PyResult<ReaderVariable> {
         let variable = self.handle.dataset()?.variable_at(self.id);
         variable.ok_or_else(|| PyValueError::new_err("the file has changed: the variable is no longer there"))
-    }
-
-    /// Allocates an array of the selection's shape and reads into it.
-    fn read_new<'py>(
-        &self,
-        py: Python<'py>,
-        selected: &Selected,
-        dtype: &Bound<'py, PyAny>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        // A header may claim more than any memory holds, of a file that holds little: that is told before NumPy is asked for room.
-        // Reading says it too, so that a small read is spared the question.
-        if selected.elements() > SMALL {
-            self.reader()?.plan(&selected.slab).map_err(|e| self.handle.failure(e))?;
-        }
-        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
-        let empty = EMPTY.import(py, "numpy", "empty")?;
-        let shape = PyTuple::new(py, &selected.shape)?;
-        let array = empty.call1((shape, dtype))?;
-        self.read_to(&array, &selected.slab)?;
-        Ok(array)
-    }
-
-    /// The same for few elements of the variable's own type.
-    fn read_few<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
-        let shape = selected.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
-        let reader = self.reader()?;
-        macro_rules! by_type {
-            ($($ty:pat => $rust:ty),+) => {
-                match self.ty { $($ty => {
-                    let array = PyArrayDyn::<$rust>::zeros(py, &shape[..], false);
-                    self.fill::<$rust>(&reader, &array, &selected.slab)?;
-                    array.into_any()
-                })+ }
-            };
-        }
-        Ok(by_type!(
-            NcType::Byte => i8, NcType::Char | NcType::UByte => u8, NcType::Short => i16, NcType::UShort => u16,
-            NcType::Int => i32, NcType::UInt => u32, NcType::Int64 => i64, NcType::UInt64 => u64,
-            NcType::Float => f32, NcType::Double => f64
-        ))
-    }
-
-    /// Reads into a contiguous array of any numeric type, or of bytes where the variable is text.
-    fn read_to(&self, array: &Bound<'_, PyAny>, slab: &Hyperslab) -> PyResult<()> {
-        let reader = self.reader()?;
-        macro_rules! try_types {
-            ($($rust:ty),+) => {$(
-                if let Ok(typed) = array.cast::<PyArrayDyn<$rust>>() {
-                    return self.fill::<$rust>(&reader, typed, slab);
-                }
-            )+};
-        }
-        // The usual ones first.
-        try_types!(f32, f64, i16, i32, u8, i8, i64, u16, u32, u64);
-        let dtype =
-            array.getattr("dtype").and_then(|d| d.str()).map_or_else(|_| "?".to_owned(), |d| d.to_string());
-        Err(PyTypeError::new_err(format!(
-            "cannot read into an array of {dtype}: a native numeric type is needed"
-        )))
-    }
-
-    fn fill<T: Element + numpy::Element>(
-        &self,
-        reader: &ReaderVariable,
-        array: &Bound<'_, PyArrayDyn<T>>,
-        slab: &Hyperslab,
-    ) -> PyResult<()> {
-        let mut guard =
-            array.try_readwrite().map_err(|e| PyValueError::new_err(format!("output array: {e}")))?;
-        let out = guard
-            .as_slice_mut()
-            .map_err(|_| PyValueError::new_err("the output array is not C-contiguous"))?;
-        array.py().detach(|| reader.read_into(slab, out)).map_err(|e| self.handle.failure(e))
     }
 
     fn type_name(&self) -> &'static str {
@@ -150,46 +74,6 @@ impl Variable {
             NcType::UInt64 => "uint64",
         }
     }
-
-    /// NumPy's own object for the type in memory, bytes for text: found without its name.
-    fn descriptor<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
-        let descriptor = match self.ty {
-            NcType::Byte => numpy::dtype::<i8>(py),
-            NcType::Char | NcType::UByte => numpy::dtype::<u8>(py),
-            NcType::Short => numpy::dtype::<i16>(py),
-            NcType::UShort => numpy::dtype::<u16>(py),
-            NcType::Int => numpy::dtype::<i32>(py),
-            NcType::UInt => numpy::dtype::<u32>(py),
-            NcType::Int64 => numpy::dtype::<i64>(py),
-            NcType::UInt64 => numpy::dtype::<u64>(py),
-            NcType::Float => numpy::dtype::<f32>(py),
-            NcType::Double => numpy::dtype::<f64>(py),
-        };
-        descriptor.into_any()
-    }
-
-    fn read_selected<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
-        if self.handle.how.decode && self.ty != NcType::Char {
-            let (reader, slab) = (self.reader()?, &selected.slab);
-            // A header may claim more than any memory holds.
-            reader.plan(slab).map_err(|e| self.handle.failure(e))?;
-            return decode::decoded(py, &self.handle, &reader, &Selection::of_slab(slab), &selected.shape);
-        }
-        let bytes = selected.elements().saturating_mul(self.ty.size() as u128);
-        let mut array = if bytes <= CLEARED && selected.shape.len() <= CLEARED_RANK {
-            self.read_few(py, selected)?
-        } else {
-            self.read_new(py, selected, &self.descriptor(py))?
-        };
-        if self.ty == NcType::Char {
-            array = array.call_method1("view", ("S1",))?;
-        }
-        if selected.shape.is_empty() && selected.scalar {
-            array.get_item(PyTuple::empty(py))
-        } else {
-            Ok(array)
-        }
-    }
 }
 
 #[pymethods]
@@ -198,11 +82,7 @@ impl Variable {
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         static DTYPE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let mut name = self.type_name();
-        if self.handle.how.decode && self.ty != NcType::Char {
-            let header = self.reader()?;
-            name = decode::dtype(&Decoding::of(self.handle.dataset()?.header(), header.header()));
-        }
+        let name = if self.decodes() { decode::dtype(&self.decoding()?) } else { self.type_name() };
         DTYPE.import(py, "numpy", "dtype")?.call1((name,))
     }
 
@@ -306,7 +186,7 @@ impl Variable {
         };
         let Some(out) = out else {
             let Some(dtype) = dtype else { return self.read_selected(py, &selected) };
-            if self.ty == NcType::Char || self.handle.how.decode {
+            if self.ty == NcType::Char || self.decodes() {
                 return self.read_selected(py, &selected)?.call_method1("astype", (dtype,));
             }
             let wanted = py.import("numpy")?.getattr("dtype")?.call1((dtype,))?;
@@ -317,11 +197,6 @@ impl Variable {
                 Ok(array)
             };
         };
-        if self.handle.how.decode {
-            return Err(PyTypeError::new_err(
-                "decoded values come in a masked array of their own, and not in `out`",
-            ));
-        }
         if dtype.is_some() {
             return Err(PyTypeError::new_err("give dtype or out: an output array has its own type"));
         }
@@ -329,6 +204,10 @@ impl Variable {
         if !shape.iter().map(|n| *n as u64).eq(selected.shape.iter().copied()) {
             let words = format!("the selection has shape {:?}, the output array {shape:?}", selected.shape);
             return Err(PyValueError::new_err(words));
+        }
+        if self.decodes() {
+            decode::put(&self.read_selected(py, &selected)?, &out, &self.name)?;
+            return Ok(out);
         }
         let is_text =
             self.ty == NcType::Char && out.getattr("dtype")?.getattr("itemsize")?.extract::<usize>()? == 1;
@@ -354,13 +233,35 @@ impl Variable {
         for (slab, _) in selection.slabs() {
             reader.plan(&slab).map_err(|e| self.handle.failure(e))?;
         }
-        if self.handle.how.decode && self.ty != NcType::Char {
+        if self.decodes() {
             return decode::decoded(py, &self.handle, &reader, &selection, &selection.counts());
         }
         decode::stored(py, &self.handle, &reader, self.type_name(), &selection)
     }
 
-    /// Reads a box of `count` and `stride` from each of `starts` into the rows of `out`: what `vindex` is made of.
+    /// Reads as stored what a key selects, whether or not the dataset decodes: `oindex` and `vindex` decode what they have gathered.
+    fn _read_stored<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        self.read_stored(py, &index::parse(key, &self.shape)?)
+    }
+
+    /// NumPy's name for the type as stored.
+    #[getter]
+    fn _stored_type(&self) -> &'static str {
+        self.type_name()
+    }
+
+    /// True where the dataset decodes this variable.
+    #[getter]
+    fn _decodes(&self) -> bool {
+        self.decodes()
+    }
+
+    /// Decodes elements that were read as stored, which are big-endian here.
+    fn _decode<'py>(&self, py: Python<'py>, bytes: &[u8], shape: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
+        decode::elements(py, &self.decoding()?, bytes, None, &shape)
+    }
+
+    /// Reads a box of `count` and `stride` as stored from each of `starts` into the rows of `out`: what `vindex` is made of.
     #[pyo3(signature = (starts, count, stride, out, /))]
     fn _read_points(
         &self,
@@ -369,11 +270,6 @@ impl Variable {
         stride: Vec<i64>,
         out: &Bound<'_, PyAny>,
     ) -> PyResult<()> {
-        if self.handle.how.decode {
-            return Err(PyTypeError::new_err(
-                "oindex and vindex give stored values: open the file without `decode=True` for them",
-            ));
-        }
         let reader = self.reader()?;
         let starts = starts.as_array();
         let points: Vec<Vec<u64>> = starts.rows().into_iter().map(|row| row.to_vec()).collect();

@@ -531,7 +531,7 @@ fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Lim
     });
     let continued: Vec<Range<u64>> = continued.collect();
     // Nothing between them: pieces must not overlap.
-    near.and(&Near::fetch_apart(source, &continued, 0).unwrap_or_default())
+    near.and(&Near::fetch_apart(source, &continued).unwrap_or_default())
 }
 
 /// The head of a generation that has one of its own.

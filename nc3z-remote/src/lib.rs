@@ -9,13 +9,15 @@
 //! `http`, `https`, `s3`, `gs` and `az` URLs are known; credentials come from the environment or [`RemoteOptions`]. Opening takes two
 //! requests: one for the first bytes, with which length and tag come, one for the last. No request asks for a suffix, which not
 //! all stores serve. Each names the tag of the object that was opened (`If-Match`), and what comes back is compared with it, so that bytes
-//! of two objects never mix. Callers wait; requests run at once on two threads of this crate's own.
+//! of two objects never mix. Callers wait; requests run at once, as many as the server answers without delay (16 to begin with, at most 128), on two threads of this crate's own.
 
 mod forward;
 mod headers;
 mod object;
 mod options;
+mod pace;
 mod process;
+mod ranges;
 mod secrets;
 mod store;
 

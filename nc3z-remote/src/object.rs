@@ -1,19 +1,22 @@
 //! One object as a byte source.
 
 use crate::options::RemoteOptions;
+use crate::pace::Pace;
 use crate::process::PerProcess;
-use crate::{secrets, store};
+use crate::{ranges, secrets, store};
 use bytes::{Bytes, BytesMut};
-use futures_util::{Stream, StreamExt, TryStreamExt};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{Stream, TryStreamExt};
 use nc3z_reader::source::{ByteSource, Reach};
 use nc3z_reader::{Error, Result};
 use object_store::path::Path;
-use object_store::{Error as StoreError, GetOptions, GetRange, ObjectMeta, ObjectStore};
+use object_store::{Error as StoreError, GetOptions, GetRange, GetResult, ObjectMeta, ObjectStore};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::time::Instant;
 use tokio::runtime::Runtime;
 use url::Url;
 
@@ -40,6 +43,7 @@ pub struct ObjectSource {
     store: PerProcess<Arc<dyn ObjectStore>>,
     head: Bytes,
     reach: Reach,
+    pace: Arc<Pace>,
 }
 
 /// What requests are about.
@@ -115,13 +119,15 @@ impl ObjectSource {
             version,
             requests: AtomicU64::new(1),
         };
-        Ok(ObjectSource { target: Arc::new(target), store: PerProcess::of(store), head, reach })
+        let pace = Arc::new(Pace::new(reach.requests));
+        Ok(ObjectSource { target: Arc::new(target), store: PerProcess::of(store), head, reach, pace })
     }
 
     /// With another idea of what requests cost.
     #[must_use]
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
+        self.pace = Arc::new(Pace::new(reach.requests));
         self
     }
 
@@ -138,23 +144,50 @@ impl ObjectSource {
         let target = Arc::clone(&self.target);
         let failed = |e: io::Error| failure("read", &e, &self.target.url, &self.target.options);
         let store = self.store().map_err(failed)?;
-        let at_once = self.reach.requests.max(1);
-        let fetching = {
-            let target = Arc::clone(&target);
-            async move {
-                let one = |range| {
-                    let (store, target) = (Arc::clone(&store), Arc::clone(&target));
-                    async move { target.get(&**store, range).await }
-                };
-                futures_util::stream::iter(ranges.into_iter().map(one)).buffered(at_once).try_collect().await
-            }
-        };
+        let fetching = paced(Arc::clone(&target), Arc::clone(&store), Arc::clone(&self.pace), ranges);
         wait(async move { Ok::<Result<Vec<Bytes>, Refused>, io::Error>(fetching.await) })
             .map_err(failed)?
             .map_err(|e| match e {
                 Refused::Replaced(found) => Error::replaced(target.version.words(), found),
                 Refused::Io(e) => failed(e),
             })
+    }
+}
+
+/// The bytes of ranges, in their order, by as many requests at once as the pace allows.
+async fn paced(
+    target: Arc<Target>,
+    store: Arc<Arc<dyn ObjectStore>>,
+    pace: Arc<Pace>,
+    ranges: Vec<Range<u64>>,
+) -> Result<Vec<Bytes>, Refused> {
+    let (target, store, pace) = (&target, &store, &pace);
+    let mut found = vec![Bytes::new(); ranges.len()];
+    let mut waiting = ranges.into_iter().enumerate().peekable();
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        while waiting.peek().is_some() {
+            let Some(turn) = pace.enter().or_else(|| under_way.is_empty().then(|| pace.push_in())) else {
+                break;
+            };
+            let Some((number, range)) = waiting.next() else { break };
+            let is_last = waiting.peek().is_none();
+            under_way.push(async move {
+                let asked = Instant::now();
+                let answer = target.ask(&***store, &range).await?;
+                // Only while others wait for their turn is the pace what limits.
+                if !is_last {
+                    pace.answered(asked.elapsed());
+                }
+                let bytes = target.receive(answer, &range).await?;
+                drop(turn);
+                Ok((number, bytes))
+            });
+        }
+        match under_way.try_next().await? {
+            Some((number, bytes)) => found[number] = bytes,
+            None => return Ok(found),
+        }
     }
 }
 
@@ -165,30 +198,36 @@ enum Refused {
 }
 
 impl Target {
-    /// Exactly one range of the object that was opened.
-    async fn get(&self, store: &dyn ObjectStore, range: Range<u64>) -> Result<Bytes, Refused> {
+    /// The answer to a request for one range of the object that was opened.
+    async fn ask(&self, store: &dyn ObjectStore, range: &Range<u64>) -> Result<GetResult, Refused> {
         self.requests.fetch_add(1, Ordering::Relaxed);
         let options = GetOptions {
             range: Some(GetRange::Bounded(range.clone())),
             if_match: self.version.condition(),
             ..GetOptions::default()
         };
-        let replaced = |found: String| {
-            let url = secrets::shown(&self.url);
-            Refused::Replaced(format!("{found} (`{url}`, bytes {})", words(&range)))
-        };
-        let refused = |e| match e {
-            StoreError::Precondition { .. } => replaced("another object".to_owned()),
-            e => Refused::Io(in_range(&e, &range)),
-        };
-        let answer = store.get_opts(&self.path, options).await.map_err(refused)?;
+        let answer = store.get_opts(&self.path, options).await.map_err(|e| self.refused(&e, range))?;
         let found = Version::of(&answer.meta);
-        if !self.version.is(&found) {
-            return Err(replaced(found.words()));
-        }
+        if self.version.is(&found) { Ok(answer) } else { Err(self.replaced(&found.words(), range)) }
+    }
+
+    /// Exactly the range's bytes.
+    async fn receive(&self, answer: GetResult, range: &Range<u64>) -> Result<Bytes, Refused> {
         let len = range.end - range.start;
-        let bytes = body(answer.into_stream(), len).await.map_err(refused)?;
-        counted(bytes, len, &range).map_err(Refused::Io)
+        let bytes = body(answer.into_stream(), len).await.map_err(|e| self.refused(&e, range))?;
+        counted(bytes, len, range).map_err(Refused::Io)
+    }
+
+    fn refused(&self, e: &StoreError, range: &Range<u64>) -> Refused {
+        match e {
+            StoreError::Precondition { .. } => self.replaced("another object", range),
+            e => Refused::Io(in_range(e, range)),
+        }
+    }
+
+    fn replaced(&self, found: &str, range: &Range<u64>) -> Refused {
+        let url = secrets::shown(&self.url);
+        Refused::Replaced(format!("{found} (`{url}`, bytes {})", words(range)))
     }
 }
 
@@ -341,36 +380,18 @@ impl ByteSource for ObjectSource {
                 );
             }
         }
-        // Long ranges in several requests, so that they come at once; empty ones and the object's beginning in none.
-        let held = |range: &Range<u64>| range.is_empty() || range.end <= self.head.len() as u64;
-        let step = self.reach.request_len.max(1);
-        let parts = |range: &Range<u64>| {
-            let range = if held(range) { 0..0 } else { range.clone() };
-            let cut = |start: u64| start..range.end.min(start.saturating_add(step));
-            let mut parts = Vec::new();
-            let mut at = range.start;
-            while at < range.end {
-                parts.push(cut(at));
-                at = at.saturating_add(step);
-            }
-            parts
+        // Empty ranges and the object's beginning take no request.
+        let is_held = |range: &Range<u64>| range.is_empty() || range.end <= self.head.len() as u64;
+        let wanted: Vec<Range<u64>> = ranges.iter().filter(|range| !is_held(range)).cloned().collect();
+        let cut = ranges::Cut::new(&wanted, &self.reach, self.pace.limit());
+        let parts = if wanted.is_empty() { Vec::new() } else { self.fetch(cut.parts.clone())? };
+        let mut fetched = cut.join(parts).into_iter();
+        let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(self.head.len());
+        let one = |range: &Range<u64>| match is_held(range) {
+            true => self.head.slice(at(range.start)..at(range.end).max(at(range.start))),
+            false => fetched.next().unwrap_or_default(),
         };
-        let wanted: Vec<Range<u64>> = ranges.iter().flat_map(parts).collect();
-        let mut found = if wanted.is_empty() { Vec::new() } else { self.fetch(wanted)? }.into_iter();
-        let whole = |range: &Range<u64>| {
-            if held(range) {
-                let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(self.head.len());
-                return self.head.slice(at(range.start)..at(range.end).max(at(range.start)));
-            }
-            let mut given: Vec<Bytes> = found.by_ref().take(parts(range).len()).collect();
-            if given.len() == 1 {
-                return given.pop().unwrap_or_default();
-            }
-            let mut joined = BytesMut::new();
-            given.iter().for_each(|part| joined.extend_from_slice(part));
-            joined.freeze()
-        };
-        Ok(ranges.iter().map(whole).collect())
+        Ok(ranges.iter().map(one).collect())
     }
 
     fn reach(&self) -> Reach {

@@ -40,8 +40,8 @@ def text(ds, name, words, dimensions):
     variable[:] = np.frombuffer(b"".join(w.encode().ljust(width, b"\0") for w in words), "S1").reshape(*shape, width)
 
 
-def aggregation(path, uris):
-    """By CF-1.13, along time; by hand, so that nothing but netCDF4 is needed."""
+def aggregation(path, uris, kind="f8", fill=1e20, **attributes):
+    """By CF-1.13, along time; by hand, so that nothing but netCDF4 is needed. Without ``fill`` there is no ``_FillValue``."""
     with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as ds:
         lengths = {"time": SHAPE[0], "lat": 5, "lon": 6, "j": 3, "i": FILES, "f_time": FILES, "f_lat": 1, "f_lon": 1}
         for name, length in lengths.items():
@@ -49,7 +49,8 @@ def aggregation(path, uris):
         time = ds.createVariable("time", "f8", ("time",))
         time.units = "days since 2001-01-01"
         time[:] = np.arange(SHAPE[0])
-        tas = ds.createVariable("tas", "f8", (), fill_value=1e20)
+        tas = ds.createVariable("tas", kind, (), fill_value=fill)
+        tas.setncatts(attributes)
         tas.units, tas.aggregated_dimensions = "K", "time lat lon"
         tas.aggregated_data = "map: map uris: uris identifiers: ids"
         table = np.ma.masked_all((3, FILES), "i4")
@@ -203,3 +204,25 @@ def test_missing_fragments_are_an_error_or_missing_values(folder, expected):
     with xr.open_dataset(folder / "agg.nc", engine="nc3z", fill_missing=True) as ds:
         assert np.isnan(ds.tas[:STEPS]).all()
         np.testing.assert_allclose(ds.tas[STEPS:], expected[STEPS:], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("attributes", [{}, {"missing_value": 1e20}, {"fill": 1e20}])
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_values_that_fragments_lack_are_missing_whatever_the_aggregation_says(folder, expected, kind, attributes):
+    """A foreign aggregation may have no `_FillValue`: the type's own, 9.97e36, is not data."""
+    if "missing_value" in attributes:
+        attributes = {"missing_value": np.array(attributes["missing_value"], kind)}
+    with netCDF4.Dataset(folder / "m2.nc", "a") as ds:
+        ds["tas"].set_auto_maskandscale(False)
+        ds["tas"][1, 2, 3] = -1
+    path = aggregation(folder / "foreign.nc", ["m0.nc", "gone.nc", "m2.nc"], kind, **{"fill": None, **attributes})
+    wanted = np.where(np.arange(SHAPE[0])[:, None, None] // STEPS == 1, np.nan, expected)
+    wanted[2 * STEPS + 1, 2, 3] = np.nan
+    tolerance = {"rtol": 1e-6 if kind == "f4" else 1e-12}
+    nc3z.archive(path, folder / "foreign.nc.nc3z")
+    for place in (path, folder / "foreign.nc.nc3z"):
+        with xr.open_dataset(place, engine="nc3z", fill_missing=True) as ds:
+            np.testing.assert_allclose(ds.tas, wanted, **tolerance)
+        with nc3z.open(place, fill_missing=True, decode=True) as ds:
+            assert np.array_equal(np.ma.getmaskarray(ds["tas"][...]), np.isnan(wanted))
+            np.testing.assert_allclose(ds["tas"][...].filled(np.nan), wanted, **tolerance)

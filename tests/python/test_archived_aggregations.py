@@ -60,7 +60,6 @@ def test_its_versions(folder, archived, expected):  # noqa: F811
         nc3z.open(folder / "agg.nc", version=1)
 
 
-@pytest.mark.xfail(strict=True, reason="known defect: xarray's names of tasks do not change with the fragments")
 @pytest.mark.parametrize("kind", ["agg.nc", "agg.nc.nc3z"])
 def test_tokens_change_with_the_fragments(folder, archived, kind):  # noqa: F811
     """Those of `chunk`; `open_dataset(chunks=...)` makes names of the path and time of the aggregation alone, and asks no engine."""
@@ -82,7 +81,6 @@ def test_tokens_change_with_the_fragments(folder, archived, kind):  # noqa: F811
         np.testing.assert_allclose(ds.tas[0], 7 * 0.01 + 270.0)
 
 
-@pytest.mark.xfail(strict=True, reason="known defect: xarray's names of tasks do not change with the fragments")
 def test_tokens_change_with_the_bundle(folder, archived):  # noqa: F811
     """Another value in a classic fragment of the same header: the aggregation in the bundle is the same to the byte."""
     import zipfile

@@ -12,6 +12,8 @@ from conftest import ROOT
 
 NC3Z = os.environ.get("NC3Z", str(ROOT / "target" / "debug" / "nc3z"))
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
+#: The fill value of variables that have one; a value of all types.
+FILL = 77
 #: Random assignments; scripts/nightly.sh takes more.
 COUNT = int(os.environ.get("NC3Z_CASTS", "2000"))
 
@@ -66,9 +68,9 @@ def right(value, kind):
 
 
 def check(edit, kind, given, values):
-    """Assigns ``given``, which is the ``values``, and compares; returns whether it was stored."""
+    """Assigns ``given``, which is the ``values``, and compares; returns whether it was stored. ``None`` stands for a masked value."""
     name = f"v{kind}"
-    wanted = [right(value, kind) for value in values]
+    wanted = [FILL if value is None else right(value, kind) for value in values]
     before = edit[name][:].tobytes()
     if any(value is None for value in wanted):
         with pytest.raises(nc3z.RangeError, match=f"variable {name}: .* is no value of type"):
@@ -181,27 +183,63 @@ def assigned(archive, name, words):
 
 @pytest.mark.skipif(not os.path.exists(NC3Z), reason="the command line tool is not built")
 def test_random_assignments_by_both_faces(tmp_path):
+    """Scalars, lists, arrays of every type and masked arrays for variables of every type, by Python. The tool then gets all stored values and some of the refused ones."""
     rng = np.random.default_rng(int(os.environ.get("NC3Z_SEED", "41")))
     each = COUNT // len(TYPES)
     with netCDF4.Dataset(tmp_path / "types.nc", "w", format="NETCDF3_64BIT_DATA") as ds:
-        ds.createDimension("x", each)
+        ds.createDimension("x", 4 * each)
         for kind in TYPES:
-            ds.createVariable(f"v{kind}", kind, ("x",))[:] = 0
+            ds.createVariable(f"v{kind}", kind, ("x",), fill_value=FILL)[:] = 0
     archive = tmp_path / "types.nc3z"
     nc3z.archive(tmp_path / "types.nc", archive)
+    pairs = set()
     with nc3z.open(archive, "r+") as edit:
         for kind in TYPES:
             accepted, refused = [], []
             for _ in range(each):
-                value = random_number(rng)
-                given = [value, [value], np.asarray(value)][rng.integers(3)]
-                (accepted if check(edit, kind, given, [value]) else refused).append(value)
-            words = [repr(value) for value in accepted]
-            stored = np.array([right(value, kind) for value in accepted], kind)
-            words += ["0"] * (each - len(words))
-            assert assigned(archive, f"v{kind}", words) == np.concatenate([stored, np.zeros(each - len(stored), kind)]).tobytes()
+                given, values = random_assignment(rng)
+                if check(edit, kind, given, values):
+                    accepted += values
+                    pairs.add((getattr(given, "dtype", np.dtype("O")).name, kind))
+                else:
+                    refused.append(next(value for value in values if value is not None and right(value, kind) is None))
+            words = ["_" if value is None else repr(value) for value in accepted]
+            stored = np.array([FILL if value is None else right(value, kind) for value in accepted], kind)
+            assert len(refused) > each // 50 and len(accepted) > each // 50
+            words += ["0"] * (4 * each - len(words))
+            assert assigned(archive, f"v{kind}", words) == np.concatenate([stored, np.zeros(4 * each - len(stored), kind)]).tobytes()
             for value in refused[: max(3, COUNT // 200)]:
-                assert assigned(archive, f"v{kind}", [repr(value)] * each) is None, (kind, value)
+                assert assigned(archive, f"v{kind}", [repr(value)]) is None, (kind, value)
+    assert len(pairs) == (len(TYPES) + 1) * len(TYPES), "values of every type were stored in every type"
+
+
+def random_assignment(rng):
+    """What is assigned, and its elements as Python's numbers; a masked one is None."""
+    form = rng.integers(6)
+    if form == 0:
+        value = random_number(rng)
+        return (value, [value])
+    if form == 1:
+        values = [random_number(rng) for _ in range(rng.integers(1, 5))]
+        return (values, values) if rng.integers(2) else (tuple(values), values)
+    array = random_array(rng, str(rng.choice(TYPES)))
+    values = [python(number) for number in array]
+    if form < 4:
+        array = array.astype(array.dtype.newbyteorder(rng.choice(["<", ">"])))
+        return (array.reshape(()), values) if len(values) == 1 and rng.integers(2) else (array, values)
+    mask = rng.random(len(values)) < 0.4
+    values = [None if masked else value for masked, value in zip(mask, values, strict=True)]
+    if form == 4:
+        return np.ma.MaskedArray(array, mask), values
+    return [np.ma.masked if value is None else value for value in values], values
+
+
+def random_array(rng, kind):
+    """One to four numbers of a type: some small, some at the ends of the types."""
+    length = rng.integers(1, 5)
+    if rng.integers(2):
+        return rng.choice(numbers(kind), length)
+    return rng.integers(0, 100, length).astype(kind)
 
 
 def random_number(rng):

@@ -238,3 +238,57 @@ def test_parts_by_dates_longitudes_and_regions(tmp_path):
             v.sel(box=(0, 10, 0, 10))
         with pytest.warns(UserWarning, match="exceeds the coordinate"):
             d["time"].sel(time=slice(-5.0, 1.0))
+
+
+def test_lists_points_masks_and_outputs_are_decoded(tmp_path):
+    path = tmp_path / "a.nc"
+    grid(path, [0, 90, 180, 270], scale_factor=0.5, missing_value=np.int16(3))
+    with nc3z.open(path, decode=True) as d:
+        v = d["v"]
+        whole = v[...]
+        assert whole.mask.sum() == 1
+
+        def same(found, wanted):
+            assert found.dtype == v.dtype and isinstance(found, np.ma.MaskedArray)
+            np.testing.assert_array_equal(np.ma.getmaskarray(found), np.ma.getmaskarray(wanted))
+            np.testing.assert_array_equal(found.filled(0), wanted.filled(0))
+
+        same(v.oindex[[2, 0], [3, 1]], whole[np.ix_([2, 0], [3, 1])])
+        same(v[[2, 0], 1:], whole[[2, 0], 1:])
+        same(v.vindex[[0, 3, 0], [3, 3, 0]], whole[[0, 3, 0], [3, 3, 0]])
+        where = np.arange(16).reshape(4, 4) % 3 == 0
+        same(v[where], whole[where])
+        same(v.oindex[1:3, 0], whole[1:3, 0])
+        assert v.oindex[[], :].shape == (0, 4)
+        out = np.ma.zeros(v.shape, v.dtype)
+        assert v.read(out=out) is out
+        same(out, whole)
+        plain = np.zeros(4, v.dtype)
+        np.testing.assert_array_equal(v.read(1, out=plain), whole[1])
+        with pytest.raises(ValueError, match="v: missing values are among these"):
+            v.read(0, out=plain)
+        with pytest.raises(ValueError, match="shape"):
+            v.read(0, out=np.zeros(3))
+        times = d["time"]
+        assert [str(t) for t in times[[0, 3]]] == ["2000-01-30T00:00:00", "2000-02-02T00:00:00"]
+
+
+@pytest.mark.parametrize("calendar", CALENDARS)
+def test_types_of_times_are_known_before_they_are_read(tmp_path, calendar):
+    path = tmp_path / "t.nc"
+    with netCDF4.Dataset(path, "w", format="NETCDF3_CLASSIC") as d:
+        d.createDimension("n", 3)
+        t = d.createVariable("t", "f8", ("n",), fill_value=-9.0)
+        t.units, t.calendar = "days since 2000-01-01", calendar
+        t[:] = [0.25, -9, 1e6]
+    with nc3z.open(path, decode=True) as d:
+        is_numpys = calendar in ("standard", "gregorian", "proleptic_gregorian")
+        wanted = np.dtype("datetime64[us]" if is_numpys else "U32")
+        t = d["t"]
+        for found in (t[...], t[0:2], t[1:2], t[0:0], t[[0, 2]], t.vindex[[1]], t[::2]):
+            assert found.dtype == t.dtype == wanted
+        assert t[...].mask.tolist() == [False, True, False]
+        expected = cftime.num2date([0.25, 1e6], t.units, calendar)
+        given = t[::2].data
+        texts = [str(x) for x in (np.datetime_as_string(given, unit="s") if is_numpys else given)]
+        assert texts == [iso(e) for e in expected]

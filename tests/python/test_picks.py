@@ -192,6 +192,33 @@ def test_plans_show_what_is_done(layouts):
         assert "ResizePlan" in grown.text and grown.touched == []
 
 
+def test_plans_of_resizing_any_dimension(layouts):
+    path, shape, _ = layouts[1]
+    assert shape == (12, 9), "tiles of (4, 2): the last column of tiles is not full"
+    with nc3z.open(path, "r+") as edit:
+        v = edit["v"]
+        assert v.plan_resize(13).reads == v.plan_resize(13, "d0").reads == [], "the edge is at the end of a tile"
+        assert v.plan_resize(10).touched == []
+        edit.resize("d0", 10)
+        filled = v.plan_resize(12)
+        assert [at for at, _ in filled.touched] == [(2, n) for n in range(5)] and filled.reads == list(range(10, 15))
+        wider = v.plan_resize(11, "d1")
+        assert wider.text.startswith("RearrangePlan<[10, 9] -> [10, 11]") and wider.reads == list(range(15))
+        assert wider.map.count("w") == 15 and not wider.text.endswith("\n\n")
+        before = v[...]
+        edit.resize("d1", 11)
+        assert np.array_equal(v[:, :9], before) and v.plan_load().reads == []
+        assert v.plan_resize(9, "d1").reads == [], "all of it is staged by now"
+        for size, name in ((3, "no"), (0, "d0"), (0, "d1")):
+            with pytest.raises((ValueError, KeyError)):
+                v.plan_resize(size, name)
+        edit.create_variable("s", "i4", ())
+        with pytest.raises(ValueError, match="scalar"):
+            edit["s"].plan_resize(3)
+        with pytest.raises(ValueError, match="does not have the dimension"):
+            edit["s"].plan_resize(3, "d0")
+
+
 def test_what_is_refused(layouts):
     path, shape, _ = layouts[1]
     with nc3z.open(path, "r+") as edit:

@@ -61,10 +61,28 @@ def test_values_are_the_local_files_and_requests_are_few(server, name):
         assert len(server.asked) - before <= 1
         before = len(server.asked)
         assert np.array_equal(ds["SST"][:, 45, 20], expected()[:, 45, 20])
-        assert len(server.asked) - before <= 1
+        # A record each of the classic file, not the file.
+        assert len(server.asked) - before <= 12
         assert np.array_equal(ds["SST"].oindex[[0, 11], :, [3, 90]], expected()[np.ix_([0, 11], range(90), [3, 90])])
     # Every request but the first names the object that was opened.
     assert all(tag for _, _, tag in server.asked[1:])
+
+
+def test_xarray_reads_the_times_of_a_record_file_by_ranges(tmp_path):
+    """A record of 200 KB has one time."""
+    netCDF4 = pytest.importorskip("netCDF4")
+    with netCDF4.Dataset(tmp_path / "a.nc", "w", format="NETCDF3_64BIT_OFFSET") as ds:
+        ds.createDimension("time", None)
+        ds.createDimension("x", 50_000)
+        ds.createVariable("time", "f8", ("time",)).units = "days since 2000-01-01"
+        ds.createVariable("tas", "f4", ("time", "x"))[:] = np.arange(150)[:, None]
+        ds["time"][:] = np.arange(150)
+    with serve({"a.nc": (tmp_path / "a.nc").read_bytes()}, delay=0.02) as server:
+        with xr.open_dataset(server.url("a.nc"), engine="nc3z") as ds:
+            assert ds.time.dt.dayofyear[149] == 150 and ds.tas[149, 7] == 149
+            assert server.sent < 1_000_000 and len(server.asked) <= 2 * 150 + 10
+            np.testing.assert_array_equal(ds.tas, np.broadcast_to(np.arange(150)[:, None], (150, 50_000)))
+    assert server.sent < 33_000_000
 
 
 def test_messages_and_repr_hide_secrets(server, name):

@@ -2,7 +2,6 @@
 //! ranges are fetched in merged requests, and the reads are tried again.
 
 use bytes::Bytes;
-use nc3z_format::array::coalesce;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
 use nc3z_reader::{Error, Result};
 use std::collections::BTreeMap;
@@ -47,8 +46,7 @@ impl Ahead {
     /// Errors of the source.
     pub(crate) fn fetch(&self) -> Result<bool> {
         let wanted = std::mem::take(&mut self.state().wanted);
-        let reach = self.source.reach();
-        let mut merged = coalesce(&wanted, reach.gap, reach.request_len);
+        let mut merged = self.source.reach().merge(&wanted);
         let mut sum = 0;
         let enough = merged.iter().position(|range| {
             sum += range.end - range.start;

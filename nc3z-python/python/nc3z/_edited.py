@@ -115,9 +115,16 @@ class EditedVariable:
         """``plan_get[key]``: what reading values would read and copy."""
         return Planner(lambda key: Plan(**self._edit.plan_get(self.name, self._select(key).picks)))
 
-    def plan_resize(self, size: int) -> Plan:
-        """What another length of the first dimension would take of this variable."""
-        return Plan(**self._edit.plan_resize(self.name, size))
+    def plan_resize(self, size: int, dimension: str | None = None) -> Plan:
+        """What another length of a dimension, the first unless it is named, would take of this variable.
+
+        Of the first dimension, edge tiles are filled up. Of another one, all tiles are read, and the elements get new tiles.
+        """
+        if dimension is None:
+            if not self.dimensions:
+                raise ValueError(f"variable {self.name} is a scalar, which has no dimension to resize")
+            dimension = self.dimensions[0]
+        return Plan(**self._edit.plan_resize(self.name, dimension, size))
 
     def plan_load(self) -> Plan:
         """What bringing all of the variable into memory would take."""

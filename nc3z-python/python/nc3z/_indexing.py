@@ -73,20 +73,48 @@ def _read_points(
     return out.view("S1") if is_text else out
 
 
+class _Stored:
+    """A variable of a dataset that decodes, as it is stored."""
+
+    __slots__ = ("_read_points", "_variable", "dtype", "shape")
+
+    def __init__(self, variable: Variable) -> None:
+        self._variable, self._read_points, self.shape = variable, variable._read_points, variable.shape
+        self.dtype = np.dtype(variable._stored_type)
+
+    def __getitem__(self, key: Any) -> Array:
+        return self._variable._read_stored(key)
+
+    def chunk_shape(self, nbytes: int) -> tuple[int, ...]:
+        return self._variable.chunk_shape(nbytes)
+
+
+def _stored(variable: Variable) -> Any:
+    """Returns the variable that stored values are gathered from."""
+    return _Stored(variable) if variable._decodes else variable
+
+
+def _given(variable: Variable, found: Array) -> Array:
+    """Returns gathered values, decoded where the dataset decodes."""
+    if not variable._decodes:
+        return found
+    return variable._decode(found.astype(found.dtype.newbyteorder(">")).tobytes(), list(found.shape))
+
+
 class _Indexer:
     """Something that is indexed in place of a variable."""
 
-    __slots__ = ("_variable",)
+    __slots__ = ("_decoded", "_variable")
 
     def __init__(self, variable: Variable) -> None:
-        self._variable = variable
+        self._decoded, self._variable = variable, _stored(variable)
 
 
 def by_lists(variable: Variable, key: Any) -> Array:
     """``variable[key]`` with lists or masks: each along its own dimension, as in netCDF4-python. A mask of several dimensions gives the
     elements where it is true."""
     if not isinstance(key, tuple) and np.ndim(key) > 1 and np.asarray(key).dtype == bool:
-        return _by_mask(variable, np.asarray(key))
+        return _given(variable, _by_mask(_stored(variable), np.asarray(key)))
     return OIndex(variable)[key]
 
 
@@ -121,6 +149,9 @@ class OIndex(_Indexer):
 
     def __getitem__(self, key: Any) -> Array:
         """An array of the lengths of the lists and slices, in the order of the dimensions."""
+        return _given(self._decoded, self._gather(key))
+
+    def _gather(self, key: Any) -> Array:
         variable, shape = self._variable, self._variable.shape
         items = _expand(key, len(shape))
         basic: list[Any] = []  # what is read: integers, slices, and in the place of lists their indices, ascending
@@ -221,6 +252,9 @@ class VIndex(_Indexer):
 
     def __getitem__(self, key: Any) -> Array:
         """An array of the lists' common shape, then the slices' lengths."""
+        return _given(self._decoded, self._gather(key))
+
+    def _gather(self, key: Any) -> Array:
         variable, shape = self._variable, self._variable.shape
         items = _expand(key, len(shape))
         dims = [dim for dim, item in enumerate(items) if not isinstance(item, slice)]

@@ -95,11 +95,8 @@ class Nc3zArray(BackendArray):
 
     __slots__ = ("dtype", "file", "name", "shape")
 
-    def __init__(self, file: _File, variable: Variable) -> None:
-        self.file = file
-        self.name = variable.name
-        self.shape: tuple[int, ...] = variable.shape
-        self.dtype: np.dtype[Any] = variable.dtype
+    def __init__(self, file: _File, name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.file, self.name, self.shape, self.dtype = file, name, shape, dtype
 
     def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
@@ -113,9 +110,25 @@ class Nc3zArray(BackendArray):
     def _read(self, key: tuple[Any, ...]) -> Any:
         return self.file.dataset()[self.name][key]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Dask names the data of a dataset by the hash of its pickle: xarray's own layers around this array ask for no token. So the
+        # pickle has what tells the content.
+        from nc3z._errors import Error
+
+        try:
+            token: tuple[object, ...] = self.__dask_tokenize__()
+        except (OSError, Error):
+            # Reading reports the error.
+            token = ()
+        return _array, (self.file, self.name, self.shape, self.dtype, token)
+
     def __dask_tokenize__(self) -> tuple[object, ...]:
         # Of an aggregation the values are those of other files, which may be replaced.
         return ("nc3z", self.name, *self.file.token(), self.file.dataset()._fragments(self.name))
+
+
+def _array(file: _File, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], _token: object) -> Nc3zArray:
+    return Nc3zArray(file, name, shape, dtype)
 
 
 class Nc3zStore(AbstractDataStore):
@@ -130,7 +143,7 @@ class Nc3zStore(AbstractDataStore):
 
     def open_store_variable(self, variable: Variable) -> xr.Variable:
         """A lazy variable, with what netCDF4's engine puts into ``encoding``, and ``preferred_chunks``."""
-        array = Nc3zArray(self.file, variable)
+        array = Nc3zArray(self.file, variable.name, variable.shape, variable.dtype)
         encoding: dict[str, Any] = {"dtype": variable.dtype}
         attributes = _with_c_names(variable.attrs)
         dimensions = [self.dimensions[name] for name in variable.dimensions]

@@ -28,6 +28,10 @@ impl FileBytes for ClassicFile {
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.source().read_at(offset, len)
     }
+
+    fn reads_apart(&self) -> bool {
+        self.source().reach().fetches_ahead()
+    }
 }
 
 impl ArraySource for ClassicFile {

@@ -22,6 +22,11 @@ const NEAR: u64 = 4 << 10;
 pub(super) trait FileBytes {
     fn read_into(&self, offset: u64, out: &mut [u8]) -> Result<()>;
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes>;
+
+    /// Whether only what is asked for is at hand: elements between those are then not read.
+    fn reads_apart(&self) -> bool {
+        false
+    }
 }
 
 /// Elements of a full piece.
@@ -49,17 +54,48 @@ pub(super) fn fill(v: &VarLayout, piece: u64, out: &mut [u8], file: &dyn FileByt
     read_elements(v, first, out, file)
 }
 
+/// The elements of a piece that a plan asks for, in ranges: those less than `NEAR` bytes apart with what is between them.
+fn asked(v: &VarLayout, piece: &TilePlan<'_>) -> Vec<Range<u64>> {
+    let near = NEAR / v.element_size();
+    let mut found: Vec<Range<u64>> = Vec::new();
+    let mut add = |range: Range<u64>| match found.last_mut() {
+        Some(last) if range.start <= last.end.saturating_add(near) => last.end = last.end.max(range.end),
+        _ => found.push(range),
+    };
+    for run in piece.runs() {
+        if run.src_step <= near {
+            add(run.src..run.src + (run.len - 1) * run.src_step + 1);
+        } else {
+            (0..run.len).map(|n| run.src + n * run.src_step).for_each(|at| add(at..at + 1));
+        }
+    }
+    found
+}
+
 /// The elements of a piece that a plan asks for, and what lies between them.
 pub(super) fn view(v: &VarLayout, piece: &TilePlan<'_>, file: &dyn FileBytes) -> Result<(u64, Bytes)> {
     let span = piece.span();
     let first = piece.tile * piece_elements(v) + span.start;
     let count = span.end - span.start;
     let len = usize::try_from(count * v.element_size()).expect("a piece fits in memory");
-    if let Some(run) = v.element_run(first).filter(|run| run.count >= count) {
-        return Ok((span.start, file.read_at(run.offset, len)?));
+    let apart = if file.reads_apart() { asked(v, piece) } else { Vec::new() };
+    if apart.len() < 2 {
+        if let Some(run) = v.element_run(first).filter(|run| run.count >= count) {
+            return Ok((span.start, file.read_at(run.offset, len)?));
+        }
+        let mut bytes = vec![0; len];
+        read_elements(v, first, &mut bytes, file)?;
+        return Ok((span.start, bytes.into()));
     }
     let mut bytes = vec![0; len];
-    read_elements(v, first, &mut bytes, file)?;
+    // In the piece, as `len` is.
+    let byte = |element: u64| {
+        usize::try_from((element - span.start) * v.element_size()).expect("a piece fits in memory")
+    };
+    for range in apart {
+        let out = &mut bytes[byte(range.start)..byte(range.end)];
+        read_elements(v, piece.tile * piece_elements(v) + range.start, out, file)?;
+    }
     Ok((span.start, bytes.into()))
 }
 
@@ -73,20 +109,10 @@ pub(super) fn fetch(
     pieces: &[TilePlan<'_>],
     source: &dyn ByteSource,
 ) -> Result<(usize, Near)> {
-    let gap = source.reach().gap;
+    let gap = source.reach().least_gap();
     let (mut wanted, mut bytes) = (Vec::new(), 0);
     for (taken, piece) in pieces.iter().enumerate() {
-        let before = wanted.len();
-        let more = add_runs(v, piece, gap, &mut wanted);
-        // A piece whose runs lie far apart, with much between them, comes by itself: run by run.
-        if more > WINDOW_LEN {
-            if taken > 0 {
-                wanted.truncate(before);
-                return Ok((taken, Near::fetch(source, &wanted)?));
-            }
-            return Ok((1, Near::fetch_apart(source, &wanted, NEAR)?));
-        }
-        bytes += more;
+        bytes += add_runs(v, piece, gap, &mut wanted);
         if bytes >= WINDOW_LEN || wanted.len() >= WINDOW_RUNS {
             return Ok((taken + 1, Near::fetch(source, &wanted)?));
         }
@@ -94,22 +120,23 @@ pub(super) fn fetch(
     Ok((pieces.len(), Near::fetch(source, &wanted)?))
 }
 
-/// Adds the runs of bytes that a plan asks for of a piece; gives their bytes, with those between neighbours that will be fetched as one.
+/// Adds the runs of bytes that a plan asks for of a piece; gives their bytes, with those between neighbours that are fetched as one in any case.
 /// What is not in the file is told when it is read.
 fn add_runs(v: &VarLayout, piece: &TilePlan<'_>, gap: u64, wanted: &mut Vec<Range<u64>>) -> u64 {
-    let span = piece.span();
-    let (mut first, end) =
-        (piece.tile * piece_elements(v) + span.start, piece.tile * piece_elements(v) + span.end);
+    let begin = piece.tile * piece_elements(v);
     let mut bytes: u64 = 0;
-    while first < end
-        && let Some(run) = v.element_run(first)
-    {
-        let n = run.count.min(end - first);
-        let range = run.offset..run.offset + n * v.element_size();
-        let from = wanted.last().filter(|last: &&Range<u64>| range.start.saturating_sub(last.end) <= gap);
-        bytes = bytes.saturating_add(range.end.saturating_sub(from.map_or(range.start, |last| last.end)));
-        wanted.push(range);
-        first += n;
+    for range in asked(v, piece) {
+        let (mut first, end) = (begin + range.start, begin + range.end);
+        while first < end
+            && let Some(run) = v.element_run(first)
+        {
+            let n = run.count.min(end - first);
+            let range = run.offset..run.offset + n * v.element_size();
+            let from = wanted.last().filter(|last: &&Range<u64>| range.start.saturating_sub(last.end) <= gap);
+            bytes = bytes.saturating_add(range.end.saturating_sub(from.map_or(range.start, |last| last.end)));
+            wanted.push(range);
+            first += n;
+        }
     }
     bytes
 }

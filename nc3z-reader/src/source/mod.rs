@@ -11,6 +11,7 @@ mod ends;
 mod file;
 pub(crate) mod lenient;
 mod memory;
+mod merge;
 #[cfg(feature = "fs")]
 mod mmap;
 mod near;

@@ -17,17 +17,25 @@ impl Near {
     /// # Errors
     /// What the source says.
     pub(crate) fn fetch(source: &dyn ByteSource, wanted: &[Range<u64>]) -> Result<Self> {
-        Self::fetch_apart(source, wanted, source.reach().gap)
+        Self::fetch_merged(source, wanted, |wanted| source.reach().merge(wanted))
     }
 
-    /// The same, with nothing of more than `gap` bytes between two ranges.
+    /// The same, with nothing between two ranges.
     ///
     /// # Errors
     /// What the source says.
-    pub(crate) fn fetch_apart(source: &dyn ByteSource, wanted: &[Range<u64>], gap: u64) -> Result<Self> {
+    pub(crate) fn fetch_apart(source: &dyn ByteSource, wanted: &[Range<u64>]) -> Result<Self> {
+        Self::fetch_merged(source, wanted, |wanted| coalesce(wanted, 0, source.reach().request_len))
+    }
+
+    fn fetch_merged(
+        source: &dyn ByteSource,
+        wanted: &[Range<u64>],
+        merge: impl FnOnce(&[Range<u64>]) -> Vec<Range<u64>>,
+    ) -> Result<Self> {
         // What the source has at hand is not worth a request: whoever needs it asks the source.
         let wanted: Vec<Range<u64>> = wanted.iter().filter(|range| !source.holds(range)).cloned().collect();
-        let merged = coalesce(&wanted, gap, source.reach().request_len);
+        let merged = merge(&wanted);
         if merged.is_empty() {
             return Ok(Near::default());
         }

@@ -13,7 +13,7 @@ use nc3z_format::array::{Located, Place, TileKey, definition};
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-/// Stored bytes of a window, with what is read between them.
+/// Stored bytes of a window.
 const WINDOW_LEN: u64 = 64 << 20;
 /// Tiles of a window.
 pub(crate) const WINDOW_TILES: usize = 4096;
@@ -26,7 +26,7 @@ struct Needs {
     dictionaries: BTreeSet<TileKey>,
     /// Tiles that others of the window are coded against.
     references: BTreeSet<TileKey>,
-    /// Bytes of all ranges, with gaps that will be bridged.
+    /// Bytes of all ranges, with gaps that are bridged in any case.
     bytes: u64,
     last_end: u64,
 }
@@ -135,7 +135,10 @@ impl TileStore {
 impl Needs {
     fn add(&mut self, range: Range<u64>, reach: Reach) {
         // Tiles that follow each other mostly stand so in the archive, with what is bridged between them.
-        let gap = range.start.checked_sub(self.last_end).filter(|gap| *gap <= reach.gap && self.last_end > 0);
+        let gap = range
+            .start
+            .checked_sub(self.last_end)
+            .filter(|gap| *gap <= reach.least_gap() && self.last_end > 0);
         self.bytes = self.bytes.saturating_add(range.end - range.start).saturating_add(gap.unwrap_or(0));
         self.last_end = range.end;
         self.ranges.push(range);

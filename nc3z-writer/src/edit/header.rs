@@ -54,6 +54,16 @@ pub(super) fn find_dimension(header: &Header, name: &str) -> Result<DimId> {
     })
 }
 
+/// Refuses a length that only the record dimension has.
+pub(super) fn check_fixed_len(name: &str, len: u64) -> Result<()> {
+    if len > 0 {
+        return Ok(());
+    }
+    let words =
+        format!("dimension `{name}` cannot have the length 0, which is the mark of the record dimension");
+    Err(Error::invalid(words))
+}
+
 fn attributes<'h>(header: &'h mut Header, owner: Owner<'_>) -> Result<&'h mut Vec<Attribute>> {
     Ok(match owner {
         None => &mut header.attributes,

@@ -295,12 +295,7 @@ impl Edit {
             self.touched |= before != len;
             return if len < before { self.cut(id) } else { Ok(()) };
         }
-        if len == 0 {
-            return Err(FormatError::invalid(format!(
-                "dimension `{name}` cannot have the length 0, which is the mark of the record dimension"
-            ))
-            .into());
-        }
+        header::check_fixed_len(name, len)?;
         let before = self.header.dimensions[id.index()].len;
         if before == len {
             return Ok(());

@@ -2,6 +2,7 @@
 
 use super::{Edit, Picks, header};
 use crate::error::Result;
+use nc3z_format::Error as FormatError;
 use std::fmt;
 
 /// What an operation on one variable would do. It prints as instructions.
@@ -48,13 +49,36 @@ impl Edit {
         Ok(cells.plan(plan.to_string(), plan.touched, true))
     }
 
-    /// What another length of the variable's first dimension would take of this variable.
+    /// What [`Edit::resize_dimension`] would take of one variable. Where `dimension` is its first, edge tiles are filled up. Where it is another one,
+    /// all tiles are read, and the elements get new tiles.
     ///
     /// # Errors
-    /// There is no such variable; it has no dimensions.
-    pub fn plan_resize(&mut self, variable: &str, len: u64) -> Result<Plan> {
+    /// There is no such variable or dimension; the variable does not have the dimension; a length of 0 where it is not the record dimension.
+    pub fn plan_resize(&mut self, variable: &str, dimension: &str, len: u64) -> Result<Plan> {
         let at = header::find_variable(&self.header, variable)?;
-        self.cells(at)?.plan_resize(len)
+        let id = header::find_dimension(&self.header, dimension)?;
+        let axes: Vec<usize> = (0..)
+            .zip(&self.header.variables[at].dimensions)
+            .filter(|(_, d)| **d == id)
+            .map(|(n, _)| n)
+            .collect();
+        if axes.is_empty() {
+            return Err(FormatError::invalid(format!(
+                "variable `{variable}` does not have the dimension `{dimension}`"
+            ))
+            .into());
+        }
+        if !self.header.dimensions[id.index()].is_record() {
+            header::check_fixed_len(dimension, len)?;
+        }
+        let mut shape = self.shape(at);
+        axes.iter().for_each(|&axis| shape[axis] = len);
+        let cells = self.cells(at)?;
+        if axes == [0] || shape == cells.shape() {
+            cells.plan_resize(&shape)
+        } else {
+            Ok(cells.plan_rearrange(&shape))
+        }
     }
 
     /// What bringing all of a variable into memory would take.

@@ -5,7 +5,6 @@ use super::super::picks::Picks;
 use super::super::plans::Plan;
 use super::{Cells, Elements, Fate};
 use crate::error::Result;
-use nc3z_format::Error as FormatError;
 use nc3z_staged::{GetPlan, Index, Selection, SetPlan, TileMap, Touched};
 
 /// Bytes of a plan's text beyond which it is cut.
@@ -54,15 +53,10 @@ impl Cells {
         Plan { text: cut(text), map, grid, touched, reads }
     }
 
-    /// What another length of the first axis would take: edge tiles are filled up.
-    pub(in super::super) fn plan_resize(&self, len: u64) -> Result<Plan> {
-        let mut shape = self.shape.clone();
-        let Some(first) = shape.first_mut() else {
-            return Err(FormatError::invalid("a scalar has no dimension to resize").into());
-        };
-        *first = len;
+    /// Returns the plan of another length of the first axis: edge tiles are filled up.
+    pub(in super::super) fn plan_resize(&self, shape: &[u64]) -> Result<Plan> {
         let wanted =
-            if self.is_linear() { vec![nc3z_format::tile::element_count(&shape)?] } else { shape.clone() };
+            if self.is_linear() { vec![nc3z_format::tile::element_count(shape)?] } else { shape.to_vec() };
         let wanted = narrow(&wanted)?;
         let (plan, before) = each!(&self.elements, a => (a.plan_resize(&wanted), a.slab_indices().clone()));
         let moved = |at: &Vec<usize>| {
@@ -71,6 +65,18 @@ impl Cells {
         };
         let touched = self.indices().filter(moved).map(|at| Touched { at, whole: false }).collect();
         Ok(self.plan(plan.to_string(), touched, false))
+    }
+
+    /// Returns the plan of other lengths of inner axes: every element gets a new place, so that all tiles are read and made anew.
+    pub(in super::super) fn plan_rearrange(&self, shape: &[u64]) -> Plan {
+        let touched: Vec<Touched> = self.indices().map(|at| Touched { at, whole: true }).collect();
+        let on_base = touched.iter().filter(|tile| self.lies_on_base(&tile.at)).count();
+        let text = format!(
+            "RearrangePlan<{:?} -> {shape:?}, {} tiles made anew, {on_base} of them read from the archive>\n",
+            self.shape,
+            touched.len()
+        );
+        self.plan(text, touched, true)
     }
 
     /// What bringing all tiles into memory would take.

@@ -1,0 +1,157 @@
+//! NumPy's arrays of a variable's elements.
+
+use super::Variable;
+use crate::decode;
+use crate::index::Selected;
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::selection::Selection;
+use nc3z_reader::Variable as ReaderVariable;
+use nc3z_reader::convert::Element;
+use numpy::{PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+
+/// So many elements are allocated without a question whether the file holds them.
+const SMALL: u128 = 1 << 20;
+
+/// So few bytes, in an array of so few dimensions, are made by NumPy's C interface, which clears them: that takes less than asking Python for an
+/// array that is not cleared.
+const CLEARED: u128 = 16 << 10;
+const CLEARED_RANK: usize = 8;
+
+impl Variable {
+    /// Whether elements are given decoded: text never is.
+    pub(super) fn decodes(&self) -> bool {
+        self.handle.how.decode && self.ty != NcType::Char
+    }
+
+    /// Allocates an array of the selection's shape and reads into it.
+    pub(super) fn read_new<'py>(
+        &self,
+        py: Python<'py>,
+        selected: &Selected,
+        dtype: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        // A header may claim more than any memory holds, of a file that holds little: that is told before NumPy is asked for room.
+        // Reading says it too, so that a small read is spared the question.
+        if selected.elements() > SMALL {
+            self.reader()?.plan(&selected.slab).map_err(|e| self.handle.failure(e))?;
+        }
+        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
+        let empty = EMPTY.import(py, "numpy", "empty")?;
+        let shape = PyTuple::new(py, &selected.shape)?;
+        let array = empty.call1((shape, dtype))?;
+        self.read_to(&array, &selected.slab)?;
+        Ok(array)
+    }
+
+    /// The same for few elements of the variable's own type.
+    fn read_few<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
+        let shape = selected.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
+        let reader = self.reader()?;
+        macro_rules! by_type {
+            ($($ty:pat => $rust:ty),+) => {
+                match self.ty { $($ty => {
+                    let array = PyArrayDyn::<$rust>::zeros(py, &shape[..], false);
+                    self.fill::<$rust>(&reader, &array, &selected.slab)?;
+                    array.into_any()
+                })+ }
+            };
+        }
+        Ok(by_type!(
+            NcType::Byte => i8, NcType::Char | NcType::UByte => u8, NcType::Short => i16, NcType::UShort => u16,
+            NcType::Int => i32, NcType::UInt => u32, NcType::Int64 => i64, NcType::UInt64 => u64,
+            NcType::Float => f32, NcType::Double => f64
+        ))
+    }
+
+    /// Reads into a contiguous array of any numeric type, or of bytes where the variable is text.
+    pub(super) fn read_to(&self, array: &Bound<'_, PyAny>, slab: &Hyperslab) -> PyResult<()> {
+        let reader = self.reader()?;
+        macro_rules! try_types {
+            ($($rust:ty),+) => {$(
+                if let Ok(typed) = array.cast::<PyArrayDyn<$rust>>() {
+                    return self.fill::<$rust>(&reader, typed, slab);
+                }
+            )+};
+        }
+        // The usual ones first.
+        try_types!(f32, f64, i16, i32, u8, i8, i64, u16, u32, u64);
+        let dtype =
+            array.getattr("dtype").and_then(|d| d.str()).map_or_else(|_| "?".to_owned(), |d| d.to_string());
+        Err(PyTypeError::new_err(format!(
+            "cannot read into an array of {dtype}: a native numeric type is needed"
+        )))
+    }
+
+    fn fill<T: Element + numpy::Element>(
+        &self,
+        reader: &ReaderVariable,
+        array: &Bound<'_, PyArrayDyn<T>>,
+        slab: &Hyperslab,
+    ) -> PyResult<()> {
+        let mut guard =
+            array.try_readwrite().map_err(|e| PyValueError::new_err(format!("output array: {e}")))?;
+        let out = guard
+            .as_slice_mut()
+            .map_err(|_| PyValueError::new_err("the output array is not C-contiguous"))?;
+        array.py().detach(|| reader.read_into(slab, out)).map_err(|e| self.handle.failure(e))
+    }
+
+    /// NumPy's own object for the type in memory, bytes for text: found without its name.
+    fn descriptor<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
+        let descriptor = match self.ty {
+            NcType::Byte => numpy::dtype::<i8>(py),
+            NcType::Char | NcType::UByte => numpy::dtype::<u8>(py),
+            NcType::Short => numpy::dtype::<i16>(py),
+            NcType::UShort => numpy::dtype::<u16>(py),
+            NcType::Int => numpy::dtype::<i32>(py),
+            NcType::UInt => numpy::dtype::<u32>(py),
+            NcType::Int64 => numpy::dtype::<i64>(py),
+            NcType::UInt64 => numpy::dtype::<u64>(py),
+            NcType::Float => numpy::dtype::<f32>(py),
+            NcType::Double => numpy::dtype::<f64>(py),
+        };
+        descriptor.into_any()
+    }
+
+    /// What the dataset is to give: decoded, or as stored.
+    pub(super) fn read_selected<'py>(
+        &self,
+        py: Python<'py>,
+        selected: &Selected,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if self.decodes() {
+            let (reader, slab) = (self.reader()?, &selected.slab);
+            // A header may claim more than any memory holds.
+            reader.plan(slab).map_err(|e| self.handle.failure(e))?;
+            return decode::decoded(py, &self.handle, &reader, &Selection::of_slab(slab), &selected.shape);
+        }
+        self.read_stored(py, selected)
+    }
+
+    /// Elements as they are stored.
+    pub(super) fn read_stored<'py>(
+        &self,
+        py: Python<'py>,
+        selected: &Selected,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let bytes = selected.elements().saturating_mul(self.ty.size() as u128);
+        let mut array = if bytes <= CLEARED && selected.shape.len() <= CLEARED_RANK {
+            self.read_few(py, selected)?
+        } else {
+            self.read_new(py, selected, &self.descriptor(py))?
+        };
+        if self.ty == NcType::Char {
+            array = array.call_method1("view", ("S1",))?;
+        }
+        if selected.shape.is_empty() && selected.scalar {
+            array.get_item(PyTuple::empty(py))
+        } else {
+            Ok(array)
+        }
+    }
+}
