@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let stride = len / VALUES;
         let values: Vec<Range<u64>> =
             (0..VALUES).map(|n| begin + n * stride..begin + n * stride + VALUE_LEN).collect();
-        let (values, whole) = (time(&values)?, time(&[begin..begin + len])?);
+        let (values, whole) = (time(&values)?, time(std::slice::from_ref(&(begin..begin + len)))?);
         println!(
             "{{\"most\": {most}, \"values\": {VALUES}, \"values_seconds\": {values}, \"bytes\": {len}, \"whole_seconds\": {whole}}}"
         );

@@ -387,9 +387,12 @@ impl ByteSource for ObjectSource {
         let parts = if wanted.is_empty() { Vec::new() } else { self.fetch(cut.parts.clone())? };
         let mut fetched = cut.join(parts).into_iter();
         let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(self.head.len());
-        let one = |range: &Range<u64>| match is_held(range) {
-            true => self.head.slice(at(range.start)..at(range.end).max(at(range.start))),
-            false => fetched.next().unwrap_or_default(),
+        let one = |range: &Range<u64>| {
+            if is_held(range) {
+                self.head.slice(at(range.start)..at(range.end).max(at(range.start)))
+            } else {
+                fetched.next().unwrap_or_default()
+            }
         };
         Ok(ranges.iter().map(one).collect())
     }
