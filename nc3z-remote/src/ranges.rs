@@ -58,7 +58,7 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).cycle().take(2000).collect();
         for (ranges, at_once, parts) in [
             (vec![0..1000, 1500..1501], 4, 11),
-            (vec![0..1000], 100, 100),
+            (vec![Range { start: 0, end: 1000 }], 100, 100),
             (vec![0..95, 5..5, 200..300], 4, 5),
             (vec![0..5, 5..10], 64, 2),
         ] {

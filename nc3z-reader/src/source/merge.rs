@@ -88,7 +88,7 @@ mod tests {
         // Rows of half of a record: as many requests as are under way at once cost one.
         assert_eq!(merge(100, 2_000_000, 1_000_000), (100, 100_000_000));
         assert_eq!(merge(3, 3 << 20, 8).0, 3);
-        assert_eq!(Reach::LOCAL.merge(&strided(3, 10, 10)), [0..30]);
+        assert_eq!(Reach::LOCAL.merge(&strided(3, 10, 10)), vec![Range { start: 0, end: 30 }]);
     }
 
     proptest! {
