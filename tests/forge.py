@@ -252,6 +252,11 @@ def small_containers():
     return large_containers(7 << 20, 12, 150)
 
 
+def containers_by_turns():
+    """84 MiB to decode where a container is decoded once for all tiles of a window; 12 GiB, which is beyond the budget, where it is decoded once for 16 of them."""
+    return large_containers(7 << 20, 12, 2400)
+
+
 def with_pages(forge, entries):
     """Ends the archive with a tree of one root over leaves."""
     from nc3z_ref import PAGE_LEAF, PAGE_SIZE

@@ -77,6 +77,17 @@ class Forged(Case):
             code, err = finish(run, 120)
             self.assertEqual(code, 0, err)
 
+    def test_containers_by_turns_cost_the_same_on_any_number_of_threads(self):
+        """Twelve containers of 7 MiB, 2,400 members each, every tile in another one than the tile before: far within the budget, however many threads there are."""
+        archive, out = self.dir / "a.nc3z", self.dir / "out"
+        archive.write_bytes(forge.containers_by_turns())
+        for threads in (1, 2, 7):
+            for command in (["hash", archive], ["restore", "-f", archive, "-o", out], ["recompress", "-f", archive, "-o", out]):
+                with self.subTest(command=command[0], threads=threads):
+                    command = [str(word) for word in command]
+                    code, _ = measured([command[0], "--threads", str(threads), *command[1:]], self.dir / "errors")
+                    self.assertEqual(code, 0, (self.dir / "errors").read_text())
+
     def test_a_sound_one_passes(self):
         for name, code, errors in self.measure(forge.sound):
             self.assertEqual(code, 0, f"{name}: {errors}")

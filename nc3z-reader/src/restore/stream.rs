@@ -202,21 +202,19 @@ impl RestoreStream {
         for piece in linear {
             cut_into_tiles(piece, &mut jobs)?;
         }
-        let needed = jobs.iter().filter_map(|job| match job {
-            Job::Part { key, .. } => Some(*key),
-            Job::Whole { .. } => None,
-        });
-        let needed: Vec<_> = needed.collect();
-        let store = &archive.inner.store;
-        self.held.hold(store, near, needed)?;
-        let held = &self.held;
-        parallel::try_each(jobs, |job| match job {
-            Job::Whole { key, out } => store.decode(key, near, out),
-            Job::Part { key, from, out } => {
-                out.copy_from_slice(&held.get(key)[from..from + out.len()]);
-                Ok(())
+        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        for job in jobs {
+            match job {
+                Job::Whole { key, out } => whole.push((key, out)),
+                Job::Part { key, from, out } => parts.push((key, from, out)),
             }
-        })
+        }
+        let store = &archive.inner.store;
+        self.held.hold(store, near, parts.iter().map(|(key, ..)| *key).collect())?;
+        let held = &self.held;
+        parallel::map(parts, |(key, from, out)| out.copy_from_slice(&held.get(key)[from..from + out.len()]));
+        let decode = |(key, out): (TileKey, &mut [u8])| store.decode(key, near, out);
+        store.by_container(whole, |(key, _)| *key, near, true, decode).into_iter().collect()
     }
 }
 

@@ -1,6 +1,6 @@
 //! One tile from its stored bytes; the containers and dictionaries that tiles share are decoded once and kept a while.
 
-use super::TileStore;
+use super::{SharedContainer, TileStore};
 use crate::error::{Error, Result};
 use crate::source::Near;
 use bytes::Bytes;
@@ -206,10 +206,18 @@ impl TileStore {
         near.read_at(&*self.source, range.start, BLOCK_HEADER_LEN + at.stored_len as usize)
     }
 
-    /// Works on members of the container at `offset`, which is decoded once for them: others may drive it out of the cache meanwhile.
-    pub(super) fn with_container<T>(&self, offset: u64, near: &Near, work: impl FnOnce() -> T) -> T {
-        // What is wrong with it is told for each member.
-        let Ok(container) = self.container(offset, near) else { return work() };
+    /// Works on members of the container at `offset`, which is decoded once for all that have `shared`: others may drive it out of the
+    /// cache meanwhile.
+    pub(super) fn with_container<T>(
+        &self,
+        offset: u64,
+        near: &Near,
+        shared: &SharedContainer,
+        work: impl FnOnce() -> T,
+    ) -> T {
+        let container = shared.get_or_init(|| self.container(offset, near).ok()).clone();
+        // Each member reports what is wrong with it.
+        let Some(container) = container else { return work() };
         let held = Held { blocks: self.blocks.id, offset, container };
         let _before = Restore(HELD.replace(Some(held)));
         work()

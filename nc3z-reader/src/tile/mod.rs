@@ -38,10 +38,22 @@ use nc3z_format::arrays::{ArrayInfo, Arrays};
 use nc3z_format::classic::Header;
 use nc3z_format::codec::{Chain, Registry};
 use nc3z_format::{Error as FormatError, Limits};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// At most so many members of a container that one thread decodes one after another: all of a window's, mostly, and few enough to share work out.
 const MEMBERS: usize = 16;
+
+/// A container that several pieces of work need, decoded by the first of them; `None` where it is damaged.
+type SharedContainer = Arc<OnceLock<Option<Arc<Vec<u8>>>>>;
+
+/// Work on members of one container, or on one tile with a block of its own.
+struct Members<W> {
+    /// Offset of the container; 0 for another tile.
+    container: u64,
+    shared: SharedContainer,
+    /// With its place among all work.
+    work: Vec<(usize, W)>,
+}
 
 /// The tiles of one open archive: all that is needed to find, fetch and decode them. Nothing here changes but the caches, which
 /// hold only verified bytes.
@@ -115,8 +127,8 @@ impl TileStore {
         self.by_container(wanted, |(key, _)| *key, near, true, decode).into_iter().collect()
     }
 
-    /// Does work on tiles, those of one container next to each other, whatever the order of the tiles: a container that is no longer
-    /// kept when the next of its members comes is decoded again. Results are in the order of `work`.
+    /// Does work on tiles, those of one container next to each other, whatever the order of the tiles. Each container is decoded at most
+    /// once, however many threads take part, so that the decoded bytes depend on the archive alone. Results are in the order of `work`.
     pub(crate) fn by_container<W: Send, R: Send>(
         &self,
         work: Vec<W>,
@@ -125,27 +137,26 @@ impl TileStore {
         in_parallel: bool,
         decode: impl Fn(W) -> R + Send + Sync,
     ) -> Vec<R> {
-        let container = |work: &W| match self.index.find(self, key(work), near) {
-            Ok((IndexEntry::Packed { offset, .. }, _)) => offset,
-            _ => 0,
-        };
+        let container = |work: &W| self.container_of(key(work), near).unwrap_or(0);
         let mut order: Vec<_> =
             work.into_iter().enumerate().map(|(at, work)| (container(&work), at, work)).collect();
         order.sort_unstable_by_key(|(container, at, _)| (*container, *at));
-        // Members of a container are one piece of work: threads that took them by turns would decode it by turns.
-        let mut pieces: Vec<Vec<(u64, usize, W)>> = Vec::new();
+        let mut pieces: Vec<Members<W>> = Vec::new();
         for (container, at, work) in order {
-            match pieces.last_mut() {
-                Some(piece) if container != 0 && piece.len() < MEMBERS && piece[0].0 == container => {
-                    piece.push((container, at, work));
+            let last = pieces.last_mut().filter(|piece| container != 0 && piece.container == container);
+            let shared = match last {
+                Some(piece) if piece.work.len() < MEMBERS => {
+                    piece.work.push((at, work));
+                    continue;
                 }
-                _ => pieces.push(vec![(container, at, work)]),
-            }
+                Some(piece) => Arc::clone(&piece.shared),
+                None => SharedContainer::default(),
+            };
+            pieces.push(Members { container, shared, work: vec![(at, work)] });
         }
-        let decode = |piece: Vec<(u64, usize, W)>| -> Vec<(usize, R)> {
-            let container = if piece.len() > 1 { piece[0].0 } else { 0 };
-            let all = || piece.into_iter().map(|(_, at, work)| (at, decode(work))).collect();
-            if container == 0 { all() } else { self.with_container(container, near, all) }
+        let decode = |Members { container, shared, work }: Members<W>| -> Vec<(usize, R)> {
+            let all = || work.into_iter().map(|(at, work)| (at, decode(work))).collect();
+            if container == 0 { all() } else { self.with_container(container, near, &shared, all) }
         };
         let done: Vec<Vec<_>> = if in_parallel {
             parallel::map(pieces, decode)
@@ -155,6 +166,14 @@ impl TileStore {
         let mut done: Vec<(usize, R)> = done.into_iter().flatten().collect();
         done.sort_unstable_by_key(|(at, _)| *at);
         done.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Offset of the container that a tile is a member of; `None` for other tiles, and where the index is damaged.
+    pub(crate) fn container_of(&self, key: TileKey, near: &Near) -> Option<u64> {
+        match self.index.find(self, key, near) {
+            Ok((IndexEntry::Packed { offset, .. }, _)) => Some(offset),
+            _ => None,
+        }
     }
 
     /// A decoded tile by way of the cache; `wanted` bytes of it are to be copied.

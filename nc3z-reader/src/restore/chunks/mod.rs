@@ -29,6 +29,8 @@ const HELD_COST: u64 = 128;
 const PART_LEN: usize = 1 << 20;
 /// Pieces shorter than this are rebuilt together and then spread.
 const LONG_PIECE: usize = 16 << 10;
+/// Bytes of the largest chunk that is held because it is a member of a container.
+const MEMBER_LEN: u64 = 1 << 20;
 
 /// How each chunked array is restored.
 #[derive(Default)]
@@ -123,7 +125,7 @@ impl Chunks {
                 _ => cut_into_parts(array, pieces, &mut parts),
             }
         }
-        held.hold(store, near, self.needed(&parts)?)?;
+        held.hold(store, near, self.needed(store, near, &parts)?)?;
         let (held, arrays) = (&*held, &self.arrays);
         parallel::try_each(parts, |part| {
             let tiling = &arrays[&part.array].tiling;
@@ -131,14 +133,20 @@ impl Chunks {
         })
     }
 
-    /// The chunks that parts of windows are copied from. One that is a run of its part goes there, and nowhere else.
-    fn needed(&self, parts: &[Part<'_>]) -> Result<Vec<TileKey>> {
+    /// The chunks that parts of windows are copied from. One that is a run of its part is decoded there, unless it is a member of a
+    /// container: members of one container are decoded together, so that none is decoded for each of them.
+    fn needed(&self, store: &TileStore, near: &Near, parts: &[Part<'_>]) -> Result<Vec<TileKey>> {
         let mut needed = Vec::new();
         for part in parts {
             for plan in plans_of_run(&self.arrays[&part.array].tiling, part.first, part.len as u64) {
                 let (plan, _) = plan?;
-                let tiles = plan.tiles().filter(|t| t.whole.is_none());
-                needed.extend(tiles.map(|t| TileKey::new(part.array, t.tile)));
+                for tile in plan.tiles() {
+                    let key = TileKey::new(part.array, tile.tile);
+                    let is_member = || tile.elements <= MEMBER_LEN && store.container_of(key, near).is_some();
+                    if tile.whole.is_none() || is_member() {
+                        needed.push(key);
+                    }
+                }
             }
         }
         Ok(needed)
