@@ -31,27 +31,21 @@ pub(crate) fn of_error(e: &anyhow::Error) -> Exit {
         return Exit::Interrupted;
     }
     if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()) {
-        return match e {
-            e if e.is_interrupted() => Exit::Interrupted,
-            e if e.is_corrupt() => Exit::Corrupt,
+        return match e.kind() {
+            _ if e.is_interrupted() => Exit::Interrupted,
+            nc3z_writer::ErrorKind::Read(e) => of_reader(e),
             _ => Exit::Failed,
         };
     }
-    if let Some(e) = e.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()) {
-        return match e {
-            e if e.is_interrupted() => Exit::Interrupted,
-            e if e.is_corrupt() && !is_classic(e) => Exit::Corrupt,
-            _ => Exit::Failed,
-        };
-    }
-    Exit::Failed
+    e.chain().find_map(|c| c.downcast_ref::<nc3z_reader::Error>()).map_or(Exit::Failed, of_reader)
 }
 
-/// The exit code of a command that changes an archive or makes another of it: what the writer reads is that archive, which may be corrupt.
-pub(crate) fn of_change(e: &anyhow::Error) -> Exit {
-    match e.chain().find_map(|c| c.downcast_ref::<nc3z_writer::Error>()).map(nc3z_writer::Error::kind) {
-        Some(nc3z_writer::ErrorKind::Read(e)) if e.is_corrupt() && !is_classic(e) => Exit::Corrupt,
-        _ => of_error(e),
+/// The exit code of what the reader reports: a damaged archive is corrupt, a damaged classic file is an input that fails.
+fn of_reader(e: &nc3z_reader::Error) -> Exit {
+    match e {
+        e if e.is_interrupted() => Exit::Interrupted,
+        e if e.is_corrupt() && !is_classic(e) => Exit::Corrupt,
+        _ => Exit::Failed,
     }
 }
 

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
             return Exit::Done;
         }
         output::report_error(None, &e);
-        if changes_an_archive(&cli.command) { exit::of_change(&e) } else { exit::of_error(&e) }
+        exit::of_error(&e)
     });
     cmd::aggregated::tell_notes();
     plugins::end();
@@ -52,21 +52,6 @@ fn habits(args: impl Iterator<Item = OsString>) -> impl Iterator<Item = OsString
         Some("-l" | "--list") if n == 1 => "list".into(),
         _ => arg,
     })
-}
-
-/// Whether a command adds to the archive that it names, or takes from it.
-fn changes_an_archive(command: &Command) -> bool {
-    matches!(
-        command,
-        Command::Commit(_)
-            | Command::Att(_)
-            | Command::Set(_)
-            | Command::Append(_)
-            | Command::Rename(_)
-            | Command::Gc(_)
-            | Command::Revert(_)
-            | Command::Tag(_)
-    )
 }
 
 fn run(cli: &Cli) -> anyhow::Result<Exit> {

@@ -62,10 +62,12 @@ impl Geography {
     /// Longitudes and latitudes over two neighbouring dimensions of a variable among `dims`, or over one; the last ones are
     /// preferred. Dimensions with coordinates of their own have no other place.
     pub fn of(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
-        let candidates = Candidates::of(dataset, variable);
-        [2, 1].into_iter().find_map(|rank| {
-            dims.windows(rank).rev().find_map(|window| candidates.over(dataset, window, dims))
-        })
+        Candidates::of(dataset, variable).anywhere(dataset, dims)
+    }
+
+    /// The same, where the variable may be the longitude or the latitude itself.
+    pub(crate) fn of_any(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
+        Candidates::with_itself(dataset, variable).anywhere(dataset, dims)
     }
 
     /// The same over the last two of `dims`, or the last one.
@@ -137,11 +139,26 @@ struct Candidates {
 
 impl Candidates {
     fn of(dataset: &Dataset, variable: &Variable) -> Self {
+        let mut all = Candidates::with_itself(dataset, variable);
+        for list in [&mut all.named, &mut all.others] {
+            list.retain(|v| v.id() != variable.id());
+        }
+        all
+    }
+
+    fn with_itself(dataset: &Dataset, variable: &Variable) -> Self {
         let names = names(dataset, variable);
         let is_named = |v: &Variable| names.iter().any(|n| n.as_bytes() == v.header().name);
-        let all = dataset.variables().filter(|v| v.id() != variable.id() && v.ty() != NcType::Char);
+        let all = dataset.variables().filter(|v| v.ty() != NcType::Char);
         let (named, others) = all.partition(is_named);
         Candidates { own: variable.header().dimensions.clone(), named, others }
+    }
+
+    /// Over two neighbouring dimensions among `dims`, or over one; the last ones are preferred.
+    fn anywhere(&self, dataset: &Dataset, dims: &[DimId]) -> Option<Geography> {
+        [2, 1]
+            .into_iter()
+            .find_map(|rank| dims.windows(rank).rev().find_map(|window| self.over(dataset, window, dims)))
     }
 
     fn over(&self, dataset: &Dataset, cells: &[DimId], long: &[DimId]) -> Option<Geography> {

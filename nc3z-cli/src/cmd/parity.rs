@@ -3,7 +3,7 @@
 use super::targets::{self, Job, Naming};
 use super::tree;
 use crate::args::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
-use crate::exit::{Exit, of_change, of_error};
+use crate::exit::{Exit, of_error};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::streams::Stdout;
 use crate::output::{chain, report_error, text};
@@ -79,7 +79,7 @@ fn each(which: &ParityFiles, mut work: impl FnMut(&Path, &mut dyn Write) -> Resu
         }
         if let Err(e) = work(path, &mut out) {
             report_error(Some(path), &e);
-            worst = worst.max(of_change(&e));
+            worst = worst.max(of_error(&e));
             failed += 1;
         }
     }

@@ -4,7 +4,7 @@ use super::targets::{self, Job, Naming};
 use super::tree::{self, Summary};
 use super::{archive, many};
 use crate::args::{OpenArgs, RecompressArgs};
-use crate::exit::{Exit, of_change, of_error};
+use crate::exit::{Exit, of_error};
 use crate::manifest::relist::{Replaced, relist};
 use crate::output::progress::{Progress, interrupted};
 use crate::output::{report_error, set_level, text};
@@ -57,7 +57,7 @@ pub(crate) fn run(args: &RecompressArgs) -> Result<Exit> {
             }
             Err(e) => {
                 report_error(Some(&job.input), &e);
-                failed.push((job.input.clone(), of_change(&e)));
+                failed.push((job.input.clone(), of_error(&e)));
             }
         }
         Ok(())

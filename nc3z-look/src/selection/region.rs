@@ -59,7 +59,7 @@ pub(super) fn of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -> Resul
     if let (Some(lon), Some(lat)) = (axis(is_longitude_axis), axis(is_latitude_axis)) {
         return of_axes(dataset, (lon, lat), area);
     }
-    let Some(geography) = Geography::of(dataset, variable, dims) else {
+    let Some(geography) = Geography::of_any(dataset, variable, dims) else {
         return Err(Error::wrong(format!(
             "variable `{}` has no latitudes and longitudes that a region could be looked for in (as coordinates of its \
              dimensions, or named by its attribute `coordinates`)",
