@@ -13,7 +13,7 @@ export RUSTFLAGS="-C relocation-model=static -C target-feature=+crt-static -C fo
 # Rust's own linker, where it is: functions that are the same code are linked once.
 lld=$(rustc --print sysroot)/lib/rustlib/$(uname -m)-unknown-linux-gnu/bin/gcc-ld
 [ ! -x "$lld/ld.lld" ] || RUSTFLAGS+=" -C link-arg=-B$lld -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all"
-# Without `mount`, which the limit has no room for.
+# Without `mount` and `serve`, which the limit has no room for.
 cargo build --quiet --profile static -p nc3z-cli --no-default-features --features plot,remote --target "$target"
 binary=target/$target/static/nc3z
 if ldd "$binary" 2>&1 | grep -q '=>'; then echo "$binary is linked dynamically"; exit 1; fi

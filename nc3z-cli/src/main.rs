@@ -89,6 +89,8 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Spec(args) => cmd::spec::run(args),
         #[cfg(feature = "mount")]
         Command::Mount(args) => cmd::mount::run(args),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => cmd::serve::run(args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => cmd::plot::run(args),
         Command::Report(args) => cmd::report::run(args),

@@ -30,6 +30,8 @@ mod repair;
 mod report;
 mod restore;
 mod selection;
+#[cfg(feature = "serve")]
+mod serve;
 mod shell;
 mod spec;
 mod subset;
@@ -66,6 +68,8 @@ pub(crate) use repair::RepairArgs;
 pub(crate) use report::{InfoArgs, NotationArg, ReportArgs};
 pub(crate) use restore::RestoreArgs;
 pub(crate) use selection::SelectionArgs;
+#[cfg(feature = "serve")]
+pub(crate) use serve::ServeArgs;
 pub(crate) use shell::{CompletionsArgs, ManArgs};
 pub(crate) use spec::SpecArgs;
 pub(crate) use subset::SubsetArgs;
@@ -400,6 +404,10 @@ Nothing can be written. Each original has the size, mode and time that it had, a
 passed through. Damaged bytes are an error for whoever reads them, and named in the log: standard error, the system log with --daemon, or \
 the file of --log. docs/mount.md says more: fstab, systemd, archives that change meanwhile.")]
     Mount(Later<MountArgs>),
+    /// Serve the originals of archives by HTTP: their bytes, and their variables by DAP2.
+    #[cfg(feature = "serve")]
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(Later<ServeArgs>),
     /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:

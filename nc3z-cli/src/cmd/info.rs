@@ -1,7 +1,13 @@
 //! `nc3z info`: what a file is, and what each variable costs.
 
 mod aggregation;
+mod digests;
 pub(super) mod notation;
+#[cfg(feature = "serve")]
+mod open_file;
+
+#[cfg(feature = "serve")]
+pub(super) use open_file::describe;
 
 use super::versions::{versions_json, write_versions};
 use super::{Input, in_file};
@@ -18,7 +24,7 @@ use nc3z_format::codec::Chain;
 use nc3z_format::quantize::LossRecord;
 use nc3z_format::tile::{Edge, TileLayout};
 use nc3z_look::cost::{Cost, Costs};
-use nc3z_reader::{Archive, Dataset, Digest, Wanted};
+use nc3z_reader::{Archive, Dataset, Digest};
 use serde_json::{Value, json};
 use std::io::{BufWriter, Write};
 
@@ -439,34 +445,6 @@ fn lineage_words(entry: &Value) -> String {
     format!("an archive by {}{options}; {bytes}, SHA-256 {}", word("writer"), word("archive_sha256"))
 }
 
-/// Originals of at most so many bytes have their content digests computed: archives of small ones have none on record.
-const COMPUTED: u64 = 1 << 20;
-
-/// Digests of the content, and MD5, as they are on record; null where nothing is, and the original is too long to compute them for a look.
-fn digests_json(archive: &Archive) -> Value {
-    let record = archive.recorded_digests();
-    let (mut content, mut variables, mut source) = (record.content, record.variables, "recorded");
-    if content.is_none() && archive.original_len() <= COMPUTED {
-        let wanted = Wanted { content: true, sha256: false };
-        // What is damaged is told by those who read it.
-        if let Ok(digests) = archive.digests(wanted, &()) {
-            (content, variables, source) = (digests.content, digests.variables, "computed");
-        }
-    }
-    if content.is_none() && record.md5.is_none() {
-        return Value::Null;
-    }
-    let names = archive.header().variables.iter().map(|v| text::name(&v.name));
-    let variables: Vec<_> = names
-        .zip(&variables)
-        .map(|(name, digest)| json!({"name": name, "digest": text::hex(digest)}))
-        .collect();
-    json!({
-        "content": content.map(|digest| text::hex(&digest)), "md5": record.md5.map(|md5| text::hex(&md5)),
-        "variables": variables, "source": source,
-    })
-}
-
 /// What only archives have, for programs.
 fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &Costs) -> Result<()> {
     let (original, stored) = (archive.original_len(), archive.stored_len());
@@ -487,7 +465,7 @@ fn archive_json<W: Write>(json: &mut JsonWriter<W>, archive: &Archive, costs: &C
     json.field("ratio", &ratio(original, stored))?;
     json.field("sha256", &sha256.into())?;
     json.field("digest_state", &state.into())?;
-    json.field("digests", &digests_json(archive))?;
+    json.field("digests", &digests::json(archive))?;
     json.field("writer", &text::safe(&metadata.writer).into())?;
     json.field("options", &text::safe_json(json!(metadata.options)))?;
     json.field("lineage", &text::safe_json(lineage(archive).into()))?;

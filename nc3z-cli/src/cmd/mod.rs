@@ -37,6 +37,8 @@ pub(crate) mod refs;
 pub(crate) mod repair;
 pub(crate) mod report;
 pub(crate) mod restore;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
 pub(crate) mod shell;
 pub(crate) mod spec;
 pub(crate) mod stdin;
@@ -46,6 +48,8 @@ mod tree;
 pub(crate) mod url;
 pub(crate) mod verify;
 pub(crate) mod versions;
+#[cfg(any(feature = "mount", feature = "serve"))]
+mod view_log;
 
 use crate::args::OpenArgs;
 use anyhow::{Context, Result};

@@ -69,6 +69,21 @@ pub(crate) struct Signature {
     changed: SystemTime,
 }
 
+impl Signature {
+    /// All of it as one number.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        let time = |t: SystemTime| {
+            let (sign, since) = match t.duration_since(SystemTime::UNIX_EPOCH) {
+                Ok(since) => (0, since),
+                Err(e) => (1_u128, e.duration()),
+            };
+            (since.as_nanos() << 1 | sign).to_le_bytes()
+        };
+        let Signature { file, len, modified, changed } = *self;
+        digest(&[b"file", &file.to_le_bytes(), &len.to_le_bytes(), &time(modified), &time(changed)])
+    }
+}
+
 impl Stat {
     pub(crate) fn signature(&self) -> Signature {
         let Stat { file, len, modified, changed, .. } = *self;

@@ -16,15 +16,19 @@ mod event;
 mod handle;
 mod names;
 mod nodes;
+mod options;
 mod original;
 mod originals;
 mod platform;
 mod tree;
+mod walk;
 
 pub use attr::{Attr, BLOCK_LEN, Kind};
 pub use event::Event;
-pub use handle::Handle;
+pub use handle::{Handle, State};
 pub use nodes::ROOT;
+pub use options::ViewOptions;
+pub use walk::Found;
 
 use ahead::Ahead;
 use attr::{Stat, number};
@@ -43,42 +47,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 use tree::{BundleTree, Content, DirectoryTree, Item, SingleTree, Tree};
-
-/// Options of a view.
-pub struct ViewOptions {
-    open: OpenOptions,
-    log: Log,
-    is_file: bool,
-}
-
-impl Default for ViewOptions {
-    fn default() -> Self {
-        ViewOptions { open: OpenOptions::default(), log: Log::new(|_| ()), is_file: false }
-    }
-}
-
-impl ViewOptions {
-    /// How archives are opened. They are read by position, never mapped.
-    #[must_use]
-    pub fn with_open(mut self, open: OpenOptions) -> Self {
-        self.open = open;
-        self
-    }
-
-    /// Sets the receiver of events. Any thread may call it.
-    #[must_use]
-    pub fn with_log(mut self, tell: impl Fn(&Event<'_>) + Send + Sync + 'static) -> Self {
-        self.log = Log::new(tell);
-        self
-    }
-
-    /// Makes the root the original of the one archive instead of a directory with it, as it is now: later commits are not seen.
-    #[must_use]
-    pub fn with_file_root(mut self, is_file: bool) -> Self {
-        self.is_file = is_file;
-        self
-    }
-}
 
 /// A name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,6 +68,8 @@ pub struct View {
     log: Log,
     /// The original that is the root.
     pinned: Option<Arc<Original>>,
+    /// True if archives are shown by their own names, too.
+    archives: bool,
     /// Archives that a plain file hides and that were reported.
     hidden: Mutex<HashSet<PathBuf>>,
 }
@@ -110,8 +80,8 @@ impl View {
     /// # Errors
     /// It is none of them, or cannot be opened.
     pub fn new(source: &Path, options: ViewOptions) -> io::Result<Self> {
-        let ViewOptions { open, log, is_file } = options;
-        let (tree, is_archive) = tree_of(source)?;
+        let ViewOptions { open, log, is_file, archives, confined } = options;
+        let (tree, is_archive) = tree_of(source, confined)?;
         if is_file && !is_archive {
             let why = "only an archive can be shown as a file; a directory or a bundle needs a directory";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -123,6 +93,7 @@ impl View {
             ahead: Ahead::new()?,
             log,
             pinned: None,
+            archives,
             hidden: Mutex::default(),
         };
         view.nodes.set_root(Place::Directory(PathBuf::new()), None);
@@ -171,7 +142,11 @@ impl View {
 
     fn lookup_in_directory(&self, directory: &Path, name: &OsStr) -> io::Result<Attr> {
         let path = directory.join(name);
-        let found = if original_of(name).is_some() && self.is_archive(&path) {
+        let is_archive = original_of(name).is_some() && self.is_archive(&path);
+        if is_archive && self.archives {
+            return self.enter(Place::Plain(path.clone()), &self.tree.stat_target(&path)?);
+        }
+        let found = if is_archive {
             // Seen by its original's name alone.
             Err(io::ErrorKind::NotFound.into())
         } else {
@@ -300,6 +275,9 @@ impl View {
         for item in &items {
             let path = directory.join(&item.name);
             if let Some((name, kind)) = self.archive_item(item, &path) {
+                if self.archives {
+                    entries.push(Entry { ino: item.file, name: item.name.clone(), kind });
+                }
                 if names.contains(name.as_os_str()) {
                     self.tell_hidden(&path);
                 } else {
@@ -390,7 +368,7 @@ impl View {
             }
             Place::Plain(path) => match self.tree.open(path)? {
                 Content::File(file) => Ok(Handle::file(file)),
-                Content::Source(source) => Ok(Handle::member(source)),
+                Content::Source(source) => Ok(Handle::member(source, self.tree.stat(path)?.signature())),
             },
             Place::Directory(_) | Place::AllVersions(_) | Place::Versions(_) => {
                 Err(io::ErrorKind::IsADirectory.into())
@@ -423,9 +401,9 @@ impl View {
 }
 
 /// The files of a source, by what it is; true for one archive.
-fn tree_of(source: &Path) -> io::Result<(Box<dyn Tree>, bool)> {
+fn tree_of(source: &Path, confined: bool) -> io::Result<(Box<dyn Tree>, bool)> {
     if source.metadata()?.is_dir() {
-        return Ok((Box::new(DirectoryTree::new(source)?), false));
+        return Ok((Box::new(DirectoryTree::new(source, confined)?), false));
     }
     let bytes: SharedSource = Arc::new(FileSource::open(source).map_err(io::Error::other)?);
     if Bundle::is_bundle(&bytes).map_err(io::Error::other)? {

@@ -54,26 +54,65 @@ fn special() -> io::Error {
 /// A directory on disk.
 pub(crate) struct DirectoryTree {
     root: PathBuf,
+    /// True if a link that leads out of the root leads nowhere.
+    confined: bool,
 }
 
 impl DirectoryTree {
-    pub(crate) fn new(root: &Path) -> io::Result<Self> {
+    pub(crate) fn new(root: &Path, confined: bool) -> io::Result<Self> {
         // A mount outlives the working directory it was made in.
-        Ok(DirectoryTree { root: root.canonicalize()? })
+        Ok(DirectoryTree { root: root.canonicalize()?, confined })
     }
+
+    /// The path of a file whose links are followed.
+    fn followed(&self, path: &Path) -> io::Result<PathBuf> {
+        let place = self.place(path);
+        if !self.confined {
+            return Ok(place);
+        }
+        let real = place.canonicalize()?;
+        if real.starts_with(&self.root) { Ok(real) } else { Err(outside()) }
+    }
+
+    /// The path of a file that is not followed if it is a link itself.
+    fn unfollowed(&self, path: &Path) -> io::Result<PathBuf> {
+        match (path.parent(), path.file_name()) {
+            (Some(parent), Some(name)) if self.confined => Ok(self.followed(parent)?.join(name)),
+            _ => Ok(self.place(path)),
+        }
+    }
+
+    /// Checks where an open file is: a link may have been exchanged since its path was checked.
+    fn check_open(&self, file: &File) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if self.confined {
+            let number = std::os::fd::AsRawFd::as_raw_fd(file);
+            let place = fs::read_link(format!("/proc/self/fd/{number}"));
+            // Without /proc the check of the path has to do.
+            if place.is_ok_and(|place| !place.starts_with(&self.root)) {
+                return Err(outside());
+            }
+        }
+        let _ = file;
+        Ok(())
+    }
+}
+
+fn outside() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "a link leads out of the directory")
 }
 
 impl Tree for DirectoryTree {
     fn stat(&self, path: &Path) -> io::Result<Stat> {
-        stat_of(&self.place(path).symlink_metadata()?).ok_or_else(special)
+        stat_of(&self.unfollowed(path)?.symlink_metadata()?).ok_or_else(special)
     }
 
     fn stat_target(&self, path: &Path) -> io::Result<Stat> {
-        stat_of(&self.place(path).metadata()?).ok_or_else(special)
+        stat_of(&self.followed(path)?.metadata()?).ok_or_else(special)
     }
 
     fn list(&self, path: &Path) -> io::Result<Vec<Item>> {
-        let directory = self.place(path);
+        let directory = self.followed(path)?;
         let listed = Listed::of(&directory)?;
         let mut items = Vec::new();
         for entry in fs::read_dir(&directory)? {
@@ -86,11 +125,13 @@ impl Tree for DirectoryTree {
     }
 
     fn link(&self, path: &Path) -> io::Result<PathBuf> {
-        fs::read_link(self.place(path))
+        fs::read_link(self.unfollowed(path)?)
     }
 
     fn open(&self, path: &Path) -> io::Result<Content> {
-        Ok(Content::File(open_regular(&self.place(path))?))
+        let file = open_regular(&self.followed(path)?)?;
+        self.check_open(&file)?;
+        Ok(Content::File(file))
     }
 
     fn place(&self, path: &Path) -> PathBuf {

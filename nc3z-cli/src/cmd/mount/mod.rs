@@ -1,16 +1,15 @@
 //! `nc3z mount`: originals as files.
 
-mod log;
 mod nfs;
 mod options;
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
 mod serve;
 
+use super::view_log::Log;
 use crate::args::MountArgs;
 use crate::exit::Exit;
 use crate::output::set_quiet;
 use anyhow::{Context, Result};
-use log::Log;
 use nc3z_mount::{View, ViewOptions};
 use nc3z_reader::OpenOptions;
 use options::Settings;

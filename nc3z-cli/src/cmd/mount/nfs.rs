@@ -1,9 +1,9 @@
 //! The same tree by NFS, for systems without FUSE.
 
-use super::log::Log;
 use super::options::Settings;
 use super::view;
 use crate::args::MountArgs;
+use crate::cmd::view_log::Log;
 use crate::exit::Exit;
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;

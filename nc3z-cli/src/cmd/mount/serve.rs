@@ -1,9 +1,9 @@
 //! A mount by FUSE: made, served until it is over, or handed to a process in the background.
 
-use super::log::Log;
 use super::options::Settings;
 use super::view;
 use crate::args::MountArgs;
+use crate::cmd::view_log::Log;
 use crate::exit::Exit;
 use crate::output::progress::interrupted;
 use crate::output::streams::Stdout;

@@ -1,4 +1,4 @@
-//! Where the messages of a mount go: standard error, a file, or the system's log.
+//! Where the messages of a mount or a server go: standard error, a file, or the log of the system.
 
 use crate::cmd::place;
 use crate::cmd::subset::history::moment;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 
 /// Where messages go.
-pub(super) enum Log {
+pub(in crate::cmd) enum Log {
     Terminal,
     File(File),
     /// The system's log, where there is one.
@@ -22,7 +22,7 @@ pub(super) enum Log {
 
 impl Log {
     /// The file, where one is named; else the system's log for a mount in the background.
-    pub(super) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
+    pub(in crate::cmd) fn open(file: Option<&Path>, in_background: bool) -> Result<Self> {
         if let Some(path) = file {
             let opened = File::options().append(true).create(true).open(path);
             return Ok(Log::File(opened.with_context(|| format!("open the log `{}`", path.display()))?));
@@ -37,7 +37,7 @@ impl Log {
     }
 
     /// Writes one line. A line that cannot be written is dropped.
-    pub(super) fn write(&self, line: &str) {
+    pub(in crate::cmd) fn write(&self, line: &str) {
         match self {
             Log::Terminal => note!("nc3z: {line}"),
             Log::File(file) => {
@@ -52,7 +52,7 @@ impl Log {
     }
 
     /// Writes the line of an event.
-    pub(super) fn event(&self, event: &Event<'_>) {
+    pub(in crate::cmd) fn event(&self, event: &Event<'_>) {
         let name = |path: &Path| format!("`{}`", text::safe(&path.to_string_lossy()));
         let line = match event {
             Event::Damaged { path, archive, place, error } => {

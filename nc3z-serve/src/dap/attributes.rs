@@ -1,0 +1,117 @@
+//! Attributes: the DAS. It is of the whole data set, whatever part is asked for.
+
+use super::structure::{name_of, type_name};
+use super::{Asked, no_type};
+use crate::failure::Answer;
+use nc3z_format::NcType;
+use nc3z_format::classic::Attribute;
+use std::fmt::Write;
+
+/// The DAS.
+pub(crate) fn das(asked: &Asked) -> Answer<String> {
+    let header = asked.dataset.header();
+    let mut out = String::from("Attributes {\n");
+    for projection in &asked.projections {
+        let variable = &header.variables[projection.variable.index()];
+        let _ = writeln!(out, "    {} {{", name_of(&variable.name));
+        write(&mut out, &variable.attributes, asked, &variable.name_lossy())?;
+        if let (NcType::Char, Some(last)) = (variable.ty, variable.dimensions.last()) {
+            // Flat names: containers are moved to the global attributes by netcdf-c.
+            let dimension = &header.dimensions[last.index()];
+            let len = if dimension.is_record() { asked.dataset.records() } else { dimension.len };
+            let _ = writeln!(out, "        Int32 DODS.strlen {len};");
+            let _ =
+                writeln!(out, "        String DODS.dimName {};", quoted(name_of(&dimension.name).as_bytes()));
+        }
+        out.push_str("    }\n");
+    }
+    out.push_str("    NC_GLOBAL {\n");
+    write(&mut out, &header.attributes, asked, "")?;
+    out.push_str("    }\n");
+    if let Some(record) = header.dimensions.iter().find(|d| d.is_record()) {
+        let name = quoted(name_of(&record.name).as_bytes());
+        let _ = writeln!(out, "    DODS_EXTRA {{\n        String Unlimited_Dimension {name};\n    }}");
+    }
+    out.push_str("}\n");
+    Ok(out)
+}
+
+fn write(out: &mut String, attributes: &[Attribute], asked: &Asked, of: &str) -> Answer<()> {
+    for attribute in attributes {
+        let name = name_of(&attribute.name);
+        let Some(ty) = type_name(attribute.ty) else {
+            let what = format!("attribute `{of}:{}`", attribute.name_lossy());
+            return Err(no_type(&what, attribute.ty, &asked.name));
+        };
+        let values = if attribute.ty == NcType::Char {
+            quoted(&attribute.values)
+        } else {
+            numbers(attribute.ty, &attribute.values).join(", ")
+        };
+        // DAP2 has no attribute without values.
+        if !values.is_empty() {
+            let _ = writeln!(out, "        {ty} {name} {values};");
+        }
+    }
+    Ok(())
+}
+
+/// Text in quotes. A NUL ends it, as it does for C.
+fn quoted(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    let text = String::from_utf8_lossy(&bytes[..end]);
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Big-endian values as text that gives the same values again.
+pub(crate) fn numbers(ty: NcType, bytes: &[u8]) -> Vec<String> {
+    bytes.chunks_exact(ty.size()).map(|bytes| number(ty, bytes)).collect()
+}
+
+fn number(ty: NcType, b: &[u8]) -> String {
+    match (ty, b) {
+        (NcType::Byte, &[a]) => a.cast_signed().to_string(),
+        (NcType::UByte | NcType::Char, &[a]) => a.to_string(),
+        (NcType::Short, &[a, b]) => i16::from_be_bytes([a, b]).to_string(),
+        (NcType::UShort, &[a, b]) => u16::from_be_bytes([a, b]).to_string(),
+        (NcType::Int, &[a, b, c, d]) => i32::from_be_bytes([a, b, c, d]).to_string(),
+        (NcType::UInt, &[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]).to_string(),
+        (NcType::Float, &[a, b, c, d]) => {
+            let value = f32::from_be_bytes([a, b, c, d]);
+            float(value.is_nan(), value.is_infinite(), value.is_sign_negative(), format!("{value:?}"))
+        }
+        (NcType::Double, &[a, b, c, d, e, f, g, h]) => {
+            let value = f64::from_be_bytes([a, b, c, d, e, f, g, h]);
+            float(value.is_nan(), value.is_infinite(), value.is_sign_negative(), format!("{value:?}"))
+        }
+        (NcType::Int64, &[a, b, c, d, e, f, g, h]) => {
+            i64::from_be_bytes([a, b, c, d, e, f, g, h]).to_string()
+        }
+        (NcType::UInt64, &[a, b, c, d, e, f, g, h]) => {
+            u64::from_be_bytes([a, b, c, d, e, f, g, h]).to_string()
+        }
+        _ => String::new(),
+    }
+}
+
+fn float(is_nan: bool, is_infinite: bool, is_negative: bool, text: String) -> String {
+    match (is_nan, is_infinite, is_negative) {
+        (true, _, _) => "nan".to_owned(),
+        (_, true, false) => "inf".to_owned(),
+        (_, true, true) => "-inf".to_owned(),
+        _ => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_attributes_come_back() {
+        assert_eq!(numbers(NcType::Byte, &[255, 1]), ["-1", "1"]);
+        assert_eq!(numbers(NcType::Float, &1e-34_f32.to_be_bytes()), ["1e-34"]);
+        assert_eq!(numbers(NcType::Double, &f64::NAN.to_be_bytes()), ["nan"]);
+        assert_eq!(quoted(b"a\"b\\c\nd\0\0"), "\"a\\\"b\\\\c\nd\"");
+    }
+}

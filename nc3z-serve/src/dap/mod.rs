@@ -1,0 +1,142 @@
+//! DAP2: the data set's structure (`.dds`), its attributes (`.das`) and its values (`.dods`, `.ascii`), or a part of them.
+//!
+//! | classic | DAP2 |
+//! |---|---|
+//! | byte, ubyte | `Byte` |
+//! | short, ushort, int, uint, float, double | `Int16`, `UInt16`, `Int32`, `UInt32`, `Float32`, `Float64` |
+//! | char | `String`, without the last dimension, whose length and name are attributes |
+//! | int64, uint64 | none: an error that names the address of the file's bytes |
+
+mod attributes;
+mod constraint;
+mod structure;
+mod text;
+mod xdr;
+
+use crate::failure::{Answer, Failure};
+use crate::pieces::Pieces;
+use crate::reply::Reply;
+use crate::request::Request;
+use crate::site::{OpenFile, conditions};
+use crate::target::Face;
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
+use nc3z_reader::{Dataset, Variable};
+
+pub(crate) use constraint::{Projection, projections};
+
+/// A data set and what of it is asked for.
+pub(crate) struct Asked {
+    pub(crate) name: String,
+    pub(crate) dataset: Dataset,
+    pub(crate) projections: Vec<Projection>,
+}
+
+/// Answers for one face.
+pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
+    let etag = file.derived_tag();
+    if let Some(reply) = file.judged(&conditions(request), &etag) {
+        return Ok(reply);
+    }
+    let dataset = file.dataset()?;
+    let projections = projections(&dataset, request.query())?;
+    let asked = Asked { name: file.name.clone(), dataset, projections };
+    let (reply, kind, description) = match face {
+        Face::Das => (whole(attributes::das(&asked)?), "text/plain; charset=utf-8", "dods-das"),
+        Face::Html => (whole(text::page(&asked, request)), "text/html; charset=utf-8", "dods-form"),
+        Face::Dds => (whole(structure::dds(&asked)?), "text/plain; charset=utf-8", "dods-dds"),
+        Face::Ascii => {
+            // A value takes two characters or more.
+            let len = elements(&asked).saturating_mul(2);
+            if len > file.reply_len() {
+                return Err(Failure::too_long(len, file.reply_len()));
+            }
+            let head = structure::dds(&asked)?;
+            let pieces =
+                Box::new(Framed::new(head + &"-".repeat(45) + "\n", Box::new(text::Ascii::new(asked))));
+            (
+                Reply::pieces(StatusCode::OK, pieces, None, request.is_head())?,
+                "text/plain; charset=utf-8",
+                "dods-ascii",
+            )
+        }
+        _ => {
+            let head = structure::dds(&asked)? + "Data:\n";
+            let values = xdr::Values::new(asked)?;
+            let len = head.len() as u64 + values.len();
+            let limit = file.reply_len();
+            if len > limit {
+                return Err(Failure::too_long(len, limit));
+            }
+            let pieces = Box::new(Framed::new(head, Box::new(values)));
+            (
+                Reply::pieces(StatusCode::OK, pieces, Some(len), request.is_head())?,
+                "application/octet-stream",
+                "dods-data",
+            )
+        }
+    };
+    let reply = file.validated(reply, &etag).with_text(CONTENT_TYPE, kind);
+    Ok(described(reply, description))
+}
+
+/// Elements that are asked for.
+fn elements(asked: &Asked) -> u64 {
+    let count = |p: &Projection| p.slab.count.iter().fold(1_u64, |n, count| n.saturating_mul(*count));
+    asked.projections.iter().map(count).fold(0, u64::saturating_add)
+}
+
+/// A failure as DAP2 tells it.
+pub(crate) fn failure(failure: &Failure) -> Reply {
+    let message = failure.message.replace('\\', "\\\\").replace('"', "\\\"");
+    let text =
+        format!("Error {{\n    code = {};\n    message = \"{message}\";\n}};\n", failure.status.as_u16());
+    described(Reply::text(failure.status, text), "dods-error")
+}
+
+fn described(reply: Reply, description: &'static str) -> Reply {
+    reply
+        .with(HeaderName::from_static("xdods-server"), HeaderValue::from_static("dods/3.7"))
+        .with(HeaderName::from_static("content-description"), HeaderValue::from_static(description))
+        .with_ranges(false)
+}
+
+fn whole(text: String) -> Reply {
+    Reply::text(StatusCode::OK, text)
+}
+
+/// Why a type has no place in DAP2.
+fn no_type(what: &str, ty: nc3z_format::NcType, name: &str) -> Failure {
+    Failure::bad(format!(
+        "{what} is {ty}, which DAP2 has no type for; read the file's bytes at /{name} (in netCDF programs: its address with #mode=bytes), or ask for other variables"
+    ))
+}
+
+/// Text before other pieces.
+struct Framed {
+    head: Option<Bytes>,
+    rest: Box<dyn Pieces>,
+}
+
+impl Framed {
+    fn new(head: String, rest: Box<dyn Pieces>) -> Self {
+        Framed { head: Some(head.into()), rest }
+    }
+}
+
+impl Pieces for Framed {
+    fn next(&mut self) -> Answer<Option<Bytes>> {
+        let Some(head) = self.head.take() else { return self.rest.next() };
+        // With the first values: what fails at once then has a status of its own.
+        match self.rest.next()? {
+            Some(piece) => Ok(Some([head, piece].concat().into())),
+            None => Ok(Some(head)),
+        }
+    }
+}
+
+/// The variable of a projection.
+pub(crate) fn variable(asked: &Asked, projection: &Projection) -> Variable {
+    asked.dataset.variable_at(projection.variable).expect("projections are of the data set's variables")
+}

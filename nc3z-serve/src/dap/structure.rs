@@ -1,0 +1,58 @@
+//! The structure of what is asked for: the DDS.
+
+use super::constraint::seen_rank;
+use super::{Asked, no_type, variable};
+use crate::failure::Answer;
+use nc3z_format::NcType;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use std::fmt::Write;
+
+/// Characters of names that DAP2 writes as they are.
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'_')
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'!')
+    .remove(b'~')
+    .remove(b'*')
+    .remove(b'+');
+
+/// A name as DAP2 writes it: all but a few characters are percent-encoded.
+pub(crate) fn name_of(bytes: &[u8]) -> String {
+    percent_encode(bytes, PLAIN).to_string()
+}
+
+/// The type's name in DAP2.
+pub(crate) fn type_name(ty: NcType) -> Option<&'static str> {
+    Some(match ty {
+        NcType::Byte | NcType::UByte => "Byte",
+        NcType::Char => "String",
+        NcType::Short => "Int16",
+        NcType::UShort => "UInt16",
+        NcType::Int => "Int32",
+        NcType::UInt => "UInt32",
+        NcType::Float => "Float32",
+        NcType::Double => "Float64",
+        NcType::Int64 | NcType::UInt64 => return None,
+    })
+}
+
+/// The DDS.
+pub(crate) fn dds(asked: &Asked) -> Answer<String> {
+    let mut out = String::from("Dataset {\n");
+    for projection in &asked.projections {
+        let variable = variable(asked, projection);
+        let name = name_of(&variable.header().name);
+        let Some(ty) = type_name(variable.ty()) else {
+            return Err(no_type(&format!("variable `{}`", variable.name()), variable.ty(), &asked.name));
+        };
+        let _ = write!(out, "    {ty} {name}");
+        for (dimension, count) in variable.dimensions().zip(&projection.slab.count).take(seen_rank(&variable))
+        {
+            let _ = write!(out, "[{} = {count}]", name_of(&dimension.name));
+        }
+        out.push_str(";\n");
+    }
+    let _ = writeln!(out, "}} {};", name_of(asked.name.as_bytes()));
+    Ok(out)
+}

@@ -1,0 +1,213 @@
+//! Values as XDR has them. Big-endian int, float and double are it already; short is widened, bytes are filled up to four.
+
+use super::{Asked, Projection, variable};
+use crate::failure::{Answer, Failure};
+use crate::pieces::{PIECE_LEN, Pieces};
+use bytes::Bytes;
+use nc3z_format::{Hyperslab, NcType};
+use nc3z_reader::Variable;
+use std::collections::VecDeque;
+
+/// Elements of an array that a client can count.
+const ELEMENTS: u64 = i32::MAX as u64;
+
+/// The values of all that is asked for, one after the other.
+pub(crate) struct Values {
+    asked: Asked,
+    /// The projection that is being sent, and its remaining pieces.
+    at: usize,
+    left: VecDeque<Hyperslab>,
+    /// Bytes sent of an array of bytes, which is filled up at its end.
+    bytes: u64,
+    begun: bool,
+    len: u64,
+}
+
+impl Values {
+    pub(crate) fn new(asked: Asked) -> Answer<Self> {
+        let mut len = 0_u64;
+        for projection in &asked.projections {
+            let variable = variable(&asked, projection);
+            // Elements that the file does not have are an error before anything is sent.
+            variable.plan(&projection.slab)?;
+            let Some(more) = encoded_len(&variable, projection) else {
+                let why =
+                    format!("`{}` has more elements than DAP2 can count; ask for a part", variable.name());
+                return Err(Failure::bad(why));
+            };
+            len = len.saturating_add(more);
+        }
+        Ok(Values { asked, at: 0, left: VecDeque::new(), bytes: 0, begun: false, len })
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl Pieces for Values {
+    fn next(&mut self) -> Answer<Option<Bytes>> {
+        let mut out = Vec::new();
+        while (out.len() as u64) < PIECE_LEN / 2 {
+            let Some(projection) = self.asked.projections.get(self.at) else { break };
+            let variable = variable(&self.asked, projection);
+            let whole = &projection.slab;
+            if !self.begun {
+                self.begun = true;
+                self.bytes = 0;
+                self.left = pieces_of(whole, piece_elements(&variable, whole));
+                head(&mut out, &variable, whole);
+            }
+            if let Some(slab) = self.left.pop_front() {
+                let values = variable.read_bytes(&slab)?;
+                self.bytes += values.len() as u64;
+                encode(&mut out, &variable, whole, &values);
+                continue;
+            }
+            if is_bytes(variable.ty()) {
+                out.resize(out.len() + padding(self.bytes), 0);
+            }
+            self.begun = false;
+            self.at += 1;
+        }
+        Ok((!out.is_empty()).then(|| out.into()))
+    }
+}
+
+fn is_bytes(ty: NcType) -> bool {
+    matches!(ty, NcType::Byte | NcType::UByte)
+}
+
+/// Bytes that fill up to four.
+fn padding(len: u64) -> usize {
+    usize::try_from(len.wrapping_neg() % 4).expect("less than four")
+}
+
+/// The length of each string of text, and the number of them.
+fn strings(variable: &Variable, slab: &Hyperslab) -> (u64, u64) {
+    let width = slab.count.last().copied().unwrap_or(1);
+    let rank = variable.shape().len();
+    (width, slab.count.iter().take(rank.saturating_sub(1)).product())
+}
+
+/// Bytes of an encoded array; nothing if it cannot be counted.
+fn encoded_len(variable: &Variable, projection: &Projection) -> Option<u64> {
+    let slab = &projection.slab;
+    let is_scalar = slab.count.is_empty();
+    let elements = slab.count.iter().try_fold(1_u64, |n, count| n.checked_mul(*count))?;
+    if elements > ELEMENTS {
+        return None;
+    }
+    Some(match variable.ty() {
+        NcType::Char => {
+            let (width, count) = strings(variable, slab);
+            let each = 4 + width + padding(width) as u64;
+            (if slab.count.len() > 1 { 4 } else { 0 }) + each * count
+        }
+        ty => {
+            let width = if is_bytes(ty) { 1 } else { ty.size().max(4) as u64 };
+            let data = elements * width;
+            (if is_scalar { 0 } else { 8 }) + data + padding(data) as u64
+        }
+    })
+}
+
+/// What stands before the values: their number, twice; of strings in arrays, once.
+fn head(out: &mut Vec<u8>, variable: &Variable, slab: &Hyperslab) {
+    let count = |n: u64| u32::try_from(n).expect("checked before anything is sent").to_be_bytes();
+    if variable.ty() == NcType::Char {
+        if slab.count.len() > 1 {
+            out.extend(count(strings(variable, slab).1));
+        }
+    } else if !slab.count.is_empty() {
+        let n = count(slab.count.iter().product());
+        out.extend([n, n].concat());
+    }
+}
+
+fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, values: &[u8]) {
+    match variable.ty() {
+        NcType::Char => {
+            let width = strings(variable, whole).0;
+            let step = usize::try_from(width).expect("a string fits in memory").max(1);
+            let len = u32::try_from(width).expect("checked before anything is sent").to_be_bytes();
+            for string in values.chunks(step) {
+                out.extend(len);
+                out.extend(string);
+                out.resize(out.len() + padding(width), 0);
+            }
+        }
+        NcType::Short => {
+            for value in values.chunks_exact(2) {
+                let value = i16::from_be_bytes([value[0], value[1]]);
+                out.extend(i32::from(value).to_be_bytes());
+            }
+        }
+        NcType::UShort => {
+            for value in values.chunks_exact(2) {
+                out.extend([0, 0, value[0], value[1]]);
+            }
+        }
+        _ => out.extend(values),
+    }
+}
+
+/// Elements of a piece: whole strings of text.
+fn piece_elements(variable: &Variable, slab: &Hyperslab) -> u64 {
+    let elements = (PIECE_LEN / variable.ty().size().max(4) as u64).max(1);
+    if variable.ty() == NcType::Char { elements.max(strings(variable, slab).0) } else { elements }
+}
+
+/// Splits a hyperslab into pieces of at most `elements` elements, in the order of its elements. An empty one has no pieces.
+pub(crate) fn pieces_of(slab: &Hyperslab, elements: u64) -> VecDeque<Hyperslab> {
+    let mut pieces = VecDeque::new();
+    if !slab.count.contains(&0) {
+        split(slab, elements.max(1), &mut pieces);
+    }
+    pieces
+}
+
+fn split(slab: &Hyperslab, elements: u64, pieces: &mut VecDeque<Hyperslab>) {
+    let all: u64 = slab.count.iter().fold(1, |n, count| n.saturating_mul(*count));
+    let Some(dim) = slab.count.iter().position(|n| *n > 1).filter(|_| all > elements) else {
+        pieces.push_back(slab.clone());
+        return;
+    };
+    let rows = (elements / (all / slab.count[dim]).max(1)).max(1);
+    let mut from = 0;
+    while from < slab.count[dim] {
+        let mut part = slab.clone();
+        part.count[dim] = rows.min(slab.count[dim] - from);
+        part.start[dim] += from * slab.stride[dim].unsigned_abs();
+        split(&part, elements, pieces);
+        from += part.count[dim];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_follow_each_other_and_are_all() {
+        let slab = Hyperslab::new([1, 2, 0], [4, 3, 5], [2, 1, 3]).unwrap();
+        for elements in [1, 4, 5, 7, 15, 16, 60, 100] {
+            let pieces = pieces_of(&slab, elements);
+            let mut seen = Vec::new();
+            for piece in &pieces {
+                assert!(piece.count.iter().product::<u64>() <= elements);
+                for a in 0..piece.count[0] {
+                    for b in 0..piece.count[1] {
+                        for c in 0..piece.count[2] {
+                            seen.push((piece.start[0] + 2 * a, piece.start[1] + b, piece.start[2] + 3 * c));
+                        }
+                    }
+                }
+            }
+            assert_eq!(seen.len(), 60);
+            assert!(seen.is_sorted(), "{elements}");
+        }
+        assert!(pieces_of(&Hyperslab::all(&[0, 5]), 3).is_empty());
+        assert_eq!(pieces_of(&Hyperslab::all(&[]), 3).len(), 1);
+    }
+}

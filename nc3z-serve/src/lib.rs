@@ -1,0 +1,30 @@
+//! Originals of nc3z archives by HTTP, for programs that know nothing of nc3z.
+//!
+//! ```text
+//! View (names, versions, exact bytes) ─▶ Site: path ─▶ byte ranges | DAP2 | Zarr | JSON | page ─▶ HTTP/1.1
+//! ```
+//! [`serve`] answers until its caller stops it. Requests are answered on threads that may block. A reply is made in pieces, each when
+//! the client has taken the one before, so that a reply of any length takes the memory of a piece, and a slow client holds no thread.
+//!
+//! Nothing is ever written, and no path and no symbolic link leads out of the directory that is served.
+
+mod body;
+mod dap;
+mod failure;
+mod listing;
+mod log;
+mod meta;
+mod metrics;
+mod options;
+mod patient;
+mod pieces;
+mod ranges;
+mod reply;
+mod request;
+mod server;
+mod site;
+mod target;
+
+pub use log::Access;
+pub use options::{Describe, Options};
+pub use server::serve;

@@ -1,0 +1,94 @@
+//! Names in a directory, as HTML and as JSON.
+
+use crate::reply::Reply;
+use crate::request::Request;
+use hyper::StatusCode;
+use hyper::header::ACCEPT;
+use nc3z_mount::Kind;
+use nc3z_mount::view::Entry;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use serde_json::json;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Characters of names that an address has as they are.
+const NAME: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// The names in a directory.
+pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) -> Reply {
+    let wants_json = request.header(ACCEPT).is_some_and(|kinds| kinds.contains("application/json"));
+    if wants_json || request.query() == "json" {
+        let item = |entry: &Entry| {
+            let kind = if entry.kind == Kind::Directory { "directory" } else { "file" };
+            json!({"name": shown(&entry.name), "href": href(entry), "kind": kind})
+        };
+        let items: Vec<_> = entries.iter().map(item).collect();
+        let text = json!({"entries": items}).to_string();
+        return Reply::whole(StatusCode::OK, "application/json", text.into());
+    }
+    let title = names.iter().fold(String::new(), |title, name| title + "/" + &shown(name));
+    let mut page = format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{0}/</title>\n<h1>{0}/</h1>\n",
+        escaped(&title)
+    );
+    page.push_str(&links(names, entries));
+    Reply::whole(StatusCode::OK, "text/html; charset=utf-8", page.into())
+}
+
+/// A list of links.
+pub(crate) fn links(names: &[OsString], entries: &[Entry]) -> String {
+    let mut list = String::from("<ul>\n");
+    if !names.is_empty() {
+        list.push_str("<li><a href=\"../\">../</a></li>\n");
+    }
+    for entry in entries {
+        let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+        let name = escaped(&shown(&entry.name));
+        let _ = writeln!(list, "<li><a href=\"{}\">{name}{slash}</a></li>", href(entry));
+    }
+    list.push_str("</ul>\n");
+    list
+}
+
+fn href(entry: &Entry) -> String {
+    let slash = if entry.kind == Kind::Directory { "/" } else { "" };
+    format!("{}{slash}", percent_encode(entry.name.as_encoded_bytes(), NAME))
+}
+
+/// A name without control characters.
+fn shown(name: &OsStr) -> String {
+    let name = Path::new(name).display().to_string();
+    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+/// Text as HTML.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_cannot_leave_their_place_in_the_page() {
+        let entry = |name: &str| Entry { name: name.into(), kind: Kind::File, ino: 7 };
+        let page = links(&[], &[entry("<b>\" onclick='a'.nc"), entry("javascript:alert(1)"), entry("ä b")]);
+        assert!(
+            !page.contains("<b>") && !page.contains("javascript:") || page.contains("href=\"javascript%3A")
+        );
+        assert!(page.contains("href=\"%C3%A4%20b\">ä b<"), "{page}");
+    }
+}

@@ -1,0 +1,46 @@
+//! Options of a server.
+
+use crate::log::Access;
+use nc3z_reader::{Dataset, OpenOptions};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Describes a data set of a name as JSON; the error is one line.
+pub type Describe = dyn Fn(&str, &Dataset) -> Result<serde_json::Value, String> + Send + Sync;
+
+/// Options of a server.
+#[derive(Clone)]
+pub struct Options {
+    /// Connections at a time. A client beyond them gets status 503.
+    pub connections: usize,
+    /// Time for a request to arrive, for the next one on the same connection, and for a client to take a part of a reply.
+    pub timeout: Duration,
+    /// Bytes of a request: its line and headers. At least 8192.
+    pub request_len: usize,
+    /// Bytes of a reply that is made for a request, such as those of DAP. Files are sent in pieces, and have no limit.
+    pub reply_len: u64,
+    /// Requests that read and decode at a time. Others wait.
+    pub decodes: usize,
+    /// Options for opening classic files that are no archives.
+    pub open: OpenOptions,
+    /// Receives a line for each request.
+    pub access: Arc<dyn Fn(&Access<'_>) + Send + Sync>,
+    /// Makes the JSON of `/x.json`.
+    pub describe: Arc<Describe>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Options {
+            connections: 256,
+            timeout: Duration::from_secs(60),
+            request_len: 64 << 10,
+            reply_len: 4 << 30,
+            decodes: (2 * cores).max(4),
+            open: OpenOptions::default(),
+            access: Arc::new(|_| ()),
+            describe: Arc::new(|name, _| Ok(serde_json::json!({ "file": name }))),
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! A request as far as it matters: which file, and which part of it.
+
+use hyper::header::{HeaderMap, HeaderName};
+use hyper::http::request::Parts;
+use hyper::{Method, Uri};
+
+/// A request without a body.
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) uri: Uri,
+    headers: HeaderMap,
+}
+
+impl Request {
+    pub(crate) fn new(parts: Parts) -> Self {
+        Request { method: parts.method, uri: parts.uri, headers: parts.headers }
+    }
+
+    /// The path as it was sent.
+    pub(crate) fn path(&self) -> &str {
+        self.uri.path()
+    }
+
+    /// What follows the question mark, as it was sent.
+    pub(crate) fn query(&self) -> &str {
+        self.uri.query().unwrap_or("")
+    }
+
+    pub(crate) fn is_head(&self) -> bool {
+        self.method == Method::HEAD
+    }
+
+    /// A header that is text. One that is sent several times is one list.
+    pub(crate) fn header(&self, name: HeaderName) -> Option<String> {
+        let values = self.headers.get_all(name);
+        let texts: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// True if the request says that it brings something.
+    pub(crate) fn has_body(&self) -> bool {
+        let len = self.header(hyper::header::CONTENT_LENGTH);
+        len.is_some_and(|len| len.trim() != "0")
+            || self.headers.contains_key(hyper::header::TRANSFER_ENCODING)
+    }
+}

@@ -1,0 +1,334 @@
+//! What is served: files of a view, and what is made of them.
+
+use crate::dap;
+use crate::failure::{Answer, Failure};
+use crate::listing;
+use crate::meta;
+use crate::metrics::Metrics;
+use crate::options::{Describe, Options};
+use crate::pieces::{FileBytes, Part};
+use crate::ranges::{Conditions, Validators, Verdict, Wanted, http_date, wanted};
+use crate::reply::{Content, Reply};
+use crate::request::Request;
+use crate::target::{Face, OWN, face_of, names};
+use bytes::Bytes;
+use hyper::StatusCode;
+use hyper::header::{
+    CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderValue, IF_MATCH, IF_MODIFIED_SINCE, IF_NONE_MATCH, IF_RANGE,
+    IF_UNMODIFIED_SINCE, LAST_MODIFIED, LOCATION, RANGE,
+};
+use nc3z_format::bytes::hex;
+use nc3z_mount::view::{Found, Handle, State};
+use nc3z_mount::{Attr, View};
+use nc3z_reader::{Archive, Dataset, Digest, Wanted as WantedDigests};
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Originals of at most this length have their digest computed if it is not recorded. Longer ones have the number of their state.
+const COMPUTED_LEN: u64 = 1 << 30;
+/// Computed digests that are kept.
+const DIGESTS: usize = 10_000;
+/// What stands between the parts of a reply with several ranges.
+const BOUNDARY: &str = "nc3z-7f4a1c59b2e8d603";
+
+/// The files that are served, and what is known of them.
+pub(crate) struct Site {
+    pub(crate) view: Arc<View>,
+    pub(crate) options: Options,
+    pub(crate) metrics: Metrics,
+    /// Digests that were computed, by the states of their files.
+    digests: Mutex<HashMap<[u8; 32], [u8; 32]>>,
+}
+
+/// An open file of the site.
+pub(crate) struct OpenFile {
+    site: Arc<Site>,
+    handle: Handle,
+    attr: Attr,
+    state: State,
+    /// Its name, for messages.
+    pub(crate) name: String,
+}
+
+impl OpenFile {
+    fn new(site: &Arc<Site>, attr: Attr, handle: Handle, name: &OsString) -> Answer<Self> {
+        let state = handle.state()?;
+        let name = Path::new(name).display().to_string();
+        Ok(OpenFile { site: Arc::clone(site), handle, attr, state, name })
+    }
+
+    /// Reads bytes of the file, which is as it was when it was opened.
+    pub(crate) fn read(&self, range: Range<u64>) -> Answer<Bytes> {
+        let len = usize::try_from(range.end - range.start).expect("a piece fits in memory");
+        let mut out = vec![0; len];
+        let read = self.handle.read(&self.site.view, range.start, &mut out)?;
+        // What is shown as it is may be written to.
+        if read < len || self.handle.state()? != self.state {
+            let message = format!("{} changed while it was sent", self.name);
+            return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, message));
+        }
+        Ok(out.into())
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.state.len
+    }
+
+    /// The longest reply that is made of it.
+    pub(crate) fn reply_len(&self) -> u64 {
+        self.site.options.reply_len
+    }
+
+    pub(crate) fn describe(&self) -> &Describe {
+        &*self.site.options.describe
+    }
+
+    /// The file as a data set.
+    pub(crate) fn dataset(&self) -> Answer<Dataset> {
+        let found = self.handle.dataset(Path::new(&self.name), &self.site.options.open);
+        found.map_err(|e| match self.handle.archive() {
+            Some(_) => e.into(),
+            None => Failure::bad(format!("{} is no classic netCDF file: {e}", self.name)),
+        })
+    }
+
+    /// Changes if any byte does.
+    fn tag(&self) -> String {
+        let tag = match self.handle.archive() {
+            Some(archive) => hex(&self.site.digest(archive, &self.state)),
+            None => hex(&self.state.id[..16]),
+        };
+        format!("\"{tag}\"")
+    }
+
+    /// The same for what is made of the file by this version of the server.
+    pub(crate) fn derived_tag(&self) -> String {
+        let tag = self.tag();
+        format!("{}-{}\"", tag.trim_end_matches('"'), env!("CARGO_PKG_VERSION"))
+    }
+
+    fn modified(&self) -> Option<String> {
+        http_date(self.attr.modified)
+    }
+
+    /// Judges the conditions of a request; a reply if there is nothing else to say.
+    pub(crate) fn judged(&self, conditions: &Conditions, etag: &str) -> Option<Reply> {
+        let of = Validators { etag, modified: Some(self.attr.modified) };
+        let status = match conditions.verdict(&of) {
+            Verdict::Answer => return None,
+            Verdict::NotModified => StatusCode::NOT_MODIFIED,
+            Verdict::Failed => StatusCode::PRECONDITION_FAILED,
+        };
+        Some(self.validated(Reply::new(status, Content::None), etag))
+    }
+
+    /// The reply with what it can be asked for again by.
+    pub(crate) fn validated(&self, reply: Reply, etag: &str) -> Reply {
+        let reply = reply.with_text(ETAG, etag);
+        match self.modified() {
+            Some(date) => reply.with_text(LAST_MODIFIED, &date),
+            None => reply,
+        }
+    }
+
+    fn answer(self, request: &Request) -> Answer<Reply> {
+        let conditions = conditions(request);
+        let etag = self.tag();
+        if let Some(reply) = self.judged(&conditions, &etag) {
+            return Ok(reply.with_ranges(true));
+        }
+        let of = Validators { etag: &etag, modified: Some(self.attr.modified) };
+        let header = request.header(RANGE).filter(|_| conditions.range_holds(&of));
+        let (len, kind) = (self.len(), kind_of(&self.name));
+        let file = Arc::new(self);
+        let mut range_words = None;
+        let (status, kind, parts) = match wanted(header.as_deref(), len) {
+            Wanted::Refused => {
+                let message = format!("no byte range of a file of {len} bytes\n");
+                let reply = Reply::text(StatusCode::RANGE_NOT_SATISFIABLE, message);
+                let reply = reply.with_text(CONTENT_RANGE, &format!("bytes */{len}"));
+                return Ok(file.validated(reply, &etag).with_ranges(true));
+            }
+            Wanted::All => (StatusCode::OK, kind.to_owned(), VecDeque::from([Part::Range(0..len)])),
+            Wanted::Ranges(ranges) if ranges.len() == 1 => {
+                let range = ranges[0].clone();
+                range_words = Some(words(&range, len));
+                (StatusCode::PARTIAL_CONTENT, kind.to_owned(), VecDeque::from([Part::Range(range)]))
+            }
+            Wanted::Ranges(ranges) => {
+                let kind_of_all = format!("multipart/byteranges; boundary={BOUNDARY}");
+                (StatusCode::PARTIAL_CONTENT, kind_of_all, multipart(ranges, len, kind))
+            }
+        };
+        let sum = |part: &Part| match part {
+            Part::Text(text) => text.len() as u64,
+            Part::Range(range) => range.end - range.start,
+        };
+        let body_len = parts.iter().map(sum).sum();
+        let pieces = Box::new(FileBytes { file: Arc::clone(&file), parts });
+        let mut reply = Reply::pieces(status, pieces, Some(body_len), request.is_head())?;
+        reply = file.validated(reply, &etag).with_ranges(true).with_text(CONTENT_TYPE, &kind);
+        if let Some(words) = range_words {
+            reply = reply.with_text(CONTENT_RANGE, &words);
+        }
+        Ok(reply)
+    }
+}
+
+/// `bytes 0-3/10`.
+fn words(range: &Range<u64>, len: u64) -> String {
+    format!("bytes {}-{}/{len}", range.start, range.end - 1)
+}
+
+/// The parts of a reply with several ranges.
+fn multipart(ranges: Vec<Range<u64>>, len: u64, kind: &str) -> VecDeque<Part> {
+    let mut parts = VecDeque::new();
+    let mut before = "";
+    for range in ranges {
+        let head = format!(
+            "{before}--{BOUNDARY}\r\nContent-Type: {kind}\r\nContent-Range: {}\r\n\r\n",
+            words(&range, len)
+        );
+        parts.push_back(Part::Text(head.into()));
+        parts.push_back(Part::Range(range));
+        before = "\r\n";
+    }
+    parts.push_back(Part::Text(format!("\r\n--{BOUNDARY}--\r\n").into()));
+    parts
+}
+
+/// The conditions of a request.
+pub(crate) fn conditions(request: &Request) -> Conditions {
+    Conditions {
+        matching: request.header(IF_MATCH),
+        none_matching: request.header(IF_NONE_MATCH),
+        modified_since: request.header(IF_MODIFIED_SINCE),
+        unmodified_since: request.header(IF_UNMODIFIED_SINCE),
+        range: request.header(IF_RANGE),
+    }
+}
+
+/// The media type of a file, by the end of its name.
+fn kind_of(name: &str) -> &'static str {
+    let end = name.rsplit_once('.').map_or("", |(_, end)| end).to_ascii_lowercase();
+    match &*end {
+        "nc" | "cdf" | "nc3" => "application/x-netcdf",
+        "txt" | "md" | "cdl" | "csv" | "log" => "text/plain; charset=utf-8",
+        "json" => "application/json",
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        _ => "application/octet-stream",
+    }
+}
+
+impl Site {
+    pub(crate) fn new(view: Arc<View>, options: Options) -> Self {
+        Site { view, options, metrics: Metrics::new(), digests: Mutex::default() }
+    }
+
+    /// Answers a request. It reads, and may block.
+    pub(crate) fn answer(self: &Arc<Self>, request: &Request) -> Answer<Reply> {
+        let (names, is_directory) = names(request.path())?;
+        if names.first().is_some_and(|first| first == OWN) {
+            return Err(Failure::absent());
+        }
+        if !is_directory && names.len() == 1 && names[0] == "metrics" {
+            let text = self.metrics.text();
+            let kind = "text/plain; version=0.0.4; charset=utf-8";
+            return Ok(Reply::whole(StatusCode::OK, kind, text.into()).of("metrics"));
+        }
+        let found = match self.view.find(&names) {
+            Err(e) if is_absent(&e) && !is_directory => return self.face(&names, request),
+            found => found?,
+        };
+        match found {
+            Found::Directory(_) if !is_directory => {
+                // A relative address, so that it holds behind a proxy, too.
+                let last = request.path().rsplit('/').next().unwrap_or("");
+                let reply = Reply::text(StatusCode::MOVED_PERMANENTLY, "a directory ends with /\n");
+                Ok(reply.with(LOCATION, header_of(&format!("{last}/"))?).of("listing"))
+            }
+            Found::Directory(entries) => Ok(listing::reply(&names, &entries, request).of("listing")),
+            Found::File(..) if is_directory => Err(Failure::absent()),
+            Found::File(attr, handle) => {
+                let name = names.last().expect("the root is a directory");
+                let file = OpenFile::new(self, attr, handle, name)?;
+                let face = if file.handle.archive().is_some() { "original" } else { "file" };
+                Ok(file.answer(request)?.of(face))
+            }
+        }
+    }
+
+    /// What is made of a data set, by the end of the name.
+    fn face(self: &Arc<Self>, names: &[OsString], request: &Request) -> Answer<Reply> {
+        let (last, directory) = names.split_last().ok_or_else(Failure::absent)?;
+        let (name, face) = face_of(last).ok_or_else(Failure::absent)?;
+        let answered = self.data_set(directory, &name, face == Face::Json).and_then(|file| match face {
+            Face::Json => meta::answer(&file, request),
+            _ => dap::answer(&file, face, request),
+        });
+        let answered = answered.map(|reply| reply.of(face.name()));
+        match answered {
+            // Who asks for DAP2 reads errors as DAP2 has them.
+            Err(failure) if face.is_dap() => Ok(dap::failure(&failure).of(face.name()).because(failure)),
+            answered => answered,
+        }
+    }
+
+    /// The file of a name; `by_stem` also finds it without the usual ends.
+    fn data_set(
+        self: &Arc<Self>,
+        directory: &[OsString],
+        name: &OsString,
+        by_stem: bool,
+    ) -> Answer<OpenFile> {
+        let ends: &[&str] = if by_stem { &["", ".nc", ".cdf", ".nc3"] } else { &[""] };
+        for end in ends {
+            let mut name = name.clone();
+            name.push(end);
+            let names = [directory, &[name.clone()]].concat();
+            match self.view.find(&names) {
+                Ok(Found::File(attr, handle)) => return OpenFile::new(self, attr, handle, &name),
+                Ok(Found::Directory(_)) => {}
+                Err(e) if is_absent(&e) => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Err(Failure::absent())
+    }
+
+    /// The SHA-256 of an original, which is recorded or computed once. Where it cannot be had, the number of the state, which no other
+    /// content has.
+    fn digest(&self, archive: &Archive, state: &State) -> [u8; 32] {
+        if let Digest::Sha256(digest) = archive.digest() {
+            return digest;
+        }
+        if state.len > COMPUTED_LEN {
+            return state.id;
+        }
+        // Held while it is computed, so that no two threads compute the same.
+        let mut digests = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = digests.get(&state.id) {
+            return *digest;
+        }
+        let found = archive.digests(WantedDigests { content: false, sha256: true }, &());
+        let digest = found.ok().and_then(|found| found.sha256).unwrap_or(state.id);
+        if digests.len() >= DIGESTS {
+            digests.clear();
+        }
+        digests.insert(state.id, digest);
+        digest
+    }
+}
+
+fn is_absent(e: &io::Error) -> bool {
+    matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn header_of(text: &str) -> Answer<HeaderValue> {
+    HeaderValue::from_str(text).map_err(|_| Failure::absent())
+}

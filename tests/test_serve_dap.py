@@ -1,0 +1,261 @@
+"""`nc3z serve` by DAP2: programs that were made before nc3z read from its addresses what they read from the files."""
+
+import random
+import subprocess
+import unittest
+import urllib.parse
+
+import numpy as np
+
+from common import CLASSIC, NIGHT, good_files, missing, need_program, synthetic
+from serving import ServeCase
+
+COADS = CLASSIC / "coads_climatology.cdf"
+SMALL = CLASSIC / "record_padding.nc"
+# Types that DAP2 has no name for.
+LONG = ("int64", "uint64")
+# Files whose header promises more than is there, which the C library reads as whatever it finds; and one without elements, whose variables
+# its DAP client does not show.
+LIARS = ("streaming", "truncated", "numrecs_beyond", "no_records")
+
+
+def netcdf4(test):
+    try:
+        import netCDF4
+    except ImportError:
+        missing(test, "netCDF4 is not installed")
+    return netCDF4
+
+
+def raw(dataset):
+    dataset.set_auto_maskandscale(False)
+    dataset.set_auto_chartostring(False)
+    return dataset
+
+
+def has_long(dataset):
+    attributes = [dataset.getncattr(a) for a in dataset.ncattrs()]
+    for v in dataset.variables.values():
+        attributes += [v.getncattr(a) for a in v.ncattrs()]
+        if v.dtype.name in LONG:
+            return True
+    return any(getattr(a, "dtype", None) in LONG for a in attributes)
+
+
+def slabs(pick, shape):
+    """A random part of an array, as slices and as a constraint expression."""
+    slices, words = [], ""
+    for n in shape:
+        first = pick.randrange(n)
+        last, stride = pick.randrange(first, n), pick.choice((1, 1, 2, 3, 7))
+        slices.append(slice(first, last + 1, stride))
+        words += pick.choice((f"[{first}:{stride}:{last}]", f"[{first}:{stride}:{last}]" if stride > 1 else f"[{first}:{last}]"))
+    return tuple(slices), words
+
+
+class Programs(ServeCase):
+    def same(self, name, server_dataset, original):
+        """Dimensions, types, values and attributes of all variables."""
+        for variable in original.variables.values():
+            shown = server_dataset.variables[variable.name]
+            # The C library's DAP client knows the types of netCDF-3 alone: the same bits, as signed numbers.
+            signed = {"uint8": "int8", "uint16": "int16", "uint32": "int32"} if name == "dap" else {}
+            self.assertEqual(shown.dtype.name, signed.get(variable.dtype.name, variable.dtype.name), variable.name)
+            self.assertEqual(shown.shape, variable.shape, (name, variable.name))
+            a, b = np.asarray(shown[...]), np.asarray(variable[...])
+            self.assertEqual(a.tobytes(), b.tobytes(), (name, variable.name))
+            for attribute in variable.ncattrs():
+                was, is_ = variable.getncattr(attribute), shown.getncattr(attribute)
+                self.assertTrue(np.array_equal(was, is_, equal_nan=not isinstance(was, str)), (name, variable.name, attribute, was, is_))
+
+    def test_netcdf4_python_reads_every_file_by_dap_and_by_bytes(self):
+        netCDF4 = netcdf4(self)
+        files = [f for f in good_files() if (NIGHT or f.stat().st_size < 2 << 20) and not f.name.startswith(LIARS)]
+        for file in files:
+            self.archive(file)
+        read = 0
+        with self.serving("--quiet") as server:
+            for file in files:
+                try:
+                    original = raw(netCDF4.Dataset(file))
+                except OSError:
+                    # The C library does not read the file itself.
+                    continue
+                with self.subTest(file=file.name), original:
+                    with raw(netCDF4.Dataset(server.address(file.name) + "#mode=bytes")) as shown:
+                        self.same("bytes", shown, original)
+                    if has_long(original):
+                        reply = server.ask("/" + urllib.parse.quote(file.name) + ".dds")
+                        self.assertEqual(reply.status, 400)
+                        self.assertIn(f"/{file.name}".encode(), reply.body)
+                        continue
+                    with raw(netCDF4.Dataset(server.address(file.name))) as shown:
+                        self.same("dap", shown, original)
+                    read += 1
+        self.assertGreater(read, 10)
+
+    def test_random_hyperslabs(self):
+        netCDF4 = netcdf4(self)
+        self.archive(COADS)
+        pick = random.Random(11)
+        with self.serving("--quiet") as server, raw(netCDF4.Dataset(COADS)) as original, \
+                raw(netCDF4.Dataset(server.address(COADS.name))) as dap, \
+                raw(netCDF4.Dataset(server.address(COADS.name) + "#mode=bytes")) as ranges:
+            names = list(original.variables)
+            for _ in range(1000 if NIGHT else 60):
+                name = pick.choice(names)
+                part, _ = slabs(pick, original[name].shape)
+                expected = original[name][part]
+                self.assertTrue(np.array_equal(expected, dap[name][part], equal_nan=True), (name, part))
+                if pick.random() < 0.1:
+                    self.assertTrue(np.array_equal(expected, ranges[name][part], equal_nan=True), (name, part))
+
+    def test_ncdump_ncks_and_cdo(self):
+        for program in ("ncdump", "ncks", "cdo"):
+            need_program(self, program)
+        self.archive(COADS)
+        self.archive(SMALL)
+
+        def run(*command):
+            done = subprocess.run([str(word) for word in command], capture_output=True, timeout=120, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+        with self.serving("--quiet") as server:
+            for file in (COADS, SMALL):
+                url = server.address(file.name)
+                with self.subTest(file=file.name):
+                    was, shown = (run("ncdump", "-v", self.a_variable(file), place).decode() for place in (file, url))
+                    self.assertEqual(was.split("data:", 1)[1], shown.split("data:", 1)[1])
+            url = server.address(COADS.name)
+            part = ["-H", "-C", "-v", "SST", "-d", "TIME,3", "-d", "COADSY,10,12", "-d", "COADSX,5,9,2"]
+            self.assertEqual(run("ncks", *part, COADS), run("ncks", *part, url))
+            self.assertEqual(run("cdo", "-s", "infon", "-selname,SST", COADS), run("cdo", "-s", "infon", "-selname,SST", url))
+            self.assertIn(b"TIME = UNLIMITED ; // (12 currently)", run("ncdump", "-h", url))
+
+    @staticmethod
+    def a_variable(file):
+        return "SST" if file is COADS else "a"
+
+    def test_pydap(self):
+        try:
+            from pydap.client import open_url
+        except ImportError:
+            missing(self, "pydap is not installed")
+        netCDF4 = netcdf4(self)
+        self.archive(COADS)
+        pick = random.Random(5)
+        with self.serving("--quiet") as server, raw(netCDF4.Dataset(COADS)) as original:
+            shown = open_url(server.address(COADS.name), protocol="dap2")
+            self.assertEqual(sorted(shown.keys()), sorted(original.variables))
+            self.assertEqual(shown["SST"].attributes["long_name"], original["SST"].long_name)
+            for _ in range(20):
+                name = pick.choice(list(original.variables))
+                part, _ = slabs(pick, original[name].shape)
+                self.assertTrue(np.array_equal(np.asarray(shown[name][part]), original[name][part], equal_nan=True), (name, part))
+
+    def test_versions_open_too(self):
+        netCDF4 = netcdf4(self)
+        self.archive(COADS)
+        with self.serving("--quiet") as server, raw(netCDF4.Dataset(f"{server.url}.versions/{COADS.name}/1")) as shown, \
+                raw(netCDF4.Dataset(COADS)) as original:
+            self.same("dap", shown, original)
+
+
+class Constraints(ServeCase):
+    def test_errors_are_those_of_dap(self):
+        self.archive(SMALL, "x.nc")
+        with self.serving("--quiet") as server:
+            for query in ("b2", "a[40][0]", "a[0]", "a&a>1", "f(a)", "a[0][", "a,a"):
+                reply = server.ask("/x.nc.dods?" + urllib.parse.quote(query))
+                self.assertEqual((reply.status, reply["content-description"]), (400, "dods-error"), query)
+                self.assertRegex(reply.body, rb'^Error \{\n    code = 400;\n    message = ".*";\n\};\n$')
+            reply = server.ask("/none.nc.dds")
+            self.assertEqual((reply.status, reply["content-description"]), (404, "dods-error"))
+
+    def test_mutated_expressions_are_refused_or_right(self):
+        netCDF4 = netcdf4(self)
+        self.archive(COADS, "x.nc")
+        pick = random.Random(13)
+        with self.serving("--quiet") as server, raw(netCDF4.Dataset(COADS)) as original:
+            sst = np.asarray(original["SST"][...])
+            right = refused = 0
+            for _ in range(1000 if NIGHT else 150):
+                _, words = slabs(pick, sst.shape)
+                query = list("SST" + words)
+                for _ in range(pick.randrange(3)):
+                    at = pick.randrange(len(query))
+                    query[at:at + pick.randrange(2)] = pick.choice("0123456789[]:,&%SXa-. ")
+                query = "".join(query)
+                reply = server.ask("/x.nc.dods?" + urllib.parse.quote(query, safe="%"))
+                if reply.status != 200:
+                    self.assertEqual(reply.status, 400, query)
+                    refused += 1
+                    continue
+                head, values = reply.body.split(b"Data:\n", 1)
+                self.assertEqual(reply["content-length"], str(len(reply.body)))
+                parts = urllib.parse.unquote(query).strip()
+                if "," in parts or not parts.startswith("SST") or parts.count("[") != 3:
+                    continue
+                part = []
+                for bracket in parts[3:].replace(" ", "").strip("[]").split("]["):
+                    numbers = [int(n) for n in bracket.split(":")]
+                    first, last, step = numbers[0], numbers[-1], numbers[1] if len(numbers) == 3 else 1
+                    part.append(slice(first, last + 1, step))
+                expected = sst[tuple(part)]
+                self.assertEqual(values[8:], expected.astype(">f4").tobytes(), query)
+                self.assertEqual(values[:8], 2 * expected.size.to_bytes(4, "big"))
+                right += 1
+        self.assertGreater(right, 10)
+        self.assertGreater(refused, 10)
+
+    def test_mutated_ranges_are_refused_or_right(self):
+        self.archive(SMALL, "x.nc")
+        data = SMALL.read_bytes()
+        pick = random.Random(17)
+        with self.serving("--quiet") as server:
+            for _ in range(1000 if NIGHT else 150):
+                header = list(f"bytes={pick.randrange(len(data))}-{pick.randrange(len(data))}")
+                for _ in range(pick.randrange(3)):
+                    header[pick.randrange(len(header))] = pick.choice("0123456789-,= abx")
+                reply = server.ask("/x.nc", Range="".join(header))
+                self.assertIn(reply.status, (200, 206, 416), header)
+                if reply.status == 206 and reply["content-range"]:
+                    first, last = map(int, reply["content-range"].split(" ")[1].split("/")[0].split("-"))
+                    self.assertEqual(reply.body, data[first:last + 1])
+                elif reply.status == 200:
+                    self.assertEqual(reply.body, data)
+
+    def test_text_and_form(self):
+        self.archive(SMALL, "x.nc")
+        with self.serving("--quiet") as server:
+            text = server.ask("/x.nc.ascii?a%5B1:2%5D%5B0:2:4%5D").body.decode()
+            self.assertIn("a[2][3]\n[0], 21, -32768, 25\n[1], 42, -32768, 46\n", text)
+            self.assertIn("Int16 a[time = 2][x = 3];", text)
+            form = server.ask("/x.nc.html")
+            self.assertEqual(form["content-description"], "dods-form")
+            self.assertIn(b'href="x.nc.ascii?a[0:39][0:4]"', form.body)
+
+    def test_long_replies_are_made_in_pieces_and_have_a_limit(self):
+        original = self.dir / "big.nc"
+        synthetic(original, mib=24)
+        self.archive(original, "x.nc")
+        netCDF4 = netcdf4(self)
+        with raw(netCDF4.Dataset(original)) as dataset:
+            name = max(dataset.variables, key=lambda n: dataset[n].size)
+            values = np.asarray(dataset[name][...])
+        with self.serving("--quiet") as server:
+            reply = server.ask(f"/x.nc.dods?{name}")
+            body = reply.body.split(b"Data:\n", 1)[1]
+            wide = values.astype(">i4") if values.dtype.itemsize == 2 else values.astype(values.dtype.newbyteorder(">"))
+            self.assertEqual(body[8:8 + wide.nbytes], wide.tobytes())
+        with self.serving("--quiet", "--max-reply", "1MiB") as server:
+            reply = server.ask(f"/x.nc.dods?{name}")
+            self.assertEqual(reply.status, 413)
+            self.assertIn(b"ask for a part", reply.body)
+            self.assertEqual(server.ask(f"/x.nc.ascii?{name}").status, 413)
+            # Files have none.
+            self.assertEqual(len(server.ask("/x.nc").body), original.stat().st_size)
+
+
+if __name__ == "__main__":
+    unittest.main()
