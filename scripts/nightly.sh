@@ -25,6 +25,7 @@ step "20,000 cuts of random histories, by every reading command" env NC3Z_CUTS=2
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
 step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_READ_SLABS="$PWD/target/release/examples/read_slabs" \
     "$python" scripts/acceptance.py test_reads
+step "netCDF plug-in, 100,000 slices" env NC3Z_SLICES=100000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_netcdf_plugin
 step "all other acceptance tests, release" acceptance
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::

@@ -15,6 +15,15 @@ mkdir -p "$root/usr/bin" "$root/usr/share/man/man1" "$doc" "$root/usr/share/bash
 install -m 755 "$binary" "$root/usr/bin/nc3z"
 # Symbols and debugging information are not for users.
 if command -v strip >/dev/null; then strip "$root/usr/bin/nc3z"; else echo "note: strip is missing: the binary is packed as it is" >&2; fi
+# netCDF-C's plug-in, where it was built: `nc3z plugin install` finds it there.
+for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
+    if [ -e "$folder/libnc3z_udf.so" ]; then
+        install -D -m 644 "$folder/libnc3z_udf.so" "$root/usr/lib/nc3z/libnc3z_udf.so"
+        if command -v strip >/dev/null; then strip "$root/usr/lib/nc3z/libnc3z_udf.so"; fi
+        break
+    fi
+done
+[ -e "$root/usr/lib/nc3z" ] || echo "note: libnc3z_udf.so is not beside the binary: the package is without netCDF-C's plug-in" >&2
 # mount(8) looks for it in /sbin, which is this directory.
 install -m 755 packaging/mount.fuse.nc3z "$root/usr/sbin/mount.fuse.nc3z"
 "$binary" man -o "$root/usr/share/man/man1"
@@ -36,7 +45,7 @@ if command -v dpkg-deb >/dev/null; then
     mkdir -p "$root/DEBIAN"
     size=$(du -sk "$root/usr" | cut -f1)
     # A static binary needs nothing; of another, the libraries that it is linked with, in the versions whose symbols it uses.
-    newest() { grep -aoE "\b$1_[0-9.]+\b" "$root/usr/bin/nc3z" | sort -uV | tail -1 | cut -d_ -f2; }
+    newest() { grep -ahoE "\b$1_[0-9.]+\b" -r "$root/usr/bin/nc3z" "$root/usr/lib" 2>/dev/null | sort -uV | tail -1 | cut -d_ -f2; }
     depends=
     # `grep -q` would end before ldd has written all of it, which fails by pipefail now and then.
     if [[ $(ldd "$binary" 2>/dev/null || true) == *libc.so* ]]; then

@@ -91,6 +91,8 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Mount(args) => cmd::mount::run(args),
         #[cfg(feature = "serve")]
         Command::Serve(args) => cmd::serve::run(args),
+        Command::Plugin(command) => cmd::plugin::run(command),
+        Command::Run(args) => cmd::plugin::run::run(args),
         #[cfg(feature = "plot")]
         Command::Plot(args) => cmd::plot::run(args),
         Command::Report(args) => cmd::report::run(args),

@@ -80,6 +80,8 @@ mod newest;
 mod open;
 mod options;
 mod parallel;
+#[cfg(feature = "parallel")]
+mod per_process;
 mod place;
 pub mod platform;
 mod restore;
@@ -98,6 +100,8 @@ pub use newest::slots_at;
 pub use options::OpenOptions;
 #[cfg(feature = "parallel")]
 pub use parallel::{PoolEntry, enter_pool_by};
+#[cfg(feature = "parallel")]
+pub use per_process::PerProcess;
 pub use place::{Slab, TilePlace};
 pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
 pub use tile::{Fill, cache};

@@ -16,16 +16,15 @@ mod headers;
 mod object;
 mod options;
 mod pace;
-mod process;
 mod ranges;
 mod secrets;
 mod store;
 
 pub use forward::ForwardSource;
 pub use headers::HEADERS_VARIABLE;
+pub use nc3z_reader::PerProcess;
 pub use object::ObjectSource;
 pub use options::RemoteOptions;
-pub use process::PerProcess;
 pub use store::is_url;
 
 use nc3z_reader::Result;

@@ -1,8 +1,8 @@
 //! One object as a byte source.
 
+use crate::PerProcess;
 use crate::options::RemoteOptions;
 use crate::pace::Pace;
-use crate::process::PerProcess;
 use crate::{ranges, secrets, store};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream::FuturesUnordered;

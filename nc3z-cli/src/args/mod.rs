@@ -22,6 +22,7 @@ mod open;
 mod parity;
 #[cfg(feature = "plot")]
 mod plot;
+mod plugin;
 mod read;
 mod recompress;
 mod refs;
@@ -60,6 +61,7 @@ pub(crate) use open::OpenArgs;
 pub(crate) use parity::{ParityAddArgs, ParityCommand, ParityFiles, ParityInfoArgs, ParityRemoveArgs};
 #[cfg(feature = "plot")]
 pub(crate) use plot::PlotArgs;
+pub(crate) use plugin::{PluginCommand, PluginInstallArgs, PluginStatusArgs, RunCommandArgs};
 pub(crate) use read::{FormatArg, ReadArgs};
 pub(crate) use recompress::RecompressArgs;
 pub(crate) use refs::{RefsArgs, RefsFormat};
@@ -408,6 +410,24 @@ the file of --log. docs/mount.md says more: fstab, systemd, archives that change
     #[cfg(feature = "serve")]
     #[command(after_help = serve::EXAMPLES)]
     Serve(Later<ServeArgs>),
+    /// Install the netCDF plug-in, by which programs open archives as they open any netCDF file.
+    #[command(subcommand)]
+    #[command(after_help = "Examples:
+  nc3z plugin install
+  nc3z plugin status
+  nc3z plugin remove
+
+Then netCDF4-python, xarray and all other programs with netCDF-C 4.10.1 or later open archives by name. For older programs there is \
+`nc3z run`. docs/netcdf-plugin.md says more.")]
+    Plugin(PluginCommand),
+    /// Run a program with the netCDF plug-in preloaded, so that it opens archives (Linux).
+    #[command(after_help = "Examples:
+  nc3z run -- ncdump -h tas.nc.nc3z
+  nc3z run -- ncks -v tas tas.nc.nc3z out.nc
+
+For programs that are linked with netCDF-C 4.8.1 or later. The exit code is the program's; 127 where there is no such program, 126 where \
+it cannot be run. Programs that load netCDF-C later, such as Python, need `nc3z plugin install`.")]
+    Run(Later<RunCommandArgs>),
     /// Draw a variable: a map with a colour bar, or a series, as PNG or SVG.
     #[cfg(feature = "plot")]
     #[command(after_help = "Examples:

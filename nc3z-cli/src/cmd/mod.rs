@@ -31,6 +31,7 @@ mod place;
 pub(crate) mod places;
 #[cfg(feature = "plot")]
 pub(crate) mod plot;
+pub(crate) mod plugin;
 pub(crate) mod read;
 pub(crate) mod recompress;
 pub(crate) mod refs;

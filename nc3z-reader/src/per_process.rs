@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// and a lock may be held for ever; so the value is tagged with its process, and made anew in a child. Reading it takes no lock.
 ///
 /// ```
-/// use nc3z_remote::PerProcess;
+/// use nc3z_reader::PerProcess;
 /// static NUMBERS: PerProcess<Vec<u8>> = PerProcess::empty();
 /// let made = NUMBERS.get(|parents| parents.map(|_| vec![]).or(Some(vec![1])).ok_or(())).unwrap();
 /// assert_eq!(*made, [1]);

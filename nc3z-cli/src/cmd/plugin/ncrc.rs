@@ -1,0 +1,162 @@
+//! The file `.ncrc`: lines `key=value`. Lines that are not ours stay as they are, byte for byte.
+
+use anyhow::{Context, Result, bail};
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+/// The first five bytes of an archive. Of the eight, netCDF-C can be told no more: the next ones end the line.
+const MAGIC: &[u8] = b"\x89NC3Z";
+/// The line above ours.
+const TITLE: &[u8] = b"# nc3z: archives of classic netCDF files (nc3z plugin install)";
+
+/// The lines of the file.
+pub(super) struct Ncrc {
+    lines: Vec<Vec<u8>>,
+    before: Option<Vec<u8>>,
+}
+
+/// The key that a slot's line of this kind has.
+fn key(slot: u8, kind: &str) -> String {
+    format!("NETCDF.UDF{slot}.{kind}")
+}
+
+/// The entry point of a slot.
+fn entry_point(slot: u8) -> String {
+    format!("nc3z_udf{slot}_init")
+}
+
+/// The value of a line, if it has this key.
+fn value<'l>(line: &'l [u8], key: &str) -> Option<&'l [u8]> {
+    let at = line.iter().position(|b| *b == b'=')?;
+    (line[..at].trim_ascii().eq_ignore_ascii_case(key.as_bytes())).then(|| line[at + 1..].trim_ascii())
+}
+
+impl Ncrc {
+    /// Reads the file; none is an empty one.
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        let before = match fs::read(path) {
+            Ok(bytes) => Some(bytes),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(e).with_context(|| format!("read `{}`", path.display())),
+        };
+        let bytes = before.as_deref().unwrap_or_default();
+        let mut lines: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+        // What follows the last line's end.
+        lines.pop_if(|last| last.is_empty());
+        Ok(Ncrc { lines, before })
+    }
+
+    /// The value of a key. Later lines count.
+    fn get(&self, key: &str) -> Option<&[u8]> {
+        self.lines.iter().rev().find_map(|line| value(line, key))
+    }
+
+    /// The library that is named for a slot.
+    pub(super) fn library_of(&self, slot: u8) -> Option<String> {
+        self.get(&key(slot, "LIBRARY")).map(|path| String::from_utf8_lossy(path).into_owned())
+    }
+
+    /// Whether a slot's entry point is one of ours.
+    pub(super) fn is_ours(&self, slot: u8) -> bool {
+        self.get(&key(slot, "INIT")) == Some(entry_point(slot).as_bytes())
+    }
+
+    /// Takes out the lines of all slots that are ours.
+    pub(super) fn clear(&mut self) {
+        let ours: Vec<u8> = (0..10).filter(|slot| self.is_ours(*slot)).collect();
+        let is_ours = |line: &[u8]| {
+            line == TITLE
+                || ours.iter().any(|slot| {
+                    ["LIBRARY", "INIT", "MAGIC"].iter().any(|kind| value(line, &key(*slot, kind)).is_some())
+                })
+        };
+        self.lines.retain(|line| !is_ours(line));
+    }
+
+    /// Names the library for a slot, and for no other one.
+    pub(super) fn set(&mut self, slot: u8, library: &Path) -> Result<()> {
+        let library = library.as_os_str().as_encoded_bytes();
+        if library.iter().any(u8::is_ascii_control) || library.trim_ascii() != library {
+            bail!("the library's path has blanks at its ends or control characters, which .ncrc cannot hold");
+        }
+        self.clear();
+        let line = |kind, value: &[u8]| [key(slot, kind).as_bytes(), b"=", value].concat();
+        self.lines.extend([
+            TITLE.to_vec(),
+            line("LIBRARY", library),
+            line("INIT", entry_point(slot).as_bytes()),
+            line("MAGIC", MAGIC),
+        ]);
+        Ok(())
+    }
+
+    /// Writes the file, if it changes: into a new one that takes its place.
+    pub(super) fn write(&self, path: &Path) -> Result<bool> {
+        let mut bytes = self.lines.join(&b'\n');
+        if !self.lines.is_empty() {
+            bytes.push(b'\n');
+        }
+        let same_but_for_the_end = self.before.as_ref().is_some_and(|before| {
+            *before == bytes || before.len() + 1 == bytes.len() && bytes.starts_with(before)
+        });
+        if same_but_for_the_end || self.before.is_none() && bytes.is_empty() {
+            return Ok(false);
+        }
+        self.replace(path, &bytes).with_context(|| format!("write `{}`", path.display()))?;
+        Ok(true)
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        // A link stays one.
+        let target: PathBuf = if self.before.is_some() { path.canonicalize()? } else { path.to_owned() };
+        let folder = target.parent().context("it has no directory")?;
+        let mut file = tempfile::Builder::new().prefix(".ncrc-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        if let Ok(present) = fs::metadata(&target) {
+            file.as_file().set_permissions(present.permissions())?;
+        }
+        file.persist(&target)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(ncrc: &Ncrc) -> String {
+        String::from_utf8_lossy(&ncrc.lines.join(&b'\n')).into_owned()
+    }
+
+    #[test]
+    fn other_lines_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".ncrc");
+        let other = b"# mine\nHTTP.VERBOSE=1\nNETCDF.UDF0.LIBRARY=/x.so\nNETCDF.UDF0.INIT=other_init\nlast";
+        fs::write(&path, other).unwrap();
+        let mut ncrc = Ncrc::read(&path).unwrap();
+        assert!(!ncrc.is_ours(0) && ncrc.library_of(0).as_deref() == Some("/x.so"));
+        ncrc.set(9, Path::new("/a/libnc3z_udf.so")).unwrap();
+        assert!(ncrc.write(&path).unwrap());
+        let installed = fs::read(&path).unwrap();
+        assert!(installed.starts_with(other) && installed.ends_with(b"NETCDF.UDF9.MAGIC=\x89NC3Z\n"));
+        // The same again changes nothing; another slot takes the place of the first.
+        let mut again = Ncrc::read(&path).unwrap();
+        again.set(9, Path::new("/a/libnc3z_udf.so")).unwrap();
+        assert!(!again.write(&path).unwrap());
+        again.set(4, Path::new("/b/libnc3z_udf.so")).unwrap();
+        assert!(again.is_ours(4) && !text(&again).contains("UDF9"));
+        again.clear();
+        assert!(again.write(&path).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), [other.as_slice(), b"\n"].concat());
+    }
+
+    #[test]
+    fn what_the_file_cannot_hold_is_refused() {
+        let mut ncrc = Ncrc { lines: Vec::new(), before: None };
+        assert!(ncrc.set(9, Path::new("/a\nb.so")).is_err());
+        assert!(ncrc.set(9, Path::new("/a b.so")).is_ok());
+    }
+}

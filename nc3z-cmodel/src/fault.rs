@@ -1,0 +1,61 @@
+//! What a request of a C program can fail with.
+
+use std::fmt;
+
+/// Why a request is refused. The netCDF library has a code for each.
+#[derive(Debug)]
+pub enum Fault {
+    /// A start index lies outside its dimension (`NC_EINVALCOORDS`).
+    Coordinates,
+    /// Start and count exceed a dimension (`NC_EEDGE`).
+    Edge,
+    /// A stride is not positive, or too large (`NC_ESTRIDE`).
+    Stride,
+    /// Text was asked for as numbers, or numbers as text (`NC_ECHAR`).
+    Text,
+    /// There is no such type (`NC_EBADTYPE`).
+    Type,
+    /// The buffer has another length than the request needs.
+    Buffer {
+        /// Bytes that the request needs.
+        needed: u64,
+        /// Bytes of the buffer.
+        given: u64,
+    },
+    /// More elements than memory has addresses.
+    TooLarge,
+    /// Reading failed.
+    Reader(nc3z_reader::Error),
+}
+
+impl From<nc3z_reader::Error> for Fault {
+    fn from(e: nc3z_reader::Error) -> Self {
+        Fault::Reader(e)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Coordinates => f.write_str("a start index lies outside its dimension"),
+            Fault::Edge => f.write_str("start and count exceed a dimension"),
+            Fault::Stride => f.write_str("a stride is not positive, or is 2147483647 or more"),
+            Fault::Text => f.write_str("char is text: it is read as char, and numbers are not"),
+            Fault::Type => f.write_str("there is no such type"),
+            Fault::Buffer { needed, given } => {
+                write!(f, "the buffer has {given} bytes, the request needs {needed}")
+            }
+            Fault::TooLarge => f.write_str("the request has more elements than memory has addresses"),
+            Fault::Reader(e) => f.write_str(&e.with_causes()),
+        }
+    }
+}
+
+impl std::error::Error for Fault {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Fault::Reader(e) => Some(e),
+            _ => None,
+        }
+    }
+}
