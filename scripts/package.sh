@@ -24,6 +24,17 @@ for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
     fi
 done
 [ -e "$root/usr/lib/nc3z" ] || echo "note: libnc3z_udf.so is not beside the binary: the package is without netCDF-C's plug-in" >&2
+# The C library, where it was built.
+for folder in "$(dirname "$binary")" "$(dirname "$binary")/deps"; do
+    if [ -e "$folder/libnc3z.so" ]; then
+        DESTDIR=$root scripts/install-capi.sh /usr "$folder" >/dev/null
+        # A program that links statically needs a library built for it.
+        rm -f "$root/usr/lib/libnc3z.a"
+        if command -v strip >/dev/null; then strip "$root"/usr/lib/libnc3z.so.*.*; fi
+        break
+    fi
+done
+[ -e "$root/usr/include/nc3z.h" ] || echo "note: libnc3z.so is not beside the binary: the package is without the C library" >&2
 # mount(8) looks for it in /sbin, which is this directory.
 install -m 755 packaging/mount.fuse.nc3z "$root/usr/sbin/mount.fuse.nc3z"
 "$binary" man -o "$root/usr/share/man/man1"

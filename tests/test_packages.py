@@ -27,6 +27,9 @@ class Packages(Case):
             self.assertRegex(listed, rf"(?m)^-rw.r-.r-. root/root .* \./{re.escape(name)}$")
         if any((pathlib.Path(NC3Z).parent / folder / "libnc3z_udf.so").exists() for folder in (".", "deps")):
             self.assertRegex(listed, r"(?m)^-rw-r--r-- root/root .* \./usr/lib/nc3z/libnc3z_udf\.so$")
+        if any((pathlib.Path(NC3Z).parent / folder / "libnc3z.so").exists() for folder in (".", "deps")):
+            for name in (r"usr/include/nc3z\.h", r"usr/lib/pkgconfig/nc3z\.pc", r"usr/lib/libnc3z\.so\.1\.[\d.]+", r"usr/lib/libnc3z\.so\.1 -> .*"):
+                self.assertRegex(listed, rf"(?m) \./{name}$")
         info = subprocess.run(["dpkg-deb", "--field", deb, "Package", "Version", "Architecture", "Maintainer", "Depends", "Description"], capture_output=True,
                               check=True, text=True).stdout
         self.assertIn("Package: nc3z\n", info)
@@ -132,7 +135,7 @@ class Packages(Case):
         known = {"nc3z-reader/src/platform.rs", "nc3z-writer/src/platform.rs", "nc3z-reader/src/source/regular.rs", "nc3z-plugin/src/child.rs",
                  "nc3z-plugin/src/worker.rs", "nc3z-cli/src/cmd/links.rs", "nc3z-cli/src/cmd/restore.rs", "nc3z-cli/src/cmd/archive/removal.rs",
                  "nc3z-cli/src/output/progress.rs", "nc3z-mount/src/view/platform.rs",
-                 "nc3z-mount/src/system_log.rs", "nc3z-cli/src/cmd/plugin/run.rs", "nc3z-udf/src/file.rs"}
+                 "nc3z-mount/src/system_log.rs", "nc3z-cli/src/cmd/plugin/run.rs", "nc3z-udf/src/file.rs", "nc3z-capi/src/handle.rs"}
         found = set()
         for path in ROOT.glob("nc3z-*/src/**/*.rs"):
             code = path.read_text("utf-8").split("#[cfg(test)]")[0]

@@ -104,12 +104,14 @@ fn files(root: &Path) -> Result {
         put(root, "classic_header", i, &[&[0, 0], &bytes[..]].concat())?;
         put(root, "roundtrip", i, &[&[8], &bytes[..]].concat())?;
         put(root, "roundtrip", i + 100, &[&[255], &bytes[..]].concat())?;
+        put(root, "capi", i + 10_000, &[&[7; 16], &bytes[..]].concat())?;
         std::fs::write(&input, &bytes)?;
         for (k, tile_len) in [2, 16, 1 << 20].into_iter().enumerate() {
             let options = WriterOptions::default().with_tile_len(tile_len).with_force(true);
             archive_file(&input, &output, &options, &())?;
             let archive = std::fs::read(&output)?;
             put(root, "archive_open", i + 100 * k, &archive)?;
+            put(root, "capi", i + 100 * k, &[&[1; 16], &archive[..]].concat())?;
             if let Some(seed) = is_short(&archive).then(|| short_form_seed(&archive)).flatten() {
                 put(root, "short_form", i + 100 * k, &seed)?;
             }

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Installs the C library: header, shared and static library, pkg-config file.
+#     cargo build --release -p nc3z-capi && scripts/install-capi.sh PREFIX [DIRECTORY OF THE BUILT LIBRARIES]
+# The directory is target/release unless it is given. DESTDIR is put before PREFIX where files go, and not into the pkg-config file.
+set -euo pipefail
+prefix=${1:?"usage: scripts/install-capi.sh PREFIX [DIRECTORY]"}
+cd "$(dirname "$0")/.."
+built=${2:-target/release}
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+abi=$(sed -n 's/^#define NC3Z_ABI_VERSION //p' nc3z-capi/include/nc3z.h)
+case $prefix in /*) ;; *) echo "install-capi: PREFIX must be an absolute path, and \`$prefix\` is none" >&2; exit 2 ;; esac
+root=${DESTDIR:-}$prefix
+[ -e "$built/libnc3z.so" ] || { echo "install-capi: $built/libnc3z.so is not there: cargo build --release -p nc3z-capi" >&2; exit 1; }
+install -D -m 644 nc3z-capi/include/nc3z.h "$root/include/nc3z.h"
+install -D -m 755 "$built/libnc3z.so" "$root/lib/libnc3z.so.$abi.$version"
+ln -sf "libnc3z.so.$abi.$version" "$root/lib/libnc3z.so.$abi"
+ln -sf "libnc3z.so.$abi" "$root/lib/libnc3z.so"
+if [ -e "$built/libnc3z.a" ]; then install -m 644 "$built/libnc3z.a" "$root/lib/libnc3z.a"; fi
+mkdir -p "$root/lib/pkgconfig"
+cat > "$root/lib/pkgconfig/nc3z.pc" <<PC
+prefix=$prefix
+includedir=\${prefix}/include
+libdir=\${prefix}/lib
+
+Name: nc3z
+Description: exact, small, randomly readable archives of classic netCDF files
+Version: $version
+Cflags: -I\${includedir}
+Libs: -L\${libdir} -lnc3z
+Libs.private: -lpthread -ldl -lm -lgcc_s
+PC
+echo "installed libnc3z $version (ABI $abi) in $root"
