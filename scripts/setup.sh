@@ -54,7 +54,7 @@ python_packages() {
     .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "scripts/$list"
 }
 [ -x .venv/bin/python ] || python3 -m venv .venv || undone+=("python3 makes no environment in .venv")
-python_packages requirements.txt bagit fido google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec zstandard ||
+python_packages requirements.txt aiohttp bagit fido google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec pydap zstandard ||
     # Pip asks for a long time where there is no network: once is enough.
     { undone+=("packages of scripts/requirements.txt cannot be had"); reachable=false; }
 # What the Python package is built and tested with; scripts/python.sh says so where it is missing.

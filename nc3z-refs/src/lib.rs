@@ -15,6 +15,8 @@ mod values;
 mod zarr3;
 
 pub use error::{Error, Result};
+pub use values::attributes_json;
+pub use zarr3::{array_document, group_document};
 
 use array::Array;
 use nc3z_reader::Archive;

@@ -34,6 +34,11 @@ pub(crate) fn attributes(attributes: &[Attribute], but: Option<&str>) -> Map<Str
     map
 }
 
+/// Attributes by name: text, a number, or a list of numbers. `NaN` and the infinities are words.
+pub fn attributes_json(list: &[Attribute]) -> Value {
+    attributes(list, None).into()
+}
+
 /// The value that stands for missing ones, where the variable says one of its own type; null where it does not. Zarr 2 has it
 /// beside the shape, and there alone.
 pub(crate) fn fill_value(variable: &Variable) -> Value {

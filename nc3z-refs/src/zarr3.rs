@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::{Arrays, values};
 use base64::Engine as _;
 use nc3z_format::NcType;
-use nc3z_format::classic::Variable;
+use nc3z_format::classic::{Header, Variable};
 use serde_json::{Map, Value, json};
 
 impl Arrays<'_> {
@@ -17,11 +17,8 @@ impl Arrays<'_> {
     /// A codec that Zarr does not have.
     pub fn icechunk(&self, url: &str, checksum: &Value) -> Result<Value> {
         let header = self.archive.header();
-        let group = json!({
-            "zarr_format": 3, "node_type": "group", "attributes": values::attributes(&header.attributes, None),
-        });
         let (mut documents, mut arrays) = (Map::new(), Map::new());
-        documents.insert("zarr.json".to_owned(), group);
+        documents.insert("zarr.json".to_owned(), group_document(header));
         for array in &self.arrays {
             let document = self.document(array).map_err(|e| e.in_variable(&array.name))?;
             documents.insert(format!("{}/zarr.json", array.name), document);
@@ -36,27 +33,45 @@ impl Arrays<'_> {
         let header = self.archive.header();
         let variable = &header.variables[array.id.index()];
         let codecs = Codecs::of(&array.chain, variable.ty, &array.chunk)?.zarr3(variable.ty);
-        let mut attributes = values::attributes(&variable.attributes, None);
-        // As xarray writes it: numbers of floats by their bytes, so that none is lost.
-        match values::own_fill(variable).filter(|_| matches!(variable.ty, NcType::Float | NcType::Double)) {
-            Some(fill) => {
-                let bytes = values::float(variable.ty, fill).to_le_bytes();
-                let text = base64::engine::general_purpose::STANDARD.encode(bytes);
-                attributes.insert("_FillValue".to_owned(), text.into());
-            }
-            None if variable.ty == NcType::Char => {
-                attributes.remove("_FillValue");
-            }
-            None => {}
-        }
-        Ok(json!({
-            "zarr_format": 3, "node_type": "array", "shape": array.shape, "data_type": data_type(variable.ty),
-            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": array.chunk}},
-            "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
-            "fill_value": fill_value(variable), "codecs": codecs, "attributes": attributes,
-            "dimension_names": values::dimensions(header, variable), "storage_transformers": [],
-        }))
+        Ok(array_document(header, variable, &array.shape, &array.chunk, &codecs))
     }
+}
+
+/// The document of a group that has the global attributes.
+pub fn group_document(header: &Header) -> Value {
+    json!({
+        "zarr_format": 3, "node_type": "group", "attributes": values::attributes(&header.attributes, None),
+    })
+}
+
+/// The document of a variable as an array with chunks of one shape.
+pub fn array_document(
+    header: &Header,
+    variable: &Variable,
+    shape: &[u64],
+    chunk: &[u64],
+    codecs: &[Value],
+) -> Value {
+    let mut attributes = values::attributes(&variable.attributes, None);
+    // As xarray writes it: numbers of floats by their bytes, so that none is lost.
+    match values::own_fill(variable).filter(|_| matches!(variable.ty, NcType::Float | NcType::Double)) {
+        Some(fill) => {
+            let bytes = values::float(variable.ty, fill).to_le_bytes();
+            let text = base64::engine::general_purpose::STANDARD.encode(bytes);
+            attributes.insert("_FillValue".to_owned(), text.into());
+        }
+        None if variable.ty == NcType::Char => {
+            attributes.remove("_FillValue");
+        }
+        None => {}
+    }
+    json!({
+        "zarr_format": 3, "node_type": "array", "shape": shape, "data_type": data_type(variable.ty),
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": chunk}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": fill_value(variable), "codecs": codecs, "attributes": attributes,
+        "dimension_names": values::dimensions(header, variable), "storage_transformers": [],
+    })
 }
 
 /// The grid, the chunks in the archive as `[index, …, offset, length]`, and the others by their place in the grid.

@@ -23,7 +23,10 @@ mod reply;
 mod request;
 mod server;
 mod site;
+mod subset;
 mod target;
+mod values;
+mod zarr;
 
 pub use log::Access;
 pub use options::{Describe, Options};

@@ -1,16 +1,19 @@
 //! What is served: files of a view, and what is made of them.
 
-use crate::dap;
+use crate::dap::{self, Asked};
 use crate::failure::{Answer, Failure};
 use crate::listing;
 use crate::meta;
 use crate::metrics::Metrics;
 use crate::options::{Describe, Options};
-use crate::pieces::{FileBytes, Part};
+use crate::pieces::{FileBytes, Part, Pieces};
 use crate::ranges::{Conditions, Validators, Verdict, Wanted, http_date, wanted};
 use crate::reply::{Content, Reply};
 use crate::request::Request;
+use crate::subset::Subset;
 use crate::target::{Face, OWN, face_of, names};
+use crate::values::{Csv, Doubles};
+use crate::zarr;
 use bytes::Bytes;
 use hyper::StatusCode;
 use hyper::header::{
@@ -20,6 +23,7 @@ use hyper::header::{
 use nc3z_format::bytes::hex;
 use nc3z_mount::view::{Found, Handle, State};
 use nc3z_mount::{Attr, View};
+use nc3z_reader::platform::path_of;
 use nc3z_reader::{Archive, Dataset, Digest, Wanted as WantedDigests};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
@@ -242,7 +246,16 @@ impl Site {
             return Ok(Reply::whole(StatusCode::OK, kind, text.into()).of("metrics"));
         }
         let found = match self.view.find(&names) {
-            Err(e) if is_absent(&e) && !is_directory => return self.face(&names, request),
+            Err(e) if is_absent(&e) => {
+                return match zarr_of(&names) {
+                    Some((directory, name, key)) => {
+                        let file = self.data_set(directory, &name, true)?;
+                        Ok(zarr::answer(&file, key, request)?.of("zarr"))
+                    }
+                    None if is_directory => Err(Failure::absent()),
+                    None => self.face(&names, request),
+                };
+            }
             found => found?,
         };
         match found {
@@ -269,6 +282,7 @@ impl Site {
         let (name, face) = face_of(last).ok_or_else(Failure::absent)?;
         let answered = self.data_set(directory, &name, face == Face::Json).and_then(|file| match face {
             Face::Json => meta::answer(&file, request),
+            Face::Csv | Face::Netcdf | Face::Values => part(&file, face, request),
             _ => dap::answer(&file, face, request),
         });
         let answered = answered.map(|reply| reply.of(face.name()));
@@ -323,6 +337,42 @@ impl Site {
         digests.insert(state.id, digest);
         digest
     }
+}
+
+/// A part of a data set as a file, as CSV or as numbers.
+fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
+    let etag = file.derived_tag();
+    if let Some(reply) = file.judged(&conditions(request), &etag) {
+        return Ok(reply);
+    }
+    let asked = Asked::of(file, file.dataset()?, request)?;
+    let limit = file.reply_len();
+    let (pieces, len, kind): (Box<dyn Pieces>, _, _) = match face {
+        Face::Csv => (Box::new(Csv::new(&asked, limit)?), None, "text/csv; charset=utf-8"),
+        Face::Values => {
+            let doubles = Doubles::new(&asked, limit)?;
+            let len = doubles.len();
+            (Box::new(doubles), Some(len), "application/octet-stream")
+        }
+        _ => {
+            let subset = Subset::new(&asked)?;
+            let len = subset.len();
+            if len > limit {
+                return Err(Failure::too_long(len, limit));
+            }
+            (Box::new(subset), Some(len), "application/x-netcdf")
+        }
+    };
+    let reply = Reply::pieces(StatusCode::OK, pieces, len, request.is_head())?.with_text(CONTENT_TYPE, kind);
+    Ok(file.validated(reply, &etag).with_ranges(false))
+}
+
+/// The data set and the key in it, of a path through a name that ends as Zarr's do.
+fn zarr_of(names: &[OsString]) -> Option<(&[OsString], OsString, &[OsString])> {
+    names.iter().enumerate().find_map(|(n, name)| {
+        let stem = name.as_encoded_bytes().strip_suffix(b".zarr").filter(|stem| !stem.is_empty())?;
+        Some((&names[..n], path_of(stem).into_os_string(), &names[n + 1..]))
+    })
 }
 
 fn is_absent(e: &io::Error) -> bool {

@@ -34,16 +34,22 @@ pub(crate) enum Face {
     Ascii,
     Html,
     Json,
+    Csv,
+    Netcdf,
+    Values,
 }
 
 impl Face {
-    const ALL: [(&'static str, Face); 6] = [
+    const ALL: [(&'static str, Face); 9] = [
         (".dds", Face::Dds),
         (".das", Face::Das),
         (".dods", Face::Dods),
         (".ascii", Face::Ascii),
         (".html", Face::Html),
         (".json", Face::Json),
+        (".csv", Face::Csv),
+        (".nc", Face::Netcdf),
+        (".f64", Face::Values),
     ];
 
     /// Its name in the metrics.
@@ -51,6 +57,8 @@ impl Face {
         match self {
             Face::Dds | Face::Das | Face::Dods | Face::Ascii | Face::Html => "dap2",
             Face::Json => "json",
+            Face::Csv | Face::Netcdf => "subset",
+            Face::Values => "values",
         }
     }
 

@@ -13,8 +13,8 @@ pub(super) const EXAMPLES: &str = "Examples:
   curl -O http://127.0.0.1:8473/2026/tas.nc        the original's bytes; ranges of them, too
 
 At /tas.nc are the bytes of the original, at /tas.nc.nc3z those of the archive, at /.versions/tas.nc/1 those of a version. With .dds, .das, \
-.dods, .ascii or .html appended, /tas.nc answers DAP2. /tas.nc.json is what `info` shows, /metrics counts for Prometheus. \
-Nothing can be written, and no path or link leads out of DIR. docs/serve.md says more.";
+.dods, .ascii or .html appended, /tas.nc answers DAP2; with .nc or .csv, a part of it is a file. /tas.zarr/ is a Zarr group, /tas.json what `info` shows, /metrics \
+counts for Prometheus. Nothing can be written, and no path or link leads out of DIR. docs/serve.md says more.";
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]
@@ -36,7 +36,7 @@ pub(crate) struct ServeArgs {
     /// The longest request, headers included.
     #[arg(long, value_parser = parse_size, value_name = "SIZE", default_value = "64KiB")]
     pub(crate) max_request: u64,
-    /// The longest reply that is made for a request (DAP2). Files have no limit: they are sent in pieces.
+    /// The longest reply that is made for a request (DAP2, a part as a file). Files have no limit: they are sent in pieces.
     #[arg(long, value_parser = parse_size, value_name = "SIZE", default_value = "4GiB")]
     pub(crate) max_reply: u64,
     /// Append a line for each request to this file instead of standard error.

@@ -24,6 +24,7 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use nc3z_reader::{Dataset, Variable};
 
+pub(crate) use attributes::numbers;
 pub(crate) use constraint::{Projection, projections};
 
 /// A data set and what of it is asked for.
@@ -33,6 +34,13 @@ pub(crate) struct Asked {
     pub(crate) projections: Vec<Projection>,
 }
 
+impl Asked {
+    pub(crate) fn of(file: &OpenFile, dataset: Dataset, request: &Request) -> Answer<Self> {
+        let projections = projections(&dataset, request.query())?;
+        Ok(Asked { name: file.name.clone(), dataset, projections })
+    }
+}
+
 /// Answers for one face.
 pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
     let etag = file.derived_tag();
@@ -40,8 +48,7 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
         return Ok(reply);
     }
     let dataset = file.dataset()?;
-    let projections = projections(&dataset, request.query())?;
-    let asked = Asked { name: file.name.clone(), dataset, projections };
+    let asked = Asked::of(file, dataset, request)?;
     let (reply, kind, description) = match face {
         Face::Das => (whole(attributes::das(&asked)?), "text/plain; charset=utf-8", "dods-das"),
         Face::Html => (whole(text::page(&asked, request)), "text/html; charset=utf-8", "dods-form"),

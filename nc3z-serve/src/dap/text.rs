@@ -2,11 +2,10 @@
 
 use super::attributes::numbers;
 use super::structure::{name_of, type_name};
-use super::xdr::pieces_of;
 use super::{Asked, variable};
 use crate::failure::Answer;
 use crate::listing::escaped;
-use crate::pieces::Pieces;
+use crate::pieces::{Pieces, pieces_of};
 use crate::request::Request;
 use bytes::Bytes;
 use nc3z_format::{Hyperslab, NcType};
