@@ -11,6 +11,9 @@ use nc3z_format::classic::{self, DimId, VarId};
 use nc3z_format::decode_value::{self, Decoding};
 use nc3z_reader::{Dataset, Result, Variable};
 
+/// Coastlines: Natural Earth's map of 1:50 million, as `scripts/coastline.py` writes it, which describes the form.
+pub const COASTLINE: &[u8] = include_bytes!("../assets/coastline.bin");
+
 /// Names of longitudes, in small letters, of models that write no attributes or few.
 const LONGITUDES: [&str; 15] = [
     "lon",

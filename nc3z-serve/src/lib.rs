@@ -16,6 +16,7 @@ mod log;
 mod meta;
 mod metrics;
 mod options;
+mod page;
 mod patient;
 mod pieces;
 mod ranges;

@@ -1,11 +1,12 @@
 //! Names in a directory, as HTML and as JSON.
 
+use crate::page;
 use crate::reply::Reply;
 use crate::request::Request;
 use hyper::StatusCode;
 use hyper::header::ACCEPT;
 use nc3z_mount::Kind;
-use nc3z_mount::view::Entry;
+use nc3z_mount::view::{Entry, StoredSize};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use serde_json::json;
 use std::ffi::{OsStr, OsString};
@@ -25,7 +26,10 @@ pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) ->
         };
         let items: Vec<_> = entries.iter().map(item).collect();
         let text = json!({"entries": items}).to_string();
-        return Reply::whole(StatusCode::OK, "application/json", text.into());
+        return Reply::whole(StatusCode::OK, "application/json", text.into()).of("listing");
+    }
+    if names.is_empty() {
+        return page::index(&links(names, entries));
     }
     let title = names.iter().fold(String::new(), |title, name| title + "/" + &shown(name));
     let mut page = format!(
@@ -33,7 +37,17 @@ pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) ->
         escaped(&title)
     );
     page.push_str(&links(names, entries));
-    Reply::whole(StatusCode::OK, "text/html; charset=utf-8", page.into())
+    Reply::whole(StatusCode::OK, "text/html; charset=utf-8", page.into()).of("listing")
+}
+
+/// Sizes of what is in a directory, as JSON.
+pub(crate) fn sizes(sizes: &[StoredSize]) -> Reply {
+    let item = |entry: &StoredSize| {
+        let kind = if entry.kind == Kind::Directory { "directory" } else { "file" };
+        json!({"name": shown(&entry.name), "kind": kind, "bytes": entry.bytes, "files": entry.files})
+    };
+    let text = json!({"entries": sizes.iter().map(item).collect::<Vec<_>>()}).to_string();
+    Reply::whole(StatusCode::OK, "application/json", text.into())
 }
 
 /// A list of links.

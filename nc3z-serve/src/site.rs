@@ -6,6 +6,7 @@ use crate::listing;
 use crate::meta;
 use crate::metrics::Metrics;
 use crate::options::{Describe, Options};
+use crate::page;
 use crate::pieces::{FileBytes, Part, Pieces};
 use crate::ranges::{Conditions, Validators, Verdict, Wanted, http_date, wanted};
 use crate::reply::{Content, Reply};
@@ -36,6 +37,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 const COMPUTED_LEN: u64 = 1 << 30;
 /// Computed digests that are kept.
 const DIGESTS: usize = 10_000;
+/// Files whose sizes are added up for one request.
+const SIZED: usize = 100_000;
 /// What stands between the parts of a reply with several ranges.
 const BOUNDARY: &str = "nc3z-7f4a1c59b2e8d603";
 
@@ -238,7 +241,7 @@ impl Site {
     pub(crate) fn answer(self: &Arc<Self>, request: &Request) -> Answer<Reply> {
         let (names, is_directory) = names(request.path())?;
         if names.first().is_some_and(|first| first == OWN) {
-            return Err(Failure::absent());
+            return page::file(&names[1..]);
         }
         if !is_directory && names.len() == 1 && names[0] == "metrics" {
             let text = self.metrics.text();
@@ -265,7 +268,10 @@ impl Site {
                 let reply = Reply::text(StatusCode::MOVED_PERMANENTLY, "a directory ends with /\n");
                 Ok(reply.with(LOCATION, header_of(&format!("{last}/"))?).of("listing"))
             }
-            Found::Directory(entries) => Ok(listing::reply(&names, &entries, request).of("listing")),
+            Found::Directory(_) if request.query() == "sizes" => {
+                Ok(listing::sizes(&self.view.sizes(&names, SIZED)?).of("listing"))
+            }
+            Found::Directory(entries) => Ok(listing::reply(&names, &entries, request)),
             Found::File(..) if is_directory => Err(Failure::absent()),
             Found::File(attr, handle) => {
                 let name = names.last().expect("the root is a directory");

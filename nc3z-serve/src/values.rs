@@ -98,12 +98,11 @@ impl Csv {
             let text = String::from_utf8_lossy(name);
             let own = asked.dataset.variable(&text).ok();
             let own = own.filter(|v| v.shape() == [variable.shape()[n]] && v.ty() != NcType::Char);
-            coordinates.push(match own {
-                Some(coordinate) => numbers(coordinate.ty(), &coordinate.read_bytes(&part)?),
-                None => {
-                    let step = slab.stride[n].unsigned_abs();
-                    (0..slab.count[n]).map(|i| (slab.start[n] + i * step).to_string()).collect()
-                }
+            coordinates.push(if let Some(coordinate) = own {
+                numbers(coordinate.ty(), &coordinate.read_bytes(&part)?)
+            } else {
+                let step = slab.stride[n].unsigned_abs();
+                (0..slab.count[n]).map(|i| (slab.start[n] + i * step).to_string()).collect()
             });
             let _ = write!(head, "{},", quoted(&text));
         }

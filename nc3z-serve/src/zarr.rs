@@ -142,7 +142,7 @@ fn chunk(variable: &Variable, index: &[&str]) -> Answer<Vec<u8>> {
         values.chunks_exact_mut(size).for_each(<[u8]>::reverse);
     }
     let encoded = zstd::bulk::compress(&values, LEVEL);
-    Ok(encoded.map_err(|e| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))?)
+    encoded.map_err(|e| Failure::new(StatusCode::INTERNAL_SERVER_ERROR, e.to_string()))
 }
 
 /// A box at an edge in a whole chunk, the rest of which has the fill value.

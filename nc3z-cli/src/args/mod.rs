@@ -406,7 +406,7 @@ Nothing can be written. Each original has the size, mode and time that it had, a
 passed through. Damaged bytes are an error for whoever reads them, and named in the log: standard error, the system log with --daemon, or \
 the file of --log. docs/mount.md says more: fstab, systemd, archives that change meanwhile.")]
     Mount(Later<MountArgs>),
-    /// Serve the originals of archives by HTTP: their bytes, and their variables by DAP2 and Zarr.
+    /// Serve the originals of archives by HTTP: their bytes, their variables by DAP2 and Zarr, and a page to look at them.
     #[cfg(feature = "serve")]
     #[command(after_help = serve::EXAMPLES)]
     Serve(Later<ServeArgs>),

@@ -14,7 +14,7 @@ pub(super) const EXAMPLES: &str = "Examples:
 
 At /tas.nc are the bytes of the original, at /tas.nc.nc3z those of the archive, at /.versions/tas.nc/1 those of a version. With .dds, .das, \
 .dods, .ascii or .html appended, /tas.nc answers DAP2; with .nc or .csv, a part of it is a file. /tas.zarr/ is a Zarr group, /tas.json what `info` shows, /metrics \
-counts for Prometheus. Nothing can be written, and no path or link leads out of DIR. docs/serve.md says more.";
+counts for Prometheus, and / a page. Nothing can be written, and no path or link leads out of DIR. docs/serve.md says more.";
 
 /// Arguments of `serve`.
 #[derive(Debug, Args)]

@@ -1,9 +1,9 @@
 //! Coastlines: those of Natural Earth's map of 1:50 million, simplified by `scripts/coastline.py`, which says what is in the file.
 
 use super::scene::Point;
+use crate::geography::COASTLINE as BYTES;
 use std::sync::OnceLock;
 
-const BYTES: &[u8] = include_bytes!("../../assets/coastline.bin");
 /// Steps of a degree that places are stored in.
 const STEPS: f64 = 20.0;
 

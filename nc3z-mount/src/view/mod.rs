@@ -28,7 +28,7 @@ pub use event::Event;
 pub use handle::{Handle, State};
 pub use nodes::ROOT;
 pub use options::ViewOptions;
-pub use walk::Found;
+pub use walk::{Found, StoredSize};
 
 use ahead::Ahead;
 use attr::{Stat, number};

@@ -7,10 +7,25 @@ use super::{Entry, View};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
+/// Levels of directories whose sizes are added up.
+const DEPTH: usize = 64;
 /// Links that one path may go through, as on Linux.
 const LINKS: usize = 40;
+
+/// The size of a name in a directory of the source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredSize {
+    /// The name in the source: archives have their own.
+    pub name: OsString,
+    /// Its kind.
+    pub kind: Kind,
+    /// Length of the file, or of all files below the directory.
+    pub bytes: u64,
+    /// Number of those files.
+    pub files: u64,
+}
 
 /// A file that was found by its path.
 pub enum Found {
@@ -41,6 +56,40 @@ impl View {
         });
         numbers.into_iter().for_each(|number| self.forget(number, 1));
         found
+    }
+
+    /// Lengths of the files in a directory of the source, and below it; of at most `limit` names, the first ones found. Links are left out.
+    ///
+    /// # Errors
+    /// The directory is gone, or none of the source; what the system says.
+    pub fn sizes(&self, names: &[OsString], limit: usize) -> io::Result<Vec<StoredSize>> {
+        let mut left = limit;
+        let directory: PathBuf = names.iter().collect();
+        let mut found = Vec::new();
+        for item in self.tree.list(&directory)? {
+            let path = directory.join(&item.name);
+            let (bytes, files) = self.sum(&path, item.kind, &mut left, 0);
+            found.push(StoredSize { name: item.name, kind: item.kind, bytes, files });
+        }
+        found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    /// Length and number of the files at and below a path. What cannot be read counts nothing.
+    fn sum(&self, path: &Path, kind: Kind, left: &mut usize, depth: usize) -> (u64, u64) {
+        let Some(rest) = left.checked_sub(1) else { return (0, 0) };
+        *left = rest;
+        match kind {
+            Kind::Link => (0, 0),
+            Kind::File => self.tree.stat(path).map_or((0, 0), |stat| (stat.len, 1)),
+            Kind::Directory if depth > DEPTH => (0, 0),
+            Kind::Directory => {
+                self.tree.list(path).unwrap_or_default().iter().fold((0, 0), |(bytes, files), item| {
+                    let (more, count) = self.sum(&path.join(&item.name), item.kind, left, depth + 1);
+                    (bytes + more, files + count)
+                })
+            }
+        }
     }
 
     /// Returns what the names lead to. `numbers` are to be forgotten.

@@ -1,0 +1,120 @@
+"""The page of `nc3z serve`: small, of no other host, and in a browser (at night) what the archive says."""
+
+import os
+import re
+import shutil
+import sys
+import unittest
+
+from common import CLASSIC, NIGHT, ROOT
+from serving import SOON, ServeCase
+
+COADS = CLASSIC / "coads_climatology.cdf"
+PAGE = ROOT / "nc3z-serve/page"
+PARTS = ("page.js", "data.js", "map.js", "treemap.js", "uplot.js", "uplot.css", "page.css", "coastline.bin")
+# All of the page, as it is sent: uncompressed.
+LIMIT = 150_000
+
+
+class Parts(ServeCase):
+    def test_it_is_small_and_asks_no_other_host(self):
+        self.archive(COADS)
+        with self.serving("--quiet") as server:
+            page = server.ask("/")
+            policy = page["content-security-policy"]
+            for words in ("default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"):
+                self.assertIn(words, policy)
+            self.assertNotIn("unsafe", policy)
+            self.assertEqual(page["x-content-type-options"], "nosniff")
+            # The names of the root are links, for those without scripts.
+            self.assertIn(b'href="coads_climatology.cdf"', page.body)
+            total = len(page.body)
+            for part in PARTS:
+                reply = server.ask(f"/.nc3z/{part}")
+                self.assertEqual(reply.status, 200, part)
+                total += len(reply.body)
+                addresses = set(re.findall(rb"(?:https?:)?//[a-z0-9.-]+\.[a-z]+", reply.body))
+                # A remark in it says where uPlot is from.
+                self.assertFalse(addresses - ({b"https://github.com"} if part == "uplot.js" else set()), part)
+            self.assertLess(total, LIMIT)
+            self.assertIn(b"MIT", server.ask("/.nc3z/uplot-LICENCE.txt").body)
+            self.assertEqual(server.ask("/.nc3z/none").status, 404)
+
+    def test_sizes_are_those_on_disk(self):
+        archive = self.archive(COADS, "sub/x.nc")
+        (self.source / "plain").write_bytes(bytes(1000))
+        (self.source / "link").symlink_to("/etc")
+        with self.serving("--quiet") as server:
+            entries = {e["name"]: e for e in server.ask("/?sizes").json()["entries"]}
+            self.assertEqual((entries["sub"]["bytes"], entries["sub"]["files"]), (archive.stat().st_size, 1))
+            self.assertEqual(entries["plain"]["bytes"], 1000)
+            self.assertEqual(entries["link"]["bytes"], 0)
+            self.assertEqual(server.ask("/sub/?sizes").json()["entries"][0]["bytes"], archive.stat().st_size)
+            self.assertIn(server.ask("/link/?sizes").status, (404,))
+
+
+class Browser(ServeCase):
+    def setUp(self):
+        super().setUp()
+        if not NIGHT:
+            self.skipTest("browsers are tried at night")
+        browser = shutil.which("chromium") or shutil.which("google-chrome")
+        try:
+            from playwright.sync_api import sync_playwright
+        except ImportError:
+            browser = None
+        if browser is None:
+            print(f"\n*** NOT TESTED: {self.id()}: no Chromium, or no playwright", file=sys.stderr, flush=True)
+            self.skipTest("no browser")
+        playwright = sync_playwright().start()
+        self.addCleanup(playwright.stop)
+        self.browser = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        self.addCleanup(self.browser.close)
+
+    def test_browse_look_click_and_come_back(self):
+        self.archive(COADS, "sub/coads.cdf")
+        shots = os.environ.get("NC3Z_SCREENSHOTS")
+        with self.serving("--quiet") as server:
+            page = self.browser.new_page(viewport={"width": 1280, "height": 1000})
+            page.set_default_timeout(SOON * 1000)
+            troubles = []
+            page.on("console", lambda m: troubles.append(m.text) if m.type in ("error", "warning") else None)
+            page.on("pageerror", lambda e: troubles.append(str(e)))
+            page.on("request", lambda r: troubles.append(r.url) if not r.url.startswith((server.url, "data:")) else None)
+            page.goto(server.url)
+            page.click("#treemap button:has-text('sub')")
+            page.click("#tree a:has-text('coads.cdf')")
+            page.click("button.name:has-text('SST')")
+            page.locator("#status", has_text="mean 16.52").wait_for()
+            self.assertIn("9506 of 16200 values, -1.8 to 31", page.inner_text("#status"))
+            # By keyboard alone: the slider, the cross, the series.
+            page.focus("#sliders input")
+            page.keyboard.press("ArrowRight")
+            page.locator("#status", has_text="9571").wait_for()
+            page.focus("#map")
+            page.keyboard.press("ArrowUp")
+            page.keyboard.press("Enter")
+            page.locator("#series-title", has_text="12 values").wait_for()
+            self.assertTrue(page.evaluate("[...document.querySelector('#map').getContext('2d').getImageData(300, 200, 1, 1).data].some(x => x)"))
+            read, address = page.inner_text("#read"), page.url
+            self.assertIn("Deg C", read)
+            # The address alone brings all of it back.
+            other = self.browser.new_page()
+            other.goto(address)
+            other.locator("#series-title", has_text="12 values").wait_for()
+            self.assertEqual(other.inner_text("#read"), read)
+            with page.expect_download() as download:
+                page.click("#downloads a:has-text('CSV')")
+            with open(download.value.path(), encoding="utf-8") as f:
+                self.assertEqual(f.readline(), "TIME,COADSY,COADSX,SST\n")
+            # Each control has a name for who does not see it.
+            unnamed = page.evaluate("""[...document.querySelectorAll('button, input, select, a, canvas')].filter(e => e.checkVisibility() &&
+                !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map(e => e.outerHTML)""")
+            self.assertEqual(unnamed, [])
+            if shots:
+                page.screenshot(path=os.path.join(shots, "serve.png"), full_page=True)
+            self.assertEqual(troubles, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
