@@ -2,6 +2,8 @@
 # The long runs of what scripts/test.sh runs briefly: hours, on purpose. Give minutes of fuzzing as the only argument [30], and
 #   NC3Z_DATA   a directory of real data: whatever invariant can be checked on any file is checked on all of it
 #   NC3Z_CHAINS  a directory of folders with files v00.nc, v01.nc, ...: chains of edits, committed one after another
+#   NC3Z_NETCDF_C  a checkout of netcdf-c, whose nc_test reads archives by the plug-in
+#   NC3Z_NETCDF4_PYTHON  a checkout of netcdf4-python, the same with its tests
 #   NC3Z_EDGE_DIR, NC3Z_DATA_DIR    the corpora of odd files and of files beside ncdump's output, as the tests describe them
 # Runs every step even after a failure, and ends with a count, as scripts/test.sh does.
 set -uo pipefail
@@ -26,6 +28,16 @@ step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$pytho
 step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_READ_SLABS="$PWD/target/release/examples/read_slabs" \
     "$python" scripts/acceptance.py test_reads
 step "netCDF plug-in, 100,000 slices" env NC3Z_SLICES=100000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_netcdf_plugin
+netcdf_c() {
+    [ -n "${NC3Z_NETCDF_C:-}" ] || { echo "NOT RUN: NC3Z_NETCDF_C names no checkout of netcdf-c"; return 77; }
+    NC3Z=$PWD/target/release/nc3z "$python" tests/netcdf_c_tests.py "$NC3Z_NETCDF_C"
+}
+step "netcdf-c's nc_test, the reading half" netcdf_c
+netcdf4_python() {
+    [ -n "${NC3Z_NETCDF4_PYTHON:-}" ] || { echo "NOT RUN: NC3Z_NETCDF4_PYTHON names no checkout of netcdf4-python"; return 77; }
+    NC3Z=$PWD/target/release/nc3z "$python" tests/netcdf4_python_tests.py "$NC3Z_NETCDF4_PYTHON"
+}
+step "netCDF4-python's own tests" netcdf4_python
 step "all other acceptance tests, release" acceptance
 step "every bit flipped, every cut" env NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-reader --test it
 step "parity, random damage" env NC3Z_PARITY_TRIALS=200 cargo test --release --quiet -p nc3z-format parity::
