@@ -14,7 +14,7 @@ import threading
 import time
 import unittest
 
-from common import CLASSIC, NIGHT, Case, good_files, nc3z, peak_memory, sha256, synthetic
+from common import CLASSIC, NIGHT, Case, good_files, nc3z, peak_memory, sha256, start, synthetic
 from serving import SOON, ServeCase
 
 COADS = CLASSIC / "coads_climatology.cdf"
@@ -348,6 +348,35 @@ class Running(ServeCase):
                         got += part
                 self.assertEqual(got.split(b"\r\n\r\n", 1)[1], (self.source / "big.bin").read_bytes())
                 self.assertEqual(server.process.wait(SOON), 0)
+
+    def test_nothing_is_left_behind_by_kill_9(self):
+        archive = self.archive(SMALL, "x.nc")
+        before = (archive.read_bytes(), sorted(self.source.iterdir()))
+        process = start("serve", self.source, "--listen", "127.0.0.1:0", "--quiet", stdout=-1)
+        url = process.stdout.readline().decode().strip()
+        port = url.rstrip("/").rsplit(":", 1)[1]
+        with socket.create_connection(("127.0.0.1", int(port)), timeout=SOON) as s:
+            s.sendall(b"GET /x.nc HTTP/1.1\r\nHost: x\r\n\r\n")
+            s.recv(10)
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        process.stderr.close()
+        self.assertEqual((archive.read_bytes(), sorted(self.source.iterdir())), before)
+        # The address is free again.
+        again = start("serve", self.source, "--listen", f"127.0.0.1:{port}", "--quiet", stdout=-1)
+        self.assertEqual(again.stdout.readline().decode().strip(), url)
+        again.terminate()
+        self.assertEqual(again.wait(SOON), 0)
+        again.stdout.close()
+        again.stderr.close()
+
+    def test_nc3z_itself_reads_the_archive(self):
+        archive = self.archive(COADS, "x.nc")
+        with self.serving("--quiet") as server:
+            far = json.loads(nc3z("info", "--json", server.url + "x.nc.nc3z").stdout)
+            near = json.loads(nc3z("info", "--json", archive).stdout)
+            self.assertEqual(far["variables"], near["variables"])
 
     def test_what_cannot_be_served(self):
         for arguments in (("serve", self.dir / "none"), ("serve", SMALL), ("serve", self.source, "--listen", "x")):

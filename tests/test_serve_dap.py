@@ -85,6 +85,7 @@ class Programs(ServeCase):
                     with raw(netCDF4.Dataset(server.address(file.name) + "#mode=bytes")) as shown:
                         self.same("bytes", shown, original)
                     if has_long(original):
+                        # Of attributes, those that do not fit.
                         reply = server.ask("/" + urllib.parse.quote(file.name) + ".dds")
                         self.assertEqual(reply.status, 400)
                         self.assertIn(f"/{file.name}".encode(), reply.body)
@@ -152,6 +153,28 @@ class Programs(ServeCase):
                 name = pick.choice(list(original.variables))
                 part, _ = slabs(pick, original[name].shape)
                 self.assertTrue(np.array_equal(np.asarray(shown[name][part]), original[name][part], equal_nan=True), (name, part))
+
+    def test_single_bytes_and_letters(self):
+        netCDF4 = netcdf4(self)
+        path = self.source / "x.nc"
+        with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as d:
+            d.createDimension("t", 3)
+            for name, kind, value in (("a", "i1", -1), ("b", "u1", 255), ("c", "S1", b"x"), ("d", "i2", -2)):
+                d.createVariable(name, kind)[...] = value
+            d.createVariable("e", "i1", ("t",))[:] = [-1, 0, 1]
+            d.createVariable("f", "i4", ("t",))[:] = 1
+            d["f"].setncattr("long", np.int64(-5))
+        with self.serving("--quiet") as server, raw(netCDF4.Dataset(server.address("x.nc"))) as shown:
+            for name, expected in (("a", b"\xff"), ("b", b"\xff"), ("c", b"x"), ("d", b"\xfe\xff"), ("e", b"\xff\0\1")):
+                self.assertEqual(np.asarray(shown[name][...]).tobytes(), expected, name)
+            self.assertEqual(shown["f"].long, -5)
+        with netCDF4.Dataset(path, "a") as d:
+            d["f"].setncattr("long", np.int64(1 << 40))
+        with self.serving("--quiet") as server:
+            for end in ("dds", "das", "dods"):
+                reply = server.ask(f"/x.nc.{end}")
+                self.assertEqual((reply.status, b"/x.nc" in reply.body), (400, True))
+            self.assertEqual(server.ask("/x.nc.dods?e").status, 200)
 
     def test_versions_open_too(self):
         netCDF4 = netcdf4(self)

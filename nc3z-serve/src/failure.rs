@@ -1,6 +1,7 @@
 //! Why a request has no answer: a status and one line for whoever asked.
 
 use hyper::StatusCode;
+use nc3z_reader::ErrorKind;
 use std::io;
 
 /// A request that failed.
@@ -37,8 +38,14 @@ impl Failure {
 
 impl From<nc3z_reader::Error> for Failure {
     fn from(e: nc3z_reader::Error) -> Self {
-        let status =
-            if e.is_unsupported() { StatusCode::NOT_IMPLEMENTED } else { StatusCode::INTERNAL_SERVER_ERROR };
+        let status = match e.kind() {
+            // The file does not have what its header promises: nothing is wrong with the server.
+            ErrorKind::Incomplete { .. } => StatusCode::BAD_REQUEST,
+            ErrorKind::Format(e) if e.is_unsupported() => StatusCode::NOT_IMPLEMENTED,
+            ErrorKind::Format(e) if e.is_limit() => StatusCode::PAYLOAD_TOO_LARGE,
+            ErrorKind::Format(e) if !e.is_corrupt() => StatusCode::BAD_REQUEST,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
         Failure::new(status, one_line(&e.with_causes()))
     }
 }

@@ -361,11 +361,8 @@ fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
             (Box::new(doubles), Some(len), "application/octet-stream")
         }
         _ => {
-            let subset = Subset::new(&asked)?;
+            let subset = Subset::new(&asked, limit)?;
             let len = subset.len();
-            if len > limit {
-                return Err(Failure::too_long(len, limit));
-            }
             (Box::new(subset), Some(len), "application/x-netcdf")
         }
     };

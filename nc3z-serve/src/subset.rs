@@ -32,7 +32,7 @@ enum Step {
 
 impl Subset {
     /// Finds what belongs to the variables that are asked for, and arranges the file. No values are read.
-    pub(crate) fn new(asked: &Asked) -> Answer<Self> {
+    pub(crate) fn new(asked: &Asked, limit: u64) -> Answer<Self> {
         let old = asked.dataset.header();
         let spans = spans_of(&asked.dataset, &asked.projections)?;
         let chosen = with_related(old, asked.projections.iter().map(|p| p.variable));
@@ -75,6 +75,10 @@ impl Subset {
             variables.push((variable, slab));
         }
         let arrangement = arrangement(&header, records)?;
+        let len = arrangement.layout.file_len;
+        if len > limit {
+            return Err(Failure::too_long(len, limit));
+        }
         let mut todo = VecDeque::from([Step::Header]);
         for (n, (_, slab)) in variables.iter().enumerate() {
             let place = &arrangement.layout.variables[n];

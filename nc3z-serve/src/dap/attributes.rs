@@ -15,6 +15,9 @@ pub(crate) fn das(asked: &Asked) -> Answer<String> {
         let variable = &header.variables[projection.variable.index()];
         let _ = writeln!(out, "    {} {{", name_of(&variable.name));
         write(&mut out, &variable.attributes, asked, &variable.name_lossy())?;
+        if variable.ty == NcType::Char && variable.dimensions.is_empty() {
+            out.push_str("        Int32 DODS.strlen 1;\n");
+        }
         if let (NcType::Char, Some(last)) = (variable.ty, variable.dimensions.last()) {
             // Flat names: containers are moved to the global attributes by netcdf-c.
             let dimension = &header.dimensions[last.index()];
@@ -39,7 +42,7 @@ pub(crate) fn das(asked: &Asked) -> Answer<String> {
 fn write(out: &mut String, attributes: &[Attribute], asked: &Asked, of: &str) -> Answer<()> {
     for attribute in attributes {
         let name = name_of(&attribute.name);
-        let Some(ty) = type_name(attribute.ty) else {
+        let Some(ty) = attribute_type(attribute) else {
             let what = format!("attribute `{of}:{}`", attribute.name_lossy());
             return Err(no_type(&what, attribute.ty, &asked.name));
         };
@@ -54,6 +57,21 @@ fn write(out: &mut String, attributes: &[Attribute], asked: &Asked, of: &str) ->
         }
     }
     Ok(())
+}
+
+/// The type's name in DAP2. Long integers that fit are short ones: where a DAS is an error, clients go on without any attribute.
+fn attribute_type(attribute: &Attribute) -> Option<&'static str> {
+    let fits = |b: &[u8]| match (attribute.ty, b.try_into()) {
+        (NcType::Int64, Ok(b)) => i32::try_from(i64::from_be_bytes(b)).is_ok(),
+        (NcType::UInt64, Ok(b)) => i32::try_from(u64::from_be_bytes(b)).is_ok(),
+        _ => false,
+    };
+    let is_long = matches!(attribute.ty, NcType::Int64 | NcType::UInt64);
+    if is_long && attribute.values.chunks_exact(8).all(fits) {
+        Some("Int32")
+    } else {
+        type_name(attribute.ty)
+    }
 }
 
 /// Text in quotes. A NUL ends it, as it does for C.
@@ -112,6 +130,9 @@ mod tests {
         assert_eq!(numbers(NcType::Byte, &[255, 1]), ["-1", "1"]);
         assert_eq!(numbers(NcType::Float, &1e-34_f32.to_be_bytes()), ["1e-34"]);
         assert_eq!(numbers(NcType::Double, &f64::NAN.to_be_bytes()), ["nan"]);
+        let long = |ty, b: [u8; 8]| Attribute { name: b"a".to_vec(), ty, values: b.to_vec() };
+        assert_eq!(attribute_type(&long(NcType::Int64, (-7_i64).to_be_bytes())), Some("Int32"));
+        assert_eq!(attribute_type(&long(NcType::UInt64, (1_u64 << 40).to_be_bytes())), None);
         assert_eq!(quoted(b"a\"b\\c\nd\0\0"), "\"a\\\"b\\\\c\nd\"");
     }
 }

@@ -49,6 +49,10 @@ pub(crate) fn answer(file: &OpenFile, face: Face, request: &Request) -> Answer<R
     }
     let dataset = file.dataset()?;
     let asked = Asked::of(file, dataset, request)?;
+    if request.query().is_empty() && face != Face::Html {
+        // A file whose attributes DAP2 cannot say is an error from the first: a client would show it without them.
+        attributes::das(&asked)?;
+    }
     let (reply, kind, description) = match face {
         Face::Das => (whole(attributes::das(&asked)?), "text/plain; charset=utf-8", "dods-das"),
         Face::Html => (whole(text::page(&asked, request)), "text/html; charset=utf-8", "dods-form"),

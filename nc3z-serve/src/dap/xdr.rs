@@ -64,7 +64,7 @@ impl Pieces for Values {
                 encode(&mut out, &variable, whole, &values);
                 continue;
             }
-            if is_bytes(variable.ty()) {
+            if is_bytes(variable.ty()) && !whole.count.is_empty() {
                 out.resize(out.len() + padding(self.bytes), 0);
             }
             self.begun = false;
@@ -136,6 +136,11 @@ fn encode(out: &mut Vec<u8>, variable: &Variable, whole: &Hyperslab, values: &[u
                 out.extend(string);
                 out.resize(out.len() + padding(width), 0);
             }
+        }
+        // One byte alone is a number of four bytes; bytes of an array are packed.
+        NcType::Byte | NcType::UByte if whole.count.is_empty() => {
+            out.extend([0, 0, 0]);
+            out.extend(values);
         }
         NcType::Short => {
             for value in values.chunks_exact(2) {
