@@ -293,6 +293,20 @@ class Preloaded(Plugin):
                 compared += 1
         self.assertGreater(compared, 30)
 
+    def test_programs_write_what_they_write_of_the_original(self):
+        self.programs("nccopy", "ncks", "ncra")
+        source = ROOT / "testdata/classic/coads_climatology.cdf"
+        archive = self.archive(source)
+        for command in (["nccopy", "-k", "classic", "IN", "OUT"], ["ncks", "-O", "-h", "-v", "SST", "-d", "TIME,0,8,3", "-d", "COADSX,20.0,60.0", "IN", "OUT"],
+                        ["ncra", "-O", "-h", "IN", "OUT"]):
+            outs = []
+            for path, out in ((source, "plain.nc"), (archive, "archived.nc")):
+                here = [{"IN": str(path), "OUT": str(self.dir / out)}.get(word, word) for word in command]
+                done = self.run_preloaded(here) if path == archive else subprocess.run(here, capture_output=True, env=self.env)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                outs.append((self.dir / out).read_bytes())
+            self.assertEqual(outs[0], outs[1], command)
+
     def run_preloaded(self, command):
         return subprocess.run([NC3Z, "run", "--", *command], capture_output=True, env=self.env)
 

@@ -1,8 +1,11 @@
-/* One handle, read by eight threads while another one opens and closes: threads ARCHIVE. */
+/* One handle, read by eight threads while another one opens and closes, and then by a forked child: threads ARCHIVE. */
+#define _POSIX_C_SOURCE 200809L
 #include "nc3z.h"
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static nc3z_file *shared;
 static const char *path;
@@ -39,5 +42,12 @@ int main(int argc, char **argv) {
     int wrong[9] = {0}, all = 0;
     for (int i = 0; i < 9; i++) pthread_create(&threads[i], NULL, i < 8 ? reader : opener, &wrong[i]);
     for (int i = 0; i < 9; i++) pthread_join(threads[i], NULL), all |= wrong[i];
+    pid_t child = fork();
+    if (child == 0) {
+        short out[200] = {0};
+        _exit(nc3z_read(shared, 0, 2, NULL, NULL, NULL, NC3Z_SHORT, out, sizeof out) || memcmp(out, expected, sizeof out) || nc3z_close(shared));
+    }
+    int status = 1;
+    if (waitpid(child, &status, 0) != child || status) return 4;
     return all || nc3z_close(shared) ? 1 : 0;
 }
