@@ -5,7 +5,8 @@ OPeNDAP plug-in. Beside them the file itself, by the same library.
     python3 bench/serve.py --nc3z target/release/nc3z FILE [--variable NAME] [--rounds N] [--json OUT]
 
 Rounds are interleaved; the median counts. Each round opens the address (a new client), reads small parts at random places, and then the whole variable.
-After the first round servers have in their caches what they keep. Needs netCDF4; and `pydap[server]`, xpublish, xpublish-opendap and uvicorn for the peers: what is
+After the first round servers have in their caches what they keep. pydap's server has one thread: with
+more, the netCDF library, which is not made for them, ended the process. Needs netCDF4; and `pydap[server]`, xpublish, xpublish-opendap and uvicorn for the peers: what is
 missing is left out, and named.
 """
 
@@ -31,12 +32,10 @@ PARTS = 100
 PYDAP = """
 import sys
 from wsgiref.simple_server import WSGIServer, WSGIRequestHandler, make_server
-from socketserver import ThreadingMixIn
 from pydap.handlers.netcdf_handler import NetCDFHandler
 class Quiet(WSGIRequestHandler):
     def log_message(self, *a): pass
-class Server(ThreadingMixIn, WSGIServer): daemon_threads = True
-make_server("127.0.0.1", int(sys.argv[2]), NetCDFHandler(sys.argv[1]), Server, Quiet).serve_forever()
+make_server("127.0.0.1", int(sys.argv[2]), NetCDFHandler(sys.argv[1]), WSGIServer, Quiet).serve_forever()
 """
 XPUBLISH = """
 import sys, xarray, xpublish, uvicorn
