@@ -37,6 +37,18 @@ class Determinism(Case):
                        if NIGHT or (t == 2) == (m == "64MiB")}
             self.assertEqual(len(set(digests.values())), 1, f"{path.name}: {digests}")
 
+    def test_commits(self):
+        """All values changed, and then all changed and there are more rows."""
+        made = {}
+        for threads, memory in ((1, "8MiB"), (2, "64MiB"), (4, "256MiB")):
+            archive = self.dir / "s.nc3z"
+            self.ok(nc3z("archive", "-f", synthetic(self.dir / "s.nc", 24), "-o", archive, "--threads", 2))
+            for seed, mib in ((2, 24), (3, 26)):
+                edited = synthetic(self.dir / "s.nc", mib, seed=seed)
+                self.ok(nc3z("commit", "--threads", threads, "--memory", memory, archive, edited))
+            made[threads, memory] = sha256(archive)
+        self.assertEqual(len(set(made.values())), 1, made)
+
     def test_presets_and_block_sizes(self):
         path = synthetic(self.dir / "s.nc", 8)
         for preset in PRESETS:

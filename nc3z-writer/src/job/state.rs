@@ -1,6 +1,6 @@
 //! A new state of the file as a generation: arrays that the archive has keep their tiles, and only those that are not as they were are stored.
 
-use super::changed::TileEncoder;
+use super::changed::{Known, TileEncoder};
 use super::dropped::Dropped;
 use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
@@ -152,7 +152,7 @@ impl<'a> State<'a> {
             }
         }
         let mut encoder =
-            TileEncoder::new(self.old, &self.dropped, self.classic, &self.arrays, &self.options);
+            TileEncoder::new(self.old, &self.dropped, self.classic, &self.arrays, &self.options, monitor);
         match tiles {
             Tiles::Compared => {
                 let changed = self.compare(monitor)?;
@@ -162,16 +162,15 @@ impl<'a> State<'a> {
                     }
                     monitor.advance(raw.bytes.len() as u64);
                     let id = self.stored_id(raw.array);
-                    let is_stored = match &changed {
-                        Some(changed) => !changed.contains(&(id, raw.tile)),
-                        None => self.is_stored(id, &raw)?,
+                    let known = match &changed {
+                        Some(changed) if !changed.contains(&(id, raw.tile)) => {
+                            kept += 1;
+                            return Ok(());
+                        }
+                        Some(_) => Known::Changed,
+                        None => Known::Unknown,
                     };
-                    if is_stored {
-                        kept += 1;
-                        return Ok(());
-                    }
-                    new += 1;
-                    encoder.put(raw, id, &mut writer)
+                    encoder.put(raw, id, known, &mut writer)
                 })?;
             }
             Tiles::Known { changed, read } => {
@@ -189,21 +188,24 @@ impl<'a> State<'a> {
                         if monitor.is_cancelled() {
                             return Err(ErrorKind::Interrupted.into());
                         }
-                        new += 1;
                         match read(info, tile)? {
                             Content::Bytes(bytes) => {
                                 monitor.advance(bytes.len() as u64);
-                                encoder.put(RawTile { array: info.id, tile, bytes }, id, &mut writer)?;
+                                let raw = RawTile { array: info.id, tile, bytes };
+                                encoder.put(raw, id, Known::Changed, &mut writer)?;
                             }
-                            Content::Constant(value) => writer.put(constant_tile(id, tile, &value))?,
+                            Content::Constant(value) => {
+                                new += 1;
+                                writer.put(constant_tile(id, tile, &value))?;
+                            }
                         }
                     }
                 }
             }
         }
-        encoder.finish(&mut writer)?;
+        let (encoded, equal) = encoder.finish(&mut writer)?;
         self.put_head(&mut writer)?;
-        Ok((writer.finish(metadata)?, (new, kept)))
+        Ok((writer.finish(metadata)?, (new + encoded, kept + equal)))
     }
 
     /// Where tiles refer to others: those that must be stored anew, since they or what they refer to are not as they were.

@@ -14,6 +14,7 @@ pub mod ablation;
 mod array;
 mod chains;
 mod cost;
+mod difference;
 mod finer;
 mod numeric;
 mod policy;
@@ -33,6 +34,7 @@ use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
+pub(crate) use difference::{Base, Changed, Chooser, Payload};
 pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
@@ -280,7 +282,7 @@ pub(crate) fn plan_one(
 }
 
 /// Ways for the difference of a tile of an array to an older one: zeros where it did not change.
-pub(crate) fn plan_difference(
+fn plan_difference(
     classic: &ClassicFile,
     arrays: &Arrays,
     info: &ArrayInfo,

@@ -1,0 +1,404 @@
+//! Whether a tile is stored alone or as its difference to an older tile.
+//!
+//! The difference is the XOR of both: zeros where nothing changed. A sample of it tells first whether it can be smaller than the
+//! tile alone, so that a tile whose values all changed costs what it costs in a new archive. Codecs and levels are those of the
+//! preset; a higher level is tried only where little is left to compress, or where the sample gains by it.
+
+use super::policy::QUICK_LEVEL;
+use super::{ArrayPlan, Stored, TileChain, plan_difference};
+use crate::error::Result;
+use crate::options::WriterOptions;
+use bytes::Bytes;
+use nc3z_format::NcType;
+use nc3z_format::archive::{ArrayId, BLOCK_HEADER_LEN, IndexEntry, Role};
+use nc3z_format::arrays::{ArrayInfo, Arrays};
+use nc3z_format::codec::{
+    ChainSpec, NamedTile, OlderTile, Scratch, StageSpec, TileShape, encode_dictionary, encode_tile,
+};
+use nc3z_reader::{BaseTile, ClassicFile};
+
+/// zstd's level for what is short once it is compressed.
+const SHORT_LEVEL: i32 = 19;
+/// Bytes of a tile that is compressed at [`SHORT_LEVEL`] whatever is left of it.
+const SHORT_TILE: usize = 16 << 10;
+/// A difference that takes at most one byte in this many of the tile's is taken at once.
+const SPARSE: usize = 64;
+/// Where at most one byte in this many changed, all of the difference is compressed at once: zeros cost next to nothing.
+const FEW_CHANGES: usize = 16;
+/// One of at most this many bytes is kept as the first try made it: the block around it takes more than a higher level could save,
+/// whose tables for a tile of 1 MiB take longer to clear than all else that a commit of one element does.
+const FIRST_TRY: usize = 128;
+/// A difference takes at most three quarters of what the tile takes alone: later tiles can be coded against one that stands alone.
+const CLEARLY: usize = 3;
+const CLEARLY_OF: usize = 4;
+/// What the quick level takes may be this many quarters of what another way takes: higher levels gain no more than the rest.
+const LEVELS_GAIN_QUARTERS: usize = 5;
+/// A higher level is used where it makes the sample smaller by one byte in this many.
+const LEVEL_GAIN: usize = 32;
+/// Bytes of a piece of a sample, a multiple of every element's, and the pieces of a sample.
+const PIECE: usize = 8 << 10;
+const PIECES: usize = 4;
+/// Differences of at most this many bytes are their own sample.
+const WHOLE: usize = 2 * PIECES * PIECE;
+/// The numeric codec is tried on a difference of which at least one byte in this many is zero, as that of a tile that grew is.
+const ZEROS: usize = 8;
+
+/// A payload, and the chain that made it.
+pub(crate) struct Payload {
+    pub(crate) chain: ChainSpec,
+    pub(crate) bytes: Vec<u8>,
+    /// The stored table of values that the chain needs, whose number it does not know yet.
+    pub(crate) table: Option<Vec<u8>>,
+}
+
+impl Payload {
+    fn or_smaller(self, other: Payload) -> Payload {
+        if other.bytes.len() < self.bytes.len() { other } else { self }
+    }
+
+    /// Whether it is the difference to an older tile.
+    pub(crate) fn is_difference(&self) -> bool {
+        self.chain.0.first().is_some_and(|stage| stage.id() == StageSpec::base().id())
+    }
+}
+
+/// The older tile that a tile may be coded against.
+pub(crate) struct Base {
+    older: OlderTile,
+    named: NamedTile,
+    bytes: Bytes,
+}
+
+impl Base {
+    /// `key` is the tile's own.
+    pub(crate) fn new(base: BaseTile, key: (ArrayId, u64)) -> Self {
+        let decoded_len = u32::try_from(base.bytes.len()).expect("a tile is at most 1 GiB");
+        let named = NamedTile { array: base.array, tile: base.tile, decoded_len };
+        let is_named = key != (base.array, base.tile) || !matches!(base.entry, IndexEntry::Stored { .. });
+        let older = OlderTile { entry: base.entry, named: is_named.then_some(named) };
+        Base { older, named, bytes: base.bytes }
+    }
+
+    fn stage(&self) -> StageSpec {
+        if self.older.named.is_some() { StageSpec::base_of_any() } else { StageSpec::base() }
+    }
+
+    /// The payload of a block as a member of a container has it, which names its older tile.
+    pub(crate) fn as_member(&self, block: &Payload) -> Payload {
+        let named = OlderTile { named: Some(self.named), ..self.older };
+        let rest = &block.bytes[self.older.encode().len()..];
+        let chain = [&[StageSpec::base_of_any()], &block.chain.0[1..]].concat();
+        Payload { chain: ChainSpec(chain), bytes: [&named.encode(), rest].concat(), table: None }
+    }
+
+    /// The bytes of a tile XOR those of this one, as far as that goes.
+    fn difference(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = bytes.to_vec();
+        out.iter_mut().zip(&*self.bytes).for_each(|(byte, base)| *byte ^= base);
+        out
+    }
+}
+
+/// What a sample of a difference takes.
+struct Sketch {
+    sample: Vec<u8>,
+    /// Whether planes of bytes are smaller.
+    shuffled: bool,
+    /// Bytes of the sample at the quick level.
+    len: usize,
+}
+
+impl Sketch {
+    /// What is expected of `len` bytes.
+    fn scaled(&self, len: usize) -> usize {
+        let scaled = self.len as u128 * len as u128 / self.sample.len().max(1) as u128;
+        usize::try_from(scaled).unwrap_or(usize::MAX)
+    }
+}
+
+/// Chooses how changed tiles of one file are stored.
+pub(crate) struct Chooser<'a> {
+    classic: &'a ClassicFile,
+    arrays: &'a Arrays,
+    options: &'a WriterOptions,
+}
+
+/// One tile, and the older one that it may be coded against.
+pub(crate) struct Changed<'a> {
+    pub(crate) info: &'a ArrayInfo,
+    pub(crate) tile: u64,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) base: Option<&'a Base>,
+}
+
+impl<'a> Chooser<'a> {
+    pub(crate) fn new(classic: &'a ClassicFile, arrays: &'a Arrays, options: &'a WriterOptions) -> Self {
+        Chooser { classic, arrays, options }
+    }
+
+    /// A tile of a container: its difference, where that takes less than the tile does.
+    pub(crate) fn short(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<Option<Payload>> {
+        let Some(base) = it.base else { return Ok(None) };
+        let it = Difference::new(it, base);
+        let quick = self.quick(&it, scratch)?;
+        let alone = self.zstd(it.tile, None, QUICK_LEVEL, scratch)?;
+        if quick.payload.bytes.len() >= alone.len().min(it.tile.len()) {
+            return Ok(None);
+        }
+        Ok(Some(self.finished(&it, quick, None, scratch)?))
+    }
+
+    /// A difference that takes next to nothing, for which the tile's plan is not asked.
+    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<Option<Payload>> {
+        let Some(base) = it.base else { return Ok(None) };
+        let it = Difference::new(it, base);
+        let (len, mut sketch) = (it.bytes.len(), None);
+        if it.changed > len / FEW_CHANGES {
+            let made = self.sketch(&it, scratch)?;
+            if made.scaled(len) > len / SPARSE * 2 {
+                return Ok(None);
+            }
+            sketch = Some(made);
+        }
+        let quick = self.quick(&it, scratch)?;
+        if quick.payload.bytes.len() > len / SPARSE {
+            return Ok(None);
+        }
+        Ok(Some(self.finished(&it, quick, sketch.as_ref(), scratch)?))
+    }
+
+    /// The smallest way to store a tile: by its array's plan, or as a difference where that is clearly smaller. None where all are
+    /// larger than the tile. `is_new` tells whether a table of values is not stored yet.
+    pub(crate) fn smallest(
+        &self,
+        it: &Changed<'_>,
+        plan: &ArrayPlan,
+        is_new: &dyn Fn(&[u8]) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Payload>> {
+        let shape = TileShape { ty: it.info.ty, geometry: it.info.tiling.geometry(it.tile)? };
+        let alone = self.alone(it, plan, &shape, is_new, scratch)?;
+        let alone = alone.filter(|alone| alone.bytes.len() < it.bytes.len());
+        let Some(base) = it.base else { return Ok(alone) };
+        let most = alone.as_ref().map_or(it.bytes.len(), |alone| alone.bytes.len());
+        let it = Difference::new(it, base);
+        let mut best = None;
+        if it.bytes.len() - it.changed >= it.bytes.len() / ZEROS {
+            best = self.numeric(&it, &shape, scratch)?;
+        }
+        let least = best.as_ref().map_or(most, |best: &Payload| best.bytes.len().min(most));
+        let is_in_reach = |len: usize| len <= least / 4 * LEVELS_GAIN_QUARTERS;
+        let sketch = self.sketch(&it, scratch)?;
+        if is_in_reach(sketch.scaled(it.bytes.len())) {
+            let quick = self.zstd_difference(&it, sketch.shuffled, QUICK_LEVEL, scratch)?;
+            let found = if is_in_reach(quick.payload.bytes.len()) {
+                self.finished(&it, quick, Some(&sketch), scratch)?
+            } else {
+                quick.payload
+            };
+            best = Some(match best {
+                Some(best) => best.or_smaller(found),
+                None => found,
+            });
+        }
+        Ok(match best {
+            Some(best) if best.bytes.len() <= most / CLEARLY_OF * CLEARLY => Some(best),
+            _ => alone,
+        })
+    }
+
+    /// The smallest of the ways that a plan has for a tile.
+    fn alone(
+        &self,
+        it: &Changed<'_>,
+        plan: &ArrayPlan,
+        shape: &TileShape,
+        is_new: &dyn Fn(&[u8]) -> bool,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Payload>> {
+        let mut best: Cheapest = None;
+        // Tells whether the way needs a table that is not stored yet.
+        let attempt = |way: &TileChain, best: &mut Cheapest, scratch: &mut Scratch| -> Result<bool> {
+            let mut bytes = Vec::new();
+            encode_tile(way.coder(), it.bytes, shape, scratch, &mut bytes)?;
+            let dictionary = way.num.as_ref().and_then(|num| num.dictionary());
+            let table = dictionary.map(|table| encode_dictionary(table, it.info.ty)).transpose()?;
+            // A table costs its block once.
+            let new = table.as_ref().filter(|table| is_new(table));
+            let (is_new, more) = (new.is_some(), new.map_or(0, |table| table.len() + BLOCK_HEADER_LEN));
+            let cost = bytes.len() + more;
+            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                *best = Some((cost, Payload { chain: way.chain.spec().clone(), bytes, table }));
+            }
+            Ok(is_new)
+        };
+        let mut needs_table = false;
+        for way in plan.tiles.iter().filter(|way| way.against.is_none()) {
+            needs_table |= attempt(way, &mut best, scratch)?;
+        }
+        if best.is_none() {
+            let size = it.info.ty.size();
+            let shuffle = (size > 1).then(|| StageSpec::shuffle(size));
+            let stages = shuffle.into_iter().chain([self.options.policy().codec()]).collect();
+            attempt(&TileChain::bytes(self.options.registry.bind(ChainSpec(stages))), &mut best, scratch)?;
+        }
+        if let Some(fallback) = &plan.fallback {
+            let stored = Stored(best.as_ref().map_or(u64::MAX, |(_, best)| best.bytes.len() as u64));
+            let ways = if needs_table {
+                &fallback.ways
+            } else if fallback.is_called_for(it.bytes.len() as u64, stored) {
+                fallback.ways_for(it.bytes, stored, scratch)?
+            } else {
+                &[]
+            };
+            for way in ways {
+                attempt(way, &mut best, scratch)?;
+            }
+        }
+        Ok(best.map(|(_, best)| best))
+    }
+
+    /// A better level than the quick one, where it is worth its time.
+    fn finished(
+        &self,
+        it: &Difference<'_>,
+        quick: Quick,
+        sketch: Option<&Sketch>,
+        scratch: &mut Scratch,
+    ) -> Result<Payload> {
+        let (len, quick_len) = (it.bytes.len(), quick.payload.bytes.len());
+        if quick_len <= FIRST_TRY {
+            return Ok(quick.payload);
+        }
+        let is_short = len <= SHORT_TILE || quick_len <= len / SPARSE;
+        let level = if is_short { SHORT_LEVEL } else { self.options.policy().zstd_level };
+        if level <= QUICK_LEVEL {
+            return Ok(quick.payload);
+        }
+        if let Some(sketch) = sketch.filter(|_| !is_short) {
+            let shuffle = sketch.shuffled.then(|| it.ty.size());
+            let better = self.zstd(&sketch.sample, shuffle, level, scratch)?.len();
+            if better + better / LEVEL_GAIN > sketch.len {
+                return Ok(quick.payload);
+            }
+        }
+        let better = self.zstd_difference(it, quick.shuffled, level, scratch)?;
+        Ok(quick.payload.or_smaller(better.payload))
+    }
+
+    /// What a difference takes, from a sample of it.
+    fn sketch(&self, it: &Difference<'_>, scratch: &mut Scratch) -> Result<Sketch> {
+        let sample = if it.bytes.len() <= WHOLE {
+            it.bytes.clone()
+        } else {
+            let step = it.bytes.len() / PIECE / PIECES * PIECE;
+            (0..PIECES).flat_map(|n| &it.bytes[n * step..n * step + PIECE]).copied().collect()
+        };
+        let mut len = self.zstd(&sample, None, QUICK_LEVEL, scratch)?.len();
+        let mut shuffled = false;
+        if it.ty.size() > 1 {
+            let planes = self.zstd(&sample, Some(it.ty.size()), QUICK_LEVEL, scratch)?.len();
+            (shuffled, len) = (planes < len, len.min(planes));
+        }
+        Ok(Sketch { sample, shuffled, len })
+    }
+
+    /// The difference at the quick level, as it is or as planes of bytes.
+    fn quick(&self, it: &Difference<'_>, scratch: &mut Scratch) -> Result<Quick> {
+        let as_it_is = self.zstd_difference(it, false, QUICK_LEVEL, scratch)?;
+        if it.ty.size() == 1 {
+            return Ok(as_it_is);
+        }
+        let planes = self.zstd_difference(it, true, QUICK_LEVEL, scratch)?;
+        Ok(if planes.payload.bytes.len() < as_it_is.payload.bytes.len() { planes } else { as_it_is })
+    }
+
+    fn zstd_difference(
+        &self,
+        it: &Difference<'_>,
+        shuffled: bool,
+        level: i32,
+        scratch: &mut Scratch,
+    ) -> Result<Quick> {
+        let shuffle = shuffled.then(|| it.ty.size());
+        let mut bytes = it.base.older.encode();
+        bytes.extend(self.zstd(&it.bytes, shuffle, level, scratch)?);
+        // Decoders do not look at the level: the chain's number is the same for all.
+        let stages = shuffle.map(StageSpec::shuffle).into_iter().chain([StageSpec::zstd(SHORT_LEVEL)]);
+        let chain = ChainSpec([it.base.stage()].into_iter().chain(stages).collect());
+        Ok(Quick { payload: Payload { chain, bytes, table: None }, shuffled })
+    }
+
+    fn zstd(
+        &self,
+        bytes: &[u8],
+        shuffle: Option<usize>,
+        level: i32,
+        scratch: &mut Scratch,
+    ) -> Result<Vec<u8>> {
+        let stages = shuffle.map(StageSpec::shuffle).into_iter().chain([StageSpec::zstd(level)]);
+        let mut made = Vec::new();
+        let by = self.options.registry.bind(ChainSpec(stages.collect()));
+        by.encode_bytes(bytes, scratch, &mut made)?;
+        Ok(made)
+    }
+
+    /// The difference by the numeric codec: of a tile that grew, it is the new elements behind zeros.
+    fn numeric(
+        &self,
+        it: &Difference<'_>,
+        shape: &TileShape,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Payload>> {
+        if !matches!(it.info.id.role(), Role::Variable(_)) || it.ty == NcType::Char {
+            return Ok(None);
+        }
+        let ways = plan_difference(self.classic, self.arrays, it.info, &it.bytes, self.options, scratch)?;
+        let mut best: Option<Payload> = None;
+        for way in ways.iter().filter(|way| is_plain_number(way)) {
+            let mut bytes = it.base.older.encode();
+            encode_tile(way.coder(), &it.bytes, shape, scratch, &mut bytes)?;
+            let chain = ChainSpec(vec![it.base.stage(), StageSpec::num(None)]);
+            let made = Payload { chain, bytes, table: None };
+            best = Some(match best {
+                Some(best) => best.or_smaller(made),
+                None => made,
+            });
+        }
+        Ok(best)
+    }
+}
+
+/// A tile XOR an older one.
+struct Difference<'a> {
+    info: &'a ArrayInfo,
+    ty: NcType,
+    /// The tile itself.
+    tile: &'a [u8],
+    base: &'a Base,
+    bytes: Vec<u8>,
+    /// Bytes that are not zero.
+    changed: usize,
+}
+
+impl<'a> Difference<'a> {
+    fn new(it: &Changed<'a>, base: &'a Base) -> Self {
+        let bytes = base.difference(it.bytes);
+        let changed = bytes.iter().filter(|&&byte| byte != 0).count();
+        Difference { info: it.info, ty: it.info.ty, tile: it.bytes, base, bytes, changed }
+    }
+}
+
+/// A payload with the bytes that it costs, its table among them.
+type Cheapest = Option<(usize, Payload)>;
+
+/// A difference at the quick level.
+struct Quick {
+    payload: Payload,
+    shuffled: bool,
+}
+
+/// Whether a way is the numeric codec without anything that it needs besides.
+fn is_plain_number(way: &TileChain) -> bool {
+    way.against.is_none() && way.num.as_ref().is_some_and(|num| num.dictionary().is_none())
+}
