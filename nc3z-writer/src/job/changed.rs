@@ -176,7 +176,7 @@ impl<'a> TileEncoder<'a> {
         let seen: Vec<Result<Seen>> = waiting.par_iter_mut().map(|it| self.look(it)).collect();
         let mut seen = seen.into_iter().collect::<Result<Vec<Seen>>>()?;
         let asked = waiting.iter().zip(&seen).filter(|(_, seen)| matches!(seen, Seen::Planned));
-        self.plan(asked.map(|(it, _)| it.info).collect())?;
+        self.plan(asked.map(|(it, _)| it.info.id).collect())?;
         let by_plan = |(it, seen): (&Waiting<'_>, &mut Seen)| -> Result<()> {
             if matches!(seen, Seen::Planned) {
                 let made = self.by_plan(it)?;
@@ -235,9 +235,8 @@ impl<'a> TileEncoder<'a> {
     }
 
     /// Plans the arrays that have no plan yet.
-    fn plan(&mut self, arrays: Vec<&ArrayInfo>) -> Result<()> {
-        let missing: BTreeSet<ArrayId> =
-            arrays.iter().map(|info| info.id).filter(|id| !self.plans.contains_key(id)).collect();
+    fn plan(&mut self, arrays: BTreeSet<ArrayId>) -> Result<()> {
+        let missing: Vec<ArrayId> = arrays.into_iter().filter(|id| !self.plans.contains_key(id)).collect();
         let plan = |id: ArrayId| -> Result<(ArrayId, ArrayPlan)> {
             let plan = match (id.role(), self.arrays.get(id)) {
                 (Role::Variable(_), Some(info)) => {
