@@ -71,6 +71,31 @@ class Versions(Case):
         done = self.ok(nc3z("log", "--json", archive or self.archive, *more))
         return json.loads(done.stdout)["versions"]
 
+    def test_a_header_with_room_costs_little(self):
+        """The gap behind the header grows from some bytes to thousands, and so does the padding of records; tiles of a byte each would cost hundreds of kilobytes."""
+        import netCDF4
+        import numpy as np
+
+        need_program(self, "ncks")
+        source, roomy = self.dir / "small.nc", self.dir / "roomy.nc"
+        with netCDF4.Dataset(source, "w", format="NETCDF3_CLASSIC") as d:
+            d.createDimension("time", None)
+            d.createDimension("n", 3)
+            d.createVariable("flag", "i1", ("time", "n"))[:] = np.ones((2, 3))
+            d.createVariable("x", "f4", ("time",))[:] = [1, 2]
+        archive = self.dir / "small.nc3z"
+        self.ok(nc3z("archive", source, "-o", archive))
+        before = archive.stat().st_size
+        subprocess.run(["ncks", "-h", "-O", "--hdr_pad=20000", source, roomy], check=True)
+        with netCDF4.Dataset(roomy, "a") as d:
+            d["x"][2:4000] = np.arange(2, 4000)
+            d["flag"][2:4000] = np.ones((3998, 3))
+        self.ok(nc3z("commit", archive, roomy))
+        self.assertLess(archive.stat().st_size - before, 8000)
+        self.ok(nc3z("restore", "-f", archive, "-o", self.dir / "back.nc"))
+        self.assertEqual(sha256(self.dir / "back.nc"), sha256(roomy))
+        self.ok(nc3z("verify", "--deep", archive))
+
     def test_every_version_comes_back(self):
         for number, file in enumerate(FILES, 1):
             self.holds(number, file)

@@ -18,6 +18,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU32;
 
+/// Tiles are made longer where one tile held all there was, and there is more than this many times as much.
+const OUTGROWN: u64 = 4;
+
 /// How it is told which tiles are not as they were.
 pub(crate) enum Tiles<'a> {
     /// All are read and compared.
@@ -53,6 +56,14 @@ fn constant_tile(array: ArrayId, tile: u64, of: &[u8]) -> EncodedTile {
     value[..of.len()].copy_from_slice(of);
     let size = u8::try_from(of.len()).expect("an element has 8 bytes at most");
     EncodedTile { array, tile, decoded_len: 0, decoded_crc: 0, form: Form::Constant { value, size } }
+}
+
+/// Bytes of a tile of padding or of the gap, of which there are `now` bytes. Where all that there was is in one tile that is short beside them, tiles are as long
+/// as in a new archive: the gap of a small file may have one byte, and the same file with a larger header a gap of thousands.
+fn kept_tile_len(was: &ArrayInfo, now: u64, wanted: u64) -> u64 {
+    let len = was.linear_tile_len().unwrap_or(wanted);
+    let is_outgrown = was.total_bytes() <= len && len < now.div_ceil(OUTGROWN) && len < wanted;
+    if is_outgrown { wanted } else { len }
 }
 
 /// The new state, laid out like the old one as far as it has the same arrays.
@@ -92,11 +103,12 @@ impl<'a> State<'a> {
             numbers.push(next_number);
             next_number += 1;
         }
-        for ((var, _), len) in padded_variables(layout).into_iter().zip(&mut partition.paddings) {
+        for ((var, now), len) in padded_variables(layout).into_iter().zip(&mut partition.paddings) {
             let was = old.arrays().get(ArrayId::padding(numbers[var.index()]));
-            *len = was.and_then(ArrayInfo::linear_tile_len).unwrap_or(*len);
+            *len = was.map_or(*len, |was| kept_tile_len(was, now, *len));
         }
-        let (gap, limits) = (old.head().gap_tile_len, Limits::default());
+        let gap = kept_tile_len(old.arrays().gap(), layout.gaps.len(), partition.gap);
+        let limits = Limits::default();
         let arrays = Arrays::new(header, layout, &partition.variables, &partition.paddings, gap, &limits)?;
         let layouts = Layouts { variables: partition.variables, paddings: partition.paddings, gap };
         let (original_len, header) = (classic.source().len(), classic.header_bytes().to_vec());
