@@ -9,7 +9,7 @@ use crate::encode::{EncodedTile, Form, constant_value};
 use crate::error::{ErrorKind, Result};
 use crate::generation::GenerationWriter;
 use crate::options::{PACK_LEN, WriterOptions};
-use crate::plan::{ArrayPlan, Base, Changed, Chooser, Payload, plan_one};
+use crate::plan::{ArrayPlan, Base, Changed, Chooser, FirstLook, Payload, Sketch, plan_one};
 use crate::scratch::with_scratch;
 use crate::tiles::RawTile;
 use nc3z_format::archive::{ArrayId, Role};
@@ -75,6 +75,8 @@ struct Waiting<'a> {
     known: Known,
     /// The older tile, where that was looked for already.
     base: Option<Base>,
+    /// A sample of the difference to it, where one was taken.
+    sketch: Option<Sketch>,
 }
 
 /// What the first look at a tile found.
@@ -156,7 +158,7 @@ impl<'a> TileEncoder<'a> {
             base = found.map(|base| Base::new(base, (id, tile)));
         }
         let (len, batch) = (bytes.len() as u64, self.taken / BATCH_LEN);
-        self.waiting.push(Waiting { info, id, tile, bytes, known, base });
+        self.waiting.push(Waiting { info, id, tile, bytes, known, base, sketch: None });
         self.waiting_len += len;
         self.taken += len;
         let is_over = self.taken / BATCH_LEN != batch;
@@ -218,19 +220,16 @@ impl<'a> TileEncoder<'a> {
         if was.is_some() {
             it.base = self.old.base_tile(it.id, it.tile)?.map(|base| Base::new(base, (it.id, it.tile)));
         }
-        let changed = it.changed();
-        let is_short = len as u64 <= PACK_LEN;
-        let found = with_scratch(|scratch| {
-            if is_short {
-                self.chooser.short(&changed, scratch)
-            } else {
-                self.chooser.sparse(&changed, scratch)
+        if len as u64 <= PACK_LEN {
+            let found = with_scratch(|scratch| self.chooser.short(&it.changed(), scratch))?;
+            return Ok(found.map_or(Seen::AsItIs, Seen::Made));
+        }
+        Ok(match with_scratch(|scratch| self.chooser.sparse(&it.changed(), scratch))? {
+            FirstLook::Stored(payload) => Seen::Made(payload),
+            FirstLook::Undecided(sketch) => {
+                it.sketch = sketch;
+                Seen::Planned
             }
-        })?;
-        Ok(match found {
-            Some(payload) => Seen::Made(payload),
-            None if is_short => Seen::AsItIs,
-            None => Seen::Planned,
         })
     }
 
@@ -263,7 +262,9 @@ impl<'a> TileEncoder<'a> {
         let stored = self.tables.get(&it.id).map_or(&[][..], |tables| &tables[..stored]);
         let is_new = |table: &[u8]| stored.iter().all(|(_, stored)| stored != table);
         let plan = &self.plans[&it.info.id];
-        with_scratch(|scratch| self.chooser.smallest(&it.changed(), plan, &is_new, scratch))
+        with_scratch(|scratch| {
+            self.chooser.smallest(&it.changed(), it.sketch.as_ref(), plan, &is_new, scratch)
+        })
     }
 
     /// Writes a tile; a short difference waits for [`Self::finish`].

@@ -99,8 +99,16 @@ impl Base {
     }
 }
 
+/// What a first look at a tile found, without its array's plan.
+pub(crate) enum FirstLook {
+    /// This is what is stored.
+    Stored(Payload),
+    /// The plan is asked. The sample of the difference, where one was taken.
+    Undecided(Option<Sketch>),
+}
+
 /// What a sample of a difference takes.
-struct Sketch {
+pub(crate) struct Sketch {
     sample: Vec<u8>,
     /// Whether planes of bytes are smaller.
     shuffled: bool,
@@ -149,22 +157,22 @@ impl<'a> Chooser<'a> {
     }
 
     /// A difference that takes next to nothing, for which the tile's plan is not asked.
-    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<Option<Payload>> {
-        let Some(base) = it.base else { return Ok(None) };
+    pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<FirstLook> {
+        let Some(base) = it.base else { return Ok(FirstLook::Undecided(None)) };
         let it = Difference::new(it, base);
         let (len, mut sketch) = (it.bytes.len(), None);
         if it.changed > len / FEW_CHANGES {
             let made = self.sketch(&it, scratch)?;
             if made.scaled(len) > len / SPARSE * 2 {
-                return Ok(None);
+                return Ok(FirstLook::Undecided(Some(made)));
             }
             sketch = Some(made);
         }
         let quick = self.quick(&it, scratch)?;
         if quick.payload.bytes.len() > len / SPARSE {
-            return Ok(None);
+            return Ok(FirstLook::Undecided(sketch));
         }
-        Ok(Some(self.finished(&it, quick, sketch.as_ref(), scratch)?))
+        Ok(FirstLook::Stored(self.finished(&it, quick, sketch.as_ref(), scratch)?))
     }
 
     /// The smallest way to store a tile: by its array's plan, or as a difference where that is clearly smaller. None where all are
@@ -172,6 +180,7 @@ impl<'a> Chooser<'a> {
     pub(crate) fn smallest(
         &self,
         it: &Changed<'_>,
+        sketch: Option<&Sketch>,
         plan: &ArrayPlan,
         is_new: &dyn Fn(&[u8]) -> bool,
         scratch: &mut Scratch,
@@ -186,13 +195,20 @@ impl<'a> Chooser<'a> {
         if it.bytes.len() - it.changed >= it.bytes.len() / ZEROS {
             best = self.numeric(&it, &shape, scratch)?;
         }
-        let least = best.as_ref().map_or(most, |best: &Payload| best.bytes.len().min(most));
+        let clearly = most / CLEARLY_OF * CLEARLY;
+        let least = best.as_ref().map_or(clearly, |best: &Payload| best.bytes.len().min(clearly));
         let is_in_reach = |len: usize| len <= least / 4 * LEVELS_GAIN_QUARTERS;
-        let sketch = self.sketch(&it, scratch)?;
+        let made;
+        let sketch = if let Some(sketch) = sketch {
+            sketch
+        } else {
+            made = self.sketch(&it, scratch)?;
+            &made
+        };
         if is_in_reach(sketch.scaled(it.bytes.len())) {
             let quick = self.zstd_difference(&it, sketch.shuffled, QUICK_LEVEL, scratch)?;
             let found = if is_in_reach(quick.payload.bytes.len()) {
-                self.finished(&it, quick, Some(&sketch), scratch)?
+                self.finished(&it, quick, Some(sketch), scratch)?
             } else {
                 quick.payload
             };
@@ -202,7 +218,7 @@ impl<'a> Chooser<'a> {
             });
         }
         Ok(match best {
-            Some(best) if best.bytes.len() <= most / CLEARLY_OF * CLEARLY => Some(best),
+            Some(best) if best.bytes.len() <= clearly => Some(best),
             _ => alone,
         })
     }

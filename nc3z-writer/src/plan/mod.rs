@@ -34,7 +34,7 @@ use crate::tiles::{HeldTiles, held_samples, read_samples, record_samples};
 pub(crate) use array::plan_array;
 pub(crate) use chains::{ChainTable, TileChain};
 pub(crate) use cost::Stored;
-pub(crate) use difference::{Base, Changed, Chooser, Payload};
+pub(crate) use difference::{Base, Changed, Chooser, FirstLook, Payload, Sketch};
 pub(crate) use finer::finer_array;
 use finer::finer_tiles;
 use nc3z_format::archive::{ArrayId, Role, TileLayoutSpec};
