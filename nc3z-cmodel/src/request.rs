@@ -110,7 +110,7 @@ fn strided(
 mod tests {
     use super::*;
 
-    fn code(result: Result<Hyperslab, Fault>) -> &'static str {
+    fn code(result: &Result<Hyperslab, Fault>) -> &'static str {
         match result {
             Ok(_) => "ok",
             Err(Fault::Coordinates) => "coordinates",
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn blocks_are_checked_as_the_library_checks_them() {
         let of = |is_record, start: [u64; 2], count: [u64; 2]| {
-            code(check_block(&[4, 5], is_record, &start, &count))
+            code(&check_block(&[4, 5], is_record, &start, &count))
         };
         for is_record in [false, true] {
             assert_eq!(of(is_record, [0, 0], [4, 5]), "ok");
@@ -137,13 +137,13 @@ mod tests {
         // The record dimension's edge is looked at last.
         assert_eq!(of(true, [0, 5], [9, 1]), "coordinates");
         assert_eq!(of(false, [0, 5], [9, 1]), "edge");
-        assert_eq!(code(check_block(&[], false, &[], &[])), "ok");
+        assert_eq!(code(&check_block(&[], false, &[], &[])), "ok");
     }
 
     #[test]
     fn strides_are_positive_and_stay_inside() {
         let of = |start: u64, count: u64, stride: i64| {
-            code(check_strided(&[10], false, &[start], &[count], &[stride]))
+            code(&check_strided(&[10], false, &[start], &[count], &[stride]))
         };
         assert_eq!(of(0, 5, 2), "ok");
         assert_eq!(of(1, 4, 3), "coordinates", "1, 4, 7, 10");
@@ -153,6 +153,6 @@ mod tests {
         assert_eq!(of(0, 1, 2_147_483_646), "ok");
         assert_eq!(of(0, 0, 7), "ok");
         assert_eq!(of(0, 11, 1), "edge");
-        assert_eq!(code(check_mapped(&[10], false, &[11], &[1], &[0])), "stride", "before coordinates");
+        assert_eq!(code(&check_mapped(&[10], false, &[11], &[1], &[0])), "stride", "before coordinates");
     }
 }
