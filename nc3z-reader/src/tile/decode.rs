@@ -34,7 +34,8 @@ thread_local! {
 struct Held {
     blocks: u64,
     offset: u64,
-    container: Arc<Vec<u8>>,
+    /// Or why it cannot be had, which the first member that asks reports; the others read it again.
+    container: Result<Arc<Vec<u8>>, Option<Error>>,
 }
 
 /// Puts back what was held before.
@@ -215,9 +216,15 @@ impl TileStore {
         shared: &SharedContainer,
         work: impl FnOnce() -> T,
     ) -> T {
-        let container = shared.get_or_init(|| self.container(offset, near).ok()).clone();
-        // Each member reports what is wrong with it.
-        let Some(container) = container else { return work() };
+        let mut failure = None;
+        let decode = || self.container(offset, near).map_err(|e| failure = Some(e)).ok();
+        let container = shared.get_or_init(decode).clone();
+        let container = match (container, failure) {
+            (Some(container), _) => Ok(container),
+            (None, Some(failure)) => Err(Some(failure)),
+            // Other work has met the failure.
+            (None, None) => return work(),
+        };
         let held = Held { blocks: self.blocks.id, offset, container };
         let _before = Restore(HELD.replace(Some(held)));
         work()
@@ -225,12 +232,15 @@ impl TileStore {
 
     /// The decoded bytes of the container at `offset`.
     pub(crate) fn container(&self, offset: u64, near: &Near) -> Result<Arc<Vec<u8>>> {
-        let held = HELD.with_borrow(|held| {
-            let held = held.as_ref().filter(|held| held.blocks == self.blocks.id && held.offset == offset);
-            held.map(|held| Arc::clone(&held.container))
+        let held = HELD.with_borrow_mut(|held| {
+            let held = held.as_mut().filter(|held| held.blocks == self.blocks.id && held.offset == offset)?;
+            match &mut held.container {
+                Ok(container) => Some(Ok(Arc::clone(container))),
+                Err(failure) => failure.take().map(Err),
+            }
         });
-        if let Some(container) = held {
-            return Ok(container);
+        if let Some(held) = held {
+            return held;
         }
         self.blocks.containers.get_or_insert_with(&offset, || self.read_container(offset, near).map(Arc::new))
     }

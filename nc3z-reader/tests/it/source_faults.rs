@@ -85,19 +85,16 @@ fn a_fault_at_any_read_is_an_error_and_never_other_values() {
         let sound = Failing::new(&bytes, u64::MAX, Fault::Once);
         assert!(restored(Arc::clone(&sound)).unwrap() == original);
         let reads = sound.reads.load(Ordering::Relaxed);
-        assert!(reads > 1, "{reads}");
+        assert!(reads > 4, "{reads}");
+        let mut read_again = 0;
         for from in 1..=reads {
             for fault in [Fault::Once, Fault::On, Fault::Changed, Fault::Cut] {
                 match restored(Failing::new(&bytes, from, fault)) {
                     Ok(out) => {
                         // What was read by then may have been enough.
                         assert!(out == original, "{fault:?} at read {from}: other values");
-                        // The ends are read again, each by itself, where they cannot be read together.
-                        let again = fault == Fault::Once && from <= 2;
-                        assert!(
-                            again || matches!(fault, Fault::Changed | Fault::Cut),
-                            "{fault:?} at read {from}"
-                        );
+                        assert!(fault != Fault::On, "{fault:?} at read {from}");
+                        read_again += u64::from(fault == Fault::Once);
                     }
                     Err(e) if matches!(fault, Fault::Once | Fault::On) => {
                         let words = e.with_causes();
@@ -107,6 +104,8 @@ fn a_fault_at_any_read_is_an_error_and_never_other_values() {
                 }
             }
         }
+        // The ends are read again, each by itself, where they cannot be read together. So is a page of the index that only told the order of work.
+        assert!(read_again <= 3, "{read_again} of {reads} faults went unnoticed");
     }
 }
 
