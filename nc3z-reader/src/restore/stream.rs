@@ -202,19 +202,23 @@ impl RestoreStream {
         for piece in linear {
             cut_into_tiles(piece, &mut jobs)?;
         }
-        let (mut whole, mut parts) = (Vec::new(), Vec::new());
+        let store = &archive.inner.store;
+        let (mut members, mut whole, mut parts) = (Vec::new(), Vec::new(), Vec::new());
         for job in jobs {
             match job {
+                Job::Whole { key, out } if store.container_of(key, near).is_some() => {
+                    members.push((key, out))
+                }
                 Job::Whole { key, out } => whole.push((key, out)),
                 Job::Part { key, from, out } => parts.push((key, from, out)),
             }
         }
-        let store = &archive.inner.store;
         self.held.hold(store, near, parts.iter().map(|(key, ..)| *key).collect())?;
         let held = &self.held;
         parallel::map(parts, |(key, from, out)| out.copy_from_slice(&held.get(key)[from..from + out.len()]));
         let decode = |(key, out): (TileKey, &mut [u8])| store.decode(key, near, out);
-        store.by_container(whole, |(key, _)| *key, near, true, decode).into_iter().collect()
+        parallel::try_each(whole, decode)?;
+        store.by_container(members, |(key, _)| *key, near, true, decode).into_iter().collect()
     }
 }
 
