@@ -207,7 +207,7 @@ impl RestoreStream {
         for job in jobs {
             match job {
                 Job::Whole { key, out } if store.container_of(key, near).is_some() => {
-                    members.push((key, out))
+                    members.push((key, out));
                 }
                 Job::Whole { key, out } => whole.push((key, out)),
                 Job::Part { key, from, out } => parts.push((key, from, out)),
