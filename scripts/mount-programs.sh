@@ -29,7 +29,7 @@ same() {
     local name=$1; shift
     local said=() file
     for file in "$original" "$shown"; do
-        said+=("$(cd "$work" && "${@//\{\}/$file}" 2>&1 | sed "s|$file|FILE|g")")
+        said+=("$(cd "$work" && "${@//\{\}/$file}" 2>&1 | sed "s|$file|FILE|g; /ncviewrc/d")")
     done
     if [ -n "${said[0]}" ] && [ "${said[0]}" = "${said[1]}" ]; then echo "$name: the same"; return; fi
     echo "$name: differs"; printf '%s\n' "${said[@]}" | tail -20
