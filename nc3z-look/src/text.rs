@@ -25,6 +25,22 @@ pub fn safe(text: &str) -> String {
     name(text.as_bytes())
 }
 
+/// Text as HTML, in which no character is markup.
+pub fn escaped_html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
 /// What a terminal would obey, hide, or use to reorder its neighbours, in place of showing it.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()

@@ -5,6 +5,7 @@ use crate::reply::Reply;
 use crate::request::Request;
 use hyper::StatusCode;
 use hyper::header::ACCEPT;
+use nc3z_look::text::escaped_html;
 use nc3z_mount::Kind;
 use nc3z_mount::view::{Entry, StoredSize};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
@@ -34,7 +35,7 @@ pub(crate) fn reply(names: &[OsString], entries: &[Entry], request: &Request) ->
     let title = names.iter().fold(String::new(), |title, name| title + "/" + &shown(name));
     let mut page = format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{0}/</title>\n<h1>{0}/</h1>\n",
-        escaped(&title)
+        escaped_html(&title)
     );
     page.push_str(&links(names, entries));
     Reply::whole(StatusCode::OK, "text/html; charset=utf-8", page.into()).of("listing")
@@ -58,7 +59,7 @@ pub(crate) fn links(names: &[OsString], entries: &[Entry]) -> String {
     }
     for entry in entries {
         let slash = if entry.kind == Kind::Directory { "/" } else { "" };
-        let name = escaped(&shown(&entry.name));
+        let name = escaped_html(&shown(&entry.name));
         let _ = writeln!(list, "<li><a href=\"{}\">{name}{slash}</a></li>", href(entry));
     }
     list.push_str("</ul>\n");
@@ -74,22 +75,6 @@ fn href(entry: &Entry) -> String {
 fn shown(name: &OsStr) -> String {
     let name = Path::new(name).display().to_string();
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
-/// Text as HTML.
-pub(crate) fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

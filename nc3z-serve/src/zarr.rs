@@ -1,13 +1,13 @@
 //! A data set as a group of Zarr 3: documents, and chunks that are encoded when they are asked for.
 
 use crate::failure::{Answer, Failure};
-use crate::listing::escaped;
 use crate::reply::Reply;
 use crate::request::Request;
 use crate::site::{OpenFile, conditions};
 use hyper::StatusCode;
 use nc3z_format::tile::TileLayout;
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::text::escaped_html;
 use nc3z_reader::{Dataset, Variable};
 use nc3z_refs::{array_document, group_document};
 use serde_json::{Map, Value, json};
@@ -49,14 +49,14 @@ fn document(value: &Value) -> Reply {
 /// Links to the arrays, for people.
 fn names(title: &str, dataset: &Dataset) -> String {
     let item = |list: String, variable: Variable| {
-        let name = escaped(&variable.name());
+        let name = escaped_html(&variable.name());
         list + "<li>" + &name + "</li>\n"
     };
     let list = dataset.variables().fold(String::new(), item);
     format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{0}</title>\n<h1>{0}</h1>\n\
          <p>A <a href=\"zarr.json\">group of Zarr 3</a> with these arrays:</p>\n<ul>\n{list}</ul>\n",
-        escaped(title)
+        escaped_html(title)
     )
 }
 

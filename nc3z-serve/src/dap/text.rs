@@ -4,11 +4,11 @@ use super::attributes::numbers;
 use super::structure::{name_of, type_name};
 use super::{Asked, variable};
 use crate::failure::Answer;
-use crate::listing::escaped;
 use crate::pieces::{Pieces, pieces_of};
 use crate::request::Request;
 use bytes::Bytes;
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::text::escaped_html;
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -103,8 +103,8 @@ fn rows_of(slab: &Hyperslab) -> VecDeque<Hyperslab> {
 pub(crate) fn page(asked: &Asked, request: &Request) -> String {
     let path = request.path();
     let last = path.rsplit('/').next().unwrap_or("").trim_end_matches(".html");
-    let last = escaped(last);
-    let title = escaped(&asked.name);
+    let last = escaped_html(last);
+    let title = escaped_html(&asked.name);
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\n<h1>{title}</h1>\n\
          <p><a href=\"{last}\">file</a> <a href=\"{last}.dds\">structure</a> <a href=\"{last}.das\">attributes</a> \
@@ -125,7 +125,7 @@ pub(crate) fn page(asked: &Asked, request: &Request) -> String {
         let links = if type_name(variable.ty()).is_some() {
             format!(
                 "<a href=\"{last}.ascii?{0}{first}\">text</a> <a href=\"{last}.dods?{0}{first}\">XDR</a>",
-                escaped(&name)
+                escaped_html(&name)
             )
         } else {
             "no type of DAP2: read the file's bytes".to_owned()
@@ -133,9 +133,9 @@ pub(crate) fn page(asked: &Asked, request: &Request) -> String {
         let _ = writeln!(
             out,
             "<tr><td>{}<td>{}<td>{}<td>{links}</tr>",
-            escaped(&variable.name()),
+            escaped_html(&variable.name()),
             variable.ty(),
-            escaped(&shape.join(" "))
+            escaped_html(&shape.join(" "))
         );
     }
     out.push_str("</table>\n");

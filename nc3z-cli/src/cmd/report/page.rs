@@ -5,6 +5,7 @@ use super::{Collection, File, State};
 use crate::cmd::tree;
 use crate::manifest::fixity;
 use crate::output::text::{ratio, size};
+use nc3z_look::text::escaped_html;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
@@ -33,26 +34,10 @@ svg { width: 100%; height: auto; display: block } svg text { font: 11px system-u
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(420px, 1fr)); gap: 0 2em }
 ";
 
-/// Text with nothing in it that HTML would obey.
-fn escaped(words: &str) -> String {
-    let mut out = String::with_capacity(words.len());
-    for c in words.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 /// The page of a collection.
 pub(super) fn html(c: &Collection) -> String {
     let mut out = String::new();
-    let name = escaped(&c.name);
+    let name = escaped_html(&c.name);
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -91,11 +76,11 @@ fn facts(c: &Collection, out: &mut String) {
     facts.push((failed.to_string(), "cannot be read"));
     let _ = writeln!(out, "<div class=\"facts\">");
     for (value, words) in facts {
-        let _ = writeln!(out, "<div><b>{}</b>{}</div>", escaped(&value), escaped(words));
+        let _ = writeln!(out, "<div><b>{}</b>{}</div>", escaped_html(&value), escaped_html(words));
     }
     let _ = writeln!(out, "</div>");
     if let Some(words) = tree::words(&c.others) {
-        let _ = writeln!(out, "<p class=\"small\">{}</p>", escaped(&words));
+        let _ = writeln!(out, "<p class=\"small\">{}</p>", escaped_html(&words));
     }
 }
 
@@ -172,7 +157,7 @@ fn rectangle(out: &mut String, place: Rect, fill: &str, words: &str) {
     let _ = writeln!(
         out,
         "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{fill}\" stroke=\"#fff\" stroke-width=\".7\"><title>{}</title></rect>",
-        escaped(words)
+        escaped_html(words)
     );
 }
 
@@ -189,7 +174,7 @@ fn label(out: &mut String, x: f64, y: f64, width: f64, words: &str, ink: &str) {
     } else {
         words.chars().take(room - 1).chain(std::iter::once('…')).collect()
     };
-    let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\">{}</text>", escaped(&shown));
+    let _ = writeln!(out, "<text x=\"{x:.1}\" y=\"{y:.1}\" fill=\"{ink}\">{}</text>", escaped_html(&shown));
 }
 
 /// From yellow (as large as before) over green to dark blue (16 times smaller).
@@ -235,7 +220,7 @@ fn variables(c: &Collection, out: &mut String) {
         let _ = writeln!(
             out,
             "<tr><td>{}<td class=\"n\">{files}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{:.1}%</tr>",
-            escaped(name),
+            escaped_html(name),
             size(*before),
             size(*bytes),
             ratio(*before, *bytes),
@@ -277,7 +262,7 @@ fn table(out: &mut String, title: &str, files: &[(&File, u64)]) {
         let _ = writeln!(
             out,
             "<tr><td>{}<td class=\"n\">{}<td class=\"n\">{}<td class=\"n\">{}</tr>",
-            escaped(&f.name),
+            escaped_html(&f.name),
             size(*original),
             size(f.bytes),
             ratio(*original, f.bytes)
@@ -295,7 +280,7 @@ fn failures(c: &Collection, out: &mut String) {
         "<h2 class=\"bad\">What cannot be read</h2>\n<table><thead><tr><th>file<th>why</tr></thead>\n",
     );
     for (f, why) in all {
-        let _ = writeln!(out, "<tr><td>{}<td>{}</tr>", escaped(&f.name), escaped(why));
+        let _ = writeln!(out, "<tr><td>{}<td>{}</tr>", escaped_html(&f.name), escaped_html(why));
     }
     out.push_str("</table>\n");
 }
