@@ -53,9 +53,11 @@ class Running:
     def raw(self, request, timeout=SOON):
         """Sends bytes as they are, and gives all that comes back."""
         with socket.create_connection((self.host, self.port), timeout=timeout) as s:
-            s.sendall(request)
-            s.shutdown(socket.SHUT_WR)
             parts = []
+            # The server may have answered and ended before it was sent everything.
+            with contextlib.suppress(OSError):
+                s.sendall(request)
+                s.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
                 while part := s.recv(1 << 16):
                     parts.append(part)

@@ -1,24 +1,32 @@
-//! A connection whose other side must take what it is sent within a time.
+//! A connection whose other side must take what it is sent within a time, and that ends without losing its answer.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
+
+/// Time that a client has, after the last answer, to end its side. A connection that is closed with unread bytes is reset
+/// (RFC 9112, section 9.6), and the client may lose the answer, for example that its request was too long.
+const LINGER: Duration = Duration::from_secs(1);
+/// Bytes that are read and ignored in that time at most.
+const LINGER_LEN: usize = 1 << 20;
 
 /// A connection that ends if nothing of what waits to be sent is taken for some time.
 pub(crate) struct Patient {
     stream: TcpStream,
     timeout: Duration,
     waiting: Option<Pin<Box<Sleep>>>,
+    /// Once this side has ended: when the connection is closed, and the bytes ignored so far.
+    lingering: Option<(Pin<Box<Sleep>>, usize)>,
 }
 
 impl Patient {
     pub(crate) fn new(stream: TcpStream, timeout: Duration) -> Self {
-        Patient { stream, timeout, waiting: None }
+        Patient { stream, timeout, waiting: None, lingering: None }
     }
 
     fn judge<T>(&mut self, written: Poll<io::Result<T>>, context: &mut Context<'_>) -> Poll<io::Result<T>> {
@@ -73,6 +81,19 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        let this = &mut *self;
+        if this.lingering.is_none() {
+            ready!(Pin::new(&mut this.stream).poll_shutdown(context))?;
+        }
+        let (end, ignored) = this.lingering.get_or_insert_with(|| (Box::pin(sleep(LINGER)), 0));
+        let mut bytes = [0; 8192];
+        while *ignored < LINGER_LEN && end.as_mut().poll(context).is_pending() {
+            let mut buffer = ReadBuf::new(&mut bytes);
+            match ready!(Pin::new(&mut this.stream).poll_read(context, &mut buffer)) {
+                Ok(()) if !buffer.filled().is_empty() => *ignored += buffer.filled().len(),
+                _ => break,
+            }
+        }
+        Poll::Ready(Ok(()))
     }
 }

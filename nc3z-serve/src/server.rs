@@ -119,7 +119,7 @@ async fn run(
 /// Tells a client that there are too many.
 async fn refuse(mut stream: TcpStream) {
     let told = async {
-        // A connection that is closed with unread bytes is reset, and what was told is lost.
+        // A connection that is closed with unread bytes is reset, and the client loses the answer.
         let _ = stream.read(&mut [0; 4096]).await;
         let _ = stream.write_all(BUSY).await;
         let _ = stream.shutdown().await;
