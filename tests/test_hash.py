@@ -168,10 +168,12 @@ class OnRecord(Case):
         content, own = reference(source)
         made = self.dir / "made.nc3z"
         of, wrong = sha256(source)[:16], "0" * 64
-        full = {"of": of, "digest": content, "variables": own, "md5": hashlib.md5(source.read_bytes()).hexdigest()}
-        cases = [(full, True), ({**full, "digest": wrong}, False), ({**full, "variables": own[:-1] + [wrong]}, False), ({**full, "md5": wrong[:32]}, False),
+        full = {"of": of, "root": content, "arrays": own, "md5": hashlib.md5(source.read_bytes()).hexdigest()}
+        cases = [(full, True), ({**full, "root": wrong}, False), ({**full, "arrays": own[:-1] + [wrong]}, False), ({**full, "md5": wrong[:32]}, False),
                  # None of these is a record of this file.
-                 ({**full, "of": wrong[:16], "digest": wrong}, True), ({**full, "digest": "x"}, True), ({**full, "variables": own[:-1]}, True), ([], True)]
+                 ({**full, "of": wrong[:16], "root": wrong}, True), ({**full, "root": "x"}, True), ({**full, "arrays": own[:-1]}, True), ([], True),
+                 # Keys of an older rule.
+                 ({"of": of, "digest": wrong, "variables": [wrong]}, True)]
         for record, good in cases:
             with self.subTest(record):
                 run = [sys.executable, ROOT / "spec/reference/make_test_archive.py", source, "-o", made, "--metadata", json.dumps({"content": record})]
@@ -212,14 +214,16 @@ class NetCDF(Case):
             data.set_auto_chartostring(False)
             names = list(data.dimensions)
             dimensions = [(n.encode(), d.isunlimited(), len(d)) for n, d in data.dimensions.items()]
-            variables = []
+            entries = [nc3z_digest.file_entry(dimensions, self.attributes(data))]
             for name, v in data.variables.items():
                 values = v[...]
                 raw = values.astype(values.dtype.newbyteorder(">")).tobytes()
                 kind = self.CODES[values.dtype.str[1:]]
-                own = nc3z_digest.variable_digest(kind, list(v.shape), values.size, [raw])
-                variables.append((name.encode(), [names.index(d) for d in v.dimensions], self.attributes(v), own))
-            return nc3z_digest.content_digest(dimensions, self.attributes(data), variables).hex()
+                values_root = nc3z_digest.root(nc3z_digest.leaves([raw]))
+                own = nc3z_digest.values_digest(kind, list(v.shape), values.size, values_root)
+                places = [(names.index(d), *dimensions[names.index(d)]) for d in v.dimensions]
+                entries.append(nc3z_digest.variable_entry(name.encode(), kind, places, values.size, self.attributes(v), own))
+            return nc3z_digest.content_digest(entries).hex()
 
     def test_library_reads_what_is_hashed(self):
         with contextlib.suppress(ImportError):

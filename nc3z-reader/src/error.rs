@@ -92,12 +92,48 @@ pub enum ErrorKind {
         /// The name of the first dimension, and the number of its indices of which all elements are there.
         whole: Option<(String, u64)>,
     },
+    /// Values that are not those of the root that the reader was given.
+    #[error("{}", unverified(variable, elements, tiles, root))]
+    Unverified {
+        /// The variable, in the words of messages.
+        variable: String,
+        /// The elements that were checked together, by their place in the flattened array.
+        elements: std::ops::Range<u64>,
+        /// The tiles that hold them.
+        tiles: Vec<u64>,
+        /// The root.
+        root: String,
+    },
+    /// A header or a tree file that is not that of the root which the reader was given.
+    #[error(
+        "header and tree belong to the root {found}, not to {expected}: this is another file or version, or the tree file of one"
+    )]
+    OtherRoot {
+        /// The root that was given.
+        expected: String,
+        /// The root of what is there.
+        found: String,
+    },
     /// What an array source of another crate says.
     #[error(transparent)]
     Other(Box<dyn std::error::Error + Send + Sync>),
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// Names the tiles whose values are not those of a root.
+fn unverified(variable: &str, elements: &std::ops::Range<u64>, tiles: &[u64], root: &str) -> String {
+    let tiles = match tiles {
+        [] => String::new(),
+        [one] => format!(" (tile {one})"),
+        [first, .., last] => format!(" (tiles {first} to {last})"),
+    };
+    format!(
+        "{variable}: elements {} to {}{tiles} are not those of {root}; nothing of them was returned",
+        elements.start,
+        elements.end.saturating_sub(1)
+    )
 }
 
 /// What is missing of the newest version, and what is not.
@@ -137,7 +173,10 @@ impl Error {
     pub fn is_corrupt(&self) -> bool {
         match &*self.0 {
             ErrorKind::Format(e) => e.is_corrupt(),
-            ErrorKind::Digest { .. } | ErrorKind::OlderState { .. } | ErrorKind::NewestLost { .. } => true,
+            ErrorKind::Digest { .. }
+            | ErrorKind::OlderState { .. }
+            | ErrorKind::NewestLost { .. }
+            | ErrorKind::Unverified { .. } => true,
             // An array source that reads other files says in which of them the bytes are wrong.
             ErrorKind::Other(e) => {
                 let cause = e.source().and_then(|e| e.downcast_ref::<Error>());
@@ -147,6 +186,7 @@ impl Error {
             | ErrorKind::Replaced { .. }
             | ErrorKind::Range { .. }
             | ErrorKind::Incomplete { .. }
+            | ErrorKind::OtherRoot { .. }
             | ErrorKind::Interrupted => false,
         }
     }

@@ -87,6 +87,7 @@ pub mod platform;
 mod restore;
 pub mod source;
 mod tile;
+mod verified;
 mod versions;
 
 pub use archive::{Archive, BaseTile, Digest};
@@ -105,4 +106,5 @@ pub use per_process::PerProcess;
 pub use place::{Slab, TilePlace};
 pub use restore::{Digests, OriginalSource, RestoreStream, Restored, Wanted};
 pub use tile::{Fill, cache};
+pub use verified::TreeFile;
 pub use versions::{Version, VersionName};

@@ -45,6 +45,7 @@ impl Archive {
     /// # Errors
     /// What is wrong with the archive's structure, and where.
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        Self::check_no_root(options)?;
         let (source, short) = expanded(&with_ends(source))?;
         if let Some(missing) = short.as_ref().and_then(ShortFacts::missing) {
             return Err(missing);

@@ -1,9 +1,11 @@
 //! How to open an archive.
 
+use crate::source::SharedSource;
 use crate::tile::cache::TileCache;
 use crate::versions::VersionName;
 use nc3z_format::Limits;
 use nc3z_format::codec::Registry;
+use nc3z_format::digest::Root;
 
 /// How to open an archive.
 #[derive(Debug, Clone)]
@@ -16,6 +18,18 @@ pub struct OpenOptions {
     pub(crate) version: Option<VersionName>,
     pub(crate) older: bool,
     pub(crate) registry: Registry,
+    pub(crate) root: Option<Root>,
+    pub(crate) tree: Option<TreeSource>,
+}
+
+/// The source of a tree file.
+#[derive(Clone)]
+pub(crate) struct TreeSource(pub(crate) SharedSource);
+
+impl std::fmt::Debug for TreeSource {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TreeSource").field("len", &self.0.len()).finish()
+    }
 }
 
 impl Default for OpenOptions {
@@ -29,6 +43,8 @@ impl Default for OpenOptions {
             version: None,
             older: false,
             registry: Registry::default(),
+            root: None,
+            tree: None,
         }
     }
 }
@@ -98,6 +114,22 @@ impl OpenOptions {
     #[must_use]
     pub fn with_version(mut self, version: impl Into<Option<VersionName>>) -> Self {
         self.version = version.into();
+        self
+    }
+
+    /// Opens a dataset whose values are checked against this root (`nc3z hash --root`) before they are returned; see
+    /// [`crate::Dataset::verified`]. [`crate::Archive::from_source`] refuses a root.
+    #[must_use]
+    pub fn with_root(mut self, root: impl Into<Option<Root>>) -> Self {
+        self.root = root.into();
+        self
+    }
+
+    /// The tree file by which values are checked against a root (`nc3z hash --tree`). It need not come from whom the root is of. Without
+    /// one, opening with a root reads all of the dataset.
+    #[must_use]
+    pub fn with_tree(mut self, tree: impl Into<Option<SharedSource>>) -> Self {
+        self.tree = tree.into().map(TreeSource);
         self
     }
 }

@@ -335,7 +335,7 @@ impl Site {
         if let Some(digest) = digests.get(&state.id) {
             return *digest;
         }
-        let found = archive.digests(WantedDigests { content: false, sha256: true }, &());
+        let found = archive.digests(WantedDigests { content: false, sha256: true, tree: false }, &());
         let digest = found.ok().and_then(|found| found.sha256).unwrap_or(state.id);
         if digests.len() >= DIGESTS {
             digests.clear();

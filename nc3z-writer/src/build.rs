@@ -335,7 +335,7 @@ impl Sums {
         if !options.record_content || source.len() <= WHOLE || !is_read_once {
             return Ok(Sums { sha256: hash(source, monitor)?, record, quick: None });
         }
-        let wanted = Wanted { content: true, sha256: true };
+        let wanted = Wanted { content: true, sha256: true, tree: false };
         let mut quick = XxHash3_128::new();
         let digests = classic.digests_with(wanted, &mut |bytes| quick.write(bytes), &Silent(monitor))?;
         record.content = digests.content;

@@ -3,7 +3,8 @@
 
 Plain Python, standard library only. Sections named in comments are those of spec/digest.md.
 
-    nc3z_digest.py FILE...                the content digest of each file
+    nc3z_digest.py FILE...                the content digest of each file, which is its root
+    nc3z_digest.py --root FILE...         the same as a root is written: nc3z1:...
     nc3z_digest.py --variables FILE...    and the digest of each variable
 """
 
@@ -12,7 +13,8 @@ import struct
 import sys
 from math import prod
 
-LEAF = 1 << 20
+LEAF = 4096
+PIECE = 1 << 20
 SIZES = {1: 1, 2: 1, 3: 2, 4: 4, 5: 4, 6: 8, 7: 1, 8: 2, 9: 4, 10: 8, 11: 8}
 
 
@@ -43,21 +45,20 @@ def root(hashes):
 
 def leaves(pieces):
     """Hashes of the leaves of values that come in pieces of any length."""
-    hashes, held = [], bytearray()
+    hashes, held = [], b""
     for piece in pieces:
         held += piece
-        while len(held) >= LEAF:
-            hashes.append(sha256(b"\x00" + held[:LEAF]))
-            del held[:LEAF]
+        whole = len(held) // LEAF * LEAF
+        hashes += (sha256(b"\x00" + held[at:at + LEAF]) for at in range(0, whole, LEAF))
+        held = held[whole:]
     if held:
         hashes.append(sha256(b"\x00" + held))
     return hashes
 
 
-def variable_digest(kind, lengths, present, pieces):
-    """`kind` is a type code; `pieces` are the values, big-endian."""
-    head = b"nc3z variable 1\n" + u64(kind) + u64(len(lengths)) + b"".join(map(u64, lengths)) + u64(present)
-    return sha256(head + root(leaves(pieces)))
+def values_digest(kind, lengths, present, values_root):
+    """Section 3."""
+    return sha256(b"nc3z variable 1\n" + u64(kind) + u64(len(lengths)) + b"".join(map(u64, lengths)) + u64(present) + values_root)
 
 
 def attributes_domain(attributes):
@@ -68,15 +69,32 @@ def attributes_domain(attributes):
     return out
 
 
-def content_digest(dimensions, attributes, variables):
-    """Dimensions are (name, is record dimension, length); variables (name, dimension numbers, attributes, digest)."""
-    out = b"nc3z content 1\n" + u64(len(dimensions))
-    for name, record, length in dimensions:
-        out += string(name) + u64(int(record)) + u64(length)
-    out += attributes_domain(attributes) + u64(len(variables))
-    for name, numbers, own, digest in variables:
-        out += string(name) + u64(len(numbers)) + b"".join(map(u64, numbers)) + attributes_domain(own) + digest
-    return sha256(out)
+def file_entry(dimensions, attributes):
+    """Dimensions are (name, is record dimension, length)."""
+    each = b"".join(string(name) + u64(int(record)) + u64(length) for name, record, length in dimensions)
+    return b"nc3z file entry 1\n" + u64(len(dimensions)) + each + attributes_domain(attributes)
+
+
+def variable_entry(name, kind, dimensions, present, attributes, digest):
+    """Dimensions are (number, name, is record dimension, length)."""
+    each = b"".join(u64(number) + string(own) + u64(int(record)) + u64(length) for number, own, record, length in dimensions)
+    head = b"nc3z variable entry 1\n" + string(name) + u64(kind) + u64(len(dimensions)) + each + u64(present)
+    return head + attributes_domain(attributes) + digest
+
+
+def root_of_entries(count, tree):
+    return sha256(b"nc3z root 1\n" + u64(count) + tree)
+
+
+def content_digest(entries):
+    """Section 4: the root over the entries of a file and of its variables."""
+    return root_of_entries(len(entries), root([sha256(b"\x00" + entry) for entry in entries]))
+
+
+def collection_root(members):
+    """Section 5: members are (name, root), by name."""
+    tree = root([sha256(b"\x00" + string(name) + own) for name, own in sorted(members)])
+    return sha256(b"nc3z collection 1\n" + u64(len(members)) + tree)
 
 
 # ---------------------------------------------------------------- a classic file
@@ -185,32 +203,35 @@ class Classic:
         for offset, length in self.runs(v):
             self.file.seek(offset)
             while length:
-                piece = self.take(min(length, LEAF))
+                piece = self.take(min(length, PIECE))
                 length -= len(piece)
                 yield piece
 
-    def variable_digests(self):
-        out = []
+    def entries(self):
+        """The entries of the file and of its variables, and the digests of the variables."""
+        dimensions = [(name, n == 0, n or self.records) for name, n in self.dimensions]
+        entries, own = [file_entry(dimensions, self.attributes)], []
         for v in self.variables:
-            present = sum(length for _, length in self.runs(v)) // SIZES[v[3]]
-            out.append(variable_digest(v[3], self.lengths(v[1], self.records), present, self.values(v)))
-        return out
+            name, numbers, attributes, kind = v[:4]
+            present = sum(length for _, length in self.runs(v)) // SIZES[kind]
+            own.append(values_digest(kind, self.lengths(numbers, self.records), present, root(leaves(self.values(v)))))
+            places = [(n, *dimensions[n]) for n in numbers]
+            entries.append(variable_entry(name, kind, places, present, attributes, own[-1]))
+        return entries, own
 
     def digests(self):
         """The content digest, and those of the variables."""
-        own = self.variable_digests()
-        dimensions = [(name, n == 0, n or self.records) for name, n in self.dimensions]
-        variables = [(v[0], v[1], v[2], digest) for v, digest in zip(self.variables, own)]
-        return content_digest(dimensions, self.attributes, variables), own
+        entries, own = self.entries()
+        return content_digest(entries), own
 
 
 def main(arguments):
     each = "--variables" in arguments
-    for path in (a for a in arguments if a != "--variables"):
+    for path in (a for a in arguments if a not in ("--variables", "--root")):
         with open(path, "rb") as file:
             classic = Classic(file)
             content, own = classic.digests()
-        print(f"NC3Z1-CONTENT ({path}) = {content.hex()}")
+        print(f"nc3z1:{content.hex()}" if "--root" in arguments else f"NC3Z1-CONTENT ({path}) = {content.hex()}")
         for v, digest in zip(classic.variables, own) if each else ():
             print(f"NC3Z1-VARIABLE ({path}) {v[0].decode('utf-8', 'backslashreplace')} = {digest.hex()}")
 

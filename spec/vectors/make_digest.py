@@ -44,7 +44,7 @@ def records(numrecs, cut=0):
 
 
 def large():
-    """Two leaves and a byte: 2 MiB and 1 byte of zeros."""
+    """512 leaves and a byte: 2 MiB and 1 byte of zeros."""
     n = (2 << 20) + 1
     return b"CDF\1" + be(0, 10, 1) + name(b"x") + be(n, 0, 0, 11, 1) + name(b"v") + be(1, 0, 0, 0, 1, n + 3, 80) + bytes(n)
 
@@ -75,7 +75,7 @@ def vectors():
         content, own, steps = digests(data)
         yield {"what": what, "file": data.hex(), "variables": [d.hex() for d in own], "content": content.hex(), "steps": [s.hex() for s in steps]}
     content, own, _ = digests(large())
-    yield {"what": "three leaves: a byte variable of 2,097,153 zeros; CDF-1, dimension x, variable v, the data at 80", "file": None,
+    yield {"what": "513 leaves: a byte variable of 2,097,153 zeros; CDF-1, dimension x, variable v, the data at 80", "file": None,
            "variables": [d.hex() for d in own], "content": content.hex(), "steps": None}
 
 

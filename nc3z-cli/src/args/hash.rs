@@ -22,7 +22,17 @@ pub(crate) struct HashArgs {
     /// Compute the digests in these lists again and compare; takes lists of sha256sum too.
     #[arg(short, long)]
     pub(crate) check: bool,
-    /// Print the digest of each variable too.
+    /// Print the root of each file, one line: a digest of its content from which any part of it can be checked. Of a bundle or an
+    /// aggregation, the root of its members.
+    #[arg(long, conflicts_with_all = ["check", "recorded", "only", "all_versions", "recursive"])]
+    pub(crate) root: bool,
+    /// Write the tree of one file, by which `read --root` checks what it reads without reading all of it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["check", "recorded", "only", "all_versions", "recursive"])]
+    pub(crate) tree: Option<PathBuf>,
+    /// Overwrite an existing file of --tree.
+    #[arg(short, long, requires = "tree")]
+    pub(crate) force: bool,
+    /// Print the digest of each variable too; with --root of a collection, the root of each member.
     #[arg(long, conflicts_with_all = ["check", "recorded"])]
     pub(crate) variables: bool,
     /// Compute one of the two only.

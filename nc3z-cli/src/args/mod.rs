@@ -181,6 +181,8 @@ unless --layout, --chunk or --profile says otherwise; other options that are not
   nc3z hash --variables tas.nc > tas.digests
   nc3z hash --check tas.digests       compute them again and compare
   nc3z hash --check --either list     a list made before archiving checks the archives
+  nc3z hash --root tas.nc.nc3z        nc3z1:..., for publication; `cite` proves slices against it
+  nc3z hash --tree tas.tree tas.nc    and the file by which others read it verified (`read --root`)
 
 Digests are computed from the data, archives are decoded for it; --recorded shows what they have on record. \
 The content digest is of dimensions, attributes, variables and values: the same for the original, for any \

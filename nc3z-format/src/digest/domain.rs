@@ -1,85 +1,108 @@
-//! What a digest is of: the bytes that are hashed for a variable and for a file (`spec/digest.md`, sections 3 and 4).
+//! The bytes that are hashed for a variable and for a file (`spec/digest.md`, sections 3 and 4).
 
-use super::Hash;
+use super::entry::Entry;
+use super::tree::{Tree, leaf_hash};
+use super::{Hash, Root};
 use crate::classic::{Attribute, Header, Layout, VarLayout};
+use crate::types::NcType;
 use sha2::{Digest, Sha256};
 
-/// Opens the domain of a variable; the number is the version of the rule.
+/// The first bytes of the domain of a variable; the number is the version of the rule.
 const VARIABLE: &[u8] = b"nc3z variable 1\n";
-/// Opens the domain of a file.
-const CONTENT: &[u8] = b"nc3z content 1\n";
+/// The first bytes of the domain of a file.
+const ROOT: &[u8] = b"nc3z root 1\n";
+/// The first bytes of the domain of a collection.
+const COLLECTION: &[u8] = b"nc3z collection 1\n";
 
 /// Numbers are u64 big-endian, strings are preceded by their length in bytes: no two values are the same bytes.
-struct Domain(Sha256);
+#[derive(Default)]
+pub(super) struct Domain(pub(super) Vec<u8>);
 
 impl Domain {
-    fn new(name: &[u8]) -> Self {
-        Domain(Sha256::new().chain_update(name))
+    pub(super) fn new(name: &[u8]) -> Self {
+        Domain(name.to_vec())
     }
 
-    fn number(&mut self, n: u64) {
-        self.0.update(n.to_be_bytes());
+    pub(super) fn number(&mut self, n: u64) {
+        self.0.extend(n.to_be_bytes());
     }
 
-    fn count(&mut self, n: usize) {
+    pub(super) fn count(&mut self, n: usize) {
         self.number(n as u64);
     }
 
-    fn string(&mut self, bytes: &[u8]) {
+    pub(super) fn string(&mut self, bytes: &[u8]) {
         self.count(bytes.len());
-        self.0.update(bytes);
+        self.0.extend(bytes);
     }
 
-    fn attributes(&mut self, attributes: &[Attribute]) {
+    pub(super) fn attributes(&mut self, attributes: &[Attribute]) {
         self.count(attributes.len());
         for a in attributes {
             self.string(&a.name);
             self.number(a.ty.code().into());
             self.count(a.count());
-            self.0.update(&a.values);
+            self.0.extend(&a.values);
         }
     }
 
     fn finish(self) -> Hash {
-        self.0.finalize().into()
+        Sha256::digest(self.0).into()
     }
 }
 
 /// The digest of one variable's values: type, lengths (the record count in place of every length 0), elements present, and the root
 /// of the tree over them. Neither name nor attributes.
 pub fn variable_digest(variable: &VarLayout, root: &Hash) -> Hash {
+    values_digest(variable.ty, &variable.shape, variable.present, root)
+}
+
+/// The digest of values with this type, shape and number of elements present.
+pub fn values_digest(ty: NcType, shape: &[u64], present: u64, root: &Hash) -> Hash {
     let mut d = Domain::new(VARIABLE);
-    d.number(variable.ty.code().into());
-    d.count(variable.shape.len());
-    variable.shape.iter().for_each(|&len| d.number(len));
-    d.number(variable.present);
-    d.0.update(root);
+    d.number(ty.code().into());
+    d.count(shape.len());
+    shape.iter().for_each(|&len| d.number(len));
+    d.number(present);
+    d.0.extend(root);
     d.finish()
 }
 
-/// The content digest of a file: dimensions, attributes and variables in the header's order, each variable with its digest.
+/// The root of a file: over its dimensions and attributes, and over its variables in the header's order, each with its digest.
 ///
 /// # Panics
 /// If there is not one digest for each variable.
-pub fn content_digest(header: &Header, layout: &Layout, variables: &[Hash]) -> Hash {
+pub fn content_root(header: &Header, layout: &Layout, variables: &[Hash]) -> Root {
     assert_eq!(variables.len(), header.variables.len(), "a digest for each variable");
-    let mut d = Domain::new(CONTENT);
-    d.count(header.dimensions.len());
-    for dimension in &header.dimensions {
-        d.string(&dimension.name);
-        d.number(dimension.is_record().into());
-        d.number(if dimension.is_record() { layout.numrecs } else { dimension.len });
+    let mut tree = Tree::default();
+    tree.push(leaf_hash(&Entry::of_file(header, layout)));
+    for (n, digest) in variables.iter().enumerate() {
+        tree.push(leaf_hash(&Entry::of_variable(header, layout, n, digest).encode()));
     }
-    d.attributes(&header.attributes);
-    d.count(header.variables.len());
-    for (variable, digest) in header.variables.iter().zip(variables) {
-        d.string(&variable.name);
-        d.count(variable.dimensions.len());
-        variable.dimensions.iter().for_each(|id| d.number(id.0.into()));
-        d.attributes(&variable.attributes);
-        d.0.update(digest);
+    root_of_entries(tree.leaves(), &tree.root())
+}
+
+/// The root of a file with `count` entries, whose tree root is `entries`.
+pub fn root_of_entries(count: u64, entries: &Hash) -> Root {
+    let mut d = Domain::new(ROOT);
+    d.number(count);
+    d.0.extend(entries);
+    Root(d.finish())
+}
+
+/// The root of a collection: over its members' names and roots, in the order given.
+pub fn collection_root<'a>(members: impl IntoIterator<Item = (&'a [u8], Root)>) -> Root {
+    let mut tree = Tree::default();
+    for (name, root) in members {
+        let mut d = Domain::default();
+        d.string(name);
+        d.0.extend(root.0);
+        tree.push(leaf_hash(&d.0));
     }
-    d.finish()
+    let mut d = Domain::new(COLLECTION);
+    d.number(tree.leaves());
+    d.0.extend(tree.root());
+    Root(d.finish())
 }
 
 #[cfg(test)]
@@ -114,7 +137,7 @@ mod tests {
         h.variables.iter_mut().for_each(|v| v.begin = header_len + gap);
         let layout = Layout::new(&h, header_len, file_len(header_len + gap)).unwrap();
         let variables: Vec<Hash> = layout.variables.iter().map(|v| variable_digest(v, &[7; 32])).collect();
-        content_digest(&h, &layout, &variables)
+        content_root(&h, &layout, &variables).0
     }
 
     #[test]
@@ -156,5 +179,16 @@ mod tests {
         // Fewer elements than the header claims.
         let short = digest(plain.clone(), 0, |b| b + 10);
         assert!(!seen.contains(&short));
+    }
+
+    #[test]
+    fn members_of_a_collection_have_names_and_an_order() {
+        let (a, b) = (Root([1; 32]), Root([2; 32]));
+        let of = |members: &[(&[u8], Root)]| collection_root(members.iter().copied());
+        let plain = of(&[(b"a", a), (b"b", b)]);
+        for other in [of(&[(b"b", b), (b"a", a)]), of(&[(b"a", b), (b"b", a)]), of(&[(b"a", a)]), of(&[])] {
+            assert_ne!(other, plain);
+        }
+        assert_ne!(of(&[(b"a", a)]), a);
     }
 }

@@ -1,19 +1,29 @@
 //! Content digests: what a classic file says, not how it is laid out (`spec/digest.md`).
 //!
 //! ```text
-//! values of a variable, big-endian, row-major ─▶ leaves of 1 MiB ─▶ Merkle tree ─▶ root
-//! type ‖ lengths ‖ elements present ‖ root    ─▶ digest of the variable
-//! dimensions ‖ attributes ‖ variables, each with its digest ─▶ content digest of the file
+//! values of a variable, big-endian, row-major ─▶ leaves of 4 KiB ─▶ Merkle tree ─▶ root of the values
+//! type ‖ lengths ‖ elements present ‖ root of the values  ─▶ digest of the variable
+//! entry of the file, entry of each variable with its digest ─▶ Merkle tree ─▶ root of the file
 //! ```
-//! Pure: callers bring the values in any pieces, and may hash whole leaves wherever they like.
+//! Pure: callers bring the values in any pieces, and may hash groups of leaves wherever they like.
 
 mod domain;
+mod entry;
+mod levels;
+mod proof;
 mod record;
+mod root;
 mod tree;
 
-pub use domain::{content_digest, variable_digest};
+pub use domain::{collection_root, content_root, root_of_entries, values_digest, variable_digest};
+pub use entry::{Entry, EntryDimension};
+pub use levels::{
+    TREE_MAGIC, TreePlace, encode_tree, fold_nodes, hashes, root_of_values, stored_level, tree_roots,
+};
+pub use proof::{fold, nodes};
 pub use record::DigestRecord;
-pub use tree::{LEAF_LEN, LeafHasher, Tree, ValuesHasher, leaf_hash};
+pub use root::Root;
+pub use tree::{GROUP_LEN, Group, LEAF_LEN, Tree, ValuesHasher, leaf_hash, values_root};
 
 /// A SHA-256 digest.
 pub type Hash = [u8; 32];

@@ -16,12 +16,12 @@ const REST_LEN: u64 = 32;
 const FILE_SHARE: u64 = 64;
 const VARIABLES_SHARE: u64 = 256;
 
-/// Content digests and an MD5, as they were when the archive was written.
+/// The root of a file, digests of its variables, and an MD5, as they were when the archive was written.
 ///
 /// They name the file that they are of by its SHA-256. An archive that holds another file now, since it was edited, has none on record.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DigestRecord {
-    /// The content digest of the file.
+    /// The root of the file.
     pub content: Option<Hash>,
     /// The digest of each variable, in the header's order; empty where none are on record.
     pub variables: Vec<Hash>,
@@ -52,10 +52,10 @@ impl DigestRecord {
         let mut object = Map::new();
         object.insert("of".to_owned(), of(sha256).into());
         if let Some(content) = &self.content {
-            object.insert("digest".to_owned(), hex(content).into());
+            object.insert("root".to_owned(), hex(content).into());
         }
         if !self.variables.is_empty() {
-            object.insert("variables".to_owned(), self.variables.iter().map(|digest| hex(digest)).collect());
+            object.insert("arrays".to_owned(), self.variables.iter().map(|digest| hex(digest)).collect());
         }
         if let Some(md5) = &self.md5 {
             object.insert("md5".to_owned(), hex(md5).into());
@@ -69,14 +69,14 @@ impl DigestRecord {
         if record.get("of")?.as_str()? != of(sha256) {
             return None;
         }
-        let variables = match record.get("variables") {
+        let variables = match record.get("arrays") {
             None => Vec::new(),
             Some(all) => {
                 let all = all.as_array().filter(|all| all.len() == count)?;
                 all.iter().map(digits).collect::<Option<Vec<_>>>()?
             }
         };
-        let content = record.get("digest").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
+        let content = record.get("root").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
         let md5 = record.get("md5").map(|digest| digits(digest).ok_or(())).transpose().ok()?;
         Some(DigestRecord { content, variables, md5 })
     }
@@ -91,7 +91,15 @@ fn of(sha256: &Hash) -> String {
 
 /// The bytes of hexadecimal digits: as many as there must be, of lower case.
 fn digits<const N: usize>(value: &Value) -> Option<[u8; N]> {
-    let text = value.as_str()?.as_bytes();
+    bytes_of(value.as_str()?.as_bytes())
+}
+
+/// A hash in hexadecimal digits of lower case.
+pub(super) fn hash_of(digits: &[u8]) -> Option<Hash> {
+    bytes_of(digits)
+}
+
+fn bytes_of<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let mut out = [0; N];
     if text.len() != 2 * N {
         return None;
@@ -142,11 +150,11 @@ mod tests {
         for bad in [
             serde_json::json!(3),
             serde_json::json!({}),
-            serde_json::json!({"of": of, "digest": "00"}),
-            serde_json::json!({"of": of, "digest": "G".repeat(64)}),
-            serde_json::json!({"of": of, "digest": "A".repeat(64)}),
-            serde_json::json!({"of": of, "variables": "x"}),
-            serde_json::json!({"of": of, "variables": [1, 2]}),
+            serde_json::json!({"of": of, "root": "00"}),
+            serde_json::json!({"of": of, "root": "G".repeat(64)}),
+            serde_json::json!({"of": of, "root": "A".repeat(64)}),
+            serde_json::json!({"of": of, "arrays": "x"}),
+            serde_json::json!({"of": of, "arrays": [1, 2]}),
             serde_json::json!({"of": of, "md5": ["00"]}),
         ] {
             let extra = [(KEY.to_owned(), bad)].into();

@@ -16,6 +16,7 @@ mod source;
 mod tiles;
 mod variable;
 
+pub(crate) use read::read_bytes;
 pub use source::ArraySource;
 pub use tiles::{Tile, TileIter};
 pub use variable::Variable;
@@ -52,6 +53,11 @@ impl Dataset {
     /// # Errors
     /// As [`Dataset::open`].
     pub fn from_source(source: SharedSource, options: &OpenOptions) -> Result<Self> {
+        if let Some(root) = &options.root {
+            let plain = OpenOptions { root: None, tree: None, ..options.clone() };
+            let tree = options.tree.as_ref().map(|tree| Arc::clone(&tree.0));
+            return Self::from_source(source, &plain)?.verified(root, tree, &());
+        }
         // What is read to tell what it is serves opening it, too.
         let source = with_ends(source);
         let mut magic = [0; MAGIC.len()];

@@ -24,7 +24,7 @@ pub(super) fn check(source: &dyn ArraySource, var: VarId, slab: &Hyperslab) -> R
 }
 
 /// Reads a hyperslab's big-endian bytes.
-pub(super) fn read_bytes(
+pub(crate) fn read_bytes(
     source: &dyn ArraySource,
     var: VarId,
     slab: &Hyperslab,

@@ -25,4 +25,5 @@ mod requests;
 mod short;
 mod source_faults;
 mod support;
+mod verified;
 mod verify;

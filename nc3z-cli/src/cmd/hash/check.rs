@@ -189,6 +189,7 @@ fn check(job: &Job, args: &HashArgs, progress: &Progress) -> Result<Checked> {
     // Under another name it is the classic file that the digest was of.
     let as_it_stands = has(&|s| *s == Subject::File) && instead.is_none();
     let wanted = Wanted {
+        tree: false,
         content: has(&|s| matches!(s, Subject::Content | Subject::Variable(_))),
         sha256: has(&|s| *s == Subject::Original || (*s == Subject::File && instead.is_some())),
     };

@@ -1,4 +1,4 @@
-//! Lines of digests: what `hash` prints and `hash --check` takes back (`spec/digest.md`, section 6).
+//! Lines of digests: what `hash` prints and `hash --check` takes back (`spec/digest.md`, section 7).
 
 use crate::output::text;
 use nc3z_reader::platform::path_of;

@@ -2,6 +2,7 @@
 
 mod check;
 mod line;
+mod root;
 
 use super::named::Named;
 use super::{Input, many, open_input, targets, url};
@@ -22,6 +23,9 @@ use std::path::{Path, PathBuf};
 pub(crate) fn run(args: &HashArgs) -> Result<Exit> {
     if args.check {
         return check::run(args);
+    }
+    if args.root || args.tree.is_some() {
+        return root::run(args);
     }
     let found = targets::list(&args.files, args.recursive, &is_netcdf)?;
     let mut worst = Exit::Done;
@@ -124,8 +128,11 @@ fn hash(path: &Path, args: &HashArgs, progress: &Progress) -> Result<Hashed> {
             names: Vec::new(),
         });
     }
-    let wanted =
-        Wanted { content: args.only != Some(OnlyArg::Sha256), sha256: args.only != Some(OnlyArg::Content) };
+    let wanted = Wanted {
+        content: args.only != Some(OnlyArg::Sha256),
+        sha256: args.only != Some(OnlyArg::Content),
+        tree: false,
+    };
     let (recorded, names) = match &input {
         Input::Archive(a) => (Some(a.digest()), names(a.header())),
         Input::Classic(c) => (None, names(c.header())),

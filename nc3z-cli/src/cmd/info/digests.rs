@@ -12,7 +12,7 @@ pub(super) fn json(archive: &Archive) -> Value {
     let record = archive.recorded_digests();
     let (mut content, mut variables, mut source) = (record.content, record.variables, "recorded");
     if content.is_none() && archive.original_len() <= COMPUTED {
-        let wanted = Wanted { content: true, sha256: false };
+        let wanted = Wanted { content: true, sha256: false, tree: false };
         // Commands that read the values report damage.
         if let Ok(digests) = archive.digests(wanted, &()) {
             (content, variables, source) = (digests.content, digests.variables, "computed");

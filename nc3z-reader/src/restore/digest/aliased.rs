@@ -1,6 +1,6 @@
 //! Variables that own no bytes: their values are read where they lie in the file, one variable after another.
 
-use super::stream::absorb;
+use super::stream::{Trees, absorb, hasher};
 use crate::error::{Error, Result};
 use crate::monitor::Monitor;
 use crate::source::ByteSource;
@@ -8,7 +8,7 @@ use nc3z_format::Error as FormatError;
 use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::byte_run;
 use nc3z_format::classic::{Layout, VarId, VarLayout};
-use nc3z_format::digest::{Hash, ValuesHasher};
+use nc3z_format::digest::ValuesHasher;
 
 /// Bytes of the file that are read at a time.
 const PIECE_LEN: u64 = 8 << 20;
@@ -38,12 +38,12 @@ pub(super) fn check_work(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Fills in the roots of all aliased variables.
-pub(super) fn roots(
+/// Fills in the trees of all aliased variables.
+pub(super) fn fill(
     layout: &Layout,
     source: &dyn ByteSource,
     monitor: &dyn Monitor,
-    roots: &mut [Hash],
+    trees: &mut Trees,
 ) -> Result<()> {
     // One window for all: where a million variables are the same bytes, these are read once.
     let mut window = Window { source, begin: 0, bytes: Vec::new() };
@@ -51,19 +51,21 @@ pub(super) fn roots(
         if monitor.is_cancelled() {
             return Err(Error::interrupted());
         }
-        roots[id.index()] = root(layout, id, v, &mut window, monitor)?;
+        let hasher = hash(layout, id, v, trees.nodes.is_some(), &mut window, monitor)?;
+        trees.put(id, hasher);
     }
     Ok(())
 }
 
-fn root(
+fn hash(
     layout: &Layout,
     id: VarId,
     v: &VarLayout,
+    tree: bool,
     window: &mut Window<'_>,
     monitor: &dyn Monitor,
-) -> Result<Hash> {
-    let mut hasher = ValuesHasher::default();
+) -> Result<ValuesHasher> {
+    let mut hasher = hasher(layout, id, tree);
     let total = v.present * v.element_size();
     let mut at = 0;
     while at < total {
@@ -77,7 +79,7 @@ fn root(
         absorb(&mut hasher, window.bytes(offset, run));
         at += run;
     }
-    Ok(hasher.finish())
+    Ok(hasher)
 }
 
 /// The part of the file that was read last.

@@ -11,19 +11,21 @@ use crate::monitor::Monitor;
 use crate::parallel;
 use crate::source::ByteSource;
 use nc3z_format::classic::{Header, Layout};
-use nc3z_format::digest::{Hash, content_digest, variable_digest};
+use nc3z_format::digest::{Hash, Root, content_root, encode_tree, variable_digest};
 pub(super) use stream::Stream;
 
 /// Bytes of a classic file that are read at a time.
 const WINDOW_LEN: u64 = 8 << 20;
 
 /// Which digests are to be computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Those of the content: of the file and of each variable.
     pub content: bool,
     /// SHA-256 of the classic file's bytes.
     pub sha256: bool,
+    /// A tree file (`spec/proof.md`), with the digests of the content.
+    pub tree: bool,
 }
 
 /// What was computed from the bytes, never taken from a record.
@@ -34,10 +36,19 @@ pub struct Digests {
     pub len: u64,
     /// SHA-256 of the classic file's bytes, if wanted.
     pub sha256: Option<Hash>,
-    /// The content digest of the file (`spec/digest.md`), if wanted.
+    /// The root of the file (`spec/digest.md`), if wanted.
     pub content: Option<Hash>,
     /// The digest of each variable, in the header's order; empty unless content is wanted.
     pub variables: Vec<Hash>,
+    /// The tree file, if wanted.
+    pub tree: Option<Vec<u8>>,
+}
+
+impl Digests {
+    /// The root of the file, if its content was hashed.
+    pub fn root(&self) -> Option<Root> {
+        self.content.map(Root)
+    }
 }
 
 impl Archive {
@@ -66,7 +77,7 @@ impl Archive {
         let crate::Digest::Sha256(sha256) = self.digest() else { return None };
         let record = self.recorded_digests();
         let has_variables = record.variables.len() == self.header().variables.len();
-        if (wanted.content && record.content.is_none()) || (variables && !has_variables) {
+        if wanted.tree || (wanted.content && record.content.is_none()) || (variables && !has_variables) {
             return None;
         }
         Some(Digests {
@@ -74,6 +85,7 @@ impl Archive {
             sha256: wanted.sha256.then_some(sha256),
             content: record.content.filter(|_| wanted.content),
             variables: record.variables,
+            tree: None,
         })
     }
 }
@@ -134,13 +146,18 @@ pub(super) fn finish(
     wanted: Wanted,
     monitor: &dyn Monitor,
 ) -> Result<Digests> {
-    let (sha256, mut roots) = stream.finish();
-    let mut digests = Digests { len: layout.file_len, sha256, content: None, variables: Vec::new() };
-    if wanted.content {
-        aliased::roots(layout, source, monitor, &mut roots)?;
-        let each = layout.variables.iter().zip(&roots);
+    let (sha256, mut trees) = stream.finish();
+    let mut digests =
+        Digests { len: layout.file_len, sha256, content: None, variables: Vec::new(), tree: None };
+    if wanted.content || wanted.tree {
+        aliased::fill(layout, source, monitor, &mut trees)?;
+        let each = layout.variables.iter().zip(&trees.roots);
         digests.variables = each.map(|(variable, root)| variable_digest(variable, root)).collect();
-        digests.content = Some(content_digest(header, layout, &digests.variables));
+        digests.content = Some(content_root(header, layout, &digests.variables).0);
+    }
+    if let Some(nodes) = trees.nodes {
+        let each: Vec<_> = trees.roots.into_iter().zip(nodes).collect();
+        digests.tree = Some(encode_tree(layout, &each));
     }
     Ok(digests)
 }

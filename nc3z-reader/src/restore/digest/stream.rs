@@ -4,7 +4,7 @@ use super::Wanted;
 use crate::error::Result;
 use crate::parallel;
 use nc3z_format::classic::{Layout, Records, SegmentKind, Slot, VarId};
-use nc3z_format::digest::{Hash, LEAF_LEN, Tree, ValuesHasher, leaf_hash};
+use nc3z_format::digest::{GROUP_LEN, Group, Hash, Tree, ValuesHasher, stored_level};
 use sha2::{Digest as _, Sha256};
 
 /// Slots of record variables shorter than this are gathered before they are hashed.
@@ -17,9 +17,44 @@ pub(in crate::restore) struct Stream<'a> {
     content: Option<Content>,
 }
 
-/// The trees of the variables.
+/// The trees of the variables that have come to their end.
+#[derive(Default)]
+pub(super) struct Trees {
+    /// The roots of their values.
+    pub(super) roots: Vec<Hash>,
+    /// The nodes of their stored levels, if wanted.
+    pub(super) nodes: Option<Vec<Vec<Hash>>>,
+}
+
+impl Trees {
+    /// Notes a variable's tree, all of whose values have come.
+    pub(super) fn put(&mut self, variable: VarId, hasher: ValuesHasher) {
+        put(variable, hasher, &mut self.roots, self.nodes.as_deref_mut());
+    }
+}
+
+fn put(variable: VarId, hasher: ValuesHasher, roots: &mut [Hash], nodes: Option<&mut [Vec<Hash>]>) {
+    let (root, level) = hasher.finish_level();
+    roots[variable.index()] = root;
+    if let Some(nodes) = nodes {
+        nodes[variable.index()] = level;
+    }
+}
+
+/// A hasher of a variable's values; `tree` keeps the nodes of its stored level.
+pub(super) fn hasher(layout: &Layout, variable: VarId, tree: bool) -> ValuesHasher {
+    if !tree {
+        return ValuesHasher::default();
+    }
+    let v = &layout.variables[variable.index()];
+    ValuesHasher::with_level(stored_level(v.present * v.element_size()))
+}
+
+/// The trees while values come.
 struct Content {
     roots: Vec<Hash>,
+    /// The nodes of each variable's stored level; `None` unless they are wanted.
+    nodes: Option<Vec<Vec<Hash>>>,
     /// Variables whose first bytes have come, but not the last.
     open: Vec<Option<Box<ValuesHasher>>>,
 }
@@ -42,13 +77,14 @@ impl<'a> Stream<'a> {
         let count = layout.variables.len();
         let content = || Content {
             roots: vec![Tree::default().root(); count],
+            nodes: wanted.tree.then(|| vec![Vec::new(); count]),
             open: (0..count).map(|_| None).collect(),
         };
-        if wanted.content {
+        if wanted.content || wanted.tree {
             super::aliased::check_work(layout)?;
         }
         let sha = wanted.sha256.then(Sha256::new);
-        Ok(Stream { layout, sha, content: wanted.content.then(content) })
+        Ok(Stream { layout, sha, content: (wanted.content || wanted.tree).then(content) })
     }
 
     /// Takes the bytes that follow those before.
@@ -67,13 +103,13 @@ impl<'a> Stream<'a> {
         parallel::join(plain, values);
     }
 
-    /// SHA-256 of all bytes, and the root of each variable; that of nothing where a variable is aliased.
-    pub(super) fn finish(self) -> (Option<Hash>, Vec<Hash>) {
-        let roots = self.content.map(|c| {
+    /// SHA-256 of all bytes, and the tree of each variable; that of nothing where a variable is aliased.
+    pub(super) fn finish(self) -> (Option<Hash>, Trees) {
+        let trees = self.content.map(|c| {
             debug_assert!(c.open.iter().all(Option::is_none), "every owned variable's bytes have come");
-            c.roots
+            Trees { roots: c.roots, nodes: c.nodes }
         });
-        (self.sha.map(|sha| sha.finalize().into()), roots.unwrap_or_default())
+        (self.sha.map(|sha| sha.finalize().into()), trees.unwrap_or_default())
     }
 }
 
@@ -86,7 +122,7 @@ impl Content {
             let take = usize::try_from(segment.end() - at).map_or(rest.len(), |n| n.min(rest.len()));
             let (here, after) = rest.split_at(take);
             match segment.kind {
-                SegmentKind::Fixed(variable) => tasks.push(self.task(variable, Bytes::Run(here))),
+                SegmentKind::Fixed(variable) => tasks.push(self.task(layout, variable, Bytes::Run(here))),
                 SegmentKind::Records => {
                     let records = layout
                         .records
@@ -94,7 +130,9 @@ impl Content {
                         .expect("a record segment exists only where records are regular");
                     let slots =
                         records.slots.iter().filter(|slot| meets(records, slot, at, here.len() as u64));
-                    tasks.extend(slots.map(|slot| self.task(slot.variable, Bytes::Records(at, here, slot))));
+                    tasks.extend(
+                        slots.map(|slot| self.task(layout, slot.variable, Bytes::Records(at, here, slot))),
+                    );
                 }
                 SegmentKind::Header | SegmentKind::Gap => {}
             }
@@ -108,15 +146,17 @@ impl Content {
         for Task { variable, hasher, .. } in tasks {
             let v = &layout.variables[variable.index()];
             if hasher.bytes() == v.present * v.element_size() {
-                self.roots[variable.index()] = hasher.finish();
+                put(variable, *hasher, &mut self.roots, self.nodes.as_deref_mut());
             } else {
                 self.open[variable.index()] = Some(hasher);
             }
         }
     }
 
-    fn task<'w>(&mut self, variable: VarId, bytes: Bytes<'w>) -> Task<'w> {
-        Task { variable, hasher: self.open[variable.index()].take().unwrap_or_default(), bytes }
+    fn task<'w>(&mut self, layout: &Layout, variable: VarId, bytes: Bytes<'w>) -> Task<'w> {
+        let open = self.open[variable.index()].take();
+        let tree = self.nodes.is_some();
+        Task { variable, hasher: open.unwrap_or_else(|| Box::new(hasher(layout, variable, tree))), bytes }
     }
 }
 
@@ -165,12 +205,13 @@ impl Task<'_> {
     }
 }
 
-/// Takes the next values of a variable; whole leaves are hashed in parallel.
+/// Takes the next values of a variable; whole groups of leaves are hashed in parallel.
 pub(super) fn absorb(hasher: &mut ValuesHasher, bytes: &[u8]) {
     let (head, rest) = bytes.split_at(hasher.room().min(bytes.len()));
     hasher.update(head);
-    let leaves = rest.chunks_exact(LEAF_LEN);
-    let tail = leaves.remainder();
-    parallel::map(leaves.collect(), leaf_hash).into_iter().for_each(|leaf| hasher.push_leaf(leaf));
+    let groups = rest.chunks_exact(GROUP_LEN);
+    let (tail, level) = (groups.remainder(), hasher.level());
+    let hashed = parallel::map(groups.collect(), |group| Group::of(group, level));
+    hashed.iter().for_each(|group| hasher.push_group(group));
     hasher.update(tail);
 }

@@ -1,0 +1,127 @@
+//! Proofs that some leaves belong to a root: the hashes of the largest subtrees in which none of them is (`spec/proof.md`).
+
+use super::Hash;
+use super::tree::{empty_hash, node_hash};
+
+/// Computes the root of a tree of `count` leaves from some of its leaves, ascending by number, and from `nodes`: the roots of the
+/// largest subtrees that have none of them, from the first leaf to the last. `None` where these do not fit together: too few nodes or
+/// too many, leaves out of order or beyond the end. A root does not say of how many leaves it is: what is hashed around it has to.
+pub fn fold(count: u64, leaves: &[(u64, Hash)], nodes: &[Hash]) -> Option<Hash> {
+    let ascends = leaves.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    if !ascends || leaves.last().is_some_and(|last| last.0 >= count) {
+        return None;
+    }
+    if count == 0 {
+        return nodes.is_empty().then(empty_hash);
+    }
+    let mut rest = nodes;
+    let root = fold_range(0, count, leaves, &mut rest)?;
+    rest.is_empty().then_some(root)
+}
+
+fn fold_range(first: u64, count: u64, leaves: &[(u64, Hash)], nodes: &mut &[Hash]) -> Option<Hash> {
+    match leaves {
+        [] => {
+            let (node, rest) = nodes.split_first()?;
+            *nodes = rest;
+            return Some(*node);
+        }
+        [only] if count == 1 => return Some(only.1),
+        _ => {}
+    }
+    let left = left_of(count);
+    let (before, after) = leaves.split_at(leaves.partition_point(|leaf| leaf.0 < first + left));
+    let left_root = fold_range(first, left, before, nodes)?;
+    let right_root = fold_range(first + left, count - left, after, nodes)?;
+    Some(node_hash(&left_root, &right_root))
+}
+
+/// Leaves of the left subtree: the largest power of two less than `count`, which is at least 2.
+fn left_of(count: u64) -> u64 {
+    1 << (u64::BITS - 1 - (count - 1).leading_zeros())
+}
+
+/// The nodes that [`fold`] needs beside these leaves, which ascend: `subtree` gives the root of the leaves from the first number to
+/// before the second.
+///
+/// # Errors
+/// Those of `subtree`.
+pub fn nodes<E>(
+    count: u64,
+    leaves: &[u64],
+    subtree: &mut dyn FnMut(u64, u64) -> Result<Hash, E>,
+) -> Result<Vec<Hash>, E> {
+    let mut found = Vec::new();
+    if count > 0 {
+        collect(0, count, leaves, subtree, &mut found)?;
+    }
+    Ok(found)
+}
+
+fn collect<E>(
+    first: u64,
+    count: u64,
+    leaves: &[u64],
+    subtree: &mut dyn FnMut(u64, u64) -> Result<Hash, E>,
+    found: &mut Vec<Hash>,
+) -> Result<(), E> {
+    if leaves.is_empty() {
+        found.push(subtree(first, first + count)?);
+        return Ok(());
+    }
+    if count == 1 {
+        return Ok(());
+    }
+    let left = left_of(count);
+    let (before, after) = leaves.split_at(leaves.partition_point(|leaf| *leaf < first + left));
+    collect(first, left, before, subtree, found)?;
+    collect(first + left, count - left, after, subtree, found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Tree, leaf_hash};
+    use super::*;
+
+    fn tree(leaves: &[Hash]) -> Hash {
+        let mut tree = Tree::default();
+        leaves.iter().for_each(|leaf| tree.push(*leaf));
+        tree.root()
+    }
+
+    #[test]
+    fn every_choice_of_leaves_of_small_trees_is_proven() {
+        for count in 0..10_u64 {
+            let all: Vec<Hash> = (0..count).map(|n| leaf_hash(&n.to_be_bytes())).collect();
+            let at = |n: u64| usize::try_from(n).unwrap();
+            for choice in 0..1_u64 << count {
+                let chosen: Vec<u64> = (0..count).filter(|n| choice >> n & 1 == 1).collect();
+                let mut subtree = |from, to| Ok::<_, ()>(tree(&all[at(from)..at(to)]));
+                let found = nodes(count, &chosen, &mut subtree).unwrap();
+                let leaves: Vec<(u64, Hash)> = chosen.iter().map(|&n| (n, all[at(n)])).collect();
+                assert_eq!(fold(count, &leaves, &found), Some(tree(&all)), "{count} leaves, {chosen:?}");
+                // A node too many, a node less, another number of leaves.
+                let more: Vec<Hash> = found.iter().copied().chain([[0; 32]]).collect();
+                assert_eq!(fold(count, &leaves, &more), None);
+                if let Some((_, less)) = found.split_last() {
+                    assert_eq!(fold(count, &leaves, less), None);
+                }
+                // Siblings in each other's place.
+                for n in 1..leaves.len() {
+                    let mut other = leaves.clone();
+                    (other[n - 1].1, other[n].1) = (leaves[n].1, leaves[n - 1].1);
+                    assert_ne!(fold(count, &other, &found), Some(tree(&all)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn leaves_out_of_order_or_beyond_the_end_are_refused() {
+        let leaf = |n| (n, [7; 32]);
+        assert_eq!(fold(4, &[leaf(1), leaf(0)], &[[0; 32]; 2]), None);
+        assert_eq!(fold(4, &[leaf(1), leaf(1)], &[[0; 32]; 2]), None);
+        assert_eq!(fold(4, &[leaf(4)], &[[0; 32]; 2]), None);
+        assert_eq!(fold(u64::MAX, &[leaf(u64::MAX - 1)], &[[0; 32]; 2]), None);
+    }
+}

@@ -1,0 +1,287 @@
+//! Reading that is checked against a root: no value is returned that is not one of the dataset with that root, whoever sent the bytes
+//! (`spec/proof.md`, section 4).
+//!
+//! ```text
+//! root ◀── header, roots of all variables' values   checked on opening
+//!          roots ◀── nodes of a stored level        checked page by page, once
+//!                    nodes ◀── values               checked at each read, before any is returned
+//! ```
+
+mod tree_file;
+
+use crate::archive::Archive;
+use crate::classic::ClassicFile;
+use crate::dataset::{ArraySource, Dataset, read_bytes};
+use crate::error::{Error, ErrorKind, Result};
+use crate::monitor::Monitor;
+use crate::parallel;
+use crate::restore::Wanted;
+use crate::source::{MemorySource, SharedSource};
+use bytes::Bytes;
+use nc3z_format::Error as FormatError;
+use nc3z_format::classic::{Header, Layout, VarId};
+use nc3z_format::digest::{Root, values_root};
+use nc3z_format::plan::{Plan, TilePlan};
+use nc3z_format::select::Hyperslab;
+use nc3z_format::tile::{Extent, TileLayout, Tiling};
+use std::borrow::Cow;
+use std::sync::Arc;
+pub use tree_file::TreeFile;
+
+/// Nodes that are checked at once. The values of those that are not wanted whole are in memory meanwhile: at most 64 MiB.
+const BATCH: usize = 64;
+
+impl Dataset {
+    /// The same dataset, every value of which is checked against a root before it is returned. `tree` is a tree file, from anybody; without
+    /// one, all of the dataset is read here to make it. The header is checked now, and so are the roots of all variables.
+    ///
+    /// ```
+    /// use nc3z_reader::{Dataset, Wanted};
+    /// let open = || Dataset::open("../testdata/classic/record_padding.nc", &Default::default());
+    /// let wanted = Wanted { content: true, ..Wanted::default() };
+    /// let root = open()?.digests(wanted, &())?.root().unwrap();
+    /// let dataset = open()?.verified(&root, None, &())?;
+    /// let a = dataset.variable("a")?;
+    /// assert_eq!(a.read::<i16>(&a.all())?.len(), 200);
+    /// # Ok::<(), nc3z_reader::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Another root; a tree file of another dataset; what reading says. A dataset that is neither an archive nor a classic file.
+    pub fn verified(self, root: &Root, tree: Option<SharedSource>, monitor: &dyn Monitor) -> Result<Dataset> {
+        let tree = match tree {
+            Some(tree) => tree,
+            None => {
+                let wanted = Wanted { content: true, sha256: false, tree: true };
+                let tree = self.digests(wanted, monitor)?.tree;
+                Arc::new(MemorySource::new(tree.expect("the tree was wanted")))
+            }
+        };
+        let inner = Arc::clone(self.source());
+        let tree = TreeFile::open(tree, inner.header(), inner.layout())?;
+        tree.expect(root)?;
+        Ok(Dataset::new(Arc::new(Verified { inner, tree, root: *root })))
+    }
+
+    /// Reads everything and computes digests of the file and of its content; see [`Archive::digests`] and [`ClassicFile::digests`].
+    ///
+    /// # Errors
+    /// Theirs; a dataset that is neither an archive nor a classic file.
+    pub fn digests(&self, wanted: Wanted, monitor: &dyn Monitor) -> Result<crate::Digests> {
+        match (self.archive(), self.classic()) {
+            (Some(archive), _) => archive.digests(wanted, monitor),
+            (None, Some(classic)) => ClassicFile::digests(classic, wanted, monitor),
+            (None, None) => Err(FormatError::invalid("only archives and classic files have a root").into()),
+        }
+    }
+}
+
+impl Archive {
+    /// Refuses options that ask for a root: an archive by itself gives tiles and bytes that no root covers.
+    pub(crate) fn check_no_root(options: &crate::OpenOptions) -> Result<()> {
+        if options.root.is_none() {
+            return Ok(());
+        }
+        let what = "a root is checked by a dataset: open the archive with Dataset::open";
+        Err(FormatError::invalid(what).into())
+    }
+}
+
+/// An array source whose values are checked.
+struct Verified {
+    inner: Arc<dyn ArraySource>,
+    tree: TreeFile,
+    root: Root,
+}
+
+impl Verified {
+    /// The variable cut into the values of nodes.
+    fn cut(&self, var: VarId) -> Result<Tiling> {
+        let v = &self.layout().variables[var.index()];
+        let elements = self.tree.place(var).node_len / v.element_size();
+        Ok(TileLayout::linear(elements).bind(&v.shape, v.present)?)
+    }
+
+    /// Compares the values of a node with it.
+    fn check(&self, var: VarId, node: u64, values: &[u8]) -> Result<()> {
+        if values_root(values) == self.tree.node(var, node)? {
+            return Ok(());
+        }
+        Err(self.wrong(var, node, values.len() as u64))
+    }
+
+    /// The error of values that are not those of the root: the tiles that they were decoded from are named.
+    fn wrong(&self, var: VarId, node: u64, len: u64) -> Error {
+        let v = &self.layout().variables[var.index()];
+        let (size, node_len) = (v.element_size(), self.tree.place(var).node_len);
+        let elements = node * node_len / size..(node * node_len + len) / size;
+        let tiles = self.tiles_of(var, elements.start, elements.end).unwrap_or_default();
+        let variable = format!("variable \"{}\"", self.header().variables[var.index()].name_lossy());
+        ErrorKind::Unverified { variable, elements, tiles, root: self.root.to_string() }.into()
+    }
+
+    fn tiles_of(&self, var: VarId, first: u64, end: u64) -> Result<Vec<u64>> {
+        let tiling = self.inner.tiling(var)?;
+        let mut tiles = Vec::new();
+        for plan in crate::tile::plans_of_run(&tiling, first, end - first) {
+            tiles.extend(plan?.0.tiles().map(|tile| tile.tile));
+        }
+        tiles.sort_unstable();
+        tiles.dedup();
+        Ok(tiles)
+    }
+
+    /// Checks the nodes of a batch. Of those that `out` does not hold whole, the values that it wants are copied from those checked.
+    fn check_batch(&self, var: VarId, batch: &[TilePlan<'_>], out: &mut [u8]) -> Result<()> {
+        let size = self.layout().variables[var.index()].ty.size();
+        let node_len = self.tree.place(var).node_len;
+        let v = &self.inner.layout().variables[var.index()];
+        let total = v.present * v.element_size();
+        let held = &*out;
+        let checked =
+            parallel::map(batch.iter().collect(), |tile: &TilePlan<'_>| -> Result<Option<Vec<u8>>> {
+                if let Some(first) = tile.whole {
+                    let bytes = &held[in_memory(first) * size..][..in_memory(tile.elements) * size];
+                    return self.check(var, tile.tile, bytes).map(|()| None);
+                }
+                let first = tile.tile * node_len;
+                let mut values = vec![0; in_memory(node_len.min(total - first))];
+                self.inner.read_range(var, first, &mut values)?;
+                self.check(var, tile.tile, &values)?;
+                Ok(Some(values))
+            });
+        for (tile, values) in batch.iter().zip(checked) {
+            if let Some(values) = values? {
+                copy(tile, &values, size, out);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_checked(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let tiling = self.cut(var)?;
+        let plan = Plan::of(&tiling, slab)?;
+        // Tiles are decoded as for any read, most of them straight into the output.
+        read_bytes(&*self.inner, var, slab, out)?;
+        let mut tiles = plan.tiles();
+        loop {
+            let batch: Vec<TilePlan<'_>> = tiles.by_ref().take(BATCH).collect();
+            if batch.is_empty() {
+                return Ok(());
+            }
+            self.check_batch(var, &batch, out)?;
+        }
+    }
+}
+
+/// A place in memory: compared with what is there before.
+fn in_memory(n: u64) -> usize {
+    usize::try_from(n).expect("a place in a buffer")
+}
+
+/// Copies what a plan wants of a node's values.
+fn copy(tile: &TilePlan<'_>, values: &[u8], size: usize, out: &mut [u8]) {
+    for run in tile.runs() {
+        if run.is_contiguous() {
+            let len = in_memory(run.len) * size;
+            let from = &values[in_memory(run.src) * size..][..len];
+            out[in_memory(run.dst) * size..][..len].copy_from_slice(from);
+            continue;
+        }
+        for n in 0..run.len {
+            let from = in_memory(run.src + n * run.src_step) * size;
+            let to = run.dst.wrapping_add(run.dst_step.cast_unsigned().wrapping_mul(n));
+            out[in_memory(to) * size..][..size].copy_from_slice(&values[from..from + size]);
+        }
+    }
+}
+
+impl ArraySource for Verified {
+    fn header(&self) -> &Header {
+        self.inner.header()
+    }
+
+    fn layout(&self) -> &Layout {
+        self.inner.layout()
+    }
+
+    fn tiling(&self, var: VarId) -> Result<Cow<'_, Tiling>> {
+        self.inner.tiling(var)
+    }
+
+    fn fill_tile(&self, var: VarId, tile: u64, out: &mut [u8]) -> Result<()> {
+        match self.inner.tiling(var)?.extent(tile)? {
+            Extent::Linear { first, .. } => {
+                let size = self.layout().variables[var.index()].element_size();
+                self.read_range(var, first * size, out)
+            }
+            Extent::Chunk { start, shape } => {
+                let slab = Hyperslab::new(start.clone(), shape, vec![1; start.len()])?;
+                let bytes = self.layout().variables[var.index()].ty.size();
+                if in_memory(slab.count.iter().product::<u64>()) * bytes != out.len() {
+                    let what = "a padded tile is read as a hyperslab where a root is checked";
+                    return Err(FormatError::invalid(what).into());
+                }
+                self.read_slab(var, &slab, out)
+            }
+        }
+    }
+
+    fn tile(&self, var: VarId, tile: &TilePlan<'_>, _: bool) -> Result<(u64, Bytes)> {
+        let size = self.layout().variables[var.index()].ty.size();
+        let mut bytes = vec![0; in_memory(tile.decoded) * size];
+        self.fill_tile(var, tile.tile, &mut bytes)?;
+        Ok((0, bytes.into()))
+    }
+
+    fn reads_slabs(&self, _: VarId) -> bool {
+        true
+    }
+
+    fn read_slab(&self, var: VarId, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
+        let done = self.read_checked(var, slab, out);
+        if done.is_err() {
+            // Values that were not checked are not left for a caller who passes over the error.
+            out.fill(0);
+        }
+        done
+    }
+
+    fn decode_cost(&self, var: VarId, tile: u64) -> u64 {
+        self.inner.decode_cost(var, tile)
+    }
+
+    fn read_range(&self, var: VarId, first: u64, out: &mut [u8]) -> Result<()> {
+        let node_len = self.tree.place(var).node_len;
+        let v = &self.layout().variables[var.index()];
+        let total = v.present * v.element_size();
+        let mut at = first;
+        let mut rest = out;
+        while !rest.is_empty() {
+            let node = at / node_len;
+            let begin = node * node_len;
+            if begin >= total {
+                // The inner source says what is missing.
+                return self.inner.read_range(var, at, rest);
+            }
+            let mut values = vec![0; in_memory(node_len.min(total - begin))];
+            self.inner.read_range(var, begin, &mut values)?;
+            self.check(var, node, &values)?;
+            let from = &values[in_memory(at - begin).min(values.len())..];
+            let n = from.len().min(rest.len());
+            let (here, after) = rest.split_at_mut(n);
+            if n == 0 {
+                return self.inner.read_range(var, at, after);
+            }
+            here.copy_from_slice(&from[..n]);
+            at += n as u64;
+            rest = after;
+        }
+        Ok(())
+    }
+
+    fn read_bytes(&self, _: u64, _: &mut [u8]) -> Result<()> {
+        let what = "a root covers names, attributes and values, not the file's bytes: read variables, or open without a root";
+        Err(FormatError::invalid(what).into())
+    }
+}

@@ -1,0 +1,171 @@
+//! The nodes of a tree file, each page checked once, when it is first needed.
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::source::SharedSource;
+use nc3z_format::Error as FormatError;
+use nc3z_format::classic::{Header, Layout, VarId};
+use nc3z_format::digest::{
+    Hash, Root, TREE_MAGIC, TreePlace, fold_nodes, hashes, root_of_values, tree_roots,
+};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of a hash.
+const HASH_LEN: u64 = 32;
+/// Pages that are in memory at most: 64 MiB of nodes, those of 4 TiB of values at the least.
+const MOST_PAGES: usize = 4096;
+
+/// A tree file: one level of the tree over each variable's values. It may come from anybody: what it says is checked against a root.
+pub struct TreeFile {
+    source: SharedSource,
+    places: Vec<TreePlace>,
+    roots: Vec<Hash>,
+    /// Pages by variable and number; the roots of a variable's pages have no number.
+    pages: Mutex<HashMap<(VarId, Option<u64>), Arc<Vec<Hash>>>>,
+    root: Root,
+}
+
+impl TreeFile {
+    /// Opens the tree file of a dataset with this header and layout; all else in it follows from its root.
+    ///
+    /// # Errors
+    /// No tree file, or that of a dataset with other variables or lengths.
+    pub fn open(source: SharedSource, header: &Header, layout: &Layout) -> Result<Self> {
+        let (places, len) = TreePlace::all(layout);
+        let begin =
+            source.read_at(0, source.len().min(TREE_MAGIC.len() as u64 + 8).try_into().unwrap_or(0))?;
+        if !begin.starts_with(TREE_MAGIC) {
+            return Err(
+                FormatError::invalid("the tree file is none: it does not begin with `nc3z tree 1`").into()
+            );
+        }
+        let other =
+            || FormatError::invalid("the tree file is of another dataset: it has other variables or lengths");
+        let count = (layout.variables.len() as u64).to_be_bytes();
+        if begin[TREE_MAGIC.len()..] != count || source.len() != len {
+            return Err(other().into());
+        }
+        let (offset, roots_len) = tree_roots(places.len());
+        let roots = read(&source, offset, roots_len)?;
+        let root = root_of_values(header, layout, &roots);
+        Ok(TreeFile { source, places, roots, pages: Mutex::default(), root })
+    }
+
+    /// The root of the dataset, as header and tree file have it.
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Compares it with the root that it should have.
+    ///
+    /// # Errors
+    /// It is another.
+    pub fn expect(&self, root: &Root) -> Result<()> {
+        if self.root == *root {
+            return Ok(());
+        }
+        Err(ErrorKind::OtherRoot { expected: root.to_string(), found: self.root.to_string() }.into())
+    }
+
+    /// The root of a variable's values.
+    ///
+    /// # Panics
+    /// There is no such variable.
+    pub fn values_root(&self, var: VarId) -> &Hash {
+        &self.roots[var.index()]
+    }
+
+    /// The root over the nodes from the first to before the second, which is a node of the tree: they are all of it, or as many as a power of two
+    /// from a multiple of it on, or what follows such a multiple.
+    ///
+    /// # Errors
+    /// Nodes that are not those of the variable's root; what reading the file says.
+    pub fn subtree(&self, var: VarId, nodes: Range<u64>) -> Result<Hash> {
+        let place = *self.place(var);
+        if nodes == (0..place.nodes) {
+            return Ok(*self.values_root(var));
+        }
+        let (first, within) = place.page_of(nodes.start);
+        let (last, end) = place.page_of(nodes.end - 1);
+        let (page, range) = if first == last && (within > 0 || !Self::is_page(place, first, end)) {
+            (Some(first), within..end + 1)
+        } else {
+            let at = |page| usize::try_from(page).unwrap_or(usize::MAX);
+            (None, at(first)..at(last).saturating_add(1))
+        };
+        let hashes = self.page(var, page)?;
+        Ok(fold_nodes(hashes.get(range).ok_or_else(|| self.wrong(var))?))
+    }
+
+    /// Whether a page ends with this node.
+    fn is_page(place: TreePlace, page: u64, last: usize) -> bool {
+        place.page(page).is_some_and(|(_, len)| len == (last as u64 + 1) * HASH_LEN) && place.pages() > 1
+    }
+
+    /// How the nodes of a variable lie in the file.
+    ///
+    /// # Panics
+    /// There is no such variable.
+    pub fn place(&self, var: VarId) -> &TreePlace {
+        &self.places[var.index()]
+    }
+
+    /// One node.
+    ///
+    /// # Errors
+    /// As [`TreeFile::subtree`].
+    pub fn node(&self, var: VarId, node: u64) -> Result<Hash> {
+        let (page, within) = self.place(var).page_of(node);
+        let nodes = self.page(var, Some(page))?;
+        nodes.get(within).copied().ok_or_else(|| self.wrong(var))
+    }
+
+    /// A page of nodes, or the roots of pages.
+    fn page(&self, var: VarId, page: Option<u64>) -> Result<Arc<Vec<Hash>>> {
+        let known = |pages: &HashMap<_, Arc<Vec<Hash>>>| pages.get(&(var, page)).map(Arc::clone);
+        if let Some(page) = known(&self.pages.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(page);
+        }
+        let place = *self.place(var);
+        let root = self.roots[var.index()];
+        let (range, expected) = match page {
+            None => (place.page_roots(), root),
+            Some(page) if place.pages() > 1 => {
+                let roots = self.page(var, None)?;
+                let at = usize::try_from(page).unwrap_or(usize::MAX);
+                (place.page(page), *roots.get(at).ok_or_else(|| self.wrong(var))?)
+            }
+            Some(page) => (place.page(page), root),
+        };
+        let nodes = match range {
+            Some((offset, len)) => read(&self.source, offset, len)?,
+            None => vec![root],
+        };
+        if fold_nodes(&nodes) != expected {
+            return Err(self.wrong(var));
+        }
+        let nodes = Arc::new(nodes);
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if pages.len() >= MOST_PAGES {
+            pages.clear();
+        }
+        pages.insert((var, page), Arc::clone(&nodes));
+        Ok(nodes)
+    }
+
+    fn wrong(&self, var: VarId) -> Error {
+        let what = format!(
+            "the tree file is damaged or forged: nodes of variable {} are not those of its root",
+            var.0
+        );
+        FormatError::invalid(what).into()
+    }
+}
+
+/// Some hashes of the tree file.
+fn read(source: &SharedSource, offset: u64, len: u64) -> Result<Vec<Hash>> {
+    let len =
+        usize::try_from(len).map_err(|_| FormatError::invalid("a tree file beyond what memory holds"))?;
+    Ok(hashes(&source.read_at(offset, len)?))
+}
