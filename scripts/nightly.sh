@@ -24,6 +24,8 @@ step "staged arrays, 20,000 programs" env NC3Z_STAGED_CASES=20000 cargo test --r
 step "20,000 sequences of edits" env NC3Z_EDIT_CASES=20000 cargo test --release --quiet -p nc3z-writer --test edits
 step "2,000 histories, their ends lost" env NC3Z_HISTORIES=2000 NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-writer --test histories
 step "20,000 cuts of random histories, by every reading command" env NC3Z_CUTS=20000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_cut
+step "10,000 forged proofs, slices and fields" env NC3Z_FORGERIES=10000 cargo test --release --quiet -p nc3z-cite
+step "roots of real files" env NC3Z_ROOTS=100000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_cite
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
 step "100,000 selections" env NC3Z_READS=100000 NC3Z=target/release/nc3z NC3Z_READ_SLABS="$PWD/target/release/examples/read_slabs" \
     "$python" scripts/acceptance.py test_reads

@@ -12,11 +12,11 @@ from pathlib import Path
 from spec_examples import examples
 
 SPEC = Path(__file__).resolve().parent.parent / "spec"
-CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conformance", "parity", "digest", "quantize", "compatibility", "media-type", "errata"]
+CHAPTERS = ["archive", "chains", "num", "pco", "classic", "examples", "conformance", "parity", "digest", "proof", "quantize", "compatibility", "media-type", "errata"]
 MARK = "## Chapters\n"
 FILES = {
     "dictionary/": "the zstd dictionaries of heads and sections, and the programs that made them (`archive.md`, *Dictionary*)",
-    "reference/": "a decoder in plain Python, which restores, probes, digests and mends by this text; `nc3z_ref.py restore ARCHIVE -o FILE`",
+    "reference/": "a decoder in plain Python, which restores, probes, digests, mends and checks proofs by this text; `nc3z_ref.py restore ARCHIVE -o FILE`",
     "vectors/": "encoded bytes and what they decode to, for `num.md`, `chains.md`, `quantize.md` and `digest.md`; `vectors/README.md` describes them",
     "magic": "an entry for file(1)",
 }

@@ -60,6 +60,8 @@ fn run(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Recompress(args) => cmd::recompress::run(args),
         Command::Restore(args) => cmd::restore::run(args),
         Command::Hash(args) => cmd::hash::run(args),
+        Command::Cite(args) => cmd::cite::run(args),
+        Command::Check(args) => cmd::cite::check(args),
         Command::Estimate(args) => cmd::estimate::run(args),
         Command::Commit(args) => cmd::versions::commit(args),
         Command::Att(args) => cmd::edit::att(args),

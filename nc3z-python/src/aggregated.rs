@@ -119,6 +119,16 @@ fn open_url(url: &str, settings: &Settings) -> Result<SharedSource> {
     nc3z_remote::open(url, &settings.options_or_default())
 }
 
+/// A tree file by its path or URL; on a server it is reached as the dataset is.
+pub(crate) fn open_tree(name: &str, beside: &Beside) -> Result<SharedSource> {
+    if !nc3z_remote::is_url(name) {
+        return source::open(Path::new(name), false);
+    }
+    let settings =
+        if let Beside::Server { settings, .. } = beside { settings.clone() } else { Settings::default() };
+    open_url(name, &settings)
+}
+
 /// A file on disk, or the member of a bundle that its name stands for.
 pub(crate) fn open_path(path: &Path) -> Result<(SharedSource, Beside)> {
     let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());

@@ -3,7 +3,7 @@
 use crate::aggregated::{self, Beside, Reading};
 use crate::attributes;
 use crate::error::Failure;
-use crate::handle::{Handle, How};
+use crate::handle::{Against, Handle, How};
 use crate::source::{self, Settings};
 use crate::variable::Variable;
 use crate::versions;
@@ -58,7 +58,7 @@ impl Dimension {
 
 /// Opens an archive or a classic file.
 #[pyfunction]
-#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false, as_stored=false, outside=false, fill_missing=false, decode=false))]
+#[pyo3(signature = (source, /, version=None, *, storage_options=None, fill_lost=false, as_stored=false, outside=false, fill_missing=false, decode=false, root=None, tree=None))]
 #[expect(
     clippy::too_many_arguments,
     clippy::fn_params_excessive_bools,
@@ -74,10 +74,19 @@ pub(crate) fn open(
     outside: bool,
     fill_missing: bool,
     decode: bool,
+    root: Option<&str>,
+    tree: Option<String>,
 ) -> PyResult<Dataset> {
     let version = version.map(version_name).transpose()?;
     let (source, origin, beside) = source::open(py, source, storage_options)?;
-    let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing }, decode };
+    let root = root.map(|root| root.parse().map_err(Failure::from)).transpose()?;
+    if root.is_none() && tree.is_some() {
+        return Err(PyValueError::new_err(
+            "tree is the file by which values are checked against a root, and no root is given",
+        ));
+    }
+    let root = root.map(|root| Against { root, tree });
+    let how = How { version, fill_lost, reading: Reading { as_stored, outside, fill_missing }, decode, root };
     let handle = Handle::open(py, source, origin, beside, how)?;
     Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
 }

@@ -4,7 +4,9 @@ use crate::aggregated::{self, Beside, Reading};
 use crate::error::Failure;
 use crate::process;
 use crate::source::Origin;
+use nc3z_aggregate::is_aggregation;
 use nc3z_format::bytes::hex;
+use nc3z_format::digest::Root;
 use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Dataset, Digest, OpenOptions, VersionName};
 use nc3z_remote::PerProcess;
@@ -21,6 +23,15 @@ pub(crate) struct How {
     pub(crate) reading: Reading,
     /// Values are given as they are meant, and not as they are stored.
     pub(crate) decode: bool,
+    /// The root that values are checked against.
+    pub(crate) root: Option<Against>,
+}
+
+/// A root, and the path or URL of the tree file by which it is checked.
+#[derive(Clone)]
+pub(crate) struct Against {
+    pub(crate) root: Root,
+    pub(crate) tree: Option<String>,
 }
 
 pub(crate) struct Handle {
@@ -42,6 +53,17 @@ impl Opened {
             .with_version(how.version.clone())
             .with_fill_lost(how.fill_lost)
             .with_cache(process::cache());
+        if let Some(against) = &how.root {
+            let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
+            if is_aggregation(&dataset) {
+                let words =
+                    "the root of an aggregation is over its fragments: open the fragment that has the values";
+                return Err(nc3z_format::Error::invalid(words).into());
+            }
+            let tree = against.tree.as_deref().map(|tree| aggregated::open_tree(tree, beside)).transpose()?;
+            let dataset = dataset.verified(&against.root, tree, &())?;
+            return Ok(Opened { source, dataset });
+        }
         let dataset = Dataset::from_source(Arc::clone(&source), &options)?;
         let of_fragments = OpenOptions::default().with_fill_lost(how.fill_lost).with_cache(process::cache());
         let dataset = aggregated::present(dataset, name, beside, how.reading, of_fragments)?;
@@ -60,7 +82,7 @@ impl Handle {
         let name = origin.name().unwrap_or("input").to_owned();
         let opened = py.detach(|| Opened::new(source, &name, &beside, &how));
         let opened = opened.map_err(|e| Failure::from(e).in_file(origin.name()))?;
-        if how.version.is_some() && aggregated::archive_of(&opened.dataset).is_none() {
+        if how.version.is_some() && how.root.is_none() && aggregated::archive_of(&opened.dataset).is_none() {
             return Err(PyValueError::new_err("a classic file has one version; archives have several"));
         }
         Ok(Handle { opened: PerProcess::of(opened), origin, how, beside })
@@ -90,7 +112,7 @@ impl Handle {
     }
 
     /// What another process needs to open it again: source, version, whether losses are filled, the SHA-256 to find there, how to
-    /// reach the store, how an aggregation is read, and whether values are decoded.
+    /// reach the store, how an aggregation is read, whether values are decoded, and the root that they are checked against.
     ///
     /// # Errors
     /// It came from a file object.
@@ -115,7 +137,8 @@ impl Handle {
         };
         let Reading { as_stored, outside, fill_missing } = self.how.reading;
         let reading = (as_stored, outside, fill_missing);
-        (source, version, self.how.fill_lost, self.sha256()?, settings, reading, self.how.decode)
+        let root = self.how.root.as_ref().map(|against| (against.root.to_string(), against.tree.clone()));
+        (source, version, self.how.fill_lost, self.sha256()?, settings, reading, self.how.decode, root)
             .into_pyobject(py)
     }
 

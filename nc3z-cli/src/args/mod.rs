@@ -2,6 +2,7 @@
 
 mod aggregate;
 mod archive;
+mod cite;
 mod collection;
 mod collection_report;
 mod diff;
@@ -43,6 +44,7 @@ mod versions;
 
 pub(crate) use aggregate::{AggregateArgs, ConventionArg, FragmentArgs, IdentityArg};
 pub(crate) use archive::{ArchiveArgs, DigestArg, EdgeArg, ManifestArg, PresetArg};
+pub(crate) use cite::{CheckArgs, CiteArgs, RecordArg, RootArgs};
 pub(crate) use collection::{BundleArgs, ListArgs};
 pub(crate) use collection_report::CollectionReportArgs;
 pub(crate) use diff::DiffArgs;
@@ -188,6 +190,25 @@ Digests are computed from the data, archives are decoded for it; --recorded show
 The content digest is of dimensions, attributes, variables and values: the same for the original, for any \
 archive of it and for the restored file. Exit codes of --check: 0 all right, 1 not, 3 corrupt archive.")]
     Hash(Later<HashArgs>),
+    /// Write a slice with the proof that it is a part of a dataset, or a record that cites one.
+    #[command(after_help = "Examples:
+  nc3z cite tas.nc.nc3z tas -d time,0,11 -o slice.nc              slice.nc and slice.nc.proof
+  nc3z check slice.nc --root nc3z1:...                            by anybody, without tas.nc
+  nc3z cite tas.nc.nc3z tas -d time,0 -o slice.csv --format bibtex
+  nc3z cite --format datacite --doi 10.5281/zenodo.1 tas.nc.nc3z  of the dataset
+
+A slice has the attributes of the file, the variables named, and what belongs to them. Of a slice that is scattered over an array, the \
+proof has the values around each of its own, 4 KiB at a time and 64 MiB at most; --widen takes these into the slice. \
+docs/citing.md says how to publish a root.")]
+    Cite(Later<CiteArgs>),
+    /// Check that a slice is a part of the dataset with a root.
+    #[command(after_help = "Examples:
+  nc3z check slice.nc --root nc3z1:...                 with slice.nc.proof
+  nc3z check slice.npy other.proof --root nc3z1:...
+
+Nothing but the two files is read. Take the root from where the dataset is published, not from the proof. \
+Exit codes: 0 proven, 1 not.")]
+    Check(Later<CheckArgs>),
     /// Tell, in seconds and from samples, what archiving would save: sizes and times for each preset, beside gzip and netCDF-4.
     #[command(after_help = "Examples:
   nc3z estimate tas.nc                       each preset, each variable

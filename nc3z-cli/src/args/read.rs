@@ -1,6 +1,6 @@
 //! Arguments of `read`.
 
-use super::{OpenArgs, SelectionArgs, parse_threads};
+use super::{OpenArgs, RootArgs, SelectionArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -50,6 +50,8 @@ pub(crate) struct ReadArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) root: RootArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

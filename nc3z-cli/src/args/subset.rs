@@ -1,6 +1,6 @@
 //! Arguments of `subset`.
 
-use super::{OpenArgs, parse_threads};
+use super::{OpenArgs, RootArgs, parse_threads};
 use clap::{Args, ValueEnum};
 use nc3z_format::classic::Version;
 use nc3z_look::selection::{BoxArg, DimArg};
@@ -42,6 +42,8 @@ pub(crate) struct SubsetArgs {
     /// Threads; 0 for one per core.
     #[arg(long, default_value_t = 0, value_parser = parse_threads)]
     pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) root: RootArgs,
     #[command(flatten)]
     pub(crate) open: OpenArgs,
 }

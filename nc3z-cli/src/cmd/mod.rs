@@ -4,6 +4,7 @@ pub(crate) mod aggregate;
 pub(crate) mod aggregated;
 pub(crate) mod archive;
 pub(crate) mod bundle;
+pub(crate) mod cite;
 pub(crate) mod diff;
 pub(crate) mod dump;
 pub(crate) mod edit;

@@ -5,7 +5,7 @@ mod csv;
 mod items;
 mod json;
 mod lines;
-mod npy;
+pub(crate) mod npy;
 pub(crate) mod values;
 
 use crate::args::{FormatArg, OpenArgs, ReadArgs, SelectionArgs};
@@ -29,7 +29,7 @@ use std::path::Path;
 const OUT_BUFFER: usize = 256 << 10;
 
 /// Something that takes a selection's bytes, block after block, and writes them in some format.
-trait Sink {
+pub(crate) trait Sink {
     /// The next bytes, big-endian, whole elements.
     fn block(&mut self, bytes: Vec<u8>) -> Result<()>;
 
@@ -45,7 +45,8 @@ pub(crate) fn run(args: &ReadArgs) -> Result<Exit> {
     if args.decode && args.format == FormatArg::Raw {
         bail!("--decode has no place in --format raw, which is the bytes as they are stored");
     }
-    let (dataset, variable, selection) = select(&args.file, &args.variable, &args.selection, &args.open)?;
+    let open = || super::cite::open_verified(&args.file, &args.root, &args.open);
+    let (dataset, variable, selection) = select_in(&args.file, &open, &args.variable, &args.selection)?;
     let output = args.output.as_deref().filter(|o| *o != Path::new("-"));
     let done = super::with_threads(args.threads, || {
         if let Some(output) = output {
@@ -123,10 +124,19 @@ pub(super) fn select(
     args: &SelectionArgs,
     open: &OpenArgs,
 ) -> Result<(Dataset, Variable, Selection)> {
+    select_in(path, &|| Named::of(path)?.open_dataset(open), name, args)
+}
+
+fn select_in(
+    path: &Path,
+    open: &dyn Fn() -> Result<Dataset>,
+    name: &str,
+    args: &SelectionArgs,
+) -> Result<(Dataset, Variable, Selection)> {
     // What the environment says of the cache must be a size: the library would pass over it.
     budget_from_env().map_err(|e| anyhow!(e))?;
     let found = || -> Result<_> {
-        let dataset = Named::of(path)?.open_dataset(open)?;
+        let dataset = open()?;
         let variable = dataset.variable(name)?;
         let selection = selection::of(&dataset, &variable, args)?;
         for (slab, _) in selection.slabs() {

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::output::progress::{Progress, interrupted};
 use crate::output::text;
 use anyhow::{Context, Result, bail};
-use contents::Contents;
+pub(super) use contents::Contents;
 use nc3z_format::classic::{Arrangement, VarId, Version, arrange};
 use nc3z_look::selection::Selection;
 use nc3z_reader::Monitor;
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &SubsetArgs) -> Result<Exit> {
 }
 
 fn subset(args: &SubsetArgs) -> Result<()> {
-    let dataset = Named::of(&args.file)?.open_dataset(&args.open)?;
+    let dataset = super::cite::open_verified(&args.file, &args.root, &args.open)?;
     let mut contents = Contents::of(&dataset, args)?;
     contents.check_present()?;
     if !args.no_history {
@@ -51,7 +51,7 @@ fn subset(args: &SubsetArgs) -> Result<()> {
 }
 
 /// The new file's header, of the kind asked for, or of the first kind from the original's on that it fits.
-fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
+pub(super) fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement> {
     let fit = |version| {
         let mut header = contents.header.clone();
         header.version = version;
@@ -69,7 +69,7 @@ fn arrangement(contents: &Contents, kind: Option<Version>) -> Result<Arrangement
     }
 }
 
-fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
+pub(super) fn write(args: &SubsetArgs, contents: &Contents, arrangement: &Arrangement) -> Result<()> {
     super::places::prepare(&args.output)?;
     let input = Named::of(&args.file)?.metadata()?;
     if input.is_some_and(|input| is_same_file(&input, &args.output)) {

@@ -52,6 +52,8 @@ def open(
     outside: bool = False,
     fill_missing: bool = False,
     decode: bool = False,
+    root: str | None = None,
+    tree: str | os.PathLike[str] | None = None,
 ) -> Dataset: ...
 @overload
 def open(source: str | os.PathLike[str], mode: Literal["r+"]) -> "Edit": ...
@@ -66,6 +68,8 @@ def open(
     outside: bool = False,
     fill_missing: bool = False,
     decode: bool = False,
+    root: str | None = None,
+    tree: str | os.PathLike[str] | None = None,
 ) -> "Dataset | Edit":
     """Opens an archive or a classic netCDF file, whichever it is by its first bytes.
 
@@ -93,6 +97,10 @@ def open(
         Values as they are meant, in masked arrays as netCDF4-python gives them: ``_Unsigned``, ``scale_factor``, ``add_offset``,
         ``_FillValue``, ``missing_value`` and valid ranges are applied. Times since a date are ``datetime64[us]``; in calendars
         that NumPy does not have, ISO text.
+    root, tree
+        Check every value against this root (``nc3z hash --root``) before it is returned: bytes that are not the dataset's raise
+        :class:`nc3z.CorruptError`, which names the tile. ``tree`` is the path or URL of the tree file (``nc3z hash --tree``), from
+        anybody; without it, opening reads all of the dataset.
 
     Returns
     -------
@@ -124,7 +132,7 @@ def open(
     if mode == "r+":
         from nc3z._edit import Edit
 
-        if version is not None or storage_options is not None or fill_lost or as_stored or outside or fill_missing or decode:
+        if version is not None or storage_options is not None or fill_lost or as_stored or outside or fill_missing or decode or root or tree:
             raise ValueError("mode 'r+' edits the newest version of an archive on disk: no version, storage_options, fill_lost, nor others")
         if not isinstance(source, str | os.PathLike):
             raise TypeError("mode 'r+' takes the path of an archive")
@@ -139,4 +147,6 @@ def open(
         outside=outside,
         fill_missing=fill_missing,
         decode=decode,
+        root=root,
+        tree=None if tree is None else os.fspath(tree),
     )

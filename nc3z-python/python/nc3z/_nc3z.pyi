@@ -241,6 +241,8 @@ def open(
     outside: bool = False,
     fill_missing: bool = False,
     decode: bool = False,
+    root: str | None = None,
+    tree: str | None = None,
 ) -> Dataset: ...
 def archive(
     input: str,

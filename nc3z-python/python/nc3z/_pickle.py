@@ -5,7 +5,7 @@ from typing import Any
 from nc3z import _nc3z
 from nc3z._errors import ReplacedError
 
-Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None, tuple[bool, bool, bool], bool]
+Origin = tuple[str | bytes, int | str | None, bool, str | None, dict[str, Any] | None, tuple[bool, bool, bool], bool, tuple[str, str | None] | None]
 
 
 def reopen(
@@ -16,6 +16,7 @@ def reopen(
     storage_options: dict[str, Any] | None = None,
     reading: tuple[bool, bool, bool] = (False, False, False),
     decode: bool = False,
+    root: tuple[str, str | None] | None = None,
 ) -> _nc3z.Dataset:
     """Opens what was pickled, and nothing else that has its name now."""
     as_stored, outside, fill_missing = reading
@@ -28,6 +29,8 @@ def reopen(
         outside=outside,
         fill_missing=fill_missing,
         decode=decode,
+        root=root and root[0],
+        tree=root and root[1],
     )
     found = dataset.sha256
     if found != sha256:

@@ -195,6 +195,8 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         "fill_lost",
         "outside",
         "fill_missing",
+        "root",
+        "tree",
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
@@ -234,6 +236,8 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         fill_lost: bool = False,
         outside: bool = False,
         fill_missing: bool = False,
+        root: str | None = None,
+        tree: str | None = None,
     ) -> xr.Dataset:
         """Opens a file or a URL lazily; decoding is xarray's own. For ``version`` and what follows see :func:`nc3z.open`."""
         import nc3z
@@ -248,6 +252,8 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
             fill_lost=fill_lost,
             outside=outside,
             fill_missing=fill_missing,
+            root=root,
+            tree=tree,
         )
         store = Nc3zStore(dataset)
         try:

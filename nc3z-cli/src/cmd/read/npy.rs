@@ -7,7 +7,7 @@ use nc3z_format::decode_value::{Decoding, Shown, Value};
 use std::io::Write;
 
 /// Writes elements as they come, turned to little-endian or not.
-pub(super) struct Binary<'o> {
+pub(crate) struct Binary<'o> {
     out: &'o mut dyn Write,
     /// Bytes of an element that is turned; 1 for none.
     turned: usize,
@@ -24,7 +24,7 @@ impl<'o> Binary<'o> {
     }
 
     /// Behind the header that NumPy expects.
-    pub(super) fn npy(
+    pub(crate) fn npy(
         out: &'o mut dyn Write,
         ty: NcType,
         decoding: Option<&'o Decoding>,

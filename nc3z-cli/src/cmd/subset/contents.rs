@@ -10,18 +10,18 @@ use nc3z_reader::{Dataset, Variable};
 use std::collections::{BTreeSet, HashMap};
 
 /// A subset before it has a place in a file.
-pub(super) struct Contents {
+pub(in crate::cmd) struct Contents {
     /// The new header; what `arrange` sets is not set yet.
-    pub(super) header: Header,
+    pub(in crate::cmd) header: Header,
     /// Records of the new file.
-    pub(super) records: u64,
+    pub(in crate::cmd) records: u64,
     /// For each variable of the new file, the original's, and what of it is selected.
-    pub(super) variables: Vec<(Variable, Selection)>,
+    pub(in crate::cmd) variables: Vec<(Variable, Selection)>,
 }
 
 impl Contents {
     /// Finds the variables and what of them is selected. Reads nothing but coordinate variables.
-    pub(super) fn of(dataset: &Dataset, args: &SubsetArgs) -> Result<Self> {
+    pub(in crate::cmd) fn of(dataset: &Dataset, args: &SubsetArgs) -> Result<Self> {
         let old = dataset.header();
         let chosen = chosen_variables(old, args)?;
         check_names(old, args, &chosen)?;
@@ -69,12 +69,12 @@ impl Contents {
     }
 
     /// True for a record variable.
-    pub(super) fn is_record(&self, id: VarId) -> bool {
+    pub(in crate::cmd) fn is_record(&self, id: VarId) -> bool {
         self.header.is_record(&self.header.variables[id.index()])
     }
 
     /// Makes sure, before anything is written, that the file holds all that is selected.
-    pub(super) fn check_present(&self) -> Result<()> {
+    pub(in crate::cmd) fn check_present(&self) -> Result<()> {
         for (variable, selection) in &self.variables {
             for (slab, _) in selection.slabs() {
                 variable.plan(&slab)?;

@@ -14,9 +14,13 @@ pub(super) fn append(header: &mut Header) -> Result<()> {
 
 /// The line of this run.
 pub(in crate::cmd) fn line() -> String {
+    format!("{} nc3z {}: {}", time(now()), env!("CARGO_PKG_VERSION"), command())
+}
+
+/// The command of this run.
+pub(in crate::cmd) fn command() -> String {
     let words = std::env::args_os().skip(1).map(|word| quoted(&without_secrets(&word.to_string_lossy())));
-    let command = words.collect::<Vec<_>>().join(" ");
-    format!("{} nc3z {}: nc3z {command}", time(now()), env!("CARGO_PKG_VERSION"))
+    format!("nc3z {}", words.collect::<Vec<_>>().join(" "))
 }
 
 /// The date and time of this moment.

@@ -1,0 +1,208 @@
+//! CSV that can be checked: it says nothing but what is proven (`spec/proof.md`, section 1).
+//!
+//! ```text
+//! tas:float,time:4,lat:2
+//! 271.25,0,0
+//! ```
+
+use crate::check::type_name;
+use crate::error::{Error, Result};
+use crate::slice::{SliceDimension, SliceVariable};
+use nc3z_format::NcType;
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Writes a variable: a line of heads, then a line for each value with its place in the slice.
+///
+/// # Errors
+/// Names with commas, colons, control characters or bytes that are no UTF-8; a NaN other than the usual ones, whose bits text does not keep.
+pub fn render(name: &[u8], ty: NcType, dimensions: &[(&[u8], u64)], values: &[u8]) -> Result<String> {
+    let mut out = format!("{}:{}", plain(name)?, type_name(ty));
+    for (dimension, len) in dimensions {
+        let _ = write!(out, ",{}:{len}", plain(dimension)?);
+    }
+    out.push('\n');
+    let mut place = Place::new(dimensions);
+    for value in values.chunks_exact(ty.size()) {
+        let text = show(ty, value);
+        if read(ty, &text).as_deref() != Some(value) {
+            return Err(Error::Request(format!("{text} has bits that text does not keep; write nc or npy")));
+        }
+        out.push_str(&text);
+        out.push_str(&place.text);
+        out.push('\n');
+        place.next(dimensions);
+    }
+    Ok(out)
+}
+
+/// Reads what [`render`] writes. A value may have other digits that read as the same; all else is as it must be.
+pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
+    let none =
+        || Error::malformed("the slice is no classic netCDF file, no npy file and no CSV of `nc3z cite`");
+    let text = std::str::from_utf8(bytes).map_err(|_| none())?;
+    let (head, mut rows) = text.split_once('\n').ok_or_else(none)?;
+    let mut heads = head.split(',').map(|head| head.split_once(':'));
+    let (name, ty) = heads.next().flatten().ok_or_else(none)?;
+    let ty = NcType::ALL.into_iter().find(|known| type_name(*known) == ty).ok_or_else(none)?;
+    let mut dimensions = Vec::new();
+    for head in heads {
+        let (name, len) = head.ok_or_else(none)?;
+        dimensions.push((name.as_bytes(), len.parse::<u64>().map_err(|_| none())?));
+    }
+    let mut values = Vec::new();
+    let mut place = Place::new(&dimensions);
+    while let Some((row, rest)) = rows.split_once('\n') {
+        let (value, index) = row.split_at(row.find(',').unwrap_or(row.len()));
+        if index != place.text || !is_number(value) {
+            return Err(none());
+        }
+        values.extend(read(ty, value).ok_or_else(none)?);
+        place.next(&dimensions);
+        rows = rest;
+    }
+    let elements = dimensions.iter().try_fold(ty.size() as u64, |n, (_, len)| n.checked_mul(*len));
+    if !rows.is_empty() || elements != Some(values.len() as u64) {
+        return Err(none());
+    }
+    // CSV does not say which dimension is that of records.
+    let names = dimensions.iter().map(|(name, _)| SliceDimension { name: name.to_vec(), is_record: false });
+    Ok(SliceVariable {
+        name: Some(name.as_bytes().to_vec()),
+        ty,
+        shape: dimensions.iter().map(|(_, len)| *len).collect(),
+        dimensions: Some(names.collect()),
+        attributes: None,
+        values: Cow::Owned(values),
+    })
+}
+
+/// The index of a row, and its text: a comma and a number for each dimension.
+struct Place {
+    index: Vec<u64>,
+    text: String,
+}
+
+impl Place {
+    fn new(dimensions: &[(&[u8], u64)]) -> Self {
+        let mut place = Place { index: vec![0; dimensions.len()], text: String::new() };
+        place.show();
+        place
+    }
+
+    fn show(&mut self) {
+        self.text.clear();
+        self.index.iter().for_each(|n| {
+            let _ = write!(self.text, ",{n}");
+        });
+    }
+
+    /// Goes to the next row.
+    fn next(&mut self, dimensions: &[(&[u8], u64)]) {
+        for (n, (_, len)) in self.index.iter_mut().zip(dimensions).rev() {
+            *n += 1;
+            if *n < *len {
+                break;
+            }
+            *n = 0;
+        }
+        self.show();
+    }
+}
+
+/// Whether a value is of the digits, points and letters that numbers have here: `-1.5e-7`, `inf`, `NaN`.
+fn is_number(text: &str) -> bool {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    matches!(digits, "inf" | "NaN")
+        || (digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.bytes().all(|b| b.is_ascii_digit() || b".e-".contains(&b)))
+}
+
+fn plain(name: &[u8]) -> Result<&str> {
+    let is_plain = |name: &&str| !name.contains([',', ':', '"']) && !name.chars().any(char::is_control);
+    std::str::from_utf8(name).ok().filter(is_plain).ok_or_else(|| {
+        let name = String::from_utf8_lossy(name);
+        Error::Request(format!("the name `{}` has no place in CSV; write nc or npy", name.escape_debug()))
+    })
+}
+
+/// Calls a macro with the type of a variable's numbers.
+macro_rules! of_type {
+    ($ty:expr, $then:ident) => {
+        match $ty {
+            NcType::Byte => $then!(i8),
+            NcType::Char | NcType::UByte => $then!(u8),
+            NcType::Short => $then!(i16),
+            NcType::UShort => $then!(u16),
+            NcType::Int => $then!(i32),
+            NcType::UInt => $then!(u32),
+            NcType::Int64 => $then!(i64),
+            NcType::UInt64 => $then!(u64),
+            NcType::Float => $then!(f32),
+            NcType::Double => $then!(f64),
+        }
+    };
+}
+
+/// A value as text, from which it can be read back; a char is the number of its byte.
+fn show(ty: NcType, value: &[u8]) -> String {
+    macro_rules! show {
+        ($t:ty) => {
+            format!("{:?}", <$t>::from_be_bytes(value.try_into().expect("chunks of the type's size")))
+        };
+    }
+    of_type!(ty, show)
+}
+
+fn read(ty: NcType, text: &str) -> Option<Vec<u8>> {
+    macro_rules! read {
+        ($t:ty) => {
+            text.parse::<$t>().ok().map(|value| value.to_be_bytes().to_vec())
+        };
+    }
+    of_type!(ty, read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_read_back_and_no_other_text_is() {
+        let values: Vec<u8> = [1.5_f32, -0.0, f32::NAN, f32::INFINITY, 1e-40, 16_777_216.0]
+            .iter()
+            .flat_map(|x| x.to_be_bytes())
+            .collect();
+        let dimensions: [(&[u8], u64); 2] = [(b"y", 2), (b"x", 3)];
+        let text = render(b"t", NcType::Float, &dimensions, &values).unwrap();
+        assert!(text.starts_with("t:float,y:2,x:3\n1.5,0,0\n-0.0,0,1\nNaN,0,2\ninf,1,0\n"), "{text}");
+        let slice = parse(text.as_bytes()).unwrap();
+        assert_eq!((&*slice.values, &slice.shape[..]), (&values[..], &[2, 3][..]));
+        assert_eq!(parse(text.replace("1.5,", "1.50,").as_bytes()).unwrap(), slice);
+        for other in [
+            text.replace("1.5,", "+1.5,"),
+            text.replace("1.5,", " 1.5,"),
+            text.replace(",0,1", ",0,2"),
+            format!("{text}\n"),
+            text.replace("x:3", "x:4"),
+        ] {
+            assert!(parse(other.as_bytes()).is_err(), "{other}");
+        }
+    }
+
+    #[test]
+    fn bits_that_text_does_not_keep_are_refused() {
+        let odd = f64::from_bits(0x7FF8_0000_0000_0001).to_be_bytes();
+        assert!(render(b"t", NcType::Double, &[], &odd).is_err());
+        assert!(render(b"a,b", NcType::Double, &[], &1.0_f64.to_be_bytes()).is_err());
+    }
+
+    #[test]
+    fn a_scalar_and_every_type_come_back() {
+        for ty in NcType::ALL {
+            let value = vec![0x41; ty.size()];
+            let text = render(b"s", ty, &[], &value).unwrap();
+            assert_eq!(*parse(text.as_bytes()).unwrap().values, value);
+        }
+    }
+}

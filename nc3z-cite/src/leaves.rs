@@ -1,0 +1,69 @@
+//! The leaves that a hyperslab meets: a plan over an array that is cut into leaves.
+
+use crate::error::{Error, Result};
+use nc3z_format::NcType;
+use nc3z_format::digest::LEAF_LEN;
+use nc3z_format::plan::{Plan, TilePlan};
+use nc3z_format::select::Hyperslab;
+use nc3z_format::tile::{TileLayout, Tiling};
+
+/// An array cut into leaves.
+pub(crate) struct Leaves {
+    tiling: Tiling,
+    size: usize,
+    /// Bytes of values.
+    len: u64,
+}
+
+impl Leaves {
+    pub(crate) fn new(ty: NcType, shape: &[u64], present: u64) -> Result<Self> {
+        let size = ty.size();
+        let len = present
+            .checked_mul(size as u64)
+            .ok_or_else(|| Error::refused("more elements than can be addressed"))?;
+        Ok(Leaves { tiling: TileLayout::linear((LEAF_LEN / size) as u64).bind(shape, present)?, size, len })
+    }
+
+    /// The plan of a hyperslab, all of which is present: its tiles are leaves.
+    pub(crate) fn plan(&self, slab: &Hyperslab) -> Result<Plan> {
+        let plan = Plan::of(&self.tiling, slab)?;
+        if !plan.is_complete() {
+            return Err(Error::Request("the file does not hold all that is selected".to_owned()));
+        }
+        Ok(plan)
+    }
+
+    /// Number of leaves.
+    pub(crate) fn count(&self) -> u64 {
+        self.len.div_ceil(LEAF_LEN as u64)
+    }
+
+    /// Bytes of a leaf.
+    pub(crate) fn len_of(&self, leaf: u64) -> usize {
+        let left = self.len.saturating_sub(leaf.saturating_mul(LEAF_LEN as u64));
+        usize::try_from(left).map_or(LEAF_LEN, |left| left.min(LEAF_LEN))
+    }
+
+    /// The bytes of a leaf in a slice's values, if they are there one after another.
+    pub(crate) fn whole<'v>(&self, leaf: &TilePlan<'_>, values: &'v [u8]) -> Option<&'v [u8]> {
+        let first = usize::try_from(leaf.whole?).ok()?.checked_mul(self.size)?;
+        values.get(first..first.checked_add(self.len_of(leaf.tile))?)
+    }
+
+    /// Whether a slice's values are those of a leaf, where the leaf has them.
+    pub(crate) fn agrees(&self, leaf: &TilePlan<'_>, bytes: &[u8], values: &[u8]) -> bool {
+        let element = |of: &[u8], at: u64| -> Option<[u8; 8]> {
+            let at = usize::try_from(at).ok()?.checked_mul(self.size)?;
+            let mut element = [0; 8];
+            element[..self.size].copy_from_slice(of.get(at..at + self.size)?);
+            Some(element)
+        };
+        leaf.runs().all(|run| {
+            (0..run.len).all(|n| {
+                let to = run.dst.wrapping_add(run.dst_step.cast_unsigned().wrapping_mul(n));
+                let found = element(values, to);
+                found.is_some() && found == element(bytes, run.src + n * run.src_step)
+            })
+        })
+    }
+}

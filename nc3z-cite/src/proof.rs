@@ -1,0 +1,146 @@
+//! Proofs as JSON (`spec/proof.md`, section 2).
+
+use crate::error::{Error, Result};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use nc3z_format::digest::{Hash, Root, hashes};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// The value of the key `format`; the number is the version.
+pub const FORMAT: &str = "nc3z proof 1";
+
+/// The proof that a slice is a part of the dataset with a root.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proof {
+    /// [`FORMAT`].
+    pub format: String,
+    /// The root, as text.
+    pub root: String,
+    /// Number of entries that the root is over.
+    pub entries: u64,
+    /// The nodes that lead from the entries to the root.
+    #[serde(with = "nodes")]
+    pub path: Vec<Hash>,
+    /// The entry of the file, where its attributes are in the slice.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "optional_bytes")]
+    pub file: Option<Vec<u8>>,
+    /// The variables of the slice, in ascending order of their entries.
+    pub variables: Vec<ProofVariable>,
+    /// What is said of the slice and not proven: source, version, command.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub about: Map<String, Value>,
+}
+
+/// A variable of a slice: which part of which array it is, and what leads from its values to its entry.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProofVariable {
+    /// The name for people, where it is UTF-8; that of the entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The number of its entry: 1 is the first variable.
+    pub number: u64,
+    /// The bytes of its entry (`spec/digest.md`, section 4).
+    #[serde(with = "bytes")]
+    pub entry: Vec<u8>,
+    /// First index along each dimension.
+    pub start: Vec<u64>,
+    /// Number of indices along each dimension.
+    pub count: Vec<u64>,
+    /// Distance between indices along each dimension, at least 1.
+    pub stride: Vec<i64>,
+    /// The nodes that lead from the leaves with values of the slice to the values root.
+    #[serde(with = "nodes")]
+    pub nodes: Vec<Hash>,
+    /// The bytes of those leaves that the slice has in part, one after another.
+    #[serde(with = "bytes")]
+    pub leaves: Vec<u8>,
+}
+
+impl Proof {
+    /// Reads JSON.
+    ///
+    /// # Errors
+    /// No proof of this version.
+    pub fn from_json(text: &[u8]) -> Result<Self> {
+        let proof: Proof =
+            serde_json::from_slice(text).map_err(|e| Error::malformed(format!("the proof is none: {e}")))?;
+        if proof.format != FORMAT {
+            return Err(Error::malformed(format!(
+                "the proof is of format `{}`, and this build knows `{FORMAT}`",
+                proof.format.escape_debug()
+            )));
+        }
+        Ok(proof)
+    }
+
+    /// Writes JSON, indented.
+    ///
+    /// # Panics
+    /// Never: all keys are strings.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a proof has string keys only");
+        text.push('\n');
+        text
+    }
+
+    /// The root that the proof names.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn root(&self) -> Result<Root> {
+        self.root.parse().map_err(|e: nc3z_format::Error| Error::malformed(e.to_string()))
+    }
+
+    /// Bytes of leaves in it.
+    pub fn leaf_bytes(&self) -> u64 {
+        self.variables.iter().map(|v| v.leaves.len() as u64).sum()
+    }
+}
+
+fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
+    STANDARD.decode(text).map_err(|e| E::custom(format!("no base64: {e}")))
+}
+
+mod bytes {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        decode(&String::deserialize(from)?)
+    }
+}
+
+mod optional_bytes {
+    use super::*;
+
+    #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
+    pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
+        bytes.as_ref().map(|bytes| STANDARD.encode(bytes)).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
+        decode(&String::deserialize(from)?).map(Some)
+    }
+}
+
+mod nodes {
+    use super::*;
+
+    pub(super) fn serialize<S: Serializer>(nodes: &[Hash], to: S) -> Result<S::Ok, S::Error> {
+        super::bytes::serialize(nodes.as_flattened(), to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Hash>, D::Error> {
+        let bytes = super::bytes::deserialize(from)?;
+        if !bytes.len().is_multiple_of(size_of::<Hash>()) {
+            return Err(serde::de::Error::custom("nodes of 32 bytes each were expected"));
+        }
+        Ok(hashes(&bytes))
+    }
+}

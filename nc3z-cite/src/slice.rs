@@ -1,0 +1,177 @@
+//! Slices as they are checked: the values of a file, and what it says of them.
+
+use crate::csv;
+use crate::error::{Error, Result};
+use nc3z_format::Limits;
+use nc3z_format::NcType;
+use nc3z_format::classic::{Attribute, Header, Layout, Parse, VarLayout, parse_prefix};
+use std::borrow::Cow;
+
+/// NumPy's magic.
+const NPY: &[u8] = b"\x93NUMPY";
+
+/// A slice in memory. What its format does not say is `None`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slice<'s> {
+    /// Attributes of the file.
+    pub attributes: Option<Vec<Attribute>>,
+    /// Its variables, in the order of the file.
+    pub variables: Vec<SliceVariable<'s>>,
+}
+
+/// A variable of a slice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SliceVariable<'s> {
+    /// Its name.
+    pub name: Option<Vec<u8>>,
+    /// Type of the values.
+    pub ty: NcType,
+    /// Its lengths.
+    pub shape: Vec<u64>,
+    /// Its dimensions, slowest first.
+    pub dimensions: Option<Vec<SliceDimension>>,
+    /// Its attributes.
+    pub attributes: Option<Vec<Attribute>>,
+    /// The values, big-endian, row-major.
+    pub values: Cow<'s, [u8]>,
+}
+
+/// A dimension of a variable of a slice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SliceDimension {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// True for the record dimension.
+    pub is_record: bool,
+}
+
+impl<'s> Slice<'s> {
+    /// Reads a classic netCDF file, an npy file, or CSV as `nc3z cite` writes it.
+    ///
+    /// # Errors
+    /// It is none of them, or it is cut short.
+    pub fn parse(bytes: &'s [u8]) -> Result<Self> {
+        match bytes {
+            [b'C', b'D', b'F', ..] => classic(bytes),
+            _ if bytes.starts_with(NPY) => npy(bytes),
+            _ => csv::parse(bytes).map(alone),
+        }
+    }
+}
+
+/// A slice of one variable, in a format without global attributes.
+fn alone(variable: SliceVariable<'_>) -> Slice<'_> {
+    Slice { attributes: None, variables: vec![variable] }
+}
+
+fn classic(bytes: &[u8]) -> Result<Slice<'_>> {
+    let len = bytes.len() as u64;
+    let Parse::Done(header, header_len) = parse_prefix(bytes, len, &Limits::default())? else {
+        return Err(Error::malformed("the slice ends inside its header"));
+    };
+    let layout = Layout::new(&header, header_len, len)?;
+    check_dimensions(&header)?;
+    let variables = header.variables.iter().zip(&layout.variables).map(|(variable, place)| {
+        let dimension = |id: &nc3z_format::classic::DimId| {
+            let dimension = &header.dimensions[id.index()];
+            SliceDimension { name: dimension.name.clone(), is_record: dimension.is_record() }
+        };
+        Ok(SliceVariable {
+            name: Some(variable.name.clone()),
+            ty: variable.ty,
+            shape: place.shape.clone(),
+            dimensions: Some(variable.dimensions.iter().map(dimension).collect()),
+            attributes: Some(variable.attributes.clone()),
+            values: values_of(bytes, place)?,
+        })
+    });
+    let variables = variables.collect::<Result<_>>()?;
+    Ok(Slice { attributes: Some(header.attributes.clone()), variables })
+}
+
+/// A dimension that no variable has would say something that nothing proves.
+fn check_dimensions(header: &Header) -> Result<()> {
+    for (n, dimension) in header.dimensions.iter().enumerate() {
+        let used = header.variables.iter().any(|v| v.dimensions.iter().any(|id| id.index() == n));
+        if !used {
+            let name = dimension.name_lossy();
+            let what = format!("the slice has the dimension `{}` and no variable of it", name.escape_debug());
+            return Err(Error::refused(what));
+        }
+    }
+    Ok(())
+}
+
+/// The values of a variable: where they lie one after another they are not copied.
+fn values_of<'s>(bytes: &'s [u8], place: &VarLayout) -> Result<Cow<'s, [u8]>> {
+    if place.elements != Some(place.present) {
+        return Err(Error::malformed("the slice ends before its values do"));
+    }
+    let in_memory =
+        |n: u64| usize::try_from(n).map_err(|_| Error::malformed("a slice beyond what memory holds"));
+    let size = in_memory(place.element_size())?;
+    let (mut first, mut runs) = (0, Vec::new());
+    while first < place.present {
+        let run = place
+            .element_run(first)
+            .ok_or_else(|| Error::malformed("the slice ends before its values do"))?;
+        let count = run.count.min(place.present - first);
+        let begin = in_memory(run.offset)?;
+        let part = bytes.get(begin..begin + in_memory(count)? * size);
+        runs.push(part.ok_or_else(|| Error::malformed("the slice ends before its values do"))?);
+        first += count;
+    }
+    Ok(match runs[..] {
+        [] => Cow::Borrowed(&[]),
+        [one] => Cow::Borrowed(one),
+        _ => Cow::Owned(runs.concat()),
+    })
+}
+
+/// NumPy's format, as `nc3z cite` writes it: little-endian, in C order.
+fn npy(bytes: &[u8]) -> Result<Slice<'_>> {
+    let none = || {
+        Error::malformed(
+            "an npy file that nc3z did not write: little-endian numbers in C order were expected",
+        )
+    };
+    let (header_len, begin) = match bytes.get(6..12) {
+        Some(&[1, 0, a, b, ..]) => (usize::from(u16::from_le_bytes([a, b])), 10),
+        Some(&[2, 0, a, b, c, d]) => {
+            (usize::try_from(u32::from_le_bytes([a, b, c, d])).map_err(|_| none())?, 12)
+        }
+        _ => return Err(none()),
+    };
+    let header =
+        bytes.get(begin..begin + header_len).and_then(|h| std::str::from_utf8(h).ok()).ok_or_else(none)?;
+    let rest = header.strip_prefix("{'descr': '").ok_or_else(none)?;
+    let (descr, rest) = rest.split_once("', 'fortran_order': False, 'shape': (").ok_or_else(none)?;
+    let (shape, rest) = rest.split_once(')').ok_or_else(none)?;
+    if rest.trim_end() != ", }" {
+        return Err(none());
+    }
+    let lengths = shape.split(',').map(str::trim).filter(|n| !n.is_empty());
+    let shape = lengths.map(|n| n.parse().map_err(|_| none())).collect::<Result<Vec<u64>>>()?;
+    let ty = match descr {
+        "|i1" => NcType::Byte,
+        "|u1" => NcType::UByte,
+        "|S1" => NcType::Char,
+        "<i2" => NcType::Short,
+        "<u2" => NcType::UShort,
+        "<i4" => NcType::Int,
+        "<u4" => NcType::UInt,
+        "<i8" => NcType::Int64,
+        "<u8" => NcType::UInt64,
+        "<f4" => NcType::Float,
+        "<f8" => NcType::Double,
+        _ => return Err(none()),
+    };
+    let mut values = bytes[begin + header_len..].to_vec();
+    let elements = shape.iter().try_fold(ty.size() as u64, |n, len| n.checked_mul(*len));
+    if elements != Some(values.len() as u64) {
+        return Err(none());
+    }
+    values.chunks_exact_mut(ty.size()).for_each(<[u8]>::reverse);
+    let values = Cow::Owned(values);
+    Ok(alone(SliceVariable { name: None, ty, shape, dimensions: None, attributes: None, values }))
+}

@@ -1,0 +1,107 @@
+//! Arguments of `cite` and `check`, and those of reading against a root.
+
+use super::{OpenArgs, parse_threads};
+use crate::output::words::plain;
+use clap::{Args, ValueEnum};
+use nc3z_format::digest::Root;
+use nc3z_look::selection::DimArg;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Reads a root.
+fn parse_root(text: &str) -> Result<Root, String> {
+    text.parse().map_err(|e| plain(&e))
+}
+
+/// Reading that is checked.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RootArgs {
+    /// Check every value against this root (`nc3z hash --root`) before it is written; bytes that are not the dataset's are an error.
+    #[arg(long, value_name = "nc3z1:HEX", value_parser = parse_root)]
+    pub(crate) root: Option<Root>,
+    /// The tree of the file (`nc3z hash --tree`), a file or a URL, from anybody; without it, all of FILE is read first.
+    #[arg(long, value_name = "FILE", requires = "root")]
+    pub(crate) tree: Option<PathBuf>,
+}
+
+/// Forms of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordArg {
+    /// An entry for BibTeX.
+    Bibtex,
+    /// Metadata for DataCite (kernel 4).
+    Datacite,
+    /// `ro-crate-metadata.json` of RO-Crate 1.1.
+    RoCrate,
+    /// PROV-JSON.
+    Prov,
+}
+
+/// Arguments of `cite`.
+#[derive(Debug, Args)]
+pub(crate) struct CiteArgs {
+    /// An archive, a version of one (FILE@VERSION), a classic netCDF file, a member of a bundle, or a URL of one.
+    pub(crate) file: PathBuf,
+    /// The variables of the slice, separated by commas; without any, only a record is written.
+    #[arg(requires = "output")]
+    pub(crate) variable: Option<OsString>,
+    /// One dimension's range, ends included, as in `subset`; may be given for several dimensions.
+    #[arg(short = 'd', long = "dim", value_name = "NAME,FIRST[,LAST[,STEP]]", allow_hyphen_values = true)]
+    pub(crate) dims: Vec<DimArg>,
+    /// Only the variables named, not their coordinates and what else belongs to them.
+    #[arg(short = 'C', long)]
+    pub(crate) no_coordinates: bool,
+    /// The slice to write: a classic file, or `.npy` or `.csv` by its ending; beside it the proof, OUTPUT.proof.
+    #[arg(short, long, requires = "variable")]
+    pub(crate) output: Option<PathBuf>,
+    /// Widen the slice of the first variable so that its proof needs no values beside it.
+    #[arg(long, requires = "variable")]
+    pub(crate) widen: bool,
+    /// The tree of the file (`nc3z hash --tree`), a file or a URL; without it, all of FILE is read.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tree: Option<PathBuf>,
+    /// Print a record that cites the slice or the dataset.
+    #[arg(long, value_enum, value_name = "FORM")]
+    pub(crate) format: Option<RecordArg>,
+    /// DOI of the dataset.
+    #[arg(long)]
+    pub(crate) doi: Option<String>,
+    /// Where the dataset or its root is published.
+    #[arg(long)]
+    pub(crate) url: Option<String>,
+    /// Title of the dataset [default: its attribute `title`, or the file's name].
+    #[arg(long)]
+    pub(crate) title: Option<String>,
+    /// Who made the dataset; may be given several times [default: its attribute `creator_name` or `institution`].
+    #[arg(long = "creator", value_name = "NAME")]
+    pub(crate) creators: Vec<String>,
+    /// Who publishes it.
+    #[arg(long)]
+    pub(crate) publisher: Option<String>,
+    /// The year of its publication.
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=9999))]
+    pub(crate) year: Option<u16>,
+    /// Overwrite existing outputs.
+    #[arg(short, long)]
+    pub(crate) force: bool,
+    /// Threads; 0 for one per core.
+    #[arg(long, default_value_t = 0, value_parser = parse_threads)]
+    pub(crate) threads: usize,
+    #[command(flatten)]
+    pub(crate) open: OpenArgs,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The slice.
+    pub(crate) slice: PathBuf,
+    /// Its proof [default: SLICE.proof].
+    pub(crate) proof: Option<PathBuf>,
+    /// The root, from where the dataset is published.
+    #[arg(long, value_name = "nc3z1:HEX", value_parser = parse_root)]
+    pub(crate) root: Root,
+    /// Machine-readable output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}

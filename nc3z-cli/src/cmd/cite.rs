@@ -1,0 +1,183 @@
+//! `nc3z cite`: a slice with its proof, and records that cite it; `nc3z check`: the proof checked, without the dataset.
+
+mod about;
+mod slice;
+
+use super::named::Named;
+use super::{places, shown};
+use crate::args::{CheckArgs, CiteArgs, OpenArgs, RecordArg, RootArgs};
+use crate::exit::Exit;
+use crate::output::progress::Progress;
+use crate::output::streams::Stdout;
+use crate::output::text;
+use anyhow::{Context, Result, bail};
+use nc3z_aggregate::is_aggregation;
+use nc3z_cite::{Format, Proof, Slice, check as check_slice, make};
+use nc3z_format::digest::Root;
+use nc3z_reader::source::{MemorySource, SharedSource};
+use nc3z_reader::{Dataset, TreeFile, Wanted};
+use nc3z_writer::AtomicFile;
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Writes a slice, its proof, and a record.
+pub(crate) fn run(args: &CiteArgs) -> Result<Exit> {
+    if args.variable.is_none() && args.format.is_none() {
+        bail!("nothing to write: name a variable and --output, or a record by --format");
+    }
+    super::with_threads(args.threads, || super::in_file(&args.file, cite(args)))??;
+    Ok(Exit::Done)
+}
+
+fn cite(args: &CiteArgs) -> Result<()> {
+    let dataset = open(&args.file, &args.open)?;
+    let (root, written) = match (&args.variable, &args.output) {
+        (Some(variable), Some(output)) => {
+            let tree = tree(&dataset, &args.file, args.tree.as_deref(), &args.open)?;
+            (*tree.root(), Some(with_proof(args, &dataset, &tree, variable.clone(), output)?))
+        }
+        _ => (root_of(&dataset, &args.file)?, None),
+    };
+    let Some(form) = args.format else { return Ok(()) };
+    let citation = about::citation(args, &dataset, root, written)?;
+    let mut out = Stdout::results();
+    out.write_all(citation.render(form.into()).as_bytes())?;
+    Ok(out.flush()?)
+}
+
+impl From<RecordArg> for Format {
+    fn from(form: RecordArg) -> Self {
+        match form {
+            RecordArg::Bibtex => Format::BibTex,
+            RecordArg::Datacite => Format::DataCite,
+            RecordArg::RoCrate => Format::RoCrate,
+            RecordArg::Prov => Format::Prov,
+        }
+    }
+}
+
+/// Opens what can be cited.
+fn open(file: &Path, args: &OpenArgs) -> Result<Dataset> {
+    let mut args = args.clone();
+    args.fragments.as_stored = true;
+    let dataset = Named::of(file)?.open_dataset(&args)?;
+    if is_aggregation(&dataset) {
+        bail!(
+            "it is an aggregation, whose root is over its fragments: name the fragment that has the values"
+        );
+    }
+    Ok(dataset)
+}
+
+/// The root on record, or computed.
+fn root_of(dataset: &Dataset, file: &Path) -> Result<Root> {
+    let wanted = Wanted { content: true, sha256: false, tree: false };
+    let recorded = dataset.archive().and_then(|archive| archive.digests_on_record(wanted, false));
+    let digests = if let Some(digests) = recorded {
+        digests
+    } else {
+        if dataset.archive().is_some() {
+            note!("nc3z: note: {}: no root on record, computed from the values", shown(file));
+        }
+        dataset.digests(wanted, &Progress::new(dataset.original_len(), "hash".to_owned()))?
+    };
+    digests.root().context("the root was wanted")
+}
+
+/// Opens a tree file, or makes the tree of a dataset, which reads all of it.
+fn tree_source(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) -> Result<SharedSource> {
+    if let Some(tree) = tree {
+        return super::in_file(tree, Named { file: tree.to_owned(), version: None }.source(args));
+    }
+    note!("nc3z: note: {}: no --tree, all of it is read to compute its tree", shown(file));
+    let progress = Progress::new(dataset.original_len(), "hash".to_owned());
+    let tree = dataset.digests(Wanted { content: true, sha256: false, tree: true }, &progress)?.tree;
+    Ok(Arc::new(MemorySource::new(tree.context("the tree was wanted")?)))
+}
+
+fn tree(dataset: &Dataset, file: &Path, tree: Option<&Path>, args: &OpenArgs) -> Result<TreeFile> {
+    let source = tree_source(dataset, file, tree, args)?;
+    Ok(TreeFile::open(source, dataset.header(), dataset.layout())?)
+}
+
+/// Opens a file for reading; where a root is given, every value is checked against it.
+pub(super) fn open_verified(file: &Path, root: &RootArgs, args: &OpenArgs) -> Result<Dataset> {
+    let Some(expected) = &root.root else { return Named::of(file)?.open_dataset(args) };
+    let dataset = open(file, args)?;
+    let tree = tree_source(&dataset, file, root.tree.as_deref(), args)?;
+    Ok(dataset.verified(expected, Some(tree), &())?)
+}
+
+/// Writes the slice and its proof: what records say of it.
+fn with_proof(
+    args: &CiteArgs,
+    dataset: &Dataset,
+    tree: &TreeFile,
+    variables: std::ffi::OsString,
+    output: &Path,
+) -> Result<(String, Vec<String>)> {
+    let slice = slice::Planned::new(args, dataset, variables, output)?;
+    let mut proof = make(dataset, tree, slice.parts(), slice.is_classic())?;
+    let name = output.file_name().unwrap_or(output.as_os_str()).to_string_lossy().into_owned();
+    let citation = about::citation(args, dataset, *tree.root(), None)?;
+    proof.about = citation.about();
+    slice.write(output)?;
+    // What is written is checked as its readers will check it.
+    let bytes = std::fs::read(output).with_context(|| format!("read `{}`", output.display()))?;
+    let proven = check_slice(&Slice::parse(&bytes)?, &proof, tree.root())?;
+    let path = proof_path(output);
+    places::prepare(&path)?;
+    let text = proof.to_json();
+    let target = AtomicFile::create_with_mode(&path, args.force, 0o666)?;
+    target.file().write_all(text.as_bytes()).with_context(|| format!("write `{}`", path.display()))?;
+    target.commit(None)?;
+    note!(
+        "{} -> {} ({}), {} ({}), {}",
+        text::safe(&super::url::shown(&args.file)),
+        shown(output),
+        text::size(bytes.len() as u64),
+        shown(&path),
+        text::size(text.len() as u64),
+        tree.root()
+    );
+    Ok((name, proven.variables.iter().map(ToString::to_string).collect()))
+}
+
+fn proof_path(slice: &Path) -> PathBuf {
+    let mut path = slice.as_os_str().to_owned();
+    path.push(".proof");
+    path.into()
+}
+
+/// Checks a slice.
+pub(crate) fn check(args: &CheckArgs) -> Result<Exit> {
+    let path = args.proof.clone().unwrap_or_else(|| proof_path(&args.slice));
+    let read = |path: &Path| std::fs::read(path).with_context(|| format!("read `{}`", path.display()));
+    let (bytes, proof) = (read(&args.slice)?, read(&path)?);
+    let proof = super::in_file(&path, Proof::from_json(&proof).map_err(Into::into))?;
+    let proven = Slice::parse(&bytes).and_then(|slice| check_slice(&slice, &proof, &args.root));
+    let proven = super::in_file(&args.slice, proven.map_err(Into::into))?;
+    let mut out = Stdout::verdicts();
+    if args.json {
+        let variables = proven.variables.iter().map(|v| {
+            json!({
+                "name": text::name(&v.entry.name), "start": v.slab.start, "count": v.slab.count, "stride": v.slab.stride,
+                "shape": v.entry.shape(), "words": text::safe(&v.to_string()),
+            })
+        });
+        let report = json!({
+            "slice": shown(&args.slice), "root": proven.root.to_string(), "global_attributes": proven.has_file,
+            "variables": variables.collect::<Vec<_>>(), "about_unproven": text::safe_json(proof.about.into()),
+        });
+        writeln!(out, "{}", serde_json::to_string_pretty(&report)?)?;
+    } else {
+        writeln!(out, "{}: proven, a part of {}", shown(&args.slice), proven.root)?;
+        for variable in &proven.variables {
+            writeln!(out, "  {}", text::safe(&variable.to_string()))?;
+        }
+    }
+    out.flush()?;
+    Ok(Exit::Done)
+}
