@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use nc3z_format::digest::{Hash, Root, hashes};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The value of the key `format`; the number is the version.
@@ -105,7 +105,9 @@ fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
 }
 
 mod bytes {
-    use super::*;
+    use super::{STANDARD, decode};
+    use base64::Engine as _;
+    use serde::{Deserialize, Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&STANDARD.encode(bytes))
@@ -117,7 +119,9 @@ mod bytes {
 }
 
 mod optional_bytes {
-    use super::*;
+    use super::{STANDARD, decode};
+    use base64::Engine as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
     #[expect(clippy::ref_option, reason = "serde passes fields by reference")]
     pub(super) fn serialize<S: Serializer>(bytes: &Option<Vec<u8>>, to: S) -> Result<S::Ok, S::Error> {
@@ -130,7 +134,8 @@ mod optional_bytes {
 }
 
 mod nodes {
-    use super::*;
+    use super::{Hash, hashes};
+    use serde::{Deserializer, Serializer};
 
     pub(super) fn serialize<S: Serializer>(nodes: &[Hash], to: S) -> Result<S::Ok, S::Error> {
         super::bytes::serialize(nodes.as_flattened(), to)

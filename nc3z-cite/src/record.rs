@@ -113,7 +113,8 @@ impl Citation {
         let part = self.part().map_or(String::new(), |part| format!("; slice {}", tex(&part)));
         fields.push(("note", format!("root {}{part}", self.root)));
         let key: String = self.root.to_string().chars().skip(6).take(12).collect();
-        let lines: String = fields.iter().map(|(name, value)| format!("  {name} = {{{value}}},\n")).collect();
+        let lines =
+            fields.iter().fold(String::new(), |out, (name, value)| format!("{out}  {name} = {{{value}}},\n"));
         format!("@misc{{nc3z-{key},\n{lines}}}\n")
     }
 

@@ -243,7 +243,7 @@ fn another_hyperslab_variable_or_version_is_refused() {
 fn swapped_and_shifted_nodes_are_refused() {
     let dataset = open(&original(1));
     let tree = tree_of(&dataset);
-    let (bytes, proof) = slice(&dataset, &tree, &[2], &vec![(4, 1, 1), (10, 5, 1), (0, 70, 1)]);
+    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(4, 1, 1), (10, 5, 1), (0, 70, 1)]);
     assert!(accepts(&bytes, &proof, tree.root()));
     let nodes = &proof.variables[0].nodes;
     assert!(nodes.len() > 2 && proof.path.len() > 1);
@@ -271,7 +271,7 @@ fn swapped_and_shifted_nodes_are_refused() {
 fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
     let dataset = open(&original(1));
     let tree = tree_of(&dataset);
-    let (bytes, proof) = slice(&dataset, &tree, &[2], &vec![(0, 9, 1), (0, 31, 1), (0, 70, 1)]);
+    let (bytes, proof) = slice(&dataset, &tree, &[2], &[(0, 9, 1), (0, 31, 1), (0, 70, 1)]);
     let count = proof.entries;
     // The tree over entries, one level up: its leaves are pairs of nodes.
     let digest = |n: usize| {
@@ -325,7 +325,7 @@ fn nodes_do_not_pass_for_leaves_nor_leaves_for_nodes() {
 fn proofs_with_other_keys_or_formats_are_refused() {
     let dataset = open(&original(1));
     let tree = tree_of(&dataset);
-    let (_, proof) = slice(&dataset, &tree, &[0], &vec![(0, 3, 1), (0, 1, 1), (0, 1, 1)]);
+    let (_, proof) = slice(&dataset, &tree, &[0], &[(0, 3, 1), (0, 1, 1), (0, 1, 1)]);
     let value: Value = serde_json::from_str(&proof.to_json()).unwrap();
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut other = value.clone();

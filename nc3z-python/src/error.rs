@@ -112,7 +112,8 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
         ReadKind::Digest { .. }
         | ReadKind::OlderState { .. }
         | ReadKind::NewestLost { .. }
-        | ReadKind::Incomplete { .. } => exception("CorruptError", words()),
+        | ReadKind::Incomplete { .. }
+        | ReadKind::Unverified { .. } => exception("CorruptError", words()),
         ReadKind::Range { variable, index, value, wanted } => {
             let words = format!("{variable}, element {index:?}: {value} does not fit {}", numpy_name(wanted));
             exception("RangeError", named(words, file))

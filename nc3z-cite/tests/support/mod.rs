@@ -5,14 +5,14 @@ use nc3z_format::Hyperslab;
 use nc3z_format::NcType;
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, VarId, Variable, Version, arrange};
 use nc3z_reader::source::MemorySource;
-use nc3z_reader::{Dataset, TreeFile, Wanted};
+use nc3z_reader::{Dataset, OpenOptions, TreeFile, Wanted};
 use std::sync::Arc;
 
 /// A generator of numbers that are the same in every run.
 pub struct Dice(pub u64);
 
 impl Dice {
-    pub fn next(&mut self) -> u64 {
+    pub fn roll(&mut self) -> u64 {
         // xorshift64*
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -21,7 +21,7 @@ impl Dice {
     }
 
     pub fn below(&mut self, n: u64) -> u64 {
-        (self.next() >> 11) % n
+        (self.roll() >> 11) % n
     }
 }
 
@@ -86,13 +86,13 @@ pub fn original(seed: u64) -> Vec<u8> {
     let values: Vec<Vec<u8>> = layout
         .variables
         .iter()
-        .map(|v| (0..v.present * v.element_size()).map(|_| dice.next().to_be_bytes()[0] & 0x3F).collect())
+        .map(|v| (0..v.present * v.element_size()).map(|_| dice.roll().to_be_bytes()[0] & 0x3F).collect())
         .collect();
     file(header, 9, &values)
 }
 
 pub fn open(bytes: &[u8]) -> Dataset {
-    Dataset::from_source(Arc::new(MemorySource::new(bytes.to_vec())), &Default::default()).unwrap()
+    Dataset::from_source(Arc::new(MemorySource::new(bytes.to_vec())), &OpenOptions::default()).unwrap()
 }
 
 pub fn tree_of(dataset: &Dataset) -> TreeFile {
@@ -116,7 +116,12 @@ pub fn ranges(dataset: &Dataset, dice: &mut Dice) -> Ranges {
 }
 
 /// A slice as a classic file, and its proof.
-pub fn slice(dataset: &Dataset, tree: &TreeFile, variables: &[u32], ranges: &Ranges) -> (Vec<u8>, Proof) {
+pub fn slice(
+    dataset: &Dataset,
+    tree: &TreeFile,
+    variables: &[u32],
+    ranges: &[(u64, u64, u64)],
+) -> (Vec<u8>, Proof) {
     let parts: Vec<Part> = variables
         .iter()
         .map(|&n| {

@@ -49,13 +49,12 @@ impl Dataset {
     /// # Errors
     /// Another root; a tree file of another dataset; what reading says. A dataset that is neither an archive nor a classic file.
     pub fn verified(self, root: &Root, tree: Option<SharedSource>, monitor: &dyn Monitor) -> Result<Dataset> {
-        let tree = match tree {
-            Some(tree) => tree,
-            None => {
-                let wanted = Wanted { content: true, sha256: false, tree: true };
-                let tree = self.digests(wanted, monitor)?.tree;
-                Arc::new(MemorySource::new(tree.expect("the tree was wanted")))
-            }
+        let tree = if let Some(tree) = tree {
+            tree
+        } else {
+            let wanted = Wanted { content: true, sha256: false, tree: true };
+            let tree = self.digests(wanted, monitor)?.tree;
+            Arc::new(MemorySource::new(tree.expect("the tree was wanted")))
         };
         let inner = Arc::clone(self.source());
         let tree = TreeFile::open(tree, inner.header(), inner.layout())?;

@@ -95,7 +95,7 @@ impl TreeFile {
             (None, at(first)..at(last).saturating_add(1))
         };
         let hashes = self.page(var, page)?;
-        Ok(fold_nodes(hashes.get(range).ok_or_else(|| self.wrong(var))?))
+        Ok(fold_nodes(hashes.get(range).ok_or_else(|| Self::wrong(var))?))
     }
 
     /// Whether a page ends with this node.
@@ -118,7 +118,7 @@ impl TreeFile {
     pub fn node(&self, var: VarId, node: u64) -> Result<Hash> {
         let (page, within) = self.place(var).page_of(node);
         let nodes = self.page(var, Some(page))?;
-        nodes.get(within).copied().ok_or_else(|| self.wrong(var))
+        nodes.get(within).copied().ok_or_else(|| Self::wrong(var))
     }
 
     /// A page of nodes, or the roots of pages.
@@ -134,7 +134,7 @@ impl TreeFile {
             Some(page) if place.pages() > 1 => {
                 let roots = self.page(var, None)?;
                 let at = usize::try_from(page).unwrap_or(usize::MAX);
-                (place.page(page), *roots.get(at).ok_or_else(|| self.wrong(var))?)
+                (place.page(page), *roots.get(at).ok_or_else(|| Self::wrong(var))?)
             }
             Some(page) => (place.page(page), root),
         };
@@ -143,7 +143,7 @@ impl TreeFile {
             None => vec![root],
         };
         if fold_nodes(&nodes) != expected {
-            return Err(self.wrong(var));
+            return Err(Self::wrong(var));
         }
         let nodes = Arc::new(nodes);
         let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,7 +154,7 @@ impl TreeFile {
         Ok(nodes)
     }
 
-    fn wrong(&self, var: VarId) -> Error {
+    fn wrong(var: VarId) -> Error {
         let what = format!(
             "the tree file is damaged or forged: nodes of variable {} are not those of its root",
             var.0
