@@ -36,9 +36,10 @@ pub use job::commit::{CommitNote, Committed, commit_file};
 pub use job::estimate::{
     DEFAULT_SAMPLE_LEN, Estimate, PeerEstimate, PresetEstimate, VariableEstimate, estimate,
 };
-pub use job::gc::{Collected, Keep, SavedVersions, collect_file, save_versions};
+pub use job::gc::{Collected, Keep, collect_file};
 pub use job::recompress::{LINEAGE, Recompressed, ReplacePolicy, recompress_file};
 pub use job::repair::{LostTiles, RepairOptions, Repaired, RepairedDigest, repair_file};
+pub use job::saved::{SavedVersions, save_versions};
 pub use job::tag::{TagChange, tag_version};
 pub use layout::{ChunkRequest, TileChoice};
 pub use leftovers::{TEMPORARY_SUFFIX, is_temporary_name, remove_leftovers};

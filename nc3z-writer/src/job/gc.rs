@@ -17,15 +17,11 @@ use nc3z_format::Limits;
 use nc3z_format::archive::constants::REQUIRED_LOST;
 use nc3z_format::archive::version::put_tags;
 use nc3z_format::archive::{Metadata, VersionRecord};
-use nc3z_reader::recover::RecoverOptions;
 use nc3z_reader::source::SharedSource;
-use nc3z_reader::{Archive, ClassicFile, Digest, ErrorKind as ReadError, Monitor, OpenOptions, VersionName};
+use nc3z_reader::{Archive, ClassicFile, Digest, Monitor, VersionName};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Versions of a damaged archive that are looked for by their numbers, where they cannot be listed.
-const LOOKED_FOR: u64 = 100_000;
 
 /// The versions that are kept beside the newest.
 #[derive(Debug, Clone, Copy)]
@@ -78,14 +74,14 @@ pub fn collect_file(
 }
 
 /// What is known of the end of an archive that is lost.
-struct LostEnd {
+pub(super) struct LostEnd {
     /// The newest version and its SHA-256, where it can be rebuilt all the same.
-    rebuilt: Option<(Archive, [u8; 32])>,
+    pub(super) rebuilt: Option<(Archive, [u8; 32])>,
 }
 
 /// The same; `all` gives the numbers of all versions that the archive has. Where its end is lost, the newest whole version counts as the newest, and one that could be
 /// rebuilt comes after it.
-fn collect(
+pub(super) fn collect(
     input: &Path,
     end: Option<LostEnd>,
     output: Option<&Path>,
@@ -166,124 +162,8 @@ fn collect(
     })
 }
 
-/// What could be saved of the versions of a damaged archive.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SavedVersions {
-    /// The archive has one version, or its newest state does not open.
-    None,
-    /// The newest version is not whole; these are, and nothing was written.
-    Older(Vec<u64>),
-    /// The new archive holds these versions; the others, each with the reason, are lost.
-    Written {
-        /// What was done.
-        done: Collected,
-        /// Versions that are not whole.
-        lost: Vec<(u64, String)>,
-        /// What else is missing of the end of the archive, in words.
-        note: Option<String>,
-    },
-}
-
-/// Writes the versions of a damaged archive that are whole to a new archive at `output`, if the newest is one of them.
-///
-/// # Errors
-/// The output exists or cannot be written; the monitor cancelled.
-pub fn save_versions(
-    input: &Path,
-    output: &Path,
-    options: &WriterOptions,
-    monitor: &dyn Monitor,
-) -> Result<SavedVersions> {
-    let source = nc3z_reader::source::open(input, false)?;
-    let how = OpenOptions::of_command().with_registry(options.registry.clone());
-    let (mut lost_newest, mut note) = (None, None);
-    let older = match Archive::from_source(source.clone(), &how) {
-        Ok(_) => false,
-        Err(e) => {
-            let ReadError::NewestLost { version, whole: Some(whole), .. } = e.kind() else {
-                return Ok(SavedVersions::None);
-            };
-            if whole == version {
-                note = Some(e.with_causes());
-            } else {
-                lost_newest = Some((u64::from(*version), e.with_causes()));
-            }
-            true
-        }
-    };
-    let open = |version: Option<VersionName>| {
-        Archive::from_source(source.clone(), &how.clone().with_version(version).with_older(older))
-    };
-    let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
-    let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
-    // Where the end of an older generation is damaged, a version before it may be reached by another way.
-    let numbers: Vec<u64> = match newest.versions(u64::MAX) {
-        Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),
-        Err(_) => (1..=last.min(LOOKED_FOR)).collect(),
-    };
-    if numbers.len() + usize::from(lost_newest.is_some()) < 2
-        || newest.trailer().required & REQUIRED_LOST != 0
-    {
-        return Ok(SavedVersions::None);
-    }
-    let (mut whole, mut lost) = (Vec::new(), Vec::new());
-    for &number in &numbers {
-        match open(Some(VersionName::Number(number))).and_then(|archive| archive.check_original(monitor)) {
-            Ok(_) => whole.push(number),
-            Err(e) if e.is_interrupted() => return Err(e.into()),
-            Err(e) => lost.push((number, e.with_causes())),
-        }
-    }
-    if whole.last() != Some(&last) {
-        return Ok(SavedVersions::Older(whole));
-    }
-    let mut end = older.then_some(LostEnd { rebuilt: None });
-    if let Some((number, why)) = lost_newest {
-        let rebuilt = rebuild(&source, &how, monitor)?;
-        match rebuilt.filter(|(archive, _)| archive.version().is_ok_and(|record| record.number == number)) {
-            Some(rebuilt) => {
-                note = Some(format!(
-                    "{why}: it was rebuilt from its blocks and has the SHA-256 that its commit block records"
-                ));
-                end = Some(LostEnd { rebuilt: Some(rebuilt) });
-            }
-            None => lost.push((number, why)),
-        }
-    }
-    let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
-    // Whoever repairs chooses parity.
-    let options = &options.clone().with_parity_renewed(false);
-    // A tag may name a version that is lost.
-    let keep = Keep { versions: &keep, tagged: false };
-    let done = collect(input, end, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
-    Ok(SavedVersions::Written { done, lost, note })
-}
-
-/// The newest version of an archive whose end is lost, if its commit block and all its tiles are there: proven by the SHA-256 that the commit block records.
-fn rebuild(
-    source: &SharedSource,
-    how: &OpenOptions,
-    monitor: &dyn Monitor,
-) -> Result<Option<(Archive, [u8; 32])>> {
-    let how = RecoverOptions { open: how.clone(), uncommitted: false };
-    let (archive, found) = match Archive::recover(source, &how, monitor) {
-        Err(e) if e.is_interrupted() => return Err(e.into()),
-        Err(_) => return Ok(None),
-        Ok(found) => found,
-    };
-    let Digest::Sha256(recorded) = archive.digest() else { return Ok(None) };
-    if !found.has_commit || found.is_older {
-        return Ok(None);
-    }
-    match hash(&archive.original(), monitor) {
-        Err(e) if e.is_interrupted() => Err(e),
-        Ok(sha256) if sha256 == recorded => Ok(Some((archive, recorded))),
-        Ok(_) | Err(_) => Ok(None),
-    }
-}
-
 /// What the new archive says of a version.
-fn metadata_of(archive: &Archive, dropped: &[u64]) -> Metadata {
+pub(super) fn metadata_of(archive: &Archive, dropped: &[u64]) -> Metadata {
     let mut metadata = archive.metadata().clone();
     // They stand in the head copy.
     metadata.chains.clear();
@@ -294,7 +174,7 @@ fn metadata_of(archive: &Archive, dropped: &[u64]) -> Metadata {
 
 /// Writes one more version: the first one carried over, the others on top.
 #[expect(clippy::too_many_arguments, reason = "one call of one place")]
-fn next(
+pub(super) fn next(
     place: &mut Option<InPlace>,
     target: &AtomicFile,
     archive: &Archive,

@@ -30,11 +30,15 @@ pub(super) fn metadata_alone(archive: &Archive) -> Metadata {
 
 /// Lists versions as dropped, beside those that are.
 pub(super) fn add_dropped(metadata: &mut Metadata, dropped: impl IntoIterator<Item = u64>) {
-    let mut all: BTreeSet<u64> = dropped.into_iter().collect();
-    if let Some(Value::Array(before)) = metadata.extra.get(DROPPED) {
-        all.extend(before.iter().filter_map(Value::as_u64));
-    }
+    let mut all = self::dropped(metadata);
+    all.extend(dropped);
     if !all.is_empty() {
         metadata.extra.insert(DROPPED.to_owned(), all.into_iter().map(Value::from).collect());
     }
+}
+
+/// The versions that are listed as dropped.
+pub(super) fn dropped(metadata: &Metadata) -> BTreeSet<u64> {
+    let list = metadata.extra.get(DROPPED).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_u64).collect()
 }

@@ -13,5 +13,6 @@ mod input;
 pub(crate) mod quantize;
 pub(crate) mod recompress;
 pub(crate) mod repair;
+pub(crate) mod saved;
 pub(crate) mod state;
 pub(crate) mod tag;

@@ -76,8 +76,13 @@ fn share_of_layout(layout: &ParityLayout) -> Share {
 
 /// True where the archive's last generation is its parity and nothing else.
 pub(crate) fn is_last(archive: &Archive, source: &dyn ByteSource) -> bool {
-    let previous = previous_trailer(archive, source).ok().flatten();
-    previous.is_some_and(|(trailer, _)| is_parity_of(archive, &trailer))
+    matches!(before_last(archive, source), Ok(Some(_)))
+}
+
+/// The trailer before the archive's last generation, where that is its parity and nothing else.
+pub(crate) fn before_last(archive: &Archive, source: &dyn ByteSource) -> Result<Option<Trailer>> {
+    let previous = previous_trailer(archive, source)?;
+    Ok(previous.map(|(trailer, _)| trailer).filter(|trailer| is_parity_of(archive, trailer)))
 }
 
 /// The parity that covers all of the archive, if it has one.

@@ -1,0 +1,337 @@
+//! The versions of a damaged archive that are whole, in an archive of their own.
+//!
+//! ```text
+//! each version rebuilt, its SHA-256 compared ─┬▶ all whole: the bytes of the archive up to there, copied, checked by `verify`
+//!                                             └▶ some lost:  the others committed anew, one on top of the other
+//! ```
+//! Copied bytes stay what they were, and cost a rebuild of each version; committed ones cost some five.
+
+use super::gc::{Collected, Keep, LostEnd, collect, metadata_of, next};
+use super::history::dropped;
+use super::input::Input;
+use crate::atomic::AtomicFile;
+use crate::build::{OUT_BUFFER, hash};
+use crate::error::{Error, ErrorKind, Result};
+use crate::generation::{InPlace, Medium, slots};
+use crate::options::WriterOptions;
+use nc3z_format::archive::constants::REQUIRED_LOST;
+use nc3z_format::archive::version::put_tags;
+use nc3z_format::archive::{SUPERBLOCK_LEN, SectionKind};
+use nc3z_format::limits::work;
+use nc3z_reader::recover::RecoverOptions;
+use nc3z_reader::source::SharedSource;
+use nc3z_reader::verify;
+use nc3z_reader::{Archive, Digest, ErrorKind as ReadError, Monitor, OpenOptions, VersionName, slots_at};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Versions of a damaged archive that are looked for by their numbers, where they cannot be listed.
+const LOOKED_FOR: u64 = 100_000;
+
+/// The versions of a damaged archive that were saved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SavedVersions {
+    /// The archive has one version, or its newest state does not open.
+    None,
+    /// The newest version is not whole; these are, and nothing was written.
+    Older(Vec<u64>),
+    /// The new archive holds these versions; the others, each with the reason, are lost.
+    Written {
+        /// The versions that the new archive holds.
+        done: Collected,
+        /// Versions that are not whole.
+        lost: Vec<(u64, String)>,
+        /// Versions that are whole by the checksums of all their parts and were not rebuilt: there are too many, or they are too long ([`work`]).
+        unproven: Vec<u64>,
+        /// The sentence that says which part of the end of the archive is missing besides.
+        note: Option<String>,
+    },
+}
+
+/// The versions of a damaged archive, whole and lost.
+#[derive(Default)]
+struct Looked {
+    /// Those that are whole, the oldest first.
+    whole: Vec<u64>,
+    /// Those of `whole` that were not rebuilt.
+    unproven: Vec<u64>,
+    /// The others, and why.
+    lost: Vec<(u64, String)>,
+    /// Set where a version of `whole` has no SHA-256 on record.
+    has_unrecorded: bool,
+}
+
+/// Writes the versions of a damaged archive that are whole to a new archive at `output`, if the newest is one of them.
+///
+/// # Errors
+/// The output exists or cannot be written; the monitor cancelled.
+pub fn save_versions(
+    input: &Path,
+    output: &Path,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<SavedVersions> {
+    let source = nc3z_reader::source::open(input, false)?;
+    let how = OpenOptions::of_command().with_registry(options.registry.clone());
+    let (mut lost_newest, mut note) = (None, None);
+    let older = match Archive::from_source(source.clone(), &how) {
+        Ok(_) => false,
+        Err(e) => {
+            let ReadError::NewestLost { version, whole: Some(whole), .. } = e.kind() else {
+                return Ok(SavedVersions::None);
+            };
+            if whole == version {
+                note = Some(e.with_causes());
+            } else {
+                lost_newest = Some((u64::from(*version), e.with_causes()));
+            }
+            true
+        }
+    };
+    let open = |version: Option<VersionName>| {
+        Archive::from_source(source.clone(), &how.clone().with_version(version).with_older(older))
+    };
+    let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
+    let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
+    // Where the end of an older generation is damaged, a version before it may be reached by another way.
+    let numbers: Vec<u64> = match newest.versions(u64::MAX) {
+        Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),
+        Err(_) => (1..=last.min(LOOKED_FOR)).collect(),
+    };
+    if numbers.len() + usize::from(lost_newest.is_some()) < 2
+        || newest.trailer().required & REQUIRED_LOST != 0
+    {
+        return Ok(SavedVersions::None);
+    }
+    let most = work(source.len(), newest.original_len());
+    let looked = look_at(&numbers, most, &|n| open(Some(VersionName::Number(n))), monitor)?;
+    if looked.whole.last() != Some(&last) {
+        return Ok(SavedVersions::Older(looked.whole));
+    }
+    let Looked { whole, mut unproven, mut lost, has_unrecorded } = looked;
+    let can_be_copied = lost.is_empty() && !has_unrecorded;
+    let mut rebuilt = None;
+    if let Some((number, why)) = lost_newest {
+        lost.extend(between(&newest, last, number));
+        rebuilt = rebuild(&source, &how, monitor)?
+            .filter(|(archive, _)| archive.version().is_ok_and(|record| record.number == number));
+        if rebuilt.is_some() {
+            note = Some(format!(
+                "{why}: it was rebuilt from its blocks and has the SHA-256 that its commit block records"
+            ));
+        } else {
+            lost.push((number, why));
+        }
+    }
+    // The caller chooses parity.
+    let options = &options.clone().with_parity_renewed(false);
+    if can_be_copied {
+        let old = Old { newest: &newest, versions: &whole };
+        if let Some(done) = copy(input, output, &old, rebuilt.as_ref(), options, monitor)? {
+            return Ok(SavedVersions::Written { done, lost, unproven, note });
+        }
+    }
+    let keep: Vec<VersionName> = whole.into_iter().map(VersionName::Number).collect();
+    // A tag may name a version that is lost.
+    let keep = Keep { versions: &keep, tagged: false };
+    let end = older.then_some(LostEnd { rebuilt });
+    let done = collect(input, end, Some(output), &keep, &|_| Ok(numbers.clone()), options, monitor)?;
+    // Each was compared with its SHA-256.
+    unproven.clear();
+    Ok(SavedVersions::Written { done, lost, unproven, note })
+}
+
+/// The versions between the newest whole one and a later one whose end is lost: theirs is lost with it. Those that were dropped are not among them.
+fn between(newest: &Archive, last: u64, lost: u64) -> Vec<(u64, String)> {
+    let dropped = dropped(newest.metadata());
+    let numbers = (last + 1..lost).take(usize::try_from(LOOKED_FOR).expect("100,000"));
+    let why = || format!("its end is missing, as is that of version {lost}");
+    numbers.filter(|number| !dropped.contains(number)).map(|number| (number, why())).collect()
+}
+
+/// Rebuilds versions, the newest first, until `most` bytes were rebuilt; opens the others.
+fn look_at(
+    numbers: &[u64],
+    most: u64,
+    open: &dyn Fn(u64) -> nc3z_reader::Result<Archive>,
+    monitor: &dyn Monitor,
+) -> Result<Looked> {
+    let (mut looked, mut spent) = (Looked::default(), 0u64);
+    for &number in numbers.iter().rev() {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let mut is_proven = true;
+        let found = open(number).and_then(|archive| {
+            spent = spent.saturating_add(archive.original_len());
+            is_proven = spent <= most || number == *numbers.last().expect("one of them");
+            looked.has_unrecorded |= !matches!(archive.digest(), Digest::Sha256(_));
+            if is_proven { archive.check_original(monitor).map(drop) } else { Ok(()) }
+        });
+        match found {
+            Ok(()) => {
+                looked.whole.push(number);
+                looked.unproven.extend((!is_proven).then_some(number));
+            }
+            Err(e) if e.is_interrupted() => return Err(e.into()),
+            Err(e) => looked.lost.push((number, e.with_causes())),
+        }
+    }
+    looked.whole.reverse();
+    looked.unproven.reverse();
+    looked.lost.reverse();
+    Ok(looked)
+}
+
+/// An archive all of whose versions are whole.
+struct Old<'a> {
+    newest: &'a Archive,
+    versions: &'a [u64],
+}
+
+/// Copies the archive up to the end of its newest whole generation, and puts a rebuilt version on top. Nothing where that is no sound archive: where something
+/// else is damaged than its end, or where parity is in the middle, which may cover lost bytes.
+fn copy(
+    input: &Path,
+    output: &Path,
+    old: &Old<'_>,
+    rebuilt: Option<&(Archive, [u8; 32])>,
+    options: &WriterOptions,
+    monitor: &dyn Monitor,
+) -> Result<Option<Collected>> {
+    let (newest, found) = (old.newest, Input::open(input, Some(output))?);
+    let parity_before = crate::parity::share_of(newest);
+    let end = match crate::parity::before_last(newest, &*found.source)? {
+        Some(trailer) => trailer.archive_len,
+        None if newest.sections().find(SectionKind::Parity).is_ok() => return Ok(None),
+        None => newest.trailer().archive_len,
+    };
+    let target = found.target(options)?;
+    if !copy_to(&target, &*found.source, end, newest, monitor)? {
+        return Ok(None);
+    }
+    let (mut kept, mut stored) = (old.versions.to_vec(), end);
+    if let Some((archive, sha256)) = rebuilt {
+        kept.push(archive.version()?.number);
+        let mut metadata = metadata_of(archive, &[]);
+        put_tags(&newest.tags()?, &mut metadata);
+        let mut place = Some(InPlace::open_as_it_is(target.temporary_path(), &options.open_options())?);
+        let original: SharedSource = Arc::new(archive.original());
+        next(&mut place, &target, archive, original, *sha256, metadata, options, monitor)?;
+        stored = place.as_ref().map_or(end, InPlace::end);
+    }
+    found.put(target)?;
+    Ok(Some(Collected {
+        kept,
+        dropped: Vec::new(),
+        dropped_tags: Vec::new(),
+        parity_before,
+        parity: None,
+        stored_len: (newest.stored_len(), stored),
+    }))
+}
+
+/// Copies the first `end` bytes, with the commit slots of what ends there. Whether that is a sound archive.
+fn copy_to(
+    target: &AtomicFile,
+    source: &dyn nc3z_reader::source::ByteSource,
+    end: u64,
+    newest: &Archive,
+    monitor: &dyn Monitor,
+) -> Result<bool> {
+    let medium = target.medium();
+    let mut out = medium.writer_at(0)?;
+    let mut piece = vec![0; OUT_BUFFER];
+    for at in (0..end).step_by(OUT_BUFFER) {
+        if monitor.is_cancelled() {
+            return Err(ErrorKind::Interrupted.into());
+        }
+        let piece = &mut piece[..usize::try_from(end - at).map_or(OUT_BUFFER, |n| n.min(OUT_BUFFER))];
+        source.read_into(at, piece)?;
+        out.write_all(piece).map_err(|e| Error::io("write", medium.name(), e))?;
+    }
+    drop(out);
+    is_sound(&medium, end, newest, monitor)
+}
+
+fn is_sound(medium: &Medium<'_>, end: u64, newest: &Archive, monitor: &dyn Monitor) -> Result<bool> {
+    if end <= SUPERBLOCK_LEN as u64 {
+        return Ok(false);
+    }
+    let superblock = newest.superblock();
+    let Ok(named) = slots_at(&*medium.source()?, end, superblock) else { return Ok(false) };
+    slots::write(medium, &superblock.salt, &named)?;
+    match verify::quick(&medium.source()?, &OpenOptions::of_command(), monitor) {
+        Err(e) if e.is_interrupted() => Err(e.into()),
+        Err(_) => Ok(false),
+        Ok(report) => Ok(report.is_sound()),
+    }
+}
+
+/// The newest version of an archive whose end is lost, if its commit block and all its tiles are there: proven by the SHA-256 that the commit block records.
+fn rebuild(
+    source: &SharedSource,
+    how: &OpenOptions,
+    monitor: &dyn Monitor,
+) -> Result<Option<(Archive, [u8; 32])>> {
+    let how = RecoverOptions { open: how.clone(), uncommitted: false };
+    let (archive, found) = match Archive::recover(source, &how, monitor) {
+        Err(e) if e.is_interrupted() => return Err(e.into()),
+        Err(_) => return Ok(None),
+        Ok(found) => found,
+    };
+    let Digest::Sha256(recorded) = archive.digest() else { return Ok(None) };
+    if !found.has_commit || found.is_older {
+        return Ok(None);
+    }
+    match hash(&archive.original(), monitor) {
+        Err(e) if e.is_interrupted() => Err(e),
+        Ok(sha256) if sha256 == recorded => Ok(Some((archive, recorded))),
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test may panic")]
+mod tests {
+    use super::*;
+    use crate::edit::Edit;
+    use crate::job::archive::archive_file;
+    use crate::job::commit::CommitNote;
+    use nc3z_format::NcType;
+
+    /// A classic file without variables.
+    const EMPTY: [u8; 32] = {
+        let mut bytes = [0; 32];
+        (bytes[0], bytes[1], bytes[2], bytes[3]) = (b'C', b'D', b'F', 1);
+        bytes
+    };
+
+    #[test]
+    fn versions_beyond_the_budget_are_opened_and_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, path) = (directory.path().join("a.nc"), directory.path().join("a.nc3z"));
+        std::fs::write(&file, EMPTY).unwrap();
+        archive_file(&file, &path, &WriterOptions::default(), &()).unwrap();
+        for step in 1..4_u32 {
+            let mut edit = Edit::open(&path, &WriterOptions::default()).unwrap();
+            edit.set_attribute(None, "step", NcType::Int, &step.to_be_bytes()).unwrap();
+            edit.commit(&CommitNote::default(), &()).unwrap();
+        }
+        let open = |number| {
+            let options = OpenOptions::default().with_version(Some(VersionName::Number(number)));
+            Archive::from_source(nc3z_reader::source::open(&path, false)?, &options)
+        };
+        let len = open(4).unwrap().original_len();
+        let unproven = |most| {
+            let looked = look_at(&[1, 2, 3, 4], most, &open, &()).unwrap();
+            assert_eq!(looked.whole, [1, 2, 3, 4]);
+            looked.unproven
+        };
+        assert_eq!(unproven(u64::MAX), Vec::<u64>::new());
+        assert_eq!(unproven(2 * len), [1, 2]);
+        // The newest is always rebuilt.
+        assert_eq!(unproven(0), [1, 2, 3]);
+    }
+}
