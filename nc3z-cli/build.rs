@@ -11,7 +11,7 @@ use std::{env, fs};
 const PRESET: u32 = 9 | 1 << 31;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("../spec");
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR")?).join("spec");
     let mut files = Vec::new();
     collect(&root, &mut files)?;
     files.sort();

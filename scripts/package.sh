@@ -56,7 +56,8 @@ if command -v dpkg-deb >/dev/null; then
     mkdir -p "$root/DEBIAN"
     size=$(du -sk "$root/usr" | cut -f1)
     # A static binary needs nothing; of another, the libraries that it is linked with, in the versions whose symbols it uses.
-    newest() { grep -ahoE "\b$1_[0-9.]+\b" -r "$root/usr/bin/nc3z" "$root/usr/lib" 2>/dev/null | sort -uV | tail -1 | cut -d_ -f2; }
+    # Without plug-in and C library there is no usr/lib, which is an error to grep.
+    newest() { { grep -ahoE "\b$1_[0-9.]+\b" -r "$root/usr/bin/nc3z" "$root/usr/lib" 2>/dev/null || true; } | sort -uV | tail -1 | cut -d_ -f2; }
     depends=
     # `grep -q` would end before ldd has written all of it, which fails by pipefail now and then.
     if [[ $(ldd "$binary" 2>/dev/null || true) == *libc.so* ]]; then

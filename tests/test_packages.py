@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import unittest
 
 from common import CLASSIC, NC3Z, ROOT, Case, need_program, nc3z
@@ -56,19 +57,31 @@ class Packages(Case):
         names = subprocess.run(["tar", "tzf", tarball], capture_output=True, check=True, text=True).stdout.split()
         self.assertIn("usr/bin/nc3z", names)
 
+    # Files that crates hold beside their code.
+    NEEDED = {"nc3z-look": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-cli": {"spec/archive.md", "spec/dictionary/head.dict"}}
+
     def test_crates_can_be_packed(self):
         """All of them, as for publishing, but for building them once more."""
         cargo = need_program(self, "cargo")
         env = {**os.environ, "CARGO_TARGET_DIR": str(self.dir / "target")}
-        command = [cargo, "package", "--workspace", "--exclude", "nc3z-python", "--exclude", "public-api-list", "--no-verify", "--allow-dirty", "--offline", "--quiet"]
+        command = [cargo, "package", "--workspace", "--exclude", "nc3z-python", "--exclude", "public-api-list", "--no-verify", "--allow-dirty", "--offline"]
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=False, text=True, timeout=180)
         self.assertEqual(done.returncode, 0, done.stderr)
         crates = [p.name for p in (self.dir / "target/package").glob("*.crate")]
         members = [p.parent.name for p in ROOT.glob("nc3z-*/Cargo.toml") if p.parent.name != "nc3z-python"]
         self.assertEqual(sorted(c.rsplit("-", 1)[0] for c in crates), sorted(members))
-        listed = subprocess.run(["tar", "tzf", next((self.dir / "target/package").glob("nc3z-look-*.crate"))], capture_output=True, check=True,
-                                text=True).stdout
-        self.assertIn("assets/DejaVuSans-LICENCE.txt", listed)
+        self.assertEqual({line for line in done.stderr.splitlines() if line.startswith("warning")}, {"warning: manifest has no documentation, homepage or repository"})
+        for path in (self.dir / "target/package").glob("*.crate"):
+            with self.subTest(path.name), tarfile.open(path) as crate:
+                root = path.stem
+                held = {name.removeprefix(root + "/") for name in crate.getnames()}
+                self.assertLessEqual({"LICENSE-APACHE", "LICENSE-MIT", "README.md"} | self.NEEDED.get(root.rsplit("-", 1)[0], set()), held)
+                # The files that are compiled into it come along.
+                for name in held:
+                    if name.startswith("src/") and name.endswith(".rs") and not name.endswith("tests.rs"):
+                        code = crate.extractfile(f"{root}/{name}").read().decode().split("#[cfg(test)]")[0]
+                        for other in re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', code):
+                            self.assertIn(os.path.normpath(os.path.join(os.path.dirname(name), other)), held, name)
 
     def test_the_demo_says_what_is_missing(self):
         tools = self.dir / "bin"
@@ -94,24 +107,37 @@ class Packages(Case):
         self.assertNotIn("quick one, still running", done.stdout)
         self.assertIn("2 passed, 0 failed", done.stdout)
 
-    def test_bash_completes_names_of_variables_and_dimensions(self):
-        script = self.dir / "nc3z.bash"
-        script.write_bytes(self.ok(nc3z("completions", "bash")).stdout)
+    # How each shell is asked: the script of completions, then the words of a line, of which the last is completed.
+    ASKED = {
+        "bash": 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
+                '_nc3z_with_names "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"',
+        # Outside of a line that is edited zsh completes nothing: what the function would give to it is printed, and Clap's part says its name.
+        "zsh": 'compdef() { }; compadd() { local found=(${(M)names:#$PREFIX*}); print -rl -- $found; (( $#found )) }; _arguments() { print -r -- clap; return 1 }; source "$1"; shift; '
+               'words=("$@"); CURRENT=$#; PREFIX=${words[-1]}; _nc3z',
+        "fish": 'source $argv[1]; complete -C "nc3z "(string join " " -- $argv[3..-1])',
+    }
+
+    def test_shells_complete_names_of_variables_and_dimensions(self):
         (self.dir / "a file.cdf").write_bytes((CLASSIC / "coads_climatology.cdf").read_bytes())
-        # The words of a line, of which the last is completed.
-        for line, some, none in (
-            (("read", "F", ""), {"SST", "AIRT", "COADSX"}, {"--help"}), (("read", "F", "S"), {"SST", "SPEH"}, {"AIRT"}),
-            (("subset", "F", "-v", ""), {"SST", "UWND"}, set()), (("subset", "F", "-v", "SST", "-d", ""), {"TIME", "COADSX", "COADSY"}, {"SST"}),
-            (("subset", "F", "-d", "COADS"), {"COADSX", "COADSY"}, {"TIME"}), (("read", "F", "--str"), {"--stride"}, {"SST"}),
-            (("dump", "none.nc", "-v", ""), set(), {"SST"}), (("arch",), {"archive"}, {"SST"}),
-        ):
-            for file in (str(CLASSIC / "coads_climatology.cdf"), str(self.dir / "a\\ file.cdf")):
-                words = [NC3Z, *(file if word == "F" else word for word in line)]
-                code = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
-                        '_nc3z_with_names "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"')
-                done = subprocess.run(["bash", "-c", code, "bash", script, *words], capture_output=True, text=True, timeout=60)
-                found = set(done.stdout.split())
-                self.assertTrue(some <= found and not none & found, (line, found, done.stderr))
+        for shell, code in self.ASKED.items():
+            need_program(self, shell)
+            script = self.dir / f"nc3z.{shell}"
+            script.write_bytes(self.ok(nc3z("completions", shell)).stdout)
+            for line, some, none in (
+                (("read", "F", ""), {"SST", "AIRT", "COADSX"}, {"--help"}), (("read", "F", "S"), {"SST", "SPEH"}, {"AIRT"}),
+                (("subset", "F", "-v", ""), {"SST", "UWND"}, set()), (("subset", "F", "-v", "SST", "-d", ""), {"TIME", "COADSX", "COADSY"}, {"SST"}),
+                (("subset", "F", "-d", "COADS"), {"COADSX", "COADSY"}, {"TIME"}), (("read", "F", "--str"), {"--stride"}, {"SST"}),
+                (("dump", "none.nc", "-v", ""), set(), {"SST"}), (("arch",), {"archive"}, {"SST"}),
+            ):
+                if shell == "zsh" and some & {"--stride", "archive"}:
+                    some = {"clap"}
+                for file in (str(CLASSIC / "coads_climatology.cdf"), str(self.dir / "a\\ file.cdf")):
+                    words = [NC3Z, *(file if word == "F" else word for word in line)]
+                    how = [shell, "-f", "-c"] if shell == "zsh" else [shell, "-c"]
+                    env = {**os.environ, "HOME": str(self.dir), "PATH": f"{pathlib.Path(NC3Z).parent}:{os.environ['PATH']}"}
+                    done = subprocess.run([*how, code, *([] if shell == "fish" else [shell]), script, *words], capture_output=True, text=True, timeout=60, env=env, cwd=self.dir)
+                    found = {word.split("\t")[0] for word in done.stdout.splitlines()}
+                    self.assertTrue(some <= found and not none & found, (shell, line, found, done.stderr))
 
     def test_the_citation_is_of_this_version(self):
         text = (ROOT / "CITATION.cff").read_text("utf-8")

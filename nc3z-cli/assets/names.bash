@@ -9,12 +9,7 @@ _nc3z_names() {
     done
     [[ -n $file ]] || return 1
     "${COMP_WORDS[0]}" dump -h "$file" 2>/dev/null | awk -v wanted="$1" '
-        /^dimensions:/ { part = "d"; next }
-        /^variables:/ { part = "v"; next }
-        /^$/ { exit }
-        part != wanted || !/^\t[^\t]/ { next }
-        part == "d" { sub(/^\t/, ""); sub(/ = .*$/, ""); print }
-        part == "v" { sub(/^\t[^ ]* /, ""); sub(/(\(.*)? ;$/, ""); print }'
+NAMES_AWK'
 }
 
 _nc3z_with_names() {

@@ -9,18 +9,58 @@ use clap_complete::Shell;
 use std::io::Write;
 use std::path::Path;
 
-/// Completes names of variables and dimensions, which Clap cannot know, of a file on the line.
+/// Names of variables and dimensions of a file on the line, which Clap cannot know.
 const NAMES_IN_BASH: &str = include_str!("../../assets/names.bash");
+const NAMES_IN_FISH: &str = include_str!("../../assets/names.fish");
+const NAMES_IN_ZSH: &str = include_str!("../../assets/names.zsh");
+/// Finds names in what `nc3z dump -h` prints, in each of these scripts.
+const NAMES: &str = include_str!("../../assets/names.awk");
+
+/// The options whose value is a name: of variables (`v`) and of dimensions (`d`).
+const OPTIONS: [(&str, char); 4] = [("variable", 'v'), ("variables", 'v'), ("dim", 'd'), ("dimension", 'd')];
 
 /// Prints a shell's completions.
 pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut command(), "nc3z", &mut script);
-    if args.shell == Shell::Bash {
-        script.extend_from_slice(NAMES_IN_BASH.as_bytes());
-    }
-    Stdout::results().write_all(&script)?;
+    let script = String::from_utf8(script).context("completions are text")?;
+    let with =
+        |script: &str, names: &str| format!("{script}{}", names.replace("NAMES_AWK", NAMES.trim_end()));
+    let script = match args.shell {
+        Shell::Bash => with(&script, NAMES_IN_BASH),
+        Shell::Fish => with(&script, NAMES_IN_FISH) + &names_of_options(),
+        Shell::Zsh => in_zsh(&script, with)?,
+        _ => script,
+    };
+    Stdout::results().write_all(script.as_bytes())?;
     Ok(Exit::Done)
+}
+
+/// The function that zsh calls asks for names first, then Clap's. A file of completions is the body of that function when it is called for the first time, so Clap's end, which calls it, stays last.
+fn in_zsh(script: &str, with: impl Fn(&str, &str) -> String) -> Result<String> {
+    let end = script.rfind("\nif [ \"$funcstack[1]\"").context("the end of Clap's script for zsh")?;
+    let (clap, end) = script.split_at(end);
+    Ok(with(&clap.replacen("\n_nc3z() {", "\n_nc3z_all() {", 1), NAMES_IN_ZSH) + end)
+}
+
+/// For fish, the options of each command whose value is a name.
+fn names_of_options() -> String {
+    let (mut lines, mut command) = (String::new(), command());
+    // Clap adds the options of commands when it builds them.
+    command.build();
+    for sub in command.get_subcommands() {
+        for arg in sub.get_arguments().filter(|arg| arg.get_action().takes_values()) {
+            let Some((long, kind)) = OPTIONS.iter().find(|(long, _)| arg.get_long() == Some(long)) else {
+                continue;
+            };
+            let short = arg.get_short().map_or_else(String::new, |short| format!(" -s {short}"));
+            lines += &format!(
+                "complete -c nc3z -n \"__fish_nc3z_using_subcommand {}\"{short} -l {long} -r -f -a \"(__nc3z_names {kind})\"\n",
+                sub.get_name()
+            );
+        }
+    }
+    lines
 }
 
 /// Prints or writes man pages.

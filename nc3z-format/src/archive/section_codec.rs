@@ -9,15 +9,15 @@ use crate::error::Result;
 
 /// Part of the format, never changed.
 static DICTIONARY: ZstdDictionary =
-    ZstdDictionary::new(50_017, include_bytes!("../../../spec/dictionary/head.dict"), HARD_LEVEL);
+    ZstdDictionary::new(50_017, include_bytes!("../../dictionary/head.dict"), HARD_LEVEL);
 
 /// The same words for a quick look.
 static QUICK_WORDS: ZstdDictionary =
-    ZstdDictionary::new(50_017, include_bytes!("../../../spec/dictionary/head.dict"), TEMPLATES_LEVEL);
+    ZstdDictionary::new(50_017, include_bytes!("../../dictionary/head.dict"), TEMPLATES_LEVEL);
 
 /// For heads of Argo floats and of tables by ERDDAP. Its level is a quick one: the templates are found at any.
 static TEMPLATES: ZstdDictionary =
-    ZstdDictionary::new(50_018, include_bytes!("../../../spec/dictionary/argo.dict"), TEMPLATES_LEVEL);
+    ZstdDictionary::new(50_018, include_bytes!("../../dictionary/argo.dict"), TEMPLATES_LEVEL);
 const TEMPLATES_LEVEL: i32 = 9;
 /// What the heads have that are tried with it.
 const TEMPLATE_MARKS: [&[u8]; 2] = [b"Argo ", b"cdm_data_type"];

@@ -227,7 +227,7 @@ mod tests {
     #[test]
     fn the_decoder_in_rust_reads_what_the_c_library_writes() {
         static DICTIONARY: ZstdDictionary =
-            ZstdDictionary::new(50_017, include_bytes!("../../../../spec/dictionary/head.dict"), 19);
+            ZstdDictionary::new(50_017, include_bytes!("../../../dictionary/head.dict"), 19);
         let mut decoder = pure::Decoder::default();
         let words = "standard_name long_name units degrees_north ".repeat(300);
         let numbers: Vec<u8> =

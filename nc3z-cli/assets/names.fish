@@ -1,0 +1,22 @@
+
+# Names of variables (v) or dimensions (d) of the first file on the line that is there.
+function __nc3z_names --argument-names wanted
+    set -l words (commandline -opc)
+    set -l file
+    for word in $words[3..-1]
+        if test -f "$word"
+            set file $word
+            break
+        end
+    end
+    test -n "$file"; or return 1
+    $words[1] dump -h "$file" 2>/dev/null | awk -v wanted=$wanted '
+NAMES_AWK'
+end
+
+# Whether the next word is the one behind the file, and that is a variable.
+function __nc3z_is_variable
+    set -l words (commandline -opc)
+    test (count $words) -eq 3; and contains -- $words[2] read plot set explain
+end
+complete -c nc3z -n __nc3z_is_variable -f -a "(__nc3z_names v)"
