@@ -21,7 +21,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let matches = args::command().get_matches_from(habits(std::env::args_os()));
+    let words: Vec<OsString> = habits(std::env::args_os()).collect();
+    let matches = args::command_for(&words).get_matches_from(words);
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     output::set_color(cli.color);
     if matches!(cli.command, Command::FilterWorker) {

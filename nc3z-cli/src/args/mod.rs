@@ -120,9 +120,23 @@ const SHARED_OPTIONS: &str =
 
 /// The command line. Commands know the options that all have, and leave them out of their own help.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
+    with_shared(Cli::command(), |_| true)
+}
+
+/// The command line for these words. The help of the other commands is not prepared: that would take a quarter of the instructions by which a command starts.
+pub(crate) fn command_for(words: &[OsString]) -> clap::Command {
+    let is_there = |name: &str| words.iter().skip(1).any(|word| word == name);
+    with_shared(Cli::command(), |command| {
+        is_there(command.get_name()) || command.get_all_aliases().any(is_there)
+    })
+}
+
+fn with_shared(command: clap::Command, is_wanted: impl Fn(&clap::Command) -> bool) -> clap::Command {
     let shared: Vec<Arg> = command.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
     command.mut_subcommands(|command| {
+        if !is_wanted(&command) {
+            return command;
+        }
         let help = command.get_after_help().map_or_else(String::new, |help| format!("{help}\n\n"));
         let command = command.after_help(format!("{help}{SHARED_OPTIONS}"));
         command.args(shared.iter().map(|arg| arg.clone().hide(true)))
@@ -570,8 +584,13 @@ mod tests {
             assert_eq!(help.matches(SHARED_OPTIONS).count(), 1, "{help}");
         }
         assert!(command.render_long_help().to_string().contains("--plugin-path <DIR:...>"));
-        for args in [["nc3z", "--color", "never", "info", "x"], ["nc3z", "info", "--color", "never", "x"]] {
-            let matches = super::command().try_get_matches_from(args).unwrap();
+        for args in [
+            ["nc3z", "--color", "never", "info", "x"],
+            ["nc3z", "info", "--color", "never", "x"],
+            ["nc3z", "checkout", "--color", "never", "x"],
+        ] {
+            let words = args.map(OsString::from);
+            let matches = command_for(&words).try_get_matches_from(words).unwrap();
             assert_eq!(Cli::from_arg_matches(&matches).unwrap().color, Color::Never);
         }
     }

@@ -29,7 +29,7 @@ pub(crate) struct EffortArgs {
     /// Report what would be done, and change nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Leave parity as it is: it does not cover the new version then. Otherwise parity of the same share is made anew, for which the archive is read twice.
+    /// Leave parity as it is: it does not cover the new version then. Otherwise parity of the same share is made anew, for which the archive is read twice. A crash meanwhile leaves the archive whole, but perhaps without parity: `nc3z parity info` says whether it has some.
     #[arg(long)]
     pub(crate) no_parity: bool,
     /// Memory for buffers. The archive does not depend on it.

@@ -6,7 +6,16 @@ use std::fmt::Write as _;
 
 /// Appends one number, big-endian in `bytes`. Floats keep a point or an exponent, so that they are told from integers.
 pub(crate) fn number(out: &mut String, ty: NcType, bytes: &[u8]) {
-    let _ = write!(out, "{}", stored(ty, bytes));
+    // As `Value` shows them, without the detour: it would take a tenth of the time of reading a variable of floats.
+    let _ = match stored(ty, bytes) {
+        Value::Single(x) => write!(out, "{x:?}"),
+        Value::Double(x) => write!(out, "{x:?}"),
+        Value::Whole(n) => match i64::try_from(n) {
+            Ok(n) => write!(out, "{n}"),
+            Err(_) => write!(out, "{n}"),
+        },
+        value => write!(out, "{value}"),
+    };
 }
 
 /// An element as it is stored.
