@@ -94,13 +94,13 @@ advisories() {
 }
 step "advisories" advisories
 step "programs on a mount" scripts/mount-programs.sh
-# The server's page, in a browser.
+# The server's page, and the one that scripts/web.sh makes, in a browser.
 browser() {
     command -v chromium >/dev/null || command -v google-chrome >/dev/null || { echo "NOT RUN: there is no Chromium (apt-get install chromium)"; return 77; }
     "$python" -m pip install --quiet --disable-pip-version-check "playwright>=1.40,<2" || { echo "NOT RUN: playwright cannot be had"; return 77; }
-    acceptance test_serve_page
+    acceptance test_serve_page test_browser
 }
-step "the server's page in a browser" browser
+step "the server's page, and that of static files, in a browser" browser
 step "static binary" scripts/static.sh
 step "conda's package" scripts/conda.sh
 step "Homebrew's formula" scripts/homebrew.sh

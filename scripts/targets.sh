@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles for targets that are not this machine's: wasm32 (a browser), i686 (32 bits), Windows and macOS, and by the oldest compiler that
 # Cargo.toml names. With --test runs tests instead: of the libraries as 32-bit programs, and of the codec and the format as big-endian ones.
-# With --brief, which is a part of scripts/test.sh: the reader for wasm32, and some of the codec's tests as 32-bit programs.
+# With --brief, which is a part of scripts/test.sh: the reader for browsers for wasm32, and some of the codec's tests as 32-bit programs.
 # docs/testing.md says where the compilers come from, and what is not checked. A target whose toolchain cannot be had is named; where none can
 # be, the script ends with 77, not run.
 set -euo pipefail
@@ -30,8 +30,8 @@ toolchain() {
 links_32_bits() { printf '#include <stdio.h>\nint main(void){return 0;}' | cc -m32 -xc - -o /dev/null 2>/dev/null; }
 
 ran=0
-wasm_packages=(nc3z-num nc3z-format nc3z-reader)
-[ "$run" != --brief ] || wasm_packages=(nc3z-reader)
+wasm_packages=(nc3z-num nc3z-format nc3z-reader nc3z-web)
+[ "$run" != --brief ] || wasm_packages=(nc3z-web)
 if [ "$run" = --test ]; then
     echo "NOT RUN for $wasm: nothing here runs it"
 elif toolchain "$wasm" std,panic_abort; then
@@ -40,6 +40,7 @@ elif toolchain "$wasm" std,panic_abort; then
         case $package in
             nc3z-num) features=ruzstd ;;
             nc3z-format) features=bitshuffle,lz4,lzma-rs,ruzstd,zlib ;;
+            nc3z-web) features=pure ;;
             *) features=lzma-rs,ruzstd ;;
         esac
         echo "$wasm: $package without default features, with $features"

@@ -1,6 +1,7 @@
 """A server of byte ranges on this machine that counts what it is asked, and can be as bad as servers are."""
 
 import hashlib
+import mimetypes
 import re
 import threading
 import time
@@ -56,6 +57,9 @@ class Ranges(BaseHTTPRequestHandler):
             self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
         if fault == "short":
             body = body[:-1]
+        if server.origins:
+            self.send_header("Access-Control-Allow-Origin", server.origins)
+        self.send_header("Content-Type", mimetypes.guess_type(path)[0] or "application/octet-stream")
         self.send_header("ETag", tag)
         self.send_header("Last-Modified", "Sun, 01 Nov 2026 00:00:00 GMT")
         self.send_header("Content-Length", str(len(body)))
@@ -88,13 +92,15 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, files, fault=None, *, every=3, after=1, ranges=True, heeds=True, delay=0):
+    def __init__(self, files, fault=None, *, every=3, after=1, ranges=True, heeds=True, delay=0, origins=None):
         super().__init__(("127.0.0.1", 0), Ranges)
         self.files = {f"/{name}": data for name, data in files.items()}
         self.tags = {path: f'"{hashlib.md5(data).hexdigest()}"' for path, data in self.files.items()}
         self.fault, self.every, self.after, self.ranges, self.heeds = fault, every, after, ranges, heeds
         # Seconds between a request and its answer; bytes of all answers.
         self.delay, self.sent = delay, 0
+        # Whose pages may read the answers.
+        self.origins = origins
         self.headers = []
         self.asked, self.changed, self.lock = [], False, threading.Lock()
         self.root = f"http://127.0.0.1:{self.server_address[1]}"

@@ -11,7 +11,7 @@ from serving import SOON, ServeCase
 
 COADS = CLASSIC / "coads_climatology.cdf"
 PAGE = ROOT / "nc3z-serve/page"
-PARTS = ("page.js", "data.js", "map.js", "treemap.js", "uplot.js", "uplot.css", "page.css", "coastline.bin")
+PARTS = ("page.js", "data.js", "server.js", "view.js", "map.js", "treemap.js", "uplot.js", "uplot.css", "page.css", "coastline.bin")
 # All of the page, as it is sent: uncompressed.
 LIMIT = 150_000
 

@@ -1,7 +1,7 @@
 //! What people are shown of archives and classic files, by the tool and by the Python package alike.
 //!
 //! [`cost`] tells what each variable takes; [`text`] makes what comes out of a file safe to show; [`selection`] is a part of a variable that may wrap around, as longitudes
-//! do; [`coordinate`] and [`geography`] find dates, latitudes and longitudes; [`values`] reads numbers as they are shown; `plot` (feature of that name) draws a variable as a map or a series.
+//! do; [`coordinate`] and [`geography`] find dates, latitudes and longitudes; [`values`] reads numbers as they are shown; [`part`] makes files of parts; `plot` (feature of that name) draws a variable as a map or a series.
 //!
 //! ```
 //! # #[cfg(feature = "plot")] {
@@ -22,6 +22,7 @@ pub mod coordinate;
 pub mod cost;
 pub mod geography;
 pub mod names;
+pub mod part;
 #[cfg(feature = "plot")]
 pub mod plot;
 pub mod selection;

@@ -65,7 +65,7 @@ let lines = null;
 /** Coastlines: numbers of seven bits a byte. How many places; for each the steps of a twentieth of a degree from the one before. */
 async function coastlines() {
   if (lines) return lines;
-  const bytes = new Uint8Array(await (await fetch("/.nc3z/coastline.bin")).arrayBuffer());
+  const bytes = new Uint8Array(await (await fetch(new URL("coastline.bin", import.meta.url))).arrayBuffer());
   let at = 0;
   const next = () => {
     let value = 0, shift = 0, byte;

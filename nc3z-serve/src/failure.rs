@@ -1,6 +1,7 @@
 //! Why a request has no answer: a status and one line for whoever asked.
 
 use hyper::StatusCode;
+use nc3z_look::part::PartError;
 use nc3z_reader::ErrorKind;
 use std::io;
 
@@ -47,6 +48,16 @@ impl From<nc3z_reader::Error> for Failure {
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
         Failure::new(status, one_line(&e.with_causes()))
+    }
+}
+
+impl From<PartError> for Failure {
+    fn from(e: PartError) -> Self {
+        match e {
+            PartError::TooLong { len, limit } => Self::too_long(len, limit),
+            PartError::Read(e) => e.into(),
+            e => Self::bad(e.to_string()),
+        }
     }
 }
 

@@ -24,9 +24,7 @@ mod reply;
 mod request;
 mod server;
 mod site;
-mod subset;
 mod target;
-mod values;
 mod zarr;
 
 pub use log::Access;

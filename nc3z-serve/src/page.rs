@@ -30,6 +30,8 @@ pub(crate) fn file(names: &[OsString]) -> Answer<Reply> {
     let (kind, bytes): (_, &'static [u8]) = match name.to_str() {
         Some("page.js") => (SCRIPT, include_bytes!("../page/page.js")),
         Some("data.js") => (SCRIPT, include_bytes!("../page/data.js")),
+        Some("server.js") => (SCRIPT, include_bytes!("../page/server.js")),
+        Some("view.js") => (SCRIPT, include_bytes!("../page/view.js")),
         Some("map.js") => (SCRIPT, include_bytes!("../page/map.js")),
         Some("treemap.js") => (SCRIPT, include_bytes!("../page/treemap.js")),
         Some("uplot.js") => (SCRIPT, include_bytes!("../page/uplot.js")),

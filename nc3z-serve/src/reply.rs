@@ -33,7 +33,7 @@ pub(crate) struct Reply {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) content: Content,
-    /// What it is in the metrics.
+    /// Its class in the metrics.
     pub(crate) face: &'static str,
     /// Why the request failed, for the log.
     pub(crate) error: Option<String>,

@@ -21,7 +21,7 @@ impl Request {
         self.uri.path()
     }
 
-    /// What follows the question mark, as it was sent.
+    /// The text after the question mark, as it was sent.
     pub(crate) fn query(&self) -> &str {
         self.uri.query().unwrap_or("")
     }

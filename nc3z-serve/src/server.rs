@@ -41,7 +41,7 @@ const GRACE: Duration = Duration::from_secs(8);
 const THREADS: usize = 2;
 /// Headers of a request.
 const HEADERS: usize = 100;
-/// What clients beyond the limit get.
+/// The reply to clients beyond the limit.
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 21\r\n\r\ntoo many connections\n";
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
@@ -50,7 +50,7 @@ const METHODS: &str = "GET, HEAD, OPTIONS";
 /// The view should be confined, and show archives: see [`nc3z_mount::ViewOptions`].
 ///
 /// # Errors
-/// What the system says of the listener or of threads.
+/// The system refuses the listener or threads.
 pub fn serve(
     view: Arc<View>,
     listener: std::net::TcpListener,
@@ -145,7 +145,7 @@ async fn connection(
         .serve_connection(TokioIo::new(Patient::new(stream, options.timeout)), service);
     let (mut connection, mut stop) = (pin!(connection), pin!(stopping.wait_for(|stop| *stop)));
     let mut is_stopping = false;
-    // What clients do wrong is theirs.
+    // Errors of clients are not errors of the server.
     let _ = poll_fn(|context| {
         if !is_stopping && stop.as_mut().poll(context).is_ready() {
             is_stopping = true;
@@ -210,7 +210,7 @@ async fn handle(
     Ok(response)
 }
 
-/// What a browser may ask for on behalf of another site's page.
+/// The methods and headers that a browser may use for another site's page.
 fn options_reply() -> Reply {
     Reply::new(StatusCode::NO_CONTENT, Content::None)
         .with(ALLOW, HeaderValue::from_static(METHODS))
@@ -223,7 +223,7 @@ fn options_reply() -> Reply {
         .of("options")
 }
 
-/// Counts and tells of one request when its reply is over.
+/// Counts and logs one request when its reply is over.
 struct Watcher {
     site: Arc<Site>,
     peer: SocketAddr,

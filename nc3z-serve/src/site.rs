@@ -1,4 +1,4 @@
-//! What is served: files of a view, and what is made of them.
+//! The served files of a view, and the replies made from them.
 
 use crate::dap::{self, Asked};
 use crate::failure::{Answer, Failure};
@@ -11,9 +11,7 @@ use crate::pieces::{FileBytes, Part, Pieces};
 use crate::ranges::{Conditions, Validators, Verdict, Wanted, http_date, wanted};
 use crate::reply::{Content, Reply};
 use crate::request::Request;
-use crate::subset::Subset;
 use crate::target::{Face, OWN, face_of, names};
-use crate::values::{Csv, Doubles};
 use crate::zarr;
 use bytes::Bytes;
 use hyper::StatusCode;
@@ -22,6 +20,7 @@ use hyper::header::{
     IF_UNMODIFIED_SINCE, LAST_MODIFIED, LOCATION, RANGE,
 };
 use nc3z_format::bytes::hex;
+use nc3z_look::part::{Csv, Doubles, Projection, Subset};
 use nc3z_mount::view::{Found, Handle, State};
 use nc3z_mount::{Attr, View};
 use nc3z_reader::platform::path_of;
@@ -39,10 +38,10 @@ const COMPUTED_LEN: u64 = 1 << 30;
 const DIGESTS: usize = 10_000;
 /// Files whose sizes are added up for one request.
 const SIZED: usize = 100_000;
-/// What stands between the parts of a reply with several ranges.
+/// The separator between the parts of a reply with several ranges.
 const BOUNDARY: &str = "nc3z-7f4a1c59b2e8d603";
 
-/// The files that are served, and what is known of them.
+/// The served files, and facts about them that are kept.
 pub(crate) struct Site {
     pub(crate) view: Arc<View>,
     pub(crate) options: Options,
@@ -73,7 +72,7 @@ impl OpenFile {
         let len = usize::try_from(range.end - range.start).expect("a piece fits in memory");
         let mut out = vec![0; len];
         let read = self.handle.read(&self.site.view, range.start, &mut out)?;
-        // What is shown as it is may be written to.
+        // A plain file may be written to meanwhile.
         if read < len || self.handle.state()? != self.state {
             let message = format!("{} changed while it was sent", self.name);
             return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, message));
@@ -112,7 +111,7 @@ impl OpenFile {
         format!("\"{tag}\"")
     }
 
-    /// The same for what is made of the file by this version of the server.
+    /// The tag of a reply that this version of the server makes from the file.
     pub(crate) fn derived_tag(&self) -> String {
         let tag = self.tag();
         format!("{}-{}\"", tag.trim_end_matches('"'), env!("CARGO_PKG_VERSION"))
@@ -282,7 +281,7 @@ impl Site {
         }
     }
 
-    /// What is made of a data set, by the end of the name.
+    /// Answers with a form of a data set, chosen by the end of the name.
     fn face(self: &Arc<Self>, names: &[OsString], request: &Request) -> Answer<Reply> {
         let (last, directory) = names.split_last().ok_or_else(Failure::absent)?;
         let (name, face) = face_of(last).ok_or_else(Failure::absent)?;
@@ -293,7 +292,7 @@ impl Site {
         });
         let answered = answered.map(|reply| reply.of(face.name()));
         match answered {
-            // Who asks for DAP2 reads errors as DAP2 has them.
+            // A client of DAP2 reads errors in the form of DAP2.
             Err(failure) if face.is_dap() => Ok(dap::failure(&failure).of(face.name()).because(failure)),
             answered => answered,
         }
@@ -354,20 +353,30 @@ fn part(file: &OpenFile, face: Face, request: &Request) -> Answer<Reply> {
     let asked = Asked::of(file, file.dataset()?, request)?;
     let limit = file.reply_len();
     let (pieces, len, kind): (Box<dyn Pieces>, _, _) = match face {
-        Face::Csv => (Box::new(Csv::new(&asked, limit)?), None, "text/csv; charset=utf-8"),
+        Face::Csv => {
+            (Box::new(Csv::new(&asked.dataset, only(&asked)?, limit)?), None, "text/csv; charset=utf-8")
+        }
         Face::Values => {
-            let doubles = Doubles::new(&asked, limit)?;
-            let len = doubles.len();
+            let doubles = Doubles::new(&asked.dataset, only(&asked)?, limit)?;
+            let len = doubles.byte_len();
             (Box::new(doubles), Some(len), "application/octet-stream")
         }
         _ => {
-            let subset = Subset::new(&asked, limit)?;
-            let len = subset.len();
+            let subset = Subset::new(&asked.dataset, &asked.projections, limit)?;
+            let len = subset.byte_len();
             (Box::new(subset), Some(len), "application/x-netcdf")
         }
     };
     let reply = Reply::pieces(StatusCode::OK, pieces, len, request.is_head())?.with_text(CONTENT_TYPE, kind);
     Ok(file.validated(reply, &etag).with_ranges(false))
+}
+
+/// The only part that is asked for.
+fn only(asked: &Asked) -> Answer<&Projection> {
+    match &asked.projections[..] {
+        [one] => Ok(one),
+        _ => Err(Failure::bad("name one variable: ?NAME or ?NAME[first:stride:last]…")),
+    }
 }
 
 /// The data set and the key in it, of a path through a name that ends as Zarr's do.

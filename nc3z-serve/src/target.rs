@@ -1,4 +1,4 @@
-//! What a path names.
+//! Paths of requests: the file, and the form that is asked for.
 
 use crate::failure::{Answer, Failure};
 use nc3z_reader::platform::path_of;
@@ -62,7 +62,7 @@ impl Face {
         }
     }
 
-    /// True if failures are told as DAP2 tells them.
+    /// True if failures have the form of DAP2.
     pub(crate) fn is_dap(self) -> bool {
         self.name() == "dap2"
     }

@@ -2,18 +2,10 @@
 
 use super::structure::name_of;
 use crate::failure::{Answer, Failure};
-use nc3z_format::classic::VarId;
-use nc3z_format::{Hyperslab, NcType};
+use nc3z_format::NcType;
+use nc3z_look::part::Projection;
 use nc3z_reader::{Dataset, Variable};
 use percent_encoding::percent_decode_str;
-
-/// A variable and the part of it that is asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Projection {
-    pub(crate) variable: VarId,
-    /// Over all dimensions of the variable, the last one of text included.
-    pub(crate) slab: Hyperslab,
-}
 
 /// Dimensions that a client sees: of text, all but the last.
 pub(crate) fn seen_rank(variable: &Variable) -> usize {
@@ -63,7 +55,7 @@ fn projection(dataset: &Dataset, part: &str) -> Answer<Projection> {
         return Err(Failure::bad(format!("there are no functions here: `{shown}`")));
     }
     let header = dataset.header();
-    let same = |(_, v): &(VarId, &nc3z_format::classic::Variable)| {
+    let same = |(_, v): &(nc3z_format::classic::VarId, &nc3z_format::classic::Variable)| {
         v.name == name.as_bytes() || name_of(&v.name) == name
     };
     let found = header.variables().find(same);
@@ -119,6 +111,7 @@ fn number(digits: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use nc3z_format::Hyperslab;
     use nc3z_reader::OpenOptions;
     use proptest::prelude::*;
 

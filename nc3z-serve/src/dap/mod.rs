@@ -24,8 +24,8 @@ use hyper::StatusCode;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use nc3z_reader::{Dataset, Variable};
 
-pub(crate) use attributes::numbers;
-pub(crate) use constraint::{Projection, projections};
+pub(crate) use constraint::projections;
+pub(crate) use nc3z_look::part::Projection;
 
 /// A data set and what of it is asked for.
 pub(crate) struct Asked {

@@ -1,6 +1,5 @@
 //! Values as text, and the form that a browser shows.
 
-use super::attributes::numbers;
 use super::structure::{name_of, type_name};
 use super::{Asked, variable};
 use crate::failure::Answer;
@@ -8,6 +7,7 @@ use crate::pieces::{Pieces, pieces_of};
 use crate::request::Request;
 use bytes::Bytes;
 use nc3z_format::{Hyperslab, NcType};
+use nc3z_look::part::numbers;
 use nc3z_look::text::escaped_html;
 use std::collections::VecDeque;
 use std::fmt::Write;

@@ -1,11 +1,8 @@
 //! One variable, or a part of it: as numbers for the page, and as CSV.
 
-use crate::dap::{Asked, numbers, variable};
-use crate::failure::{Answer, Failure};
-use crate::pieces::{PIECE_LEN, Pieces, pieces_of};
-use bytes::Bytes;
+use super::{PIECE_LEN, PartError, Projection, numbers, pieces_of, variable_of};
 use nc3z_format::{Hyperslab, NcType};
-use nc3z_reader::Variable;
+use nc3z_reader::{Dataset, Variable};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
@@ -14,56 +11,64 @@ const COORDINATES: u64 = 2_000_000;
 /// Elements of a piece of CSV.
 const ELEMENTS: u64 = 16 << 10;
 
-/// The only variable that is asked for.
-fn only(asked: &Asked) -> Answer<(Variable, Hyperslab)> {
-    match &asked.projections[..] {
-        [one] => Ok((variable(asked, one), one.slab.clone())),
-        _ => Err(Failure::bad("name one variable: ?NAME or ?NAME[first:stride:last]…")),
-    }
-}
-
 /// Little-endian doubles.
-pub(crate) struct Doubles {
+pub struct Doubles {
     variable: Variable,
     left: VecDeque<Hyperslab>,
     len: u64,
 }
 
 impl Doubles {
-    pub(crate) fn new(asked: &Asked, limit: u64) -> Answer<Self> {
-        let (variable, slab) = only(asked)?;
+    /// Checks the part; no values are read.
+    ///
+    /// # Errors
+    /// A part that is not in the variable; more than `limit` bytes.
+    pub fn new(dataset: &Dataset, part: &Projection, limit: u64) -> Result<Self, PartError> {
+        let (variable, slab) = (variable_of(dataset, part)?, &part.slab);
         let len = slab.count.iter().fold(8_u64, |n, count| n.saturating_mul(*count));
         if len > limit {
-            return Err(Failure::too_long(len, limit));
+            return Err(PartError::TooLong { len, limit });
         }
-        variable.plan(&slab)?;
-        Ok(Doubles { variable, left: pieces_of(&slab, PIECE_LEN / 8), len })
+        variable.plan(slab)?;
+        let left = pieces_of(slab, PIECE_LEN / 8);
+        Ok(Doubles { variable, left, len })
     }
 
-    pub(crate) fn len(&self) -> u64 {
+    /// With other pieces of the same part.
+    #[must_use]
+    pub fn in_pieces(mut self, pieces: VecDeque<Hyperslab>) -> Self {
+        self.left = pieces;
+        self
+    }
+
+    /// Bytes of all pieces.
+    pub fn byte_len(&self) -> u64 {
         self.len
     }
-}
 
-impl Pieces for Doubles {
-    fn next(&mut self) -> Answer<Option<Bytes>> {
-        let Some(slab) = self.left.pop_front() else { return Ok(None) };
+    /// The next piece; nothing at the end.
+    ///
+    /// # Errors
+    /// The values cannot be read.
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>, PartError> {
+        let Some(slab) = self.left.front() else { return Ok(None) };
         let mut out = Vec::new();
         if self.variable.ty() == NcType::Char {
-            for value in self.variable.read::<u8>(&slab)? {
+            for value in self.variable.read::<u8>(slab)? {
                 out.extend(f64::from(value).to_le_bytes());
             }
         } else {
-            for value in self.variable.read::<f64>(&slab)? {
+            for value in self.variable.read::<f64>(slab)? {
                 out.extend(value.to_le_bytes());
             }
         }
-        Ok(Some(out.into()))
+        self.left.pop_front();
+        Ok(Some(out))
     }
 }
 
 /// A line for each element: its coordinates, and its value.
-pub(crate) struct Csv {
+pub struct Csv {
     variable: Variable,
     slab: Hyperslab,
     left: VecDeque<Hyperslab>,
@@ -73,17 +78,21 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    pub(crate) fn new(asked: &Asked, limit: u64) -> Answer<Self> {
-        let (variable, slab) = only(asked)?;
+    /// Reads the coordinates of the part.
+    ///
+    /// # Errors
+    /// A part that is not in the variable, that has more than `limit` bytes or too many coordinates; coordinates that cannot be read.
+    pub fn new(dataset: &Dataset, part: &Projection, limit: u64) -> Result<Self, PartError> {
+        let (variable, slab) = (variable_of(dataset, part)?, part.slab.clone());
         let rank = slab.count.len() as u64;
         // Two characters for each number, at the least.
         let len = slab.count.iter().fold(2 + 2 * rank, |n, count| n.saturating_mul(*count));
         if len > limit {
-            return Err(Failure::too_long(len, limit));
+            return Err(PartError::TooLong { len, limit });
         }
         let words: u64 = slab.count.iter().fold(0, |n, count| n.saturating_add(*count));
         if words > COORDINATES {
-            return Err(Failure::too_long(words.saturating_mul(50), COORDINATES * 50));
+            return Err(PartError::TooLong { len: words.saturating_mul(50), limit: COORDINATES * 50 });
         }
         variable.plan(&slab)?;
         let mut head = String::new();
@@ -96,7 +105,7 @@ impl Csv {
                 stride: vec![slab.stride[n]],
             };
             let text = String::from_utf8_lossy(name);
-            let own = asked.dataset.variable(&text).ok();
+            let own = dataset.variable(&text).ok();
             let own = own.filter(|v| v.shape() == [variable.shape()[n]] && v.ty() != NcType::Char);
             coordinates.push(if let Some(coordinate) = own {
                 numbers(coordinate.ty(), &coordinate.read_bytes(&part)?)
@@ -110,15 +119,18 @@ impl Csv {
         let left = pieces_of(&slab, ELEMENTS);
         Ok(Csv { variable, slab, left, head: Some(head), coordinates })
     }
-}
 
-impl Pieces for Csv {
-    fn next(&mut self) -> Answer<Option<Bytes>> {
+    /// The next piece; nothing at the end.
+    ///
+    /// # Errors
+    /// The values cannot be read.
+    pub fn next(&mut self) -> Result<Option<String>, PartError> {
         if let Some(head) = self.head.take() {
-            return Ok(Some(head.into()));
+            return Ok(Some(head));
         }
-        let Some(part) = self.left.pop_front() else { return Ok(None) };
-        let bytes = self.variable.read_bytes(&part)?;
+        let Some(part) = self.left.front() else { return Ok(None) };
+        let bytes = self.variable.read_bytes(part)?;
+        let part = self.left.pop_front().expect("its front was just read");
         let mut out = String::new();
         let first: Vec<u64> = part
             .start
@@ -144,7 +156,7 @@ impl Pieces for Csv {
                 at[dim] = 0;
             }
         }
-        Ok(Some(out.into()))
+        Ok(Some(out))
     }
 }
 

@@ -1,9 +1,6 @@
 //! A part of a data set as a classic file, made while it is sent.
 
-use crate::dap::{Asked, Projection};
-use crate::failure::{Answer, Failure};
-use crate::pieces::{PIECE_LEN, Pieces, pieces_of};
-use bytes::Bytes;
+use super::{PIECE_LEN, PartError, Projection, pieces_of, variable_of};
 use nc3z_format::Hyperslab;
 use nc3z_format::classic::{
     Arrangement, DimId, Dimension, Header, Variable as Entry, Version, arrange, with_related,
@@ -16,11 +13,13 @@ use std::ops::Range;
 type Span = (u64, u64, i64);
 
 /// A classic file of a part of a data set.
-pub(crate) struct Subset {
+pub struct Subset {
     variables: Vec<(Variable, Hyperslab)>,
     arrangement: Arrangement,
     todo: VecDeque<Step>,
     next_record: u64,
+    /// The piece that is being made.
+    piece: Vec<u8>,
 }
 
 /// A part of the file.
@@ -32,10 +31,20 @@ enum Step {
 
 impl Subset {
     /// Finds what belongs to the variables that are asked for, and arranges the file. No values are read.
-    pub(crate) fn new(asked: &Asked, limit: u64) -> Answer<Self> {
-        let old = asked.dataset.header();
-        let spans = spans_of(&asked.dataset, &asked.projections)?;
-        let chosen = with_related(old, asked.projections.iter().map(|p| p.variable));
+    ///
+    /// # Errors
+    /// Two parts of one dimension; a part that is not in its variable; more than `limit` bytes.
+    pub fn new(dataset: &Dataset, projections: &[Projection], limit: u64) -> Result<Self, PartError> {
+        let old = dataset.header();
+        for part in projections {
+            let variable = variable_of(dataset, part)?;
+            if part.slab.stride.iter().any(|stride| *stride < 1) {
+                return Err(PartError::Refused("a file is made of ascending indices".to_owned()));
+            }
+            variable.plan(&part.slab)?;
+        }
+        let spans = spans_of(dataset, projections)?;
+        let chosen = with_related(old, projections.iter().map(|p| p.variable));
         let used: BTreeSet<DimId> =
             chosen.iter().flat_map(|id| old.variables[id.index()].dimensions.iter().copied()).collect();
         let new_ids: HashMap<DimId, DimId> = used.iter().copied().zip((0_u32..).map(DimId)).collect();
@@ -49,7 +58,7 @@ impl Subset {
         let mut records = 0;
         let whole = |dim: &DimId| {
             let len = old.dimensions[dim.index()].len;
-            (0, if len == 0 { asked.dataset.records() } else { len }, 1)
+            (0, if len == 0 { dataset.records() } else { len }, 1)
         };
         for id in &used {
             let Dimension { name, len } = &old.dimensions[id.index()];
@@ -61,7 +70,7 @@ impl Subset {
         }
         let mut variables = Vec::new();
         for id in chosen {
-            let variable = asked.dataset.variable_at(id).expect("the id is one of the header's");
+            let variable = dataset.variable_at(id).expect("the id is one of the header's");
             let mut new: Entry = old.variables[id.index()].clone();
             let mut slab = variable.all();
             for (n, dim) in new.dimensions.iter_mut().enumerate() {
@@ -77,7 +86,7 @@ impl Subset {
         let arrangement = arrangement(&header, records)?;
         let len = arrangement.layout.file_len;
         if len > limit {
-            return Err(Failure::too_long(len, limit));
+            return Err(PartError::TooLong { len, limit });
         }
         let mut todo = VecDeque::from([Step::Header]);
         for (n, (_, slab)) in variables.iter().enumerate() {
@@ -89,22 +98,22 @@ impl Subset {
                 todo.push_back(Step::Padding(n, place.slot_len..place.slot_len.next_multiple_of(4)));
             }
         }
-        Ok(Subset { variables, arrangement, todo, next_record: 0 })
+        Ok(Subset { variables, arrangement, todo, next_record: 0, piece: Vec::new() })
     }
 
-    pub(crate) fn len(&self) -> u64 {
+    /// Bytes of the file.
+    pub fn byte_len(&self) -> u64 {
         self.arrangement.layout.file_len
     }
 
     /// The next records: several at a time if they are short, else the parts of one as steps.
-    fn records(&mut self) -> Answer<Option<Vec<u8>>> {
+    fn records(&mut self) -> Result<Option<Vec<u8>>, PartError> {
         let Some(records) = &self.arrangement.layout.records else { return Ok(None) };
         let first = self.next_record;
         if first >= records.count {
             return Ok(None);
         }
         let rows = (PIECE_LEN / records.stride.max(1)).clamp(1, records.count - first);
-        self.next_record += rows;
         let row = |slab: &Hyperslab, count: u64| {
             let mut part = slab.clone();
             part.start[0] += first * slab.stride[0].unsigned_abs();
@@ -119,6 +128,7 @@ impl Subset {
                 self.todo.extend(parts.into_iter().map(|part| Step::Values(n, part)));
                 self.todo.push_back(Step::Padding(n, slot.slot_len..slot.padded_len));
             }
+            self.next_record += rows;
             return Ok(Some(Vec::new()));
         }
         let in_memory = |n: u64| usize::try_from(n).expect("a piece fits in memory");
@@ -134,25 +144,35 @@ impl Subset {
                 record[offset + len..offset + len + padding.len()].copy_from_slice(&padding);
             }
         }
+        self.next_record += rows;
         Ok(Some(batch))
     }
-}
 
-impl Pieces for Subset {
-    fn next(&mut self) -> Answer<Option<Bytes>> {
-        let mut out = Vec::new();
-        while (out.len() as u64) < PIECE_LEN / 2 {
-            match self.todo.pop_front() {
-                Some(Step::Header) => out.extend(&self.arrangement.header_bytes),
-                Some(Step::Values(n, slab)) => out.extend(self.variables[n].0.read_bytes(&slab)?),
-                Some(Step::Padding(n, range)) => out.extend(padding(&self.variables[n].0, range)),
+    /// The next piece, never empty; nothing at the end.
+    ///
+    /// # Errors
+    /// The values cannot be read.
+    pub fn next(&mut self) -> Result<Option<Vec<u8>>, PartError> {
+        while (self.piece.len() as u64) < PIECE_LEN / 2 {
+            match self.todo.front() {
+                Some(Step::Header) => self.piece.extend(&self.arrangement.header_bytes),
+                Some(Step::Values(n, slab)) => self.piece.extend(self.variables[*n].0.read_bytes(slab)?),
+                Some(Step::Padding(n, range)) => {
+                    self.piece.extend(padding(&self.variables[*n].0, range.clone()));
+                }
                 None => match self.records()? {
-                    Some(bytes) => out.extend(bytes),
+                    Some(bytes) => {
+                        self.piece.extend(bytes);
+                        continue;
+                    }
                     None => break,
                 },
             }
+            // Only what was done is taken off.
+            self.todo.pop_front();
         }
-        Ok((!out.is_empty()).then(|| out.into()))
+        let piece = std::mem::take(&mut self.piece);
+        Ok((!piece.is_empty()).then_some(piece))
     }
 }
 
@@ -165,7 +185,7 @@ fn padding(variable: &Variable, range: Range<u64>) -> Vec<u8> {
 }
 
 /// The parts of dimensions that the projections ask for.
-fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Answer<BTreeMap<DimId, Span>> {
+fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Result<BTreeMap<DimId, Span>, PartError> {
     let mut spans: BTreeMap<DimId, Span> = BTreeMap::new();
     let header = dataset.header();
     for projection in projections {
@@ -174,7 +194,7 @@ fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Answer<BTreeMap<Di
             let span = (slab.start[n], slab.count[n], slab.stride[n]);
             if *spans.entry(*dim).or_insert(span) != span {
                 let name = header.dimensions[dim.index()].name_lossy();
-                return Err(Failure::bad(format!(
+                return Err(PartError::Refused(format!(
                     "a file has one part of dimension `{name}`, and two are asked for"
                 )));
             }
@@ -184,7 +204,7 @@ fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Answer<BTreeMap<Di
 }
 
 /// The file's header, of the first kind from the original's on that it fits.
-fn arrangement(header: &Header, records: u64) -> Answer<Arrangement> {
+fn arrangement(header: &Header, records: u64) -> Result<Arrangement, PartError> {
     let fit = |version| {
         let mut header = header.clone();
         header.version = version;
@@ -194,6 +214,6 @@ fn arrangement(header: &Header, records: u64) -> Answer<Arrangement> {
     let from = kinds.iter().position(|version| *version == header.version).unwrap_or(0);
     match kinds[from..].iter().find_map(|version| fit(*version).ok()) {
         Some(arrangement) => Ok(arrangement),
-        None => fit(Version::Cdf5).map_err(|e| Failure::bad(e.to_string())),
+        None => fit(Version::Cdf5).map_err(|e| PartError::Refused(e.to_string())),
     }
 }
