@@ -10,13 +10,22 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
 abi=$(sed -n 's/^#define NC3Z_ABI_VERSION //p' nc3z-capi/include/nc3z.h)
 case $prefix in /*) ;; *) echo "install-capi: PREFIX must be an absolute path, and \`$prefix\` is none" >&2; exit 2 ;; esac
 root=${DESTDIR:-}$prefix
-[ -e "$built/libnc3z.so" ] || { echo "install-capi: $built/libnc3z.so is not there: cargo build --release -p nc3z-capi" >&2; exit 1; }
-install -D -m 644 nc3z-capi/include/nc3z.h "$root/include/nc3z.h"
-install -D -m 755 "$built/libnc3z.so" "$root/lib/libnc3z.so.$abi.$version"
-ln -sf "libnc3z.so.$abi.$version" "$root/lib/libnc3z.so.$abi"
-ln -sf "libnc3z.so.$abi" "$root/lib/libnc3z.so"
+if [ -e "$built/libnc3z.so" ]; then
+    file=libnc3z.so.$abi.$version link=libnc3z.so.$abi short=libnc3z.so
+elif [ -e "$built/libnc3z.dylib" ]; then
+    file=libnc3z.$abi.$version.dylib link=libnc3z.$abi.dylib short=libnc3z.dylib
+else
+    echo "install-capi: there is no libnc3z in $built: cargo build --release -p nc3z-capi" >&2
+    exit 1
+fi
+mkdir -p "$root/include" "$root/lib/pkgconfig"
+install -m 644 nc3z-capi/include/nc3z.h "$root/include/nc3z.h"
+install -m 755 "$built/$short" "$root/lib/$file"
+# macOS finds a library by the name that is in it.
+case $short in *.dylib) install_name_tool -id "$prefix/lib/$link" "$root/lib/$file" ;; esac
+ln -sf "$file" "$root/lib/$link"
+ln -sf "$link" "$root/lib/$short"
 if [ -e "$built/libnc3z.a" ]; then install -m 644 "$built/libnc3z.a" "$root/lib/libnc3z.a"; fi
-mkdir -p "$root/lib/pkgconfig"
 cat > "$root/lib/pkgconfig/nc3z.pc" <<PC
 prefix=$prefix
 includedir=\${prefix}/include

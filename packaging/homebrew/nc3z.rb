@@ -8,6 +8,10 @@ class Nc3z < Formula
 
   def install
     system "cargo", "install", *std_cargo_args(path: "nc3z-cli")
+    # The C library, and the netCDF plug-in where `nc3z` looks for it.
+    system "cargo", "build", "--locked", "--release", "--target-dir=build-libraries", "-p", "nc3z-capi", "-p", "nc3z-udf"
+    system "bash", "scripts/install-capi.sh", prefix.to_s, "build-libraries/release"
+    system "bash", "scripts/install-udf.sh", prefix.to_s, "build-libraries/release"
     system bin/"nc3z", "man", "-o", man1
     generate_completions_from_executable(bin/"nc3z", "completions", shells: [:bash, :zsh, :fish])
     pkgshare.install "testdata/classic/numeric.nc"
@@ -16,5 +20,7 @@ class Nc3z < Formula
   test do
     system bin/"nc3z", "archive", pkgshare/"numeric.nc", "-o", "x.nc3z"
     system bin/"nc3z", "verify", "x.nc3z", "--against", pkgshare/"numeric.nc"
+    ENV["NCRCENV_HOME"] = Dir.pwd
+    system bin/"nc3z", "plugin", "install"
   end
 end
