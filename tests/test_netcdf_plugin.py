@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import unittest
@@ -246,6 +247,34 @@ with netcdf_file(sys.argv[1], "w", version=2) as f:
         self.assertEqual(done.returncode, 0, done.stderr)
         return self.archive(source, "big.nc.nc3z")
 
+    def test_composed_names_are_found_by_their_parts(self):
+        """As the library does, whose names are in normal form C; names in another form are found as they are stored."""
+        source = self.dir / "x.nc"
+        code = r"""
+import netCDF4, sys
+with netCDF4.Dataset(sys.argv[1], "w", format="NETCDF3_CLASSIC") as d:
+    d.createDimension("h\u00f6he", 2)
+    d.createVariable("h\u00f6he", "i4", ("h\u00f6he",))[:] = [3, 5]
+    d.setncattr("gr\u00f6\u00dfe", 7)
+"""
+        done = self.python(code, source)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        code = r"""
+import ctypes, glob, netCDF4, os, sys
+# By the library's own functions: netCDF4-python looks names up by itself.
+library = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(netCDF4.__file__), "..", "netcdf4.libs", "libnetcdf*"))[0])
+d, found = netCDF4.Dataset(sys.argv[1]), ctypes.c_int(-1)
+for name in ("h\u00f6he", "ho\u0308he", "hohe"):
+    one = library.nc_inq_varid(d._grpid, name.encode(), ctypes.byref(found))
+    other = library.nc_inq_dimid(d._grpid, name.encode(), ctypes.byref(found))
+    print(one, other)
+for name in ("gr\u00f6\u00dfe", "gro\u0308\u00dfe"):
+    print(library.nc_inq_attid(d._grpid, -1, name.encode(), ctypes.byref(found)))
+"""
+        plain, archived = (self.python(code, path) for path in (source, self.archive(source)))
+        self.assertEqual((plain.returncode, plain.stdout.split()), (0, ["0"] * 4 + ["-49", "-46"] + ["0"] * 2), plain.stderr)
+        self.assertEqual(archived.stdout, plain.stdout, archived.stderr)
+
     def test_files_in_memory(self):
         archive = self.archive(ROOT / "testdata/classic/record_padding.nc")
         code = r"""
@@ -318,6 +347,26 @@ class Preloaded(Plugin):
         out = subprocess.run([NC3Z, "run", "sh", "-c", "echo $LD_PRELOAD"], capture_output=True, text=True,
                              env=dict(self.env, LD_PRELOAD="libm.so.6")).stdout
         self.assertEqual(out, f"{LIBRARY}:libm.so.6\n")
+
+    def test_signals_and_closed_output_are_the_programs(self):
+        for name in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+            self.assertEqual(self.run_preloaded(["sh", "-c", f"kill -{int(name)} $$"]).returncode, -name)
+        # What the tool itself does with signals is not inherited: a program whose reader has gone ends as it does without the tool.
+        with subprocess.Popen([NC3Z, "run", "--", "yes"], stdout=subprocess.PIPE, env=self.env) as yes:
+            yes.stdout.readline()
+            yes.stdout.close()
+            self.assertEqual(yes.wait(60), -signal.SIGPIPE)
+        for command in ("install", "status", "remove"):
+            read, write = os.pipe()
+            os.close(read)
+            with os.fdopen(write, "wb") as closed:
+                done = nc3z("plugin", command, env=self.env, stdout=closed)
+            self.assertIn(done.returncode, (0, -signal.SIGPIPE, 128 + signal.SIGPIPE), command)
+            self.assertEqual(done.stderr, "", command)
+        with open("/dev/full", "wb") as full:
+            done = nc3z("plugin", "status", env=self.env, stdout=full)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("No space left", done.stderr)
 
     def test_nothing_of_libnetcdf_is_needed(self):
         self.programs("nm")

@@ -30,7 +30,7 @@ pub struct nc3z_open_options {
     pub version: u64,
     /// The tag of one, or null.
     pub tag: *const c_char,
-    /// Whether fill values stand for what is damaged.
+    /// True if damaged tiles are read as fill values.
     pub fill_lost: i32,
     /// 0.
     pub reserved: i32,

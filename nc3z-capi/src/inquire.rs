@@ -1,4 +1,4 @@
-//! What a file has.
+//! Inquiries of a file: dimensions, variables, attributes.
 
 #![expect(unsafe_code, reason = "symbols that C programs call")]
 
@@ -338,7 +338,7 @@ fn check_len(needed: usize, given: usize) -> Result {
     Err(nc3z_cmodel::Fault::Buffer { needed: needed as u64, given: given as u64 }.into())
 }
 
-/// Whether all numbers fit.
+/// Returns true if all numbers fit.
 pub(crate) fn told(fit: Fit) -> Result {
     match fit {
         Fit::All => Ok(()),

@@ -58,10 +58,10 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a [u8
     Ok(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
-/// A list of so many numbers, if there is one.
+/// A list of `len` numbers, if there is one.
 ///
 /// # Safety
-/// `list` is null, or holds so many.
+/// `list` is null, or holds `len` numbers.
 pub(crate) unsafe fn list<T: Copy>(list: *const T, len: usize) -> Option<Vec<T>> {
     if list.is_null() {
         return None;
@@ -73,7 +73,7 @@ pub(crate) unsafe fn list<T: Copy>(list: *const T, len: usize) -> Option<Vec<T>>
 /// A buffer to fill; no length needs none.
 ///
 /// # Safety
-/// `out` is null, or room for `len` bytes that nobody else uses meanwhile.
+/// `out` is null, or room for `len` bytes that nothing else uses meanwhile.
 pub(crate) unsafe fn buffer<'a>(out: *mut c_void, len: usize) -> Result<&'a mut [u8]> {
     if len == 0 {
         return Ok(&mut []);

@@ -6,7 +6,7 @@ use crate::code::{Code, Failure, call};
 use crate::handle::{find, nc3z_file};
 use crate::inquire::{check_rank, nc_type, told, variable};
 use crate::pointers::{buffer, list};
-use nc3z_cmodel::{Fault, Read, check_strided};
+use nc3z_cmodel::{Asked, Fault, Read, check_strided};
 use nc3z_format::classic::VarId;
 use std::ffi::c_void;
 
@@ -42,7 +42,9 @@ pub unsafe extern "C" fn nc3z_read(
             left.zip(&stride).map(|(left, step)| left.div_ceil(step.unsigned_abs().max(1))).collect()
         };
         let count = count.unwrap_or_else(rest);
-        let slab = check_strided(v.shape(), file.header().is_record(header), &start, &count, &stride)?;
+        let is_record = file.header().is_record(header);
+        let asked = Asked { shape: v.shape(), is_record, start: &start, count: &count, stride: &stride };
+        let slab = check_strided(&asked)?;
         let read = Read::new(v, slab, to)?;
         if read.len() != len {
             return Err(Fault::Buffer { needed: read.len() as u64, given: len as u64 }.into());

@@ -16,7 +16,7 @@ use std::ptr::null_mut;
 pub struct nc3z_source {
     /// `sizeof(nc3z_source)`.
     pub size: usize,
-    /// What both functions are called with.
+    /// The argument of both functions.
     pub context: *mut c_void,
     /// Bytes that there are.
     pub len: u64,
@@ -31,7 +31,7 @@ impl Sized0 for nc3z_source {
         nc3z_source { size: size_of::<Self>(), context: null_mut(), len: 0, read: None, release: None };
 }
 
-/// The same as a source.
+/// The functions as a source of bytes.
 pub(crate) struct Called(nc3z_source);
 
 // SAFETY: the header says that several threads may call the functions at once, and that they get the context as it is.
@@ -76,7 +76,7 @@ impl ByteSource for Called {
             return Err(nc3z_format::Error::truncated("file", offset, "read", missing, available).into());
         }
         let Some(read) = self.0.read.filter(|_| !buf.is_empty()) else { return Ok(()) };
-        // SAFETY: the caller's function, and room for so many bytes.
+        // SAFETY: the caller's function, and room for `buf.len()` bytes.
         let code = unsafe { read(self.0.context, offset, buf.as_mut_ptr().cast(), buf.len()) };
         if code == 0 {
             return Ok(());

@@ -20,9 +20,9 @@ pub struct nc3z_archive_options {
     pub size: usize,
     /// 0 default, 1 fast, 2 max.
     pub preset: i32,
-    /// Whether an output is replaced.
+    /// True if an existing output is replaced.
     pub force: i32,
-    /// Whether the proof is left out.
+    /// True if the proof of the round trip is left out.
     pub unproven: i32,
     /// 0.
     pub reserved: i32,
@@ -39,11 +39,11 @@ impl Sized0 for nc3z_archive_options {
 pub struct nc3z_report {
     /// `sizeof(nc3z_report)`.
     pub size: usize,
-    /// Whether nothing was found wrong.
+    /// True if no damage was found.
     pub is_sound: i32,
-    /// Whether all was checked.
+    /// True if all parts were checked.
     pub is_complete: i32,
-    /// Whether the rebuilt original has the recorded digest.
+    /// True if the rebuilt original has the recorded digest.
     pub matches: i32,
     /// 0.
     pub reserved: i32,

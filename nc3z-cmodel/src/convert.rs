@@ -1,5 +1,5 @@
 //! From big-endian bytes to native numbers as the netCDF C library converts them (`libsrc/ncx.m4` of netcdf-c). All elements are
-//! converted; whether all fit is told at the end.
+//! converted; a range error is returned at the end.
 //!
 //! * What does not fit becomes the default fill value of the wanted type. That is the library built with `ERANGE_FILL`, as its Python
 //!   package is; other builds leave such places unchanged, or let them wrap.
@@ -18,7 +18,7 @@
 
 use nc3z_format::NcType;
 
-/// Whether all elements fit the wanted type.
+/// The result of a conversion: all elements fit the wanted type, or some do not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Fit {
@@ -103,7 +103,7 @@ fn convert_each<S: Number + To<T>, T: Number>(bytes: &[u8], out: &mut [u8]) -> F
     if all { Fit::All } else { Fit::NotAll }
 }
 
-/// Brings big-endian elements of so many bytes into native order, in place.
+/// Brings big-endian elements of `size` bytes each into native order, in place.
 pub(crate) fn to_native(size: usize, bytes: &mut [u8]) {
     if cfg!(target_endian = "little") {
         bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);

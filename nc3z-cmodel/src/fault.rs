@@ -1,4 +1,4 @@
-//! What a request of a C program can fail with.
+//! The errors of a request of a C program.
 
 use std::fmt;
 

@@ -46,7 +46,7 @@ impl File {
     /// end the host's process.
     ///
     /// # Errors
-    /// What the system says; what is wrong with the file.
+    /// The system refuses; the file is damaged.
     pub fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
         Self::from_source(Arc::new(FileSource::open(path)?), options)
     }
@@ -60,7 +60,7 @@ impl File {
         Ok(File { opened, options: options.clone() })
     }
 
-    /// The file for this process: a forked child opens it again, since threads of its parent may hold locks that nobody releases.
+    /// The file for this process: a forked child opens it again, since threads of its parent may hold locks that are never released.
     ///
     /// # Errors
     /// Opening it again failed.

@@ -21,4 +21,4 @@ pub use handles::Handles;
 pub use names::{c_name, find_attribute, find_dimension, find_variable};
 pub use process::{cache, enter_pool, set_up};
 pub use read::Read;
-pub use request::{check_block, check_mapped, check_strided};
+pub use request::{Asked, check_block, check_mapped, check_strided};

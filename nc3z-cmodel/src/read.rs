@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 /// Bytes of stored elements that are converted at once, so that a conversion needs little memory beside the caller's.
 const PIECE_LEN: u64 = 4 << 20;
 
-/// A request whose hyperslab lies in its variable and whose type fits.
+/// A request whose hyperslab is inside its variable and whose type fits.
 pub struct Read {
     variable: Variable,
     slab: Hyperslab,
@@ -65,7 +65,7 @@ impl Read {
         self.elements * self.to.size()
     }
 
-    /// Whether nothing is asked for.
+    /// Returns true if no element is asked for.
     pub fn is_empty(&self) -> bool {
         self.elements == 0
     }
@@ -170,7 +170,7 @@ impl Read {
     }
 }
 
-/// Cuts a hyperslab into pieces of at most so many elements, in the order of the output.
+/// Cuts a hyperslab into pieces of at most `most` elements, in the order of the output.
 fn pieces(
     slab: &Hyperslab,
     at: Range<usize>,

@@ -7,26 +7,68 @@ use nc3z_format::select::Hyperslab;
 /// The largest stride that the library takes, and one more (`X_INT_MAX`).
 const STRIDE_END: u64 = 2_147_483_647;
 
+/// A request for a part of a variable. The lists are as long as the shape.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// Lengths of the variable's dimensions.
+    pub shape: &'a [u64],
+    /// True if the first of them is the record dimension.
+    pub is_record: bool,
+    /// First index along each dimension.
+    pub start: &'a [u64],
+    /// Number of indices along each dimension.
+    pub count: &'a [u64],
+    /// Step from one index to the next; ignored by [`check_block`].
+    pub stride: &'a [i64],
+}
+
+impl Asked<'_> {
+    /// Length, start and count of each dimension.
+    fn dimensions(&self) -> impl DoubleEndedIterator<Item = (u64, u64, u64)> + ExactSizeIterator {
+        let lists = self.shape.iter().zip(self.start).zip(self.count);
+        lists.map(|((len, start), count)| (*len, *start, *count))
+    }
+
+    fn slab(&self, stride: Vec<i64>) -> Hyperslab {
+        Hyperslab { start: self.start.to_vec(), count: self.count.to_vec(), stride }
+    }
+
+    /// The checks that both kinds of strided requests have in common. Start and count are inside the variable.
+    fn strided(&self) -> Result<Hyperslab, Fault> {
+        if !self.count.contains(&0) {
+            if self.stride.iter().all(|stride| *stride == 1) {
+                return check_block(self);
+            }
+            for ((len, start, count), stride) in self.dimensions().zip(self.stride) {
+                let last = stride.cast_unsigned().checked_mul(count - 1);
+                if last.and_then(|last| last.checked_add(start)).is_none_or(|last| last >= len) {
+                    return Err(Fault::Coordinates);
+                }
+            }
+        }
+        Ok(self.slab(self.stride.to_vec()))
+    }
+}
+
 /// A request without strides, as `NC3_get_vara` checks it.
 ///
 /// # Errors
 /// The library's: coordinates or edges outside the variable.
-pub fn check_block(shape: &[u64], is_record: bool, start: &[u64], count: &[u64]) -> Result<Hyperslab, Fault> {
-    let dims = || shape.iter().zip(start).zip(count).map(|((len, start), count)| (*len, *start, *count));
-    if dims().any(|(len, start, _)| start > len) {
+pub fn check_block(asked: &Asked) -> Result<Hyperslab, Fault> {
+    if asked.dimensions().any(|(len, start, _)| start > len) {
         return Err(Fault::Coordinates);
     }
-    let rest = usize::from(is_record);
-    if let Some((len, start, count)) = dims().next().filter(|_| is_record)
+    let rest = usize::from(asked.is_record);
+    if let Some((len, start, count)) = asked.dimensions().next().filter(|_| asked.is_record)
         && start == len
         && count > 0
     {
         return Err(Fault::Coordinates);
     }
-    for (len, start, count) in dims().skip(rest).chain(dims().take(rest)) {
+    for (len, start, count) in asked.dimensions().skip(rest).chain(asked.dimensions().take(rest)) {
         inside(len, start, count)?;
     }
-    Ok(Hyperslab { start: start.to_vec(), count: count.to_vec(), stride: vec![1; shape.len()] })
+    Ok(asked.slab(vec![1; asked.shape.len()]))
 }
 
 fn inside(len: u64, start: u64, count: u64) -> Result<(), Fault> {
@@ -43,67 +85,32 @@ fn inside(len: u64, start: u64, count: u64) -> Result<(), Fault> {
 ///
 /// # Errors
 /// As [`check_block`]; strides that are not positive.
-pub fn check_strided(
-    shape: &[u64],
-    is_record: bool,
-    start: &[u64],
-    count: &[u64],
-    stride: &[i64],
-) -> Result<Hyperslab, Fault> {
-    for (d, len) in shape.iter().enumerate() {
-        inside(*len, start[d], count[d])?;
-        if !is_stride(stride[d]) {
+pub fn check_strided(asked: &Asked) -> Result<Hyperslab, Fault> {
+    for ((len, start, count), stride) in asked.dimensions().zip(asked.stride) {
+        inside(len, start, count)?;
+        if !is_stride(*stride) {
             return Err(Fault::Stride);
         }
     }
-    strided(shape, is_record, start, count, stride)
+    asked.strided()
 }
 
 /// A request with strides and a map of memory, as `NCDEFAULT_get_varm` checks it.
 ///
 /// # Errors
 /// As [`check_strided`], in another order.
-pub fn check_mapped(
-    shape: &[u64],
-    is_record: bool,
-    start: &[u64],
-    count: &[u64],
-    stride: &[i64],
-) -> Result<Hyperslab, Fault> {
-    if !stride.iter().all(|stride| is_stride(*stride)) {
+pub fn check_mapped(asked: &Asked) -> Result<Hyperslab, Fault> {
+    if !asked.stride.iter().all(|stride| is_stride(*stride)) {
         return Err(Fault::Stride);
     }
-    for (d, len) in shape.iter().enumerate().rev() {
-        inside(*len, start[d], count[d])?;
+    for (len, start, count) in asked.dimensions().rev() {
+        inside(len, start, count)?;
     }
-    strided(shape, is_record, start, count, stride)
+    asked.strided()
 }
 
 fn is_stride(stride: i64) -> bool {
     (1..STRIDE_END).contains(&stride.cast_unsigned())
-}
-
-/// The same with the checks that both have in common. Start and count lie in the variable.
-fn strided(
-    shape: &[u64],
-    is_record: bool,
-    start: &[u64],
-    count: &[u64],
-    stride: &[i64],
-) -> Result<Hyperslab, Fault> {
-    if !count.contains(&0) {
-        if stride.iter().all(|stride| *stride == 1) {
-            return check_block(shape, is_record, start, count);
-        }
-        for (d, len) in shape.iter().enumerate() {
-            let last = stride[d].cast_unsigned().checked_mul(count[d] - 1);
-            let last = last.and_then(|last| last.checked_add(start[d]));
-            if last.is_none_or(|last| last >= *len) {
-                return Err(Fault::Coordinates);
-            }
-        }
-    }
-    Ok(Hyperslab { start: start.to_vec(), count: count.to_vec(), stride: stride.to_vec() })
 }
 
 #[cfg(test)]
@@ -123,7 +130,13 @@ mod tests {
     #[test]
     fn blocks_are_checked_as_the_library_checks_them() {
         let of = |is_record, start: [u64; 2], count: [u64; 2]| {
-            code(&check_block(&[4, 5], is_record, &start, &count))
+            code(&check_block(&Asked {
+                shape: &[4, 5],
+                is_record,
+                start: &start,
+                count: &count,
+                stride: &[],
+            }))
         };
         for is_record in [false, true] {
             assert_eq!(of(is_record, [0, 0], [4, 5]), "ok");
@@ -137,13 +150,15 @@ mod tests {
         // The record dimension's edge is looked at last.
         assert_eq!(of(true, [0, 5], [9, 1]), "coordinates");
         assert_eq!(of(false, [0, 5], [9, 1]), "edge");
-        assert_eq!(code(&check_block(&[], false, &[], &[])), "ok");
+        let scalar = Asked { shape: &[], is_record: false, start: &[], count: &[], stride: &[] };
+        assert_eq!(code(&check_block(&scalar)), "ok");
     }
 
     #[test]
     fn strides_are_positive_and_stay_inside() {
         let of = |start: u64, count: u64, stride: i64| {
-            code(&check_strided(&[10], false, &[start], &[count], &[stride]))
+            let (start, count, stride) = (&[start], &[count], &[stride]);
+            code(&check_strided(&Asked { shape: &[10], is_record: false, start, count, stride }))
         };
         assert_eq!(of(0, 5, 2), "ok");
         assert_eq!(of(1, 4, 3), "coordinates", "1, 4, 7, 10");
@@ -153,6 +168,8 @@ mod tests {
         assert_eq!(of(0, 1, 2_147_483_646), "ok");
         assert_eq!(of(0, 0, 7), "ok");
         assert_eq!(of(0, 11, 1), "edge");
-        assert_eq!(code(&check_mapped(&[10], false, &[11], &[1], &[0])), "stride", "before coordinates");
+        let both = Asked { shape: &[10], is_record: false, start: &[11], count: &[1], stride: &[0] };
+        assert_eq!(code(&check_mapped(&both)), "stride", "before coordinates");
+        assert_eq!(code(&check_strided(&both)), "coordinates", "before the stride");
     }
 }

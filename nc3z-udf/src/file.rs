@@ -82,7 +82,7 @@ pub(crate) unsafe extern "C" fn open(
             if given.memory.is_null() || isize::try_from(given.size).is_err() {
                 return Err(INVALID);
             }
-            // SAFETY: the caller of nc_open_mem says that there are so many bytes.
+            // SAFETY: the caller of nc_open_mem states the number of bytes.
             let bytes = unsafe { std::slice::from_raw_parts(given.memory.cast::<u8>(), given.size) }.to_vec();
             let memory = Memory {
                 address: given.memory.expose_provenance(),

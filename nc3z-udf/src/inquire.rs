@@ -1,4 +1,4 @@
-//! What a file has: dimensions, variables, and one root group.
+//! Inquiries of a file: dimensions, variables, and one root group.
 
 #![expect(unsafe_code, reason = "netCDF-C hands over pointers")]
 
@@ -9,7 +9,7 @@ use nc3z_format::NcType;
 use nc3z_format::classic::{Header, VarId, Variable, Version};
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-/// `NC_MAX_NAME`: callers have room for so many bytes and a zero.
+/// `NC_MAX_NAME`: callers have room for 256 bytes and a zero.
 const NAME_MOST: usize = 256;
 /// `NC_CONTIGUOUS`.
 const CONTIGUOUS: c_int = 1;
@@ -188,15 +188,51 @@ pub(crate) unsafe extern "C" fn types_equal(
     })
 }
 
-pub(crate) unsafe extern "C" fn dimension_id(id: c_int, name: *const c_char, found: *mut c_int) -> c_int {
+/// Writes the number of what has a name.
+///
+/// # Safety
+/// `name` is null or a string, and `found` null or room for a number.
+unsafe fn number_of(
+    id: c_int,
+    name: *const c_char,
+    found: *mut c_int,
+    find: fn(&Header, &[u8]) -> Option<usize>,
+    missing: c_int,
+) -> c_int {
     ask(id, |file| {
-        // SAFETY: netCDF-C's string.
+        // SAFETY: the caller's promise.
         let name = unsafe { name_of(name)? };
-        let dimension = find_dimension(file.header(), name).ok_or(BAD_DIMENSION)?;
-        // SAFETY: netCDF-C's pointer.
-        unsafe { put(found, int(dimension)) };
+        let number = find(file.header(), name).ok_or(missing)?;
+        // SAFETY: the caller's promise.
+        unsafe { put(found, int(number)) };
         Ok(())
     })
+}
+
+/// Writes numbers from 0 on, and how many they are.
+///
+/// # Safety
+/// Each is null, or room for what is written; callers ask for the count first.
+unsafe fn numbers(id: c_int, count: *mut c_int, ids: *mut c_int, of: fn(&Header) -> usize) -> c_int {
+    ask(id, |file| {
+        let n = int(of(file.header()));
+        // SAFETY: the caller's promise.
+        unsafe {
+            put(count, n);
+            put_all(ids, 0..n);
+        }
+        Ok(())
+    })
+}
+
+pub(crate) unsafe extern "C" fn dimension_id(id: c_int, name: *const c_char, found: *mut c_int) -> c_int {
+    // SAFETY: netCDF-C's string and pointer.
+    unsafe { number_of(id, name, found, find_dimension, BAD_DIMENSION) }
+}
+
+pub(crate) unsafe extern "C" fn variable_id(id: c_int, name: *const c_char, found: *mut c_int) -> c_int {
+    // SAFETY: netCDF-C's string and pointer.
+    unsafe { number_of(id, name, found, find_variable, NO_VARIABLE) }
 }
 
 pub(crate) unsafe extern "C" fn dimension(
@@ -234,17 +270,6 @@ pub(crate) unsafe extern "C" fn unlimited_dimensions(id: c_int, count: *mut c_in
             put(count, c_int::from(found.is_some()));
             put_all(ids, found.into_iter());
         }
-        Ok(())
-    })
-}
-
-pub(crate) unsafe extern "C" fn variable_id(id: c_int, name: *const c_char, found: *mut c_int) -> c_int {
-    ask(id, |file| {
-        // SAFETY: netCDF-C's string.
-        let name = unsafe { name_of(name)? };
-        let variable = find_variable(file.header(), name).ok_or(NO_VARIABLE)?;
-        // SAFETY: netCDF-C's pointer.
-        unsafe { put(found, int(variable)) };
         Ok(())
     })
 }
@@ -300,15 +325,8 @@ pub(crate) unsafe extern "C" fn variable_all(
 
 /// The root group has all variables.
 pub(crate) unsafe extern "C" fn variable_ids(id: c_int, count: *mut c_int, ids: *mut c_int) -> c_int {
-    ask(id, |file| {
-        let n = int(file.header().variables.len());
-        // SAFETY: netCDF-C's pointers; callers ask for the count first.
-        unsafe {
-            put(count, n);
-            put_all(ids, 0..n);
-        }
-        Ok(())
-    })
+    // SAFETY: netCDF-C's pointers.
+    unsafe { numbers(id, count, ids, |header| header.variables.len()) }
 }
 
 pub(crate) unsafe extern "C" fn dimension_ids(
@@ -317,24 +335,14 @@ pub(crate) unsafe extern "C" fn dimension_ids(
     ids: *mut c_int,
     _parents: c_int,
 ) -> c_int {
-    ask(id, |file| {
-        let n = int(file.header().dimensions.len());
-        // SAFETY: as for variables.
-        unsafe {
-            put(count, n);
-            put_all(ids, 0..n);
-        }
-        Ok(())
-    })
+    // SAFETY: netCDF-C's pointers.
+    unsafe { numbers(id, count, ids, |header| header.dimensions.len()) }
 }
 
 /// No groups inside the root group, and no types of the user's.
-pub(crate) unsafe extern "C" fn none_of(id: c_int, count: *mut c_int, _ids: *mut c_int) -> c_int {
-    ask(id, |_| {
-        // SAFETY: netCDF-C's pointer.
-        unsafe { put(count, 0) };
-        Ok(())
-    })
+pub(crate) unsafe extern "C" fn none_of(id: c_int, count: *mut c_int, ids: *mut c_int) -> c_int {
+    // SAFETY: netCDF-C's pointers.
+    unsafe { numbers(id, count, ids, |_| 0) }
 }
 
 /// The root group by its name.

@@ -5,13 +5,13 @@
 use crate::code::{self, BAD_TYPE, INVALID, NO_MEMORY, NO_VARIABLE, OUTSIDE, RANGE, Result, TEXT};
 use crate::file::find;
 use crate::inquire::{nc_type, variable};
-use nc3z_cmodel::{Fault, Fit, Opened, Read, check_block, check_mapped, check_strided};
+use nc3z_cmodel::{Asked, Fault, Fit, Opened, Read, check_block, check_mapped, check_strided};
 use nc3z_format::NcType;
 use nc3z_format::select::Hyperslab;
 use nc3z_reader::Variable;
 use std::ffi::{c_int, c_void};
 
-/// What C's lists of indices say.
+/// The request in C's lists of indices.
 struct Lists {
     start: Vec<u64>,
     count: Vec<u64>,
@@ -21,7 +21,7 @@ struct Lists {
 /// A list of as many numbers as the variable has dimensions; `None` where the caller gave none.
 ///
 /// # Safety
-/// `list` is null, or holds so many.
+/// `list` is null, or holds `rank` numbers.
 unsafe fn list<T: Copy>(list: *const T, rank: usize) -> Option<Vec<T>> {
     if list.is_null() {
         return None;
@@ -54,7 +54,7 @@ impl Lists {
     }
 }
 
-type Check = fn(&[u64], bool, &[u64], &[u64], &[i64]) -> std::result::Result<Hyperslab, Fault>;
+type Check = fn(&Asked) -> std::result::Result<Hyperslab, Fault>;
 
 /// A request, checked.
 ///
@@ -76,7 +76,8 @@ unsafe fn request(
     // SAFETY: the caller's promise.
     let lists = unsafe { Lists::of(v.shape(), lists.0, lists.1, lists.2)? };
     let is_record = file.header().is_record(header);
-    let slab = check(v.shape(), is_record, &lists.start, &lists.count, &lists.stride);
+    let (start, count, stride) = (&lists.start[..], &lists.count[..], &lists.stride[..]);
+    let slab = check(&Asked { shape: v.shape(), is_record, start, count, stride });
     let read = slab.and_then(|slab| Read::new(v, slab, to)).map_err(|e| code::of_fault(&e))?;
     // What a cut file lacks is zero to the library's own layer of the classic formats.
     Ok(read.with_zeros())
@@ -127,9 +128,8 @@ pub(crate) unsafe extern "C" fn block(
     out: *mut c_void,
     ty: c_int,
 ) -> c_int {
-    let check: Check = |shape, is_record, start, count, _| check_block(shape, is_record, start, count);
     // SAFETY: netCDF-C's pointers.
-    unsafe { read(id, number, (start, count, std::ptr::null()), out, ty, check) }
+    unsafe { read(id, number, (start, count, std::ptr::null()), out, ty, check_block) }
 }
 
 pub(crate) unsafe extern "C" fn strided(

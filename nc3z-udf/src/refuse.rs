@@ -1,4 +1,4 @@
-//! What the table refuses: writing, and what only netCDF-4 has.
+//! Functions that the table refuses: writing, and those of netCDF-4.
 
 use crate::code::{BAD_TYPE, NO_FILTER, NO_GROUP, NOT_NETCDF4, READ_ONLY};
 use crate::table::NcDispatch;
@@ -12,7 +12,7 @@ macro_rules! refuse {
     )+};
 }
 
-// What would write: archives are read only here.
+// Functions that write: archives are read only here.
 refuse! { READ_ONLY:
     create(*const c_char, c_int, usize, c_int, *mut usize, *mut c_void, *const NcDispatch, c_int);
     redef(c_int);
@@ -31,7 +31,7 @@ refuse! { READ_ONLY:
     def_var_fill(c_int, c_int, c_int, *const c_void);
 }
 
-// What only the model of netCDF-4 has.
+// Functions of the model of netCDF-4.
 refuse! { NOT_NETCDF4:
     var_par_access(c_int, c_int, c_int);
     def_grp(c_int, *const c_char, *mut c_int);

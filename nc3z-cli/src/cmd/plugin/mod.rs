@@ -37,7 +37,7 @@ fn place() -> Result<PathBuf> {
     Ok(Path::new(&home).join(".ncrc"))
 }
 
-/// Tells of variables that have netCDF-C read another file, or none.
+/// Reports environment variables that make netCDF-C read another file, or none.
 fn tell_overrides(path: &Path) {
     if std::env::var_os("NCRCENV_IGNORE").is_some() {
         note!("note: NCRCENV_IGNORE is set: netCDF-C reads no .ncrc");

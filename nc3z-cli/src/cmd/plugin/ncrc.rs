@@ -42,7 +42,7 @@ impl Ncrc {
         };
         let bytes = before.as_deref().unwrap_or_default();
         let mut lines: Vec<Vec<u8>> = bytes.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
-        // What follows the last line's end.
+        // The text after the last line's end.
         lines.pop_if(|last| last.is_empty());
         Ok(Ncrc { lines, before })
     }
@@ -57,7 +57,7 @@ impl Ncrc {
         self.get(&key(slot, "LIBRARY")).map(|path| String::from_utf8_lossy(path).into_owned())
     }
 
-    /// Whether a slot's entry point is one of ours.
+    /// Returns true if a slot's entry point is one of ours.
     pub(super) fn is_ours(&self, slot: u8) -> bool {
         self.get(&key(slot, "INIT")) == Some(entry_point(slot).as_bytes())
     }
