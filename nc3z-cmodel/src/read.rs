@@ -110,10 +110,11 @@ impl Read {
             stored.resize(at.len() * from, 0);
             self.stored(slab, &mut stored)?;
             for element in stored.chunks_exact(from) {
-                let at = place() * to;
+                // A place outside the address space is outside the buffer.
+                let at = place().saturating_mul(to);
+                let end = at.saturating_add(to);
                 let given = out.len() as u64;
-                let out =
-                    out.get_mut(at..at + to).ok_or(Fault::Buffer { needed: (at + to) as u64, given })?;
+                let out = out.get_mut(at..end).ok_or(Fault::Buffer { needed: end as u64, given })?;
                 fit = fit.and(convert::convert(self.from, element, self.to, out));
             }
             Ok(())

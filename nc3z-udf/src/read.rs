@@ -180,12 +180,13 @@ impl Places {
         let here = self.next;
         for d in (0..self.count.len()).rev() {
             self.index[d] += 1;
-            self.next += self.step[d];
+            // The place after the last one may be outside the address space: it is stepped back from, and never used.
+            self.next = self.next.wrapping_add(self.step[d]);
             if self.index[d] < self.count[d] {
                 break;
             }
             // Back to the beginning of this dimension. Its reach was checked.
-            self.next -= self.step[d] * self.count[d].cast_signed();
+            self.next = self.next.wrapping_sub(self.step[d].wrapping_mul(self.count[d].cast_signed()));
             self.index[d] = 0;
         }
         usize::try_from(here).unwrap_or(usize::MAX)
@@ -245,5 +246,8 @@ mod tests {
         assert_eq!(of(&[3], &[-2]), (vec![4, 2, 0], -4, 5), "backwards");
         assert_eq!(of(&[], &[]), (vec![0], 0, 1));
         assert!(Places::of(&[3, 3], &[isize::MAX, 1]).is_none());
+        // One step further than the last place leaves the address space.
+        let far = isize::MAX / 2 + 1;
+        assert_eq!(of(&[2, 2], &[1, far]).0, [0, far.cast_unsigned(), 1, far.cast_unsigned() + 1]);
     }
 }

@@ -101,6 +101,9 @@ fn encoded_len(variable: &Variable, projection: &Projection) -> Option<u64> {
     Some(match variable.ty() {
         NcType::Char => {
             let (width, count) = strings(variable, slab);
+            if width > ELEMENTS || count > ELEMENTS {
+                return None;
+            }
             let each = 4 + width + padding(width) as u64;
             (if slab.count.len() > 1 { 4 } else { 0 }) + each * count
         }
