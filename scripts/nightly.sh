@@ -23,7 +23,7 @@ step "kills" env NC3Z_KILLS=200 NC3Z=target/release/nc3z "$python" scripts/accep
 step "staged arrays, 20,000 programs" env NC3Z_STAGED_CASES=20000 cargo test --release --quiet -p nc3z-staged
 step "20,000 sequences of edits" env NC3Z_EDIT_CASES=20000 cargo test --release --quiet -p nc3z-writer --test edits
 step "2,000 histories, their ends lost" env NC3Z_HISTORIES=2000 NC3Z_EXHAUSTIVE=1 cargo test --release --quiet -p nc3z-writer --test histories
-step "20,000 cuts of random histories, by every reading command" env NC3Z_CUTS=20000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_cut
+step "100,000 cuts of random histories, by every reading command" env NC3Z_CUTS=100000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_cut
 step "10,000 forged proofs, slices and fields" env NC3Z_FORGERIES=10000 cargo test --release --quiet -p nc3z-cite
 step "roots of real files" env NC3Z_ROOTS=100000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_cite
 step "every fault" env NC3Z_FAULT_CALLS=1000000 NC3Z=target/release/nc3z "$python" scripts/acceptance.py test_inject
