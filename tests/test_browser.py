@@ -34,6 +34,20 @@ BYTES = """async (url) => {
     return all;
 }"""
 
+NODE = """import { readFileSync, writeSync } from "node:fs";
+import { Reader, part_of } from "./wasm.js";
+const file = readFileSync("x.nc3z");
+let rounds = 0, requests = 0, fetched = 0;
+const source = { len: file.length, async read(ranges) {
+    rounds += 1;
+    return ranges.map(([from, to]) => { requests += 1; fetched += to - from; return { offset: from, bytes: file.subarray(from, to) }; });
+} };
+const reader = await Reader.of(new WebAssembly.Module(readFileSync("nc3z_web.wasm")));
+const { variables } = await reader.open(source), n = variables.findIndex((v) => v.name === "SST");
+for await (const bytes of reader.make("bytes", [part_of(n, variables[n].shape)])) for (let at = 0; at < bytes.length; ) at += writeSync(1, bytes, at);
+console.error(rounds, requests, fetched);
+"""
+
 
 class Site(Case):
     """The page's files, by name."""
@@ -79,6 +93,22 @@ class Module(Site):
         (self.dir / "x.wasm").write_bytes(self.files["nc3z_web.wasm"])
         script = "const m = new WebAssembly.Module(require('fs').readFileSync('x.wasm')); console.log(WebAssembly.Module.imports(m).length)"
         self.assertEqual(subprocess.run(["node", "-e", script], cwd=self.dir, check=True, capture_output=True, text=True).stdout.strip(), "0")
+
+    def test_node_reads_by_ranges(self):
+        """The reader without a page, as docs/browser.md has it."""
+        if shutil.which("node") is None:
+            self.skipTest("no node")
+        for name in ("wasm.js", "nc3z_web.wasm"):
+            (self.dir / name).write_bytes(self.files[name])
+        (self.dir / "package.json").write_text('{"type": "module"}')
+        (self.dir / "x.nc3z").write_bytes(self.archive(COADS))
+        (self.dir / "read.js").write_text(NODE)
+        done = subprocess.run(["node", "read.js"], cwd=self.dir, check=False, capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, nc3z("read", COADS, "SST", "--format", "raw").stdout)
+        rounds, requests, fetched = map(int, done.stderr.split())
+        self.assertLessEqual((rounds, requests), (3, 4))
+        self.assertLess(fetched, 400_000)
 
 
 class Browser(Site):
