@@ -51,18 +51,18 @@ impl Pieces for FileBytes {
 
 impl Pieces for Subset {
     fn next(&mut self) -> Answer<Option<Bytes>> {
-        Ok(Subset::next(self)?.map(Bytes::from))
+        Ok(Subset::next_piece(self)?.map(Bytes::from))
     }
 }
 
 impl Pieces for Csv {
     fn next(&mut self) -> Answer<Option<Bytes>> {
-        Ok(Csv::next(self)?.map(Bytes::from))
+        Ok(Csv::next_piece(self)?.map(Bytes::from))
     }
 }
 
 impl Pieces for Doubles {
     fn next(&mut self) -> Answer<Option<Bytes>> {
-        Ok(Doubles::next(self)?.map(Bytes::from))
+        Ok(Doubles::next_piece(self)?.map(Bytes::from))
     }
 }

@@ -50,7 +50,7 @@ enum Making {
     Values(Doubles),
     Bytes(Variable, VecDeque<Hyperslab>),
     Csv(Csv),
-    Netcdf(Subset),
+    Netcdf(Box<Subset>),
 }
 
 /// A file that is read by ranges which the caller fetches.
@@ -88,7 +88,7 @@ impl File {
             let dataset = file.opened()?;
             let made = match (form, parts) {
                 (Form::Netcdf, parts) if !parts.is_empty() => {
-                    Making::Netcdf(Subset::new(dataset, parts, MOST_MADE)?)
+                    Making::Netcdf(Box::new(Subset::new(dataset, parts, MOST_MADE)?))
                 }
                 (Form::Csv, [part]) => Making::Csv(Csv::new(dataset, part, MOST_MADE)?),
                 (Form::Values, [part]) => {
@@ -113,9 +113,9 @@ impl File {
     pub fn next_piece(&mut self) -> Outcome<Option<Vec<u8>>> {
         self.attempt(|file| match &mut file.making {
             None => Err(PartError::Refused("nothing is being made".to_owned())),
-            Some(Making::Values(values)) => values.next(),
-            Some(Making::Netcdf(subset)) => subset.next(),
-            Some(Making::Csv(csv)) => Ok(csv.next()?.map(String::into_bytes)),
+            Some(Making::Values(values)) => values.next_piece(),
+            Some(Making::Netcdf(subset)) => subset.next_piece(),
+            Some(Making::Csv(csv)) => Ok(csv.next_piece()?.map(String::into_bytes)),
             Some(Making::Bytes(variable, left)) => {
                 let Some(slab) = left.front() else { return Ok(None) };
                 let bytes = variable.read_bytes(slab)?;

@@ -143,7 +143,8 @@ impl ByteSource for Held {
     }
 
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        let mut found = self.read_ranges(&[offset..offset.saturating_add(len as u64)])?;
+        let range = offset..offset.saturating_add(len as u64);
+        let mut found = self.read_ranges(std::slice::from_ref(&range))?;
         Ok(found.pop().unwrap_or_default())
     }
 

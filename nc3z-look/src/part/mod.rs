@@ -1,6 +1,6 @@
 //! Parts of a data set in the forms in which people take them away: a classic file, CSV, plain numbers. Each is made piece by piece.
 //!
-//! A call of `next` that failed can be repeated: a reader whose bytes are still to be fetched goes on where it stopped.
+//! A call of `next_piece` that failed can be repeated: a reader whose bytes are still to be fetched goes on where it stopped.
 
 mod number;
 mod subset;

@@ -152,7 +152,7 @@ impl Subset {
     ///
     /// # Errors
     /// The values cannot be read.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, PartError> {
+    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>, PartError> {
         while (self.piece.len() as u64) < PIECE_LEN / 2 {
             match self.todo.front() {
                 Some(Step::Header) => self.piece.extend(&self.arrangement.header_bytes),

@@ -50,7 +50,7 @@ impl Doubles {
     ///
     /// # Errors
     /// The values cannot be read.
-    pub fn next(&mut self) -> Result<Option<Vec<u8>>, PartError> {
+    pub fn next_piece(&mut self) -> Result<Option<Vec<u8>>, PartError> {
         let Some(slab) = self.left.front() else { return Ok(None) };
         let mut out = Vec::new();
         if self.variable.ty() == NcType::Char {
@@ -124,7 +124,7 @@ impl Csv {
     ///
     /// # Errors
     /// The values cannot be read.
-    pub fn next(&mut self) -> Result<Option<String>, PartError> {
+    pub fn next_piece(&mut self) -> Result<Option<String>, PartError> {
         if let Some(head) = self.head.take() {
             return Ok(Some(head));
         }
