@@ -188,7 +188,7 @@ fn check_form(own: &SliceVariable, entry: &Entry, slab: &Hyperslab) -> Result<()
     if let Some(dimensions) = &own.dimensions {
         let same = dimensions.len() == entry.dimensions.len()
             && dimensions.iter().zip(&entry.dimensions).all(|(own, dimension)| {
-                own.name == dimension.name && (!own.is_record || dimension.is_record)
+                own.name == dimension.name && own.is_record.is_none_or(|is| is == dimension.is_record)
             });
         if !same {
             return differs("list of dimensions");

@@ -66,7 +66,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
         return Err(none());
     }
     // CSV does not say which dimension is that of records.
-    let names = dimensions.iter().map(|(name, _)| SliceDimension { name: name.to_vec(), is_record: false });
+    let names = dimensions.iter().map(|(name, _)| SliceDimension { name: name.to_vec(), is_record: None });
     Ok(SliceVariable {
         name: Some(name.as_bytes().to_vec()),
         ty,

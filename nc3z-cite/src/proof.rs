@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use nc3z_format::digest::{Hash, Root, hashes};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
 /// The value of the key `format`; the number is the version.
 pub const FORMAT: &str = "nc3z proof 1";
@@ -100,12 +101,16 @@ impl Proof {
     }
 }
 
+/// A string that is not copied where JSON has it without escapes.
+#[derive(Deserialize)]
+struct Text<'t>(#[serde(borrow)] Cow<'t, str>);
+
 fn decode<E: serde::de::Error>(text: &str) -> Result<Vec<u8>, E> {
     STANDARD.decode(text).map_err(|e| E::custom(format!("no base64: {e}")))
 }
 
 mod bytes {
-    use super::{STANDARD, decode};
+    use super::{STANDARD, Text, decode};
     use base64::Engine as _;
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -114,12 +119,12 @@ mod bytes {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
-        decode(&String::deserialize(from)?)
+        decode(&Text::deserialize(from)?.0)
     }
 }
 
 mod optional_bytes {
-    use super::{STANDARD, decode};
+    use super::{STANDARD, Text, decode};
     use base64::Engine as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -129,7 +134,7 @@ mod optional_bytes {
     }
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<u8>>, D::Error> {
-        decode(&String::deserialize(from)?).map(Some)
+        decode(&Text::deserialize(from)?.0).map(Some)
     }
 }
 

@@ -41,8 +41,8 @@ pub struct SliceVariable<'s> {
 pub struct SliceDimension {
     /// Its name.
     pub name: Vec<u8>,
-    /// True for the record dimension.
-    pub is_record: bool,
+    /// True for the record dimension, where the format says it.
+    pub is_record: Option<bool>,
 }
 
 impl<'s> Slice<'s> {
@@ -74,7 +74,7 @@ fn classic(bytes: &[u8]) -> Result<Slice<'_>> {
     let variables = header.variables.iter().zip(&layout.variables).map(|(variable, place)| {
         let dimension = |id: &nc3z_format::classic::DimId| {
             let dimension = &header.dimensions[id.index()];
-            SliceDimension { name: dimension.name.clone(), is_record: dimension.is_record() }
+            SliceDimension { name: dimension.name.clone(), is_record: Some(dimension.is_record()) }
         };
         Ok(SliceVariable {
             name: Some(variable.name.clone()),

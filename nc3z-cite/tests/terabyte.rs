@@ -87,6 +87,13 @@ impl ArraySource for Synthetic {
     }
 }
 
+/// Processor time of this thread, where the system tells it: other work on the machine does not count.
+fn now(began: Instant) -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let spent = text.split(' ').next().and_then(|n| n.parse().ok()).map(Duration::from_nanos);
+    spent.unwrap_or_else(|| began.elapsed())
+}
+
 fn slice_of(values: &[u8], shape: &[u64]) -> Slice<'static> {
     let variable = SliceVariable {
         name: None,
@@ -126,10 +133,10 @@ fn a_megabyte_of_a_terabyte_has_a_short_proof_that_is_checked_at_once() {
         let slice = slice_of(&values, &slab.count);
         let mut best = Duration::MAX;
         for _ in 0..5 {
-            let began = Instant::now();
+            let before = now(began);
             let proof = Proof::from_json(text.as_bytes()).unwrap();
             check(&slice, &proof, tree.root()).unwrap();
-            best = best.min(began.elapsed());
+            best = best.min(now(began) - before);
         }
         println!(
             "{slab}: {} bytes of values, proof {} bytes of leaves and {besides} bytes besides, made in {made:?}, checked in {best:?}",

@@ -78,7 +78,7 @@ def csv(data):
         need(index == [str(n // prod(shape[d + 1:]) % shape[d]) for d in range(len(shape))], "a row in another place")
         values.append(struct.pack(FORMATS[kind], (float if kind in (5, 6) else int)(value)))
     need(len(values) == prod(shape) and rows[-1] == "", "CSV of another length")
-    dimensions = [(name.encode(), False) for name, _ in names[1:]]
+    dimensions = [(name.encode(), None) for name, _ in names[1:]]
     return dict(name=names[0][0].encode(), kind=kind, shape=shape, dimensions=dimensions, attributes=None, values=b"".join(values))
 
 
@@ -202,7 +202,7 @@ def check_variable(part, own):
         need(own[key] is None or list(own[key]) == list(value) if key != "kind" else own[key] == value, f"another {key}")
     if own["dimensions"] is not None:
         same = [d[0] for d in own["dimensions"]] == [d[1] for d in entry.dimensions]
-        need(same and all(d[2] or not o[1] for o, d in zip(own["dimensions"], entry.dimensions)), "other dimensions")
+        need(same and all(o[1] in (None, d[2]) for o, d in zip(own["dimensions"], entry.dimensions)), "other dimensions")
     values, total = own["values"], entry.present * size
     need(len(values) == prod(count) * size, "another number of values")
     met, at = {}, 0

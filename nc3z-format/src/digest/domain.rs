@@ -176,6 +176,13 @@ mod tests {
         other(&|h| h.variables[0].attributes[0].values = b"C".to_vec());
         other(&|h| h.variables[0].attributes[0].ty = NcType::Byte);
         other(&|h| h.numrecs = NumRecs::Count(1));
+        // Order, of attributes and of variables.
+        let second = Attribute { name: b"scale".to_vec(), ty: NcType::Byte, values: vec![1] };
+        other(&|h| h.variables[0].attributes.push(second.clone()));
+        other(&|h| h.variables[0].attributes.insert(0, second.clone()));
+        let again = Variable { name: b"tos".to_vec(), ..plain.variables[0].clone() };
+        other(&|h| h.variables.push(again.clone()));
+        other(&|h| h.variables.insert(0, again.clone()));
         // Fewer elements than the header claims.
         let short = digest(plain.clone(), 0, |b| b + 10);
         assert!(!seen.contains(&short));

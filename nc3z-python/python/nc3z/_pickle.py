@@ -29,8 +29,8 @@ def reopen(
         outside=outside,
         fill_missing=fill_missing,
         decode=decode,
-        root=root and root[0],
-        tree=root and root[1],
+        root=root[0] if root else None,
+        tree=root[1] if root else None,
     )
     found = dataset.sha256
     if found != sha256:

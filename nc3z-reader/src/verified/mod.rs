@@ -30,6 +30,8 @@ pub use tree_file::TreeFile;
 
 /// Nodes that are checked at once. The values of those that are not wanted whole are in memory meanwhile: at most 64 MiB.
 const BATCH: usize = 64;
+/// Bytes of nodes from which on other threads check some of them: 2 MiB are hashed in 1.5 ms.
+const PARALLEL_FROM: u64 = 2 << 20;
 
 impl Dataset {
     /// The same dataset, every value of which is checked against a root before it is returned. `tree` is a tree file, from anybody; without
@@ -137,18 +139,24 @@ impl Verified {
         let v = &self.inner.layout().variables[var.index()];
         let total = v.present * v.element_size();
         let held = &*out;
-        let checked =
-            parallel::map(batch.iter().collect(), |tile: &TilePlan<'_>| -> Result<Option<Vec<u8>>> {
-                if let Some(first) = tile.whole {
-                    let bytes = &held[in_memory(first) * size..][..in_memory(tile.elements) * size];
-                    return self.check(var, tile.tile, bytes).map(|()| None);
-                }
-                let first = tile.tile * node_len;
-                let mut values = vec![0; in_memory(node_len.min(total - first))];
-                self.inner.read_range(var, first, &mut values)?;
-                self.check(var, tile.tile, &values)?;
-                Ok(Some(values))
-            });
+        let check = |tile: &TilePlan<'_>| -> Result<Option<Vec<u8>>> {
+            if let Some(first) = tile.whole {
+                let bytes = &held[in_memory(first) * size..][..in_memory(tile.elements) * size];
+                return self.check(var, tile.tile, bytes).map(|()| None);
+            }
+            let first = tile.tile * node_len;
+            let mut values = vec![0; in_memory(node_len.min(total - first))];
+            self.inner.read_range(var, first, &mut values)?;
+            self.check(var, tile.tile, &values)?;
+            Ok(Some(values))
+        };
+        // Waking other threads takes longer than hashing little.
+        let is_little = batch.len() as u64 * node_len < PARALLEL_FROM;
+        let checked: Vec<_> = if is_little {
+            batch.iter().map(check).collect()
+        } else {
+            parallel::map(batch.iter().collect(), check)
+        };
         for (tile, values) in batch.iter().zip(checked) {
             if let Some(values) = values? {
                 copy(tile, &values, size, out);
