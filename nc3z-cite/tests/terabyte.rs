@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Elements of a plane, and of a terabyte of them.
 const SHAPE: [u64; 3] = [65_536, 2048, 2048];
+/// Checks whose mean time counts.
+const RUNS: u32 = 10;
 /// Values of a node.
 const NODE: usize = 1 << 20;
 
@@ -131,21 +133,21 @@ fn a_megabyte_of_a_terabyte_has_a_short_proof_that_is_checked_at_once() {
         // In base64 leaves take a third more.
         let besides = text.len() as u64 - proof.leaf_bytes().div_ceil(3) * 4;
         let slice = slice_of(&values, &slab.count);
-        let mut best = Duration::MAX;
-        for _ in 0..5 {
-            let before = now(began);
+        // The system counts a thread's time at its ticks: the mean of many runs is exact, each of them is not.
+        let before = now(began);
+        for _ in 0..RUNS {
             let proof = Proof::from_json(text.as_bytes()).unwrap();
             check(&slice, &proof, tree.root()).unwrap();
-            best = best.min(now(began) - before);
         }
+        let mean = now(began).saturating_sub(before) / RUNS;
         println!(
-            "{slab}: {} bytes of values, proof {} bytes of leaves and {besides} bytes besides, made in {made:?}, checked in {best:?}",
+            "{slab}: {} bytes of values, proof {} bytes of leaves and {besides} bytes besides, made in {made:?}, checked in {mean:?}",
             values.len(),
             proof.leaf_bytes()
         );
         assert!(besides <= 64 << 10, "{slab}: {besides} bytes besides leaves");
         if !cfg!(debug_assertions) {
-            assert!(best < Duration::from_millis(50), "{slab}: {best:?}");
+            assert!(mean < Duration::from_millis(50), "{slab}: {mean:?}");
         }
     }
 }
