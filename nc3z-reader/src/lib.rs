@@ -85,8 +85,10 @@ mod per_process;
 mod place;
 pub mod platform;
 mod restore;
+mod sections;
 pub mod source;
 mod tile;
+mod trailers;
 mod verified;
 mod versions;
 

@@ -2,8 +2,9 @@
 //! ends, that generation is lost, and an older one is read only by who asks for it. `spec/archive.md`, section 7.
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::open::{check_trailer, last_trailer_between, read_part};
+use crate::sections::read_part;
 use crate::source::ByteSource;
+use crate::trailers::{check_trailer, last_trailer_between};
 use crate::versions::version_at;
 use nc3z_format::archive::constants::{HEAD_OFFSET, SLOTS_AT};
 use nc3z_format::archive::{CommitSlot, CommitSlots, SLOTS_LEN, Superblock, TRAILER_LEN, Trailer};

@@ -2,29 +2,26 @@
 
 use crate::archive::{Archive, Inner};
 use crate::behind::Behind;
-use crate::error::{Error, Result};
-use crate::foreign::or_foreign;
+use crate::error::Result;
 use crate::newest::Newest;
 use crate::options::OpenOptions;
+use crate::sections::{
+    decode_section, disagree, fetch_sections, read_later_head, read_section, read_sections, read_superblock,
+};
 use crate::source::short::{ShortFacts, expanded};
-use crate::source::{ByteSource, EndsSource, Near, SharedSource};
+use crate::source::{ByteSource, EndsSource, SharedSource};
 use crate::tile::cache::{Share, TileCache};
 use crate::tile::{Blocks, Fills, Index, TileStore, Work};
+use crate::trailers::find_generation;
 use crate::versions::{VersionName, find_version};
-use bytes::Bytes;
-use nc3z_format::archive::constants::REQUIRED_LATER_HEAD;
 use nc3z_format::archive::{
-    Head, HeadParts, LaterHead, LaterHeadParts, LaterHeadPlace, Layouts, Metadata, SUPERBLOCK_LEN, Salt,
-    SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer, VariableTable,
+    Head, HeadParts, LaterHead, LaterHeadParts, Layouts, Metadata, SectionKind, SectionTable, Superblock,
+    Trailer, VariableTable,
 };
 use nc3z_format::arrays::{Arrays, padded_variables};
 use nc3z_format::classic::{Header, Layout, Parsed};
 use nc3z_format::{Error as FormatError, Limits};
-use std::ops::Range;
 use std::sync::Arc;
-
-/// Bytes looked at in one step when searching for the last valid trailer of a torn archive.
-const SEARCH_LEN: u64 = 1 << 20;
 
 impl Archive {
     /// Opens an archive through a map. See [`crate::source::MmapSource`] for what a map asks of its file.
@@ -76,18 +73,6 @@ pub(crate) fn with_ends(source: SharedSource) -> SharedSource {
     }
 }
 
-/// The bytes of something that should lie inside the source.
-pub(crate) fn read_part(source: &dyn ByteSource, offset: u64, len: u64, what: &'static str) -> Result<Bytes> {
-    let outside = || {
-        let room = source.len().saturating_sub(offset);
-        Error::from(FormatError::truncated(what, offset, "section", len.saturating_sub(room), room))
-    };
-    if offset.checked_add(len).is_none_or(|end| end > source.len()) {
-        return Err(outside());
-    }
-    source.read_at(offset, usize::try_from(len).map_err(|_| outside())?)
-}
-
 /// The decoded structures of an archive, not yet checked against each other.
 pub(crate) struct Parts {
     pub(crate) superblock: Superblock,
@@ -101,30 +86,6 @@ pub(crate) struct Parts {
     pub(crate) later: Option<LaterHeadParts>,
     pub(crate) table: VariableTable,
     pub(crate) metadata: Metadata,
-}
-
-impl Archive {
-    /// The trailers of this generation and of all before it, the newest first, each with its offset.
-    ///
-    /// # Errors
-    /// A damaged trailer; more generations than the limits allow.
-    pub fn generations(&self) -> Result<Vec<(u64, Trailer)>> {
-        let store = &self.inner.store;
-        let this = (self.inner.trailer_offset, self.inner.trailer.clone());
-        generations(&*store.source, this, &store.limits)
-    }
-
-    /// The trailers of this generation and of those right before it, at most so many in all, each with its offset.
-    ///
-    /// # Errors
-    /// A damaged trailer.
-    pub fn recent_generations(&self, most: usize) -> Result<Vec<(u64, Trailer)>> {
-        recent_generations(
-            &*self.inner.store.source,
-            (self.inner.trailer_offset, self.inner.trailer.clone()),
-            most as u64,
-        )
-    }
 }
 
 impl Parts {
@@ -341,265 +302,4 @@ pub(crate) fn check_table(table: &VariableTable, arrays: &Arrays, next_number: u
         }
     }
     Ok(())
-}
-
-fn disagree(
-    section: &str,
-    what: &'static str,
-    expected: impl std::fmt::Display,
-    found: impl std::fmt::Display,
-) -> Error {
-    FormatError::corrupt(section, None, what, expected, found).into()
-}
-
-fn read_superblock(source: &dyn ByteSource) -> Result<Superblock> {
-    read_superblock_of(source).map_err(|e| or_foreign(source, e))
-}
-
-fn read_superblock_of(source: &dyn ByteSource) -> Result<Superblock> {
-    let len = source.len();
-    if len < (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
-        // Name what it is, where it is something else: the magic decides.
-        let start = read_part(source, 0, len.min(8), "superblock")?;
-        Superblock::check_magic(&start)?;
-        return Err(FormatError::truncated(
-            "archive",
-            len,
-            "superblock and trailer",
-            (SUPERBLOCK_LEN + TRAILER_LEN) as u64 - len,
-            len,
-        )
-        .into());
-    }
-    let bytes = read_part(source, 0, SUPERBLOCK_LEN as u64, "superblock")?;
-    let bytes: &[u8; SUPERBLOCK_LEN] = (&*bytes).try_into().expect("the range has this length");
-    Ok(Superblock::decode(bytes)?)
-}
-
-/// The last trailer by this salt that begins at `least` or later, a multiple of 8, and ends at `len` at the latest.
-pub(crate) fn last_trailer_between(
-    source: &dyn ByteSource,
-    least: u64,
-    len: u64,
-    salt: &Salt,
-) -> Result<Option<(u64, Trailer)>> {
-    let mut end = len;
-    while end > least {
-        let begin = (end.saturating_sub(SEARCH_LEN) & !7).max(least);
-        // Overlap, so that a trailer on the border of two windows is seen whole.
-        let stop = (end + TRAILER_LEN as u64).min(len);
-        let window = read_part(source, begin, stop - begin, "archive")?;
-        if let Some(found) = Trailer::find_last(&window, begin, salt)? {
-            return Ok(Some(found));
-        }
-        end = begin;
-    }
-    Ok(None)
-}
-
-/// The trailers of an archive from one back to that of its first generation, each with its offset.
-pub(crate) fn generations(
-    source: &dyn ByteSource,
-    last: (u64, Trailer),
-    limits: &Limits,
-) -> Result<Vec<(u64, Trailer)>> {
-    let all = recent_generations(source, last, limits.generations)?;
-    if let Some((at, _)) = all.last().filter(|(_, trailer)| trailer.previous != 0) {
-        let (limit, n) = (limits.generations, all.len() as u64);
-        return Err(FormatError::limit("archive", *at, "generations", limit, n).into());
-    }
-    Ok(all)
-}
-
-/// The trailer given and those before it, at most so many in all.
-fn recent_generations(
-    source: &dyn ByteSource,
-    last: (u64, Trailer),
-    most: u64,
-) -> Result<Vec<(u64, Trailer)>> {
-    let mut recent = vec![last];
-    while (recent.len() as u64) < most
-        && let Some((_, trailer)) = recent.last().filter(|(_, trailer)| trailer.previous != 0)
-    {
-        let previous = read_previous(source, trailer)?;
-        recent.push(previous);
-    }
-    Ok(recent)
-}
-
-/// The trailer before one that names it. It stands before that one, so that there are no cycles.
-pub(crate) fn read_previous(source: &dyn ByteSource, trailer: &Trailer) -> Result<(u64, Trailer)> {
-    let at = trailer.previous;
-    let bytes = read_part(source, at, TRAILER_LEN as u64, "trailer")?;
-    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
-    let previous = Trailer::decode(bytes, at, &trailer.salt)?;
-    if previous.generation >= trailer.generation {
-        let expected = format!("below {}", trailer.generation);
-        return Err(FormatError::corrupt("trailer", at, "generation", expected, previous.generation).into());
-    }
-    Ok((at, previous))
-}
-
-/// The trailer of a generation; an error that names those that there are.
-fn find_generation(
-    source: &dyn ByteSource,
-    last: (u64, Trailer),
-    wanted: u64,
-    limits: &Limits,
-) -> Result<(u64, Trailer)> {
-    // They descend: what is near the end is found there.
-    let mut this = last.clone();
-    while u64::from(this.1.generation) > wanted && this.1.previous != 0 {
-        this = read_previous(source, &this.1)?;
-    }
-    if u64::from(this.1.generation) == wanted {
-        return Ok(this);
-    }
-    let all = generations(source, last, limits)?;
-    let known: Vec<u32> = all.iter().rev().map(|(_, trailer)| trailer.generation).collect();
-    let known = name_generations(&known);
-    Err(FormatError::invalid(format!("there is no generation {wanted}; the archive has {known}")).into())
-}
-
-/// `1`, `1, 2 and 5`, or where they are many and follow each other, `1 to 40`.
-fn name_generations(all: &[u32]) -> String {
-    let mut runs: Vec<Range<u32>> = Vec::new();
-    for &n in all {
-        match runs.last_mut() {
-            Some(run) if run.end == n => run.end = n.saturating_add(1),
-            _ => runs.push(n..n.saturating_add(1)),
-        }
-    }
-    let more = runs.len().saturating_sub(20);
-    let words = runs.iter().take(20).map(|run| match run.len() {
-        1 => run.start.to_string(),
-        _ => format!("{} to {}", run.start, run.end - 1),
-    });
-    let words = words.collect::<Vec<_>>().join(", ");
-    if more > 0 { format!("{words} and more") } else { words }
-}
-
-/// What is wrong with the last 128 bytes, if they are no trailer.
-pub(crate) fn last_trailer_error(source: &dyn ByteSource, salt: &Salt) -> Option<Error> {
-    let at = source.len().checked_sub(TRAILER_LEN as u64)?;
-    let bytes = match read_part(source, at, TRAILER_LEN as u64, "trailer") {
-        Ok(bytes) => bytes,
-        Err(e) => return Some(e),
-    };
-    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
-    Trailer::decode(bytes, at, salt).err().map(Error::from)
-}
-
-/// The section table that a trailer names.
-pub(crate) fn read_sections(
-    source: &dyn ByteSource,
-    trailer: &Trailer,
-    trailer_offset: u64,
-    limits: &Limits,
-) -> Result<SectionTable> {
-    let bytes = read_part(source, trailer.sections_offset, trailer.sections_len.into(), "section table")?;
-    Ok(SectionTable::decode(&bytes, trailer, trailer_offset, &trailer.salt, limits)?)
-}
-
-/// The sections that opening needs, fetched together where each request counts; nothing, where they cannot be read.
-fn fetch_sections(source: &dyn ByteSource, sections: &SectionTable, limits: &Limits) -> Near {
-    if !source.reach().fetches_ahead() {
-        return Near::default();
-    }
-    let needed = [
-        (SectionKind::Head, limits.head_len()),
-        (SectionKind::VariableTable, limits.table_len),
-        (SectionKind::Metadata, limits.metadata_len),
-    ];
-    // The table has compared places with the length of the file.
-    let ranges = needed.into_iter().filter_map(|(kind, limit)| {
-        let entry = sections.find(kind).ok().filter(|entry| entry.len <= limit)?;
-        Some(entry.offset..entry.offset + entry.len)
-    });
-    let ranges: Vec<Range<u64>> = ranges.collect();
-    let near = Near::fetch(source, &ranges).unwrap_or_default();
-    // The older sections that these continue, together too.
-    let continued = needed.into_iter().filter_map(|(kind, limit)| {
-        let entry = sections.find(kind).ok()?;
-        let len = usize::try_from(entry.len).ok()?;
-        let stored = near.get(entry.offset, len).or_else(|| {
-            let at_hand = source.holds(&(entry.offset..entry.offset + entry.len));
-            at_hand.then(|| source.read_at(entry.offset, len).ok()).flatten()
-        })?;
-        let older = entry.older(&stored).ok().flatten().filter(|older| older.len <= limit)?;
-        let range = older.offset..older.offset.checked_add(older.len)?;
-        near.get(range.start, usize::try_from(older.len).ok()?).is_none().then_some(range)
-    });
-    let continued: Vec<Range<u64>> = continued.collect();
-    // Nothing between them: pieces must not overlap.
-    near.and(&Near::fetch_apart(source, &continued).unwrap_or_default())
-}
-
-/// The head of a generation that has one of its own.
-pub(crate) fn read_later_head(
-    source: &dyn ByteSource,
-    table: &VariableTable,
-    trailer: &Trailer,
-    head_copy: &[u8],
-    limits: &Limits,
-) -> Result<Option<LaterHeadParts>> {
-    let Some(place) = LaterHeadPlace::find(table, trailer)? else { return Ok(None) };
-    let block = read_part(source, place.offset, place.block_len(), "later head")?;
-    Ok(Some(place.read(&block, &trailer.salt, head_copy, limits)?))
-}
-
-/// The decoded section of a kind.
-pub(crate) fn read_section(
-    source: &dyn ByteSource,
-    sections: &SectionTable,
-    kind: SectionKind,
-    limit: u64,
-) -> Result<Vec<u8>> {
-    let entry = sections.find(kind)?;
-    let stored = read_part(source, entry.offset, entry.len, kind.name())?;
-    decode_section(source, entry, &stored, &Near::default(), limit)
-}
-
-/// A section by its stored bytes, and by the older one that it continues, if it does so.
-fn decode_section(
-    source: &dyn ByteSource,
-    entry: &SectionEntry,
-    stored: &[u8],
-    near: &Near,
-    limit: u64,
-) -> Result<Vec<u8>> {
-    entry.decode_with(stored, limit, |older| {
-        let held = usize::try_from(older.len).ok().and_then(|len| near.get(older.offset, len));
-        let read = || read_part(source, older.offset, older.len, older.kind.name());
-        held.map_or_else(read, Ok)
-    })
-}
-
-impl Archive {
-    /// The section of this generation, or the older one that it continues: one that a later section may continue, and what it holds.
-    ///
-    /// # Errors
-    /// Damage; more than `limit` bytes.
-    pub fn whole_section(&self, kind: SectionKind, limit: u64) -> Result<(SectionEntry, Vec<u8>)> {
-        let source = &*self.inner.store.source;
-        let read = |entry: &SectionEntry| read_part(source, entry.offset, entry.len, kind.name());
-        let entry = self.inner.sections.find(kind)?;
-        let stored = read(entry)?;
-        match entry.older(&stored)? {
-            Some(older) => {
-                let decoded = older.decode(&read(&older)?, limit)?;
-                Ok((older, decoded))
-            }
-            None => Ok((entry.clone(), entry.decode(&stored, limit)?)),
-        }
-    }
-}
-
-pub(crate) fn check_trailer(trailer: Trailer, superblock: &Superblock) -> Result<Trailer> {
-    // That of a later head is compared when it is read.
-    let later = trailer.required & REQUIRED_LATER_HEAD != 0;
-    if trailer.original_len != superblock.original_len && !later {
-        return Err(disagree("trailer", "original length", superblock.original_len, trailer.original_len));
-    }
-    Ok(trailer)
 }

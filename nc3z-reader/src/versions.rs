@@ -2,8 +2,9 @@
 
 use crate::archive::Archive;
 use crate::error::Result;
-use crate::open::{last_trailer_between, read_previous, read_section, read_sections};
+use crate::sections::{read_section, read_sections};
 use crate::source::ByteSource;
+use crate::trailers::{last_trailer_between, read_previous};
 use nc3z_format::archive::constants::HEAD_OFFSET;
 use nc3z_format::archive::version::{find_tags, is_tag_name};
 use nc3z_format::archive::{

@@ -3,12 +3,12 @@
 use crate::error::{Error, Result};
 use crate::foreign::or_foreign;
 use crate::newest::{Newest, lost};
-use crate::open;
 use crate::options::OpenOptions;
 use crate::source::lenient::Lenient;
 use crate::source::short::{ShortFacts, expanded};
 use crate::source::truncated::TruncatedSource;
 use crate::source::{ByteSource, SharedSource};
+use crate::trailers;
 use nc3z_format::Error as FormatError;
 use nc3z_format::archive::constants::TRAILER_MARKER;
 use nc3z_format::archive::{
@@ -97,7 +97,7 @@ impl EntryPoints {
         let mut missing_newest = None;
         let trailer_error = if source.len() >= (SUPERBLOCK_LEN + TRAILER_LEN) as u64 {
             let tail = Lenient::new(&**source);
-            let last_error = open::last_trailer_error(&tail, &superblock.salt);
+            let last_error = trailers::last_trailer_error(&tail, &superblock.salt);
             match Newest::find(&tail, &superblock, &options.limits) {
                 Ok(Newest { last: Ok(found), lost }) => {
                     (trailer, missing_newest) = (Some(found), lost);

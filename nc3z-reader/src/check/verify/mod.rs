@@ -8,6 +8,7 @@ mod blocks;
 mod deep;
 mod index;
 mod members;
+mod regions;
 mod report;
 mod walk;
 

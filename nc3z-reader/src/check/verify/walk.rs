@@ -1,41 +1,35 @@
 //! The walk over the file: superblock, head copy, then generation by generation blocks, sections, section table, trailer; and
 //! the bytes between them, which are zero.
 
-use super::blocks::{self, Expected};
+use super::blocks::Expected;
 use super::report::{Findings, Report, Structure};
-use crate::check::parity::{ParityReport, check_region, locate_section};
 use crate::check::recover::EntryPoints;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::monitor::Monitor;
 use crate::newest::SLOTS;
-use crate::open::read_sections;
 use crate::options::OpenOptions;
-use crate::parallel;
+use crate::sections::read_sections;
 use crate::source::lenient::Lenient;
 use crate::source::{ByteSource, SharedSource};
 use nc3z_format::archive::constants::{HEAD_OFFSET, REQUIRED_LOSSY};
 use nc3z_format::archive::{
-    BLOCK_HEADER_LEN, PAGE_LEN, Page, SUPERBLOCK_LEN, Salt, SectionEncoding, SectionEntry, SectionKind,
-    TRAILER_LEN, Trailer, align8,
+    BLOCK_HEADER_LEN, SUPERBLOCK_LEN, SectionEntry, SectionKind, TRAILER_LEN, Trailer, align8,
 };
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Bytes read at a time.
-const PIECE_LEN: usize = 512 << 10;
 
 /// Bytes of later copies of the head that are decoded to be compared with the first, for each byte of the file, and in any case.
 const COMPARED_OF_FILE: u64 = 64;
 const COMPARED_FLOOR: u64 = 1 << 30;
 
 /// A part of the file that something is known of.
-struct Region {
-    bytes: Range<u64>,
-    kind: Kind,
+pub(super) struct Region {
+    pub(super) bytes: Range<u64>,
+    pub(super) kind: Kind,
 }
 
-enum Kind {
+pub(super) enum Kind {
     /// Checked when it was found.
     Done,
     Head {
@@ -57,17 +51,17 @@ fn head_section(region: &Region) -> Option<&SectionEntry> {
 
 /// One walk.
 pub(super) struct Walk<'a> {
-    source: SharedSource,
-    points: EntryPoints,
+    pub(super) source: SharedSource,
+    pub(super) points: EntryPoints,
     options: &'a OpenOptions,
-    report: &'a mut Report,
-    findings: &'a mut Findings,
-    monitor: &'a dyn Monitor,
+    pub(super) report: &'a mut Report,
+    pub(super) findings: &'a mut Findings,
+    pub(super) monitor: &'a dyn Monitor,
     regions: Vec<Region>,
     /// Ranges of sections, which tables of several generations may name.
     named: HashSet<(u64, u64)>,
     /// The parity that the last generation has.
-    parity: Option<u64>,
+    pub(super) parity: Option<u64>,
 }
 
 impl<'a> Walk<'a> {
@@ -338,131 +332,6 @@ impl<'a> Walk<'a> {
             self.findings.push(Structure::Section(SectionKind::Head), bytes, words);
         }
     }
-
-    fn region(&mut self, region: &Region) -> Result<()> {
-        let bytes = region.bytes.clone();
-        match &region.kind {
-            Kind::Done => {}
-            Kind::Head { crc } => self.crc_of(&bytes, *crc, Structure::HeadCopy)?,
-            Kind::Blocks { expected } => {
-                let walked = blocks::walk(&self.source, self.points.salt, bytes, *expected, self.monitor)?;
-                self.report.blocks += walked.blocks;
-                walked.findings.into_iter().for_each(|raw| self.findings.add(raw));
-                return Ok(());
-            }
-            Kind::Section(entry) => self.section(entry)?,
-        }
-        self.monitor.advance(bytes.end - bytes.start);
-        Ok(())
-    }
-
-    fn section(&mut self, entry: &SectionEntry) -> Result<()> {
-        let bytes = entry.offset..entry.offset + entry.len;
-        match (entry.encoding, entry.kind) {
-            (SectionEncoding::Raw | SectionEncoding::Zstd | SectionEncoding::After, kind) => {
-                self.crc_of(&bytes, entry.crc, Structure::Section(kind))
-            }
-            (SectionEncoding::SelfChecked, SectionKind::IndexPages) => self.pages(bytes),
-            (SectionEncoding::SelfChecked, SectionKind::Parity) => self.parity(entry),
-            (SectionEncoding::SelfChecked, _) => {
-                self.report.unchecked += entry.len;
-                Ok(())
-            }
-        }
-    }
-
-    /// Checks packets and parity shards; the newest parity is reported.
-    fn parity(&mut self, entry: &SectionEntry) -> Result<()> {
-        let bytes = entry.offset..entry.offset + entry.len;
-        let quiet = Quiet(self.monitor);
-        let checked = locate_section(&*self.source, entry, self.points.salt)
-            .and_then(|layout| check_region(&*self.source, &layout, &quiet));
-        let report = match checked {
-            Ok(report) => report,
-            Err(e) if e.is_interrupted() => return Err(e),
-            Err(e) => {
-                self.findings.push(Structure::Section(SectionKind::Parity), bytes, e.with_causes());
-                return Ok(());
-            }
-        };
-        let (begin, end) = (report.layout.params.begin, report.layout.params.end);
-        if bytes != (begin..end) {
-            let words = format!("its packets say that it is bytes {begin} to {end}");
-            self.findings.push(Structure::Section(SectionKind::Parity), bytes, words);
-        }
-        for range in report.damage() {
-            let words = "parity shards or packets that fail their checksums";
-            self.findings.push(Structure::Section(SectionKind::Parity), range, words);
-        }
-        let generation = |r: &ParityReport| r.layout.params.generation;
-        // One that a later generation has no more is history.
-        let counts = self.parity == Some(entry.offset);
-        if counts && self.report.parity.as_ref().is_none_or(|known| generation(known) < generation(&report)) {
-            self.report.parity = Some(report);
-        }
-        Ok(())
-    }
-
-    /// Compares the CRC-32 of a range.
-    fn crc_of(&mut self, bytes: &Range<u64>, expected: u32, structure: Structure) -> Result<()> {
-        let mut crc = crc32fast::Hasher::new();
-        let read = pieces(&*self.source, bytes, self.monitor, &mut |_, piece| {
-            crc.update(piece);
-            true
-        });
-        match read {
-            Ok(()) => {
-                let found = crc.finalize();
-                if found != expected {
-                    let words = format!("CRC is {found:08x}, expected {expected:08x}");
-                    self.findings.push(structure, bytes.clone(), words);
-                }
-                Ok(())
-            }
-            Err(e) if e.is_interrupted() => Err(e),
-            Err(e) => {
-                self.findings.push(structure, bytes.clone(), e.with_causes());
-                Ok(())
-            }
-        }
-    }
-
-    /// Checks each page of a section of index pages by itself.
-    fn pages(&mut self, bytes: Range<u64>) -> Result<()> {
-        if self.monitor.is_cancelled() {
-            return Err(Error::interrupted());
-        }
-        let (source, salt) = (&*self.source, self.points.salt);
-        let offsets: Vec<u64> = bytes.step_by(PAGE_LEN).collect();
-        let bad = parallel::map(offsets, |at| Some((at, bad_page(source, salt, at)?)));
-        for (at, words) in bad.into_iter().flatten() {
-            self.findings.push(Structure::IndexPage, at..at + PAGE_LEN as u64, words);
-        }
-        Ok(())
-    }
-
-    /// Bytes that belong to nothing must be zero.
-    fn zeros(&mut self, bytes: Range<u64>) -> Result<()> {
-        let mut wrong: Option<Range<u64>> = None;
-        let read = pieces(&*self.source, &bytes, self.monitor, &mut |at, piece| {
-            for (i, _) in piece.iter().enumerate().filter(|(_, b)| **b != 0) {
-                let place = at + i as u64;
-                let begin = wrong.as_ref().map_or(place, |w| w.start);
-                wrong = Some(begin..place + 1);
-            }
-            true
-        });
-        match read {
-            Ok(()) => {}
-            Err(e) if e.is_interrupted() => return Err(e),
-            Err(e) => self.findings.push(Structure::Gap, bytes.clone(), e.with_causes()),
-        }
-        if let Some(wrong) = wrong {
-            self.findings.push(Structure::Gap, wrong, "bytes that belong to nothing are not zero");
-        }
-        self.monitor.advance(bytes.end - bytes.start);
-        Ok(())
-    }
 }
 
 /// A copy of the head, decoded; `None` where it cannot be read, or cannot be one of at most so many bytes.
@@ -474,48 +343,4 @@ fn read_head(
     // As it is or compressed: never longer than what it holds and a frame's header.
     let len = usize::try_from(entry.len).ok().filter(|&n| n as u64 <= limit.saturating_add(1 << 20))?;
     Some(entry.decode(&source.read_at(entry.offset, len).ok()?, limit))
-}
-
-/// Hears nothing of progress, which is told for whole regions.
-struct Quiet<'a>(&'a dyn Monitor);
-
-impl Monitor for Quiet<'_> {
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
-}
-
-fn bad_page(source: &dyn ByteSource, salt: Salt, at: u64) -> Option<String> {
-    let page = source.read_at(at, PAGE_LEN);
-    page.and_then(|page| {
-        Page::check(&page, &salt, at)?;
-        Page::new(&page, at)?;
-        Ok(())
-    })
-    .err()
-    .map(|e| e.with_causes())
-}
-
-/// Reads a range piece by piece until `sink` has had enough.
-pub(super) fn pieces(
-    source: &dyn ByteSource,
-    bytes: &Range<u64>,
-    monitor: &dyn Monitor,
-    sink: &mut dyn FnMut(u64, &[u8]) -> bool,
-) -> Result<()> {
-    let mut buffer = Vec::new();
-    let mut at = bytes.start;
-    while at < bytes.end {
-        if monitor.is_cancelled() {
-            return Err(Error::interrupted());
-        }
-        let n = usize::try_from(bytes.end - at).map_or(PIECE_LEN, |n| n.min(PIECE_LEN));
-        buffer.resize(n, 0);
-        source.read_into(at, &mut buffer)?;
-        if !sink(at, &buffer) {
-            break;
-        }
-        at += n as u64;
-    }
-    Ok(())
 }
