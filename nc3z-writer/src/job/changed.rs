@@ -222,15 +222,31 @@ impl<'a> TileEncoder<'a> {
         }
         if len as u64 <= PACK_LEN {
             let found = with_scratch(|scratch| self.chooser.short(&it.changed(), scratch))?;
-            return Ok(found.map_or(Seen::AsItIs, Seen::Made));
+            return Ok(match found {
+                Some(found) if !self.is_outgrown(it, &found)? => Seen::Made(found),
+                _ => Seen::AsItIs,
+            });
         }
         Ok(match with_scratch(|scratch| self.chooser.sparse(&it.changed(), scratch))? {
+            FirstLook::Stored(payload) if self.is_outgrown(it, &payload)? => {
+                it.base = None;
+                Seen::Planned
+            }
             FirstLook::Stored(payload) => Seen::Made(payload),
             FirstLook::Undecided(sketch) => {
                 it.sketch = sketch;
                 Seen::Planned
             }
         })
+    }
+
+    /// True where a tile's difference to an older one is so long that the tile is better stored alone.
+    fn is_outgrown(&self, it: &Waiting<'_>, payload: &Payload) -> Result<bool> {
+        let Some(base) = it.base.as_ref().filter(|_| payload.is_difference()) else { return Ok(false) };
+        if !has_tile(self.old, it.id, it.tile) {
+            return Ok(false);
+        }
+        base.is_outgrown(payload.bytes.len(), &it.bytes, || Ok(self.old.cached_tile(it.id, it.tile)?))
     }
 
     /// Plans the arrays that have no plan yet.
@@ -262,9 +278,15 @@ impl<'a> TileEncoder<'a> {
         let stored = self.tables.get(&it.id).map_or(&[][..], |tables| &tables[..stored]);
         let is_new = |table: &[u8]| stored.iter().all(|(_, stored)| stored != table);
         let plan = &self.plans[&it.info.id];
-        with_scratch(|scratch| {
-            self.chooser.smallest(&it.changed(), it.sketch.as_ref(), plan, &is_new, scratch)
-        })
+        let smallest = |it: &Changed<'_>, sketch| {
+            with_scratch(|scratch| self.chooser.smallest(it, sketch, plan, &is_new, scratch))
+        };
+        match smallest(&it.changed(), it.sketch.as_ref())? {
+            Some(found) if self.is_outgrown(it, &found)? => {
+                smallest(&Changed { base: None, ..it.changed() }, None)
+            }
+            found => Ok(found),
+        }
     }
 
     /// Writes a tile; a short difference waits for [`Self::finish`].

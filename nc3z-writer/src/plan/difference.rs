@@ -17,6 +17,10 @@ use nc3z_format::codec::{
 };
 use nc3z_reader::{BaseTile, ClassicFile};
 
+/// Bytes that an edit adds to a difference: for its place, and for each byte that it changes. Measured on single elements of fields of
+/// `float`, which add 7 to 10 bytes each.
+const ADDED_PER_EDIT: u128 = 4;
+const ADDED_PER_BYTE: u128 = 2;
 /// zstd's level for what is short once it is compressed.
 const SHORT_LEVEL: i32 = 19;
 /// Bytes of a tile that is compressed at [`SHORT_LEVEL`] whatever is left of it.
@@ -40,7 +44,8 @@ const PIECE: usize = 8 << 10;
 const PIECES: usize = 4;
 /// Differences of at most this many bytes are their own sample.
 const WHOLE: usize = 2 * PIECES * PIECE;
-/// The numeric codec is tried on a difference of which at least one byte in this many is zero, as that of a tile that grew is.
+/// The numeric codec is tried on a difference of which at least one element in this many is zero, as that of a tile that grew is. Where
+/// all values changed, it takes a choice of plans for each tile and is not smaller.
 const ZEROS: usize = 8;
 
 /// A payload, and the chain that made it.
@@ -89,6 +94,37 @@ impl Base {
         let rest = &block.bytes[self.older.encode().len()..];
         let chain = [&[StageSpec::base_of_any()], &block.chain.0[1..]].concat();
         Payload { chain: ChainSpec(chain), bytes: [&named.encode(), rest].concat(), table: None }
+    }
+
+    /// Bytes that the older tile takes.
+    fn stored_len(&self) -> u64 {
+        match self.older.entry {
+            IndexEntry::Stored { len, .. } | IndexEntry::Packed { len, .. } => len.into(),
+            _ => 0,
+        }
+    }
+
+    /// True where a difference of `len` bytes is so long that later versions take less if the tile is stored alone now.
+    ///
+    /// Edits of one tile add up in its difference to the older tile: if each adds `g` bytes, the n-th difference takes `n·g`. A tile
+    /// that takes `b` bytes alone is best stored alone after `n = sqrt(2·b/g)` versions, when the difference takes `sqrt(2·b·g)`
+    /// bytes. What an edit adds is told by the bytes of `before`, the newest version of the tile, that it changes.
+    pub(crate) fn is_outgrown(
+        &self,
+        len: usize,
+        tile: &[u8],
+        before: impl FnOnce() -> Result<Bytes>,
+    ) -> Result<bool> {
+        let (square, twice) = ((len as u128).pow(2), 2 * u128::from(self.stored_len()));
+        if square < twice * (ADDED_PER_EDIT + ADDED_PER_BYTE) {
+            return Ok(false);
+        }
+        let before = before()?;
+        if before.len() != tile.len() {
+            return Ok(false);
+        }
+        let changed = before.iter().zip(tile).filter(|(was, is)| was != is).count();
+        Ok(square >= twice * (ADDED_PER_EDIT + ADDED_PER_BYTE * changed as u128))
     }
 
     /// The bytes of a tile XOR those of this one, as far as that goes.
@@ -192,7 +228,7 @@ impl<'a> Chooser<'a> {
         let most = alone.as_ref().map_or(it.bytes.len(), |alone| alone.bytes.len());
         let it = Difference::new(it, base);
         let mut best = None;
-        if it.bytes.len() - it.changed >= it.bytes.len() / ZEROS {
+        if it.zero_elements() * ZEROS >= it.bytes.len() / it.ty.size() {
             best = self.numeric(&it, &shape, scratch)?;
         }
         let clearly = most / CLEARLY_OF * CLEARLY;
@@ -402,6 +438,13 @@ impl<'a> Difference<'a> {
         let bytes = base.difference(it.bytes);
         let changed = bytes.iter().filter(|&&byte| byte != 0).count();
         Difference { info: it.info, ty: it.info.ty, tile: it.bytes, base, bytes, changed }
+    }
+
+    fn zero_elements(&self) -> usize {
+        self.bytes
+            .chunks_exact(self.ty.size())
+            .filter(|element| element.iter().all(|&byte| byte == 0))
+            .count()
     }
 }
 
