@@ -53,6 +53,8 @@ mod reference;
 mod scale_offset;
 mod scratch;
 mod sums;
+#[doc(hidden)]
+pub mod switch;
 mod transform;
 #[doc(hidden)]
 pub mod widths;

@@ -69,7 +69,7 @@ fn main() {
     let total: u64 = all.iter().flatten().sum();
     println!("{} files, preset {}: {total} bytes, {seconds:.1} s\n", files.len(), preset.name());
     println!(
-        "| without | bytes | larger by | geometric mean | time | what stands out |\n|---|---|---|---|---|---|"
+        "| without | bytes | larger by | geometric mean | time | files that change by 0.2 % and more | their mean | what stands out |\n|---|---|---|---|---|---|---|---|"
     );
     let rules: Vec<&'static Rule> =
         RULES.iter().filter(|r| wanted.is_empty() || wanted.iter().any(|w| w == r.name)).collect();
@@ -87,6 +87,8 @@ fn main() {
         let logs: f64 = changes.iter().map(|c| c.0.ln()).sum();
         let mean = (logs * ratio(1, changes.len().max(1) as u64)).exp();
         changes.sort_by(|a, b| b.0.ln().abs().total_cmp(&a.0.ln().abs()));
+        let touched: Vec<f64> = changes.iter().map(|c| c.0.ln()).filter(|ln| ln.abs() > 0.002).collect();
+        let of_touched = (touched.iter().sum::<f64>() * ratio(1, touched.len().max(1) as u64)).exp();
         let notable: Vec<String> = changes
             .iter()
             .take(3)
@@ -94,12 +96,14 @@ fn main() {
             .map(|(ratio, name)| format!("`{name}` {:+.1} %", (ratio - 1.0) * 100.0))
             .collect();
         println!(
-            "| {}: {} | {sum} | {:+.2} % | {:+.2} % | {:+.0} % | {} |",
+            "| {}: {} | {sum} | {:+.2} % | {:+.2} % | {:+.1} % | {} | {:+.2} % | {} |",
             rule.name,
             rule.without,
             (ratio(sum, total) - 1.0) * 100.0,
             (mean - 1.0) * 100.0,
             (taken / seconds - 1.0) * 100.0,
+            touched.len(),
+            (of_touched - 1.0) * 100.0,
             notable.join(", ")
         );
     }

@@ -7,7 +7,6 @@ use crate::pipeline::write_tiles;
 use crate::plan::{Partition, Plans};
 use md5::Md5;
 use nc3z_format::archive::constants::REQUIRED_LOSSY;
-use nc3z_format::archive::short::Effort;
 use nc3z_format::archive::{Head, Metadata, Salt};
 use nc3z_format::digest::DigestRecord;
 use nc3z_format::quantize::LossRecord;
@@ -162,6 +161,7 @@ impl Build<'_> {
     ) -> Result<Written> {
         let source = self.classic.source();
         if source.len() > WHOLE
+            || !nc3z_format::num::switch::is_on("short-whole")
             || self.parity.is_some()
             || self.lossy.is_some()
             || !self.options.leaves_layout_open()
@@ -170,10 +170,8 @@ impl Build<'_> {
         }
         let mut file = vec![0; usize::try_from(source.len()).expect("at most 128 KiB")];
         source.read_into(0, &mut file)?;
-        let effort = if self.options.preset == Preset::Fast { Effort::Quick } else { Effort::Hard };
         let most = written.len().min(quickest - quickest / WORTH_IT) - 1;
-        let whole =
-            shorten_whole(medium, (&written.unsealed, written.short), *sha256, &file, (most, effort))?;
+        let whole = shorten_whole(medium, (&written.unsealed, written.short), *sha256, &file, most)?;
         written.short = whole.or(written.short);
         Ok(written)
     }

@@ -5,8 +5,7 @@ It compresses badly and holds the file in memory. It shares the classic half (se
 
     make_test_archive.py CLASSIC -o ARCHIVE [--chain JSON]... [--tile BYTES] [--chunk clipped|padded] [--no-pack]
                          [--no-constants] [--late-chains] [--head raw|zstd|dictionary] [--digest 0|1|2] [--torn BYTES]
-    make_test_archive.py CLASSIC -o ARCHIVE --whole zstd|lzma
-    make_test_archive.py SHORT -o ARCHIVE --repack
+    make_test_archive.py CLASSIC -o ARCHIVE --whole
 """
 
 import argparse
@@ -25,7 +24,7 @@ from nc3z_num import BYTE, Type, geometry_of
 from nc3z_ref import (BLOCK_MARKER, CHAINS, CONSTANT, CONSTANTS, CONTAINERS, GAP, HEAD_AT, INLINE_TILES, MAGIC, PACKED,
                       PAGE_FAN, PAGE_LEAF, PAGE_SIZE, STORED, S_HEAD, S_METADATA, S_PAGES, S_TABLE, TRAILER_END,
                       TRAILER_MARKER, TYPE_SIZES, Classic, Header, Layout, Refused, Tiles, crc32, product, salted_crc,
-                      head_dictionary, short_content, shuffle)
+                      head_dictionary, shuffle)
 
 TEXT = b"nc3z archive of a netCDF file\nsee spec/archive.md of nc3z\n"
 PACK_BELOW = 4096       # tiles whose stored form is shorter share a block
@@ -277,30 +276,14 @@ class Producer:
         return bytes(self.out)
 
 
-def whole(data, packing):
+def whole(data):
     """The short form that is the file as a whole (section 12)."""
     metadata = compact({"writer": "make_test_archive 0.1", "options": {}})
     content = varint(0) + varint(len(metadata)) + metadata + data
-    if packing == "zstd":
-        packed = zstandard.ZstdCompressor(level=9).compress(content)
-    else:
-        packed = lzma.compress(content, format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 6}])
+    packed = zstandard.ZstdCompressor(level=9).compress(content)
     start = MAGIC + struct.pack("<BBHI", 0, 2, 1, len(packed))
     rest = b"netCDF in nc3z\r\n" + hashlib.sha256(data).digest()
     return start + struct.pack("<I", crc32(start + rest + packed)) + rest + packed
-
-
-def repacked(archive):
-    """A short form with its content packed by LZMA2 instead of zstd, or the other way round."""
-    length = struct.unpack_from("<I", archive, 12)[0]
-    packed, payloads = archive[68:68 + length], archive[68 + length:]
-    content = short_content(packed)
-    if packed[:4] == b"\x28\xb5\x2f\xfd":
-        packed = lzma.compress(content, format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": 6}])
-    else:
-        packed = zstandard.ZstdCompressor(level=9).compress(content)
-    start, rest = archive[:12] + struct.pack("<I", len(packed)), archive[20:68] + packed
-    return start + struct.pack("<I", crc32(start + rest)) + rest + payloads
 
 
 def arguments():
@@ -317,8 +300,7 @@ def arguments():
     parser.add_argument("--digest", type=int, default=1)
     parser.add_argument("--metadata", type=json.loads, default={}, help="JSON object of metadata keys")
     parser.add_argument("--old-salt", action="store_true", help="a salt of header and length alone")
-    parser.add_argument("--whole", choices=["zstd", "lzma"], help="the file as a whole, so packed; other options count for nothing")
-    parser.add_argument("--repack", action="store_true", help="CLASSIC is an archive in the short form, whose content is packed in the other way")
+    parser.add_argument("--whole", action="store_true", help="the short form that is the file as a whole; other options count for nothing")
     parser.add_argument("--torn", type=int, default=0, help="bytes of a torn tail after the trailer")
     return parser.parse_args()
 
@@ -328,10 +310,7 @@ def main():
     try:
         with open(options.classic, "rb") as file:
             data = file.read()
-        if options.repack:
-            archive = repacked(data)
-        else:
-            archive = whole(data, options.whole) if options.whole else Producer(data, options).run()
+        archive = whole(data) if options.whole else Producer(data, options).run()
     except (Refused, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

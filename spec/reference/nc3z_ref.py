@@ -205,7 +205,6 @@ def lzma_filters(step):
 
 
 # Decoders need none of its numbers.
-LZMA2 = {"dict_size": 1 << 20, "id": 33, "lc": 3, "lp": 0, "pb": 0}
 
 
 def unlzma(data, filters, length, what):
@@ -618,13 +617,10 @@ def parse_chains(data):
 def short_content(packed, most=nc3z_short.CONTENT):
     """The content of a short form, unpacked."""
     what = "short form"
-    if packed[:4] == b"\x28\xb5\x2f\xfd":
-        size = frame_size(packed, what)
-        need(0 <= size <= most, f"{what}: a frame without its content size, or a longer one")
-        return unzstd(packed, size, what, dictionary=True)
-    out = unlzma(packed, [LZMA2], most, what)
-    need(len(out) <= most, f"{what}: a content of more than {most} bytes")
-    return out
+    need(packed[:4] == b"\x28\xb5\x2f\xfd", f"{what}: its content is no zstd frame")
+    size = frame_size(packed, what)
+    need(0 <= size <= most, f"{what}: a frame without its content size, or a longer one")
+    return unzstd(packed, size, what, dictionary=True)
 
 
 def long_form(data):

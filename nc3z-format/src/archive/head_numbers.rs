@@ -187,7 +187,7 @@ mod encode {
 
     fn apart(decoded: &[u8], header: &[u8]) -> Result<Option<Vec<u8>>> {
         // Most headers are shorter than what would be worth it.
-        if header.len() < LEAST {
+        if header.len() < LEAST || !num::switch::is_on("numbers-apart") {
             return Ok(None);
         }
         let mut before = Vec::new();

@@ -6,6 +6,7 @@
 
 use crate::codec::{ZstdDictionary, decode_zstd_frame_with, encode_zstd_frame, encode_zstd_frame_with};
 use crate::error::Result;
+use crate::num::switch::is_on;
 
 /// Part of the format, never changed.
 static DICTIONARY: ZstdDictionary =
@@ -47,6 +48,7 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
     // Compressing hard twice is dear: not where a quick look says that the dictionary wins.
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
+    let with = if is_on("head-dictionary") { with } else { vec![0; decoded.len() * 2 + 99] };
     if with.len() + with.len() / CLEARLY < quick.len().min(decoded.len()) {
         return Ok(Some(with));
     }
@@ -61,15 +63,10 @@ pub(super) fn pack(decoded: &[u8]) -> Result<Option<Vec<u8>>> {
 pub(super) fn pack_frame(decoded: &[u8]) -> Result<Vec<u8>> {
     let quick = encode_zstd_frame(decoded, LEVEL)?;
     let with = with_dictionary(decoded, quick.len())?;
-    if with.len() <= quick.len() {
+    if with.len() <= quick.len() && is_on("head-dictionary") {
         return Ok(with);
     }
     encode_zstd_frame(decoded, HARD_LEVEL)
-}
-
-/// The length of a quick frame without a dictionary.
-pub(super) fn quick_frame_len(decoded: &[u8]) -> Result<usize> {
-    Ok(encode_zstd_frame(decoded, LEVEL)?.len())
 }
 
 /// About the length of that frame, and seldom less, in a tenth of its time.
@@ -91,7 +88,7 @@ fn are_far_ahead(templates: usize, alone: usize) -> bool {
 }
 
 fn has_templates(decoded: &[u8]) -> bool {
-    let has = |mark: &&[u8]| decoded.windows(mark.len()).any(|w| w == *mark);
+    let has = |mark: &&[u8]| is_on("argo-dictionary") && decoded.windows(mark.len()).any(|w| w == *mark);
     TEMPLATE_MARKS.iter().any(has)
 }
 

@@ -10,6 +10,7 @@ use crate::encode::{
 };
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
+use crate::switch::is_on;
 use crate::word::Word;
 
 /// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
@@ -17,7 +18,7 @@ pub(crate) const BEHIND: u64 = 115;
 pub(crate) const SLACK: u64 = 256;
 
 /// Plans are tried with repeated differences if they need at most so many hundredths of the best.
-pub(crate) const CLIMBS: u64 = 130;
+const CLIMBS: u64 = 130;
 /// At most so many plans are.
 const STARTS: usize = 3;
 /// Up only; a repeat must save one part in 256.
@@ -114,6 +115,7 @@ impl<W: Word> Chooser<'_, W> {
     /// Adds the best plan without its neighbours; where that is better, all that have none.
     fn estimate_alone(&mut self, plans: &mut Vec<Costed>, crop: usize) -> Result<()> {
         let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes != DeltaAxes::NEIGHBOURS).cloned();
+        let best = best.filter(|_| is_on("without-neighbours"));
         let Some((cost, plan)) = best else { return Ok(()) };
         let alone = |axes: DeltaAxes| (0, EncodePlan { axes: axes.alone(), ..plan.clone() });
         let mut tried = vec![alone(plan.axes)];
@@ -168,6 +170,11 @@ impl<W: Word> Chooser<'_, W> {
             DeltaAxes::VOLUMES,
             DeltaAxes::ROWS_VOLUMES,
         ];
-        all.into_iter().filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s).collect()
+        all.into_iter()
+            .filter(|&s| is_on("axis-plane") || !(s == DeltaAxes::PLANES || s == DeltaAxes::ROWS_PLANES))
+            .filter(|&s| is_on("axis-volume") || !(s == DeltaAxes::VOLUMES || s == DeltaAxes::ROWS_VOLUMES))
+            .filter(|&s| is_on("axis-two") || !(s == DeltaAxes::ROWS_PLANES || s == DeltaAxes::ROWS_VOLUMES))
+            .filter(|s| s.reduced(&longest.geom, longest.words.len()) == *s)
+            .collect()
     }
 }

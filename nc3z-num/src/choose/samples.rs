@@ -3,8 +3,9 @@
 use super::crop::Crop;
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
-use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, means, spread};
+use crate::encode::{DictionaryBuilder, TransformPlan, Values, Wanted, spread};
 use crate::geometry::Geometry;
+use crate::switch::is_on;
 use crate::word::Word;
 use std::sync::Arc;
 
@@ -75,7 +76,7 @@ pub(crate) fn transforms<W: Word>(
     dict: Option<&Arc<Dictionary>>,
 ) -> Vec<TransformPlan> {
     let mut out = vec![TransformPlan::Ordered];
-    if ty.is_float() {
+    if ty.is_float() && is_on("scale-offset") {
         scale_offsets(pieces, mask, &mut out);
     }
     out.extend(dict.map(|d| TransformPlan::Dictionary(Arc::clone(d))));
@@ -98,11 +99,10 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
         let found = each.iter().filter_map(of).filter(|l| constant.is_none() || together.hold(*l, 58));
         finest = found.max_by(|a, b| a.frequency().total_cmp(&b.frequency()));
     }
-    let finer = finest.filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
+    let finer = finest
+        .filter(|_| is_on("finer-scale-offset"))
+        .filter(|l| constant.is_none_or(|c| l.frequency() > 1.5 * c.frequency()));
     out.extend(constant.into_iter().chain(finer).map(TransformPlan::ScaleOffset));
-    if constant.is_none() && W::BITS == 64 {
-        out.extend(means(&together).into_iter().map(TransformPlan::ScaleOffset));
-    }
     let constant = constant.or(finest);
     let fits = |p: &Crop<W>| {
         if p.planes.is_some() {
@@ -125,7 +125,7 @@ fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<Tra
             return;
         }
     }
-    if fit > 0 {
+    if fit > 0 && is_on("scale-offset-planes") {
         out.push(TransformPlan::ScaleOffsetPerPlane);
     }
 }

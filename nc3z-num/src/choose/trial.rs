@@ -1,11 +1,12 @@
 //! The best plans by real encodes: of crops first, of parts of the samples as they are for those few that are left.
 
 use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
-use super::estimate::{BEHIND, CLIMBS, SLACK};
+use super::estimate::{BEHIND, SLACK};
 use super::sizes::MORE;
 use crate::encode::{Coder, EncodePlan, Shape, TransformPlan, context_stride};
 use crate::error::Result;
 use crate::geometry::DeltaAxes;
+use crate::switch::is_on;
 use crate::word::{Word, index};
 
 /// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
@@ -56,7 +57,7 @@ impl<W: Word> Chooser<'_, W> {
         let row = self.pieces.geom.row.map_or(0, index);
         let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
         let mut shapes = vec![plan.shape];
-        if plan.shape.north == 1 && context_stride(row, longest) > 0 {
+        if plan.shape.north == 1 && context_stride(row, longest) > 0 && is_on("rows-shape") {
             shapes.push(Shape::ROWS);
         }
         let sizes = match self.pieces.covered {
@@ -74,34 +75,16 @@ impl<W: Word> Chooser<'_, W> {
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
         let mut list: Vec<EncodePlan> = Vec::new();
         for (cost, plan) in estimated {
-            // Steps of one climb cost nearly the same: two of them tell enough.
             let kind = (transform_kind(&plan.transform), plan.axes.repeated(0, 0));
-            let before = alike.iter().filter(|&&k| k == kind).count();
-            let plain = plan.axes.repeats() == (0, 0);
             let again = alike.iter().zip(&list).any(|(k, p)| *k == kind && p.axes == plan.axes);
             let slack = FORGIVEN << 19;
             let behind = *cost > best / 100 * BEHIND + slack || list.len() >= keep;
             let is_first = alike.iter().all(|k| k.0 != kind.0) && *cost <= best / 100 * first + slack;
-            if again || (behind && !is_first) || (before >= 2 && !plain) {
+            if again || (behind && !(is_first && is_on("shortlist-first"))) {
                 continue;
             }
             alike.push(kind);
             list.push(plan.clone());
-        }
-        // Tokens flatter repeated differences, whose contexts tell less: the best plain plan is always tried beside them.
-        // (Dictionaries fall out where the variable has too many values, so they do not stand for the others.)
-        let plain = |p: &EncodePlan| p.axes.repeats() == (0, 0) && p.dictionary().is_none();
-        if !list.iter().any(plain) {
-            let rival = estimated.iter().find(|s| plain(&s.1));
-            list.extend(rival.filter(|s| s.0 <= best / 100 * CLIMBS).map(|s| s.1.clone()));
-        }
-        // Nor do crops tell enough of whether neighbours are alike: the best plan that differences them is tried beside one that does not.
-        if let Some(first) = list.first().filter(|p| p.axes.are_alone()) {
-            let kind = transform_kind(&first.transform);
-            let rival = |p: &EncodePlan| transform_kind(&p.transform) == kind && !p.axes.are_alone();
-            if !list.iter().any(rival) {
-                list.extend(estimated.iter().find(|s| rival(&s.1)).map(|s| s.1.clone()));
-            }
         }
         list
     }
@@ -109,7 +92,8 @@ impl<W: Word> Chooser<'_, W> {
     /// Plans in the order of their sizes. Where a dictionary may pay, those that are near are told apart by the crops, too.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
         let (trials, crops) = (self.pieces.trials(), self.pieces.crops());
-        let look_again = self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered;
+        let look_again =
+            self.dict_len > 0 && crops.len() > 1 && !self.pieces.covered && is_on("dictionary-look-again");
         let near = |best: u64, coder: Coder| {
             best / 100 * if coder == Coder::Ctx { BEHIND } else { FIRST } + FORGIVEN * 1000
         };
@@ -155,12 +139,17 @@ impl<W: Word> Chooser<'_, W> {
     /// The best plans of zstd's: what [`Effort::Fast`] picks comes first.
     fn fast_plans(&mut self, estimated: &[Costed], transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
         let mut plans = Self::shortlist(estimated, KEPT_FAST, FIRST);
-        plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
-        plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Planes));
-        plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
+        if is_on("coder-words") {
+            plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NONE, Coder::Zstd));
+        }
+        if is_on("coder-words") && is_on("words-neighbours") {
+            plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
+        }
         let mut dictionaries = transforms.iter().filter(|d| matches!(d, TransformPlan::Dictionary(_)));
         if let Some(dictionary) = dictionaries.next().filter(|_| self.dict_len > 0) {
-            plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
+            if is_on("dictionary-plain") {
+                plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
+            }
         }
         self.sized(plans)
     }
@@ -189,7 +178,7 @@ impl<W: Word> Chooser<'_, W> {
             return Ok(sizes);
         }
         // Where next to nothing is left, what a plan takes for any number of elements decides.
-        if least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
+        if is_on("little-left-samples") && least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
             return self.sizes(plan, shapes, &self.pieces.samples(), MORE);
         }
         Ok(sizes.into_iter().map(|(size, plan)| (scaled(size, sampled, encoded), plan)).collect())
@@ -204,7 +193,10 @@ impl<W: Word> Chooser<'_, W> {
     /// of a part, since it takes several times as long.
     fn finer_size(&mut self, size: u64, plan: &EncodePlan, finer: &EncodePlan) -> Result<u64> {
         let (short, parts) = (self.pieces.short(), self.pieces.parts());
-        if self.effort == Effort::Max || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64 {
+        if self.effort == Effort::Max
+            || !is_on("finer-of-a-part")
+            || self.pieces.len(&parts) < 2 * (FINER / W::BYTES) as u64
+        {
             return self.sample_size(finer, MORE);
         }
         let quick = self.size(plan, &short, MORE)?;
@@ -226,7 +218,7 @@ impl<W: Word> Chooser<'_, W> {
         let other = sized
             .iter()
             .position(|s| s.1.dictionary().is_none())
-            .filter(|&at| at > 0 && !self.pieces.covered);
+            .filter(|&at| at > 0 && !self.pieces.covered && is_on("without-dictionary"));
         if let Some(at) = other {
             let with = self.sample_size(&sized[0].1.clone(), MORE)?;
             if self.sample_size(&sized[at].1.clone(), with)? <= with {
@@ -250,8 +242,9 @@ impl<W: Word> Chooser<'_, W> {
                 let another = !kinds.contains(&kind) && *size <= another(list[0].0);
                 // Other axes where they are close: pieces tell too little of them.
                 let axes = plan.axes.repeated(0, 0);
-                let close =
-                    *size <= list[0].0 / 100 * 102 && picked.iter().all(|p| p.1.axes.repeated(0, 0) != axes);
+                let close = is_on("finals-close")
+                    && *size <= list[0].0 / 100 * 102
+                    && picked.iter().all(|p| p.1.axes.repeated(0, 0) != axes);
                 if !another && !close {
                     continue;
                 }
@@ -270,7 +263,7 @@ impl<W: Word> Chooser<'_, W> {
         let level = self.level();
         // Where next to nothing is left, pieces tell least, and more plans are quickly encoded.
         let left = 1000 * self.sampled * W::BYTES as u64 / LEFT;
-        let finalists = if best < left { KEPT_AT_MOST } else { finalists };
+        let finalists = if best < left && is_on("little-left-finalists") { KEPT_AT_MOST } else { finalists };
         let gain = match self.effort {
             Effort::Max => LEVELS_GAIN_AT_MOST,
             _ if W::BITS == 8 => LEVELS_GAIN_OF_BYTES,
@@ -304,7 +297,7 @@ impl<W: Word> Chooser<'_, W> {
         let may_pay = !named && ranked.any(|s| s.0 <= least / 100 * slack);
         // Its trials take longest: values are looked up one by one, and crops are encoded besides.
         let of_dictionary = estimated.iter().find(|s| s.1.dictionary().is_some()).map_or(MORE, |s| s.0);
-        if of_dictionary > least / 100 * DICTIONARY + (SLACK << 19) {
+        if is_on("dictionary-bound") && of_dictionary > least / 100 * DICTIONARY + (SLACK << 19) {
             estimated.retain(|s| s.1.dictionary().is_none());
             self.dict_len = 0;
         }

@@ -1,26 +1,15 @@
 //! Finding the quantisation of floats. A wrong answer costs size, never exactness: the encoder checks each value.
 
-use super::scale_offset::{hits, hits_from};
+use super::scale_offset::hits_from;
+use super::steps::{Gaps, binary, decimal, fitted, fraction};
 use crate::scale_offset::ScaleOffset;
 use crate::word::{Word, index, low32};
-use multiversion::multiversion;
 use std::cell::OnceCell;
-use std::sync::LazyLock;
 
 /// Values looked at.
 const SAMPLE: usize = 1024;
 /// Where fewer of those are wanted, most elements are masked: the others are looked for.
 const FEW: usize = SAMPLE / 4;
-
-/// Powers of ten, exact in binary64.
-const TENS: [f64; 16] =
-    [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-/// Fractions with divisors up to this are looked for: means over so many cells, parts of degrees and hours; and of those of
-/// decimals, up to so many digits.
-const DIVISORS: u32 = 400;
-const DIGITS: usize = 4;
-/// Minutes of a day, seconds of an hour and of a day.
-const TIMES: [u32; 3] = [1440, 3600, 86_400];
 
 /// Which elements detection looks at.
 #[derive(Clone, Copy)]
@@ -121,11 +110,6 @@ impl<'a, W: Word> Values<'a, W> {
     /// How many values the sample has.
     pub(crate) fn len(&self) -> usize {
         self.sample.len()
-    }
-
-    /// The values of the sample that are normal numbers, in their order.
-    pub(crate) fn normal(&self) -> impl Iterator<Item = f64> {
-        self.sample.iter().map(|p| p.float_value()).filter(|x| x.is_normal())
     }
 
     /// Whether at least `least` in 64 of the values are met.
@@ -240,14 +224,11 @@ impl<W: Word> Detected<'_, W> {
 /// So many times as large as the others are values whose neighbours stand too far apart.
 const LOUD: f64 = 4.0;
 
-/// One gap of so many, or one value of twice as many, may be off the steps.
-const FEW_STRAY: usize = 64;
-
 /// Gaps this many times as wide as the step show that there may be a coarser one.
 const WIDE: f64 = 2.5;
 
 /// In the order of [`f64::total_cmp`]. Integers are compared without its detour.
-fn sort(list: &mut [f64]) {
+pub(super) fn sort(list: &mut [f64]) {
     // Negative numbers descend by their bits.
     let flip = |bits: i64| bits ^ ((bits >> 63) & i64::MAX);
     let mut keys: Vec<i64> = list.iter().map(|x| flip(x.to_bits().cast_signed())).collect();
@@ -287,243 +268,12 @@ fn ulp<W: Word>(x: f64) -> f64 {
 }
 
 /// Exponent of a normal number.
-fn exponent(x: f64) -> i32 {
+pub(super) fn exponent(x: f64) -> i32 {
     i32::try_from(x.to_bits() >> 52 & 0x7FF).unwrap_or(0) - 1023
 }
 
-fn power_of_two(e: i32) -> f64 {
+pub(super) fn power_of_two(e: i32) -> f64 {
     f64::from_bits(u64::try_from((e + 1023).clamp(1, 2046)).unwrap_or(1) << 52)
-}
-
-/// Some of the values, for a first look.
-fn few_of<W: Word>(sample: &[W]) -> Vec<W> {
-    sample.iter().copied().step_by((sample.len() / 32).max(1)).collect()
-}
-
-/// Multiples of a round decimal step; quotients by a round number where those hit more.
-fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
-    let few = few_of(sample);
-    let first = &few[..few.len().min(8)];
-    // Even if one in eight of the few is missed, and all of those are among the first.
-    let may_hold = |l| hits(first, l) + few.len() / 8 >= first.len();
-    let mut second = None;
-    for p in -3i32..=15 {
-        let ten = TENS[p.unsigned_abs() as usize];
-        for part in [1.0, 2.0, 4.0, 5.0] {
-            let step = if p < 0 { ten / part } else { 1.0 / part / ten };
-            if step <= 1.5 * ulp {
-                return second;
-            }
-            let product = ScaleOffset { off: 0.0, step };
-            // The product is rounded twice: that shows in doubles only.
-            let quotient = ScaleOffset { off: 0.0, step: -ten * part };
-            let may_divide = W::BITS == 64 && p >= 0;
-            if !(may_hold(product) || may_divide && may_hold(quotient)) {
-                continue;
-            }
-            let divides = may_divide && hits(&few, quotient) > hits(&few, product);
-            let l = if divides { quotient } else { product };
-            if hits(&few, l) * 8 < few.len() * 7 {
-                continue;
-            }
-            let Some(found) = hits_from(sample, l, sample.len() * 91 / 100 + 1) else { continue };
-            if found * 100 > sample.len() * 97 {
-                return Some(l);
-            }
-            second = second.or(Some(l));
-        }
-    }
-    second
-}
-
-/// Fractions of a small divisor, or of decimals by one; the coarsest that fits, if it is much coarser than `below`.
-fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> {
-    /// Ascending. Sorting them takes longer than trying them on a short array.
-    static ALL: LazyLock<Vec<f64>> = LazyLock::new(|| {
-        let whole = (3..=DIVISORS).chain(TIMES).map(f64::from);
-        // Divisors that are multiples of ten have been tried with a digit less.
-        let parts = (3..=DIVISORS).filter(|d| !d.is_multiple_of(10)).map(f64::from);
-        let decimals = TENS[1..=DIGITS].iter().flat_map(|&ten| parts.clone().map(move |d| d * ten));
-        let mut divisors: Vec<f64> = whole.chain(decimals).collect();
-        divisors.sort_unstable_by(f64::total_cmp);
-        divisors
-    });
-    let few = few_of(sample);
-    let first = &few[..few.len().min(8)];
-    ALL.iter()
-        .copied()
-        .take_while(|d| 1.0 > 8.0 * ulp * d && d * 1.5 < below)
-        .map(|d| ScaleOffset { off: 0.0, step: -d })
-        .filter(|&l| hits(first, l) + 1 >= first.len())
-        .find(|&l| {
-            hits(&few, l) * 16 >= few.len() * 15
-                && hits_from(sample, l, sample.len() * 97 / 100 + 1).is_some()
-        })
-}
-
-/// Multiples of a power of two, from `off`.
-fn binary(values: &[f64], off: f64, ulp: f64) -> Option<ScaleOffset> {
-    let low_bit = |x: f64| {
-        let mantissa = (x.to_bits() & ((1 << 52) - 1)) | 1 << 52;
-        exponent(x) - 52 + i32::try_from(mantissa.trailing_zeros()).unwrap_or(0)
-    };
-    let least = values.iter().map(|v| v - off).filter(|d| *d != 0.0).map(low_bit).min()?;
-    let step = power_of_two(least);
-    (step > 1.5 * ulp).then_some(ScaleOffset { off, step })
-}
-
-/// Gaps between values that rounding does not explain, ascending.
-struct Gaps {
-    list: Vec<f64>,
-    /// The smallest but for a few that may be chance.
-    least: f64,
-}
-
-impl Gaps {
-    /// None where there are too few to tell.
-    fn of(values: &[f64], ulp: f64) -> Option<Gaps> {
-        let mut list: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 2.5 * ulp).collect();
-        sort(&mut list);
-        let least = list.get(list.len() / 200).copied()?;
-        (list.len() >= 4).then_some(Gaps { list, least })
-    }
-}
-
-/// The step that the gaps, in their order, are multiples of, from a first guess: by least squares over wider and wider gaps. Values may lie
-/// thousands of steps from the least one, too far for a guess; most gaps are narrow. None as soon as more gaps than a few are no multiples.
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn step_of(gaps: &[f64], guess: f64, ulp: f64) -> Option<f64> {
-    let (mut step, mut window) = (guess, 3.0 * guess);
-    let widest = gaps.last().copied().unwrap_or(0.0);
-    loop {
-        let (mut kg, mut kk, mut stray) = (0.0, 0.0, 0);
-        for g in gaps.iter().take_while(|g| **g <= window) {
-            let k = (g / step).round_ties_even();
-            if (g - k * step).abs() > 4.0 * ulp {
-                stray += 1;
-                if stray * FEW_STRAY > gaps.len() {
-                    return None;
-                }
-            }
-            kg += k * g;
-            kk += k * k;
-        }
-        if kk > 0.0 {
-            step = kg / kk;
-        }
-        if window >= widest {
-            return Some(if step.is_normal() { step } else { guess });
-        }
-        window *= 1.8;
-    }
-}
-
-/// Offset and step fitted to the gaps between values.
-fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Option<ScaleOffset> {
-    let lo = values[0];
-    // The mean of the gaps that differ from the smallest by rounding only.
-    let alike = gaps.list.iter().filter(|g| **g >= gaps.least - 1.1 * ulp && **g <= gaps.least + 1.1 * ulp);
-    let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
-    let start = if count > 0.0 { sum / count } else { gaps.least };
-    [1.0, 2.0, 3.0].into_iter().find_map(|part| {
-        let (off, step) = refine(values, lo, step_of(&gaps.list, start / part, ulp)?, ulp)?;
-        snap(sample, values, off, step)
-    })
-}
-
-/// Least squares over windows that grow from the least value; None where values are not offset + k * scale.
-#[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
-fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
-    if start <= 1.5 * ulp || !start.is_normal() {
-        return None;
-    }
-    let mut step = start;
-    let span = values[values.len() - 1] - lo;
-    let mut window = 3.0 * start;
-    loop {
-        let (mut kd, mut kk) = (0.0, 0.0);
-        for v in values.iter().take_while(|v| **v - lo <= window) {
-            let k = ((v - lo) / step).round_ties_even();
-            kd += k * (v - lo);
-            kk += k * k;
-        }
-        if kk > 0.0 {
-            step = kd / kk;
-        }
-        if window >= span {
-            break;
-        }
-        window *= 1.8;
-    }
-    let n = u32::try_from(values.len()).map_or(0.0, f64::from);
-    let (mut sk, mut sd, mut skk, mut skd, mut stray) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    for v in values {
-        let d = v - lo;
-        let k = (d / step).round_ties_even();
-        stray += if (d - k * step).abs() > 1.6 * ulp { 1.0 } else { 0.0 };
-        (sk, sd, skk, skd) = (sk + k, sd + d, skk + k * k, skd + k * d);
-    }
-    if stray * 200.0 > n {
-        return None;
-    }
-    let determinant = n * skk - sk * sk;
-    if determinant <= 0.0 {
-        return None;
-    }
-    let slope = (n * skd - sk * sd) / determinant;
-    Some((lo + (sd - slope * sk) / n, slope))
-}
-
-/// The nicest numbers near the fit that hit most.
-fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<ScaleOffset> {
-    let (lo, hi) = (values[0], values[values.len() - 1]);
-    let mut steps = vec![W::float_pattern(step).float_value(), step];
-    let mut near = |candidate: f64| {
-        if (candidate - step).abs() < 2e-4 * step && !steps.contains(&candidate) {
-            steps.push(candidate);
-        }
-    };
-    let single = |x: f64| f64::from(f32::from_bits(u32::float_pattern(x)));
-    near(single(step));
-    // The range divided by a number of steps, as packing by least and greatest value makes it, in either precision.
-    let count = ((hi - lo) / step).round_ties_even();
-    for count in [count, count - 1.0, count + 1.0] {
-        if count >= 1.0 {
-            near(single((hi - lo) / count));
-            near((hi - lo) / count);
-        }
-    }
-    for ten in TENS.iter().take(7) {
-        let e = exponent(step * ten * std::f64::consts::SQRT_2);
-        near(power_of_two(e) / ten);
-    }
-    for ten in &TENS {
-        if step * ten >= 100.0 {
-            near((step * ten).round_ties_even() / ten);
-            near((step * ten * 100.0).round_ties_even() / (ten * 100.0));
-            break;
-        }
-    }
-    near(1.0 / (1.0 / step).round_ties_even());
-    let few = few_of(sample);
-    let mut best: Option<(usize, ScaleOffset)> = None;
-    for &step in &steps {
-        let zero = step * ((lo / step).round_ties_even());
-        let aligned = if (zero - lo).abs() < 1e-3 * step { 0.0 } else { lo };
-        for off in [aligned, lo, off] {
-            let l = ScaleOffset { off, step };
-            if !l.is_sound() || hits(&few, l) * 3 < few.len() {
-                continue;
-            }
-            // Only one that meets more is of interest.
-            let Some(count) = hits_from(sample, l, best.map_or(0, |b| b.0 + 1)) else { continue };
-            best = Some((count, l));
-            if count == sample.len() {
-                return Some(l);
-            }
-        }
-    }
-    best.map(|b| b.1)
 }
 
 #[cfg(test)]

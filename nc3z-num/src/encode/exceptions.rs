@@ -3,6 +3,7 @@
 use super::bits::put_varint;
 use super::frame::{self, Compressor};
 use crate::error::Result;
+use crate::switch::is_on;
 use crate::word::{Word, low8};
 
 /// Fewer exceptions than one of so many elements are always a list.
@@ -21,7 +22,7 @@ impl<W: Word> Exceptions<W> {
     pub(crate) fn put(&self, n: usize, level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<bool> {
         let start = out.len();
         self.put_list(level, zstd, out)?;
-        if self.list.len() < n / SPARSE {
+        if self.list.len() < n / SPARSE || !is_on("exceptions-marked") {
             return Ok(false);
         }
         let mut marked = Vec::new();

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::geometry::Geometry;
 use crate::mask::{REFERENCE, pack, reference};
 use crate::reference::toggle_valid;
+use crate::switch::is_on;
 use crate::word::Word;
 
 /// Marks positions that do not hold `pattern` by 0xFF; gives how many.
@@ -110,9 +111,10 @@ pub(crate) fn encode<W: Word>(
 ) -> Result<()> {
     W::put_le(&[pattern], out);
     let plain = Bits::of(valid);
-    let strides =
-        (1..3u8).filter_map(|code| Some((code, plain.differences(reference(code, geom, valid.len())?))));
-    let other = against.map(|against| {
+    let strides = (1..3u8)
+        .filter(|_| is_on("mask-strides"))
+        .filter_map(|code| Some((code, plain.differences(reference(code, geom, valid.len())?))));
+    let other = against.filter(|_| is_on("mask-reference")).map(|against| {
         let mut toggled = valid.to_vec();
         toggle_valid(&mut toggled, against, pattern);
         (REFERENCE, Bits::of(&toggled))
@@ -132,7 +134,7 @@ pub(crate) fn encode<W: Word>(
     let start = out.len();
     out.push(code);
     frame::put_bytes(&content, level, zstd, out)?;
-    if least >= valid.len() / 64 {
+    if least >= valid.len() / 64 && is_on("mask-bitmap") {
         content.clear();
         content.extend(bits.bytes());
         let mut other = vec![code | 4];

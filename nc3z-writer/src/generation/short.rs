@@ -3,7 +3,7 @@
 use super::ending::Unsealed;
 use super::medium::Medium;
 use crate::error::Result;
-use nc3z_format::archive::short::{self, Effort, expand};
+use nc3z_format::archive::short::{self, expand};
 
 /// Archives are stored in the short form up to so many bytes of it.
 const MOST: usize = 32 << 10;
@@ -18,7 +18,7 @@ pub(crate) const WHOLE: u64 = 128 << 10;
 /// # Errors
 /// What the medium says.
 pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]) -> Result<Option<u64>> {
-    if unsealed.trailer.archive_len > LOOKED_AT {
+    if unsealed.trailer.archive_len > LOOKED_AT || !nc3z_format::num::switch::is_on("short-form") {
         return Ok(None);
     }
     let long = sealed(medium, unsealed, digest)?;
@@ -35,7 +35,7 @@ pub(crate) fn shorten_whole(
     (unsealed, short): (&Unsealed, Option<u64>),
     digest: [u8; 32],
     file: &[u8],
-    (most, effort): (u64, Effort),
+    most: u64,
 ) -> Result<Option<u64>> {
     let len =
         usize::try_from(short.unwrap_or(unsealed.trailer.archive_len)).expect("of a file of at most 128 KiB");
@@ -47,7 +47,7 @@ pub(crate) fn shorten_whole(
         sealed(medium, unsealed, digest)?
     };
     let most = usize::try_from(most).map_or(MOST, |most| most.min(MOST));
-    replace(medium, short::shorten_whole(&long, file, most, effort)?)
+    replace(medium, short::shorten_whole(&long, file, most)?)
 }
 
 /// The archive in the long form, trailer and all.

@@ -1,10 +1,10 @@
 //! From the short form to the long one.
 
 use super::directory::{Directory, MemberRow, Payload, Record, container_start};
-use super::packing::unpack;
 use super::prefix::{Form, Prefix};
-use super::{ENTRIES, SECTION, SHORT_LEN, SHORT_PREFIX_LEN, whole};
+use super::{CONTENT_LEN, ENTRIES, SECTION, SHORT_LEN, SHORT_PREFIX_LEN, whole};
 use crate::archive::constants::{INLINE_MAX, KNOWN_REQUIRED, MAX_DECODED_LEN, MINOR_VERSION, REQUIRED_LOSSY};
+use crate::archive::section_codec;
 use crate::archive::{
     ArrayId, BLOCK_HEADER_LEN, BlockHeader, BlockKind, CommitSlots, DigestState, IndexEntry, Row, Salt,
     SectionEncoding, SectionEntry, SectionKind, SectionTable, Superblock, TRAILER_LEN, Trailer,
@@ -48,7 +48,8 @@ pub fn expand(stored: &[u8]) -> Result<Expanded> {
         return Err(Error::limit(SECTION, 0, "length", SHORT_LEN as u64, stored.len() as u64));
     }
     let (Prefix { form, sha256 }, content, outside) = Prefix::split(stored)?;
-    let content = unpack(content).map_err(|e| e.within(SECTION, SHORT_PREFIX_LEN as u64))?;
+    let content = section_codec::unpack(content, CONTENT_LEN)
+        .map_err(|e| e.within(SECTION, SHORT_PREFIX_LEN as u64))?;
     let directory = match form {
         Form::Directory => Directory::decode(&content)?,
         Form::Whole => whole::directory(&content)?,

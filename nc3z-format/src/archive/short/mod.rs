@@ -4,11 +4,10 @@
 //! *directory* (the head, one record for each block, checksums of tiles), or, of files that are smallest packed as one, from the classic file itself.
 //! The short form is either of them, packed, behind a prefix. [`expand`] gives the archive in the long form, which is what readers, checkers and menders work on.
 //!
-//! Files, each using only those before it: `prefix`, `packing`, `plain` and `directory` (which need each other), `whole`, `expand`, `shorten`.
+//! Files, each using only those before it: `prefix`, `plain` and `directory` (which need each other), `whole`, `expand`, `shorten`.
 
 mod directory;
 mod expand;
-mod packing;
 mod plain;
 mod prefix;
 mod shorten;
@@ -16,7 +15,7 @@ mod whole;
 
 pub use expand::{Expanded, Outside, expand};
 use prefix::Form;
-pub use shorten::{Effort, shorten, shorten_whole};
+pub use shorten::{shorten, shorten_whole};
 
 /// Bytes before the content.
 pub const SHORT_PREFIX_LEN: usize = 68;

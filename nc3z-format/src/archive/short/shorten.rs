@@ -2,7 +2,6 @@
 
 use super::directory::{Directory, MemberRow, Payload, Record, container_start};
 use super::expand::expand;
-use super::packing::pack_lzma;
 use super::prefix::{Form, Prefix};
 use super::{CONTENT_LEN, SHORT_LEN, SHORT_PREFIX_LEN, whole};
 use crate::archive::constants::REQUIRED_LOSSY;
@@ -20,15 +19,6 @@ use crate::limits::Limits;
 const ESTIMATED: usize = 4;
 /// The same for a file as a whole, which has a rival already.
 const ESTIMATED_WHOLE: usize = 8;
-
-/// How hard is tried to pack a file as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// By zstd.
-    Quick,
-    /// By LZMA as well, where zstd comes near.
-    Hard,
-}
 
 /// The short form of an archive in the long form, of at most `most` bytes, with a directory; `None` where it has none: several generations, a digest that is
 /// not known, lost tiles, parity, index pages, sections of other kinds, or more bytes than a short form may have.
@@ -77,25 +67,17 @@ pub fn shorten(archive: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
 ///
 /// # Errors
 /// The archive is not sound.
-pub fn shorten_whole(archive: &[u8], file: &[u8], most: usize, effort: Effort) -> Result<Option<Vec<u8>>> {
+pub fn shorten_whole(archive: &[u8], file: &[u8], most: usize) -> Result<Option<Vec<u8>>> {
     let Some(long) = Long::read(archive)? else { return Ok(None) };
     let content = whole::content(long.trailer.required, &long.metadata, file);
     if content.len() as u64 > CONTENT_LEN {
         return Ok(None);
     }
-    let mut most = most.min(SHORT_LEN);
-    let mut best = None;
-    let estimate = frame_estimate(&content)?;
-    if SHORT_PREFIX_LEN + estimate - estimate / ESTIMATED_WHOLE <= most {
-        best = sound(long.short(Form::Whole, &pack_frame(&content)?)?, most);
-        most = best.as_ref().map_or(most, |best| best.len() - 1);
+    let (most, estimate) = (most.min(SHORT_LEN), frame_estimate(&content)?);
+    if SHORT_PREFIX_LEN + estimate - estimate / ESTIMATED_WHOLE > most {
+        return Ok(None);
     }
-    if effort == Effort::Hard
-        && let Some(packed) = pack_lzma(&content, most)?
-    {
-        best = sound(long.short(Form::Whole, &packed)?, most).or(best);
-    }
-    Ok(best)
+    Ok(sound(long.short(Form::Whole, &pack_frame(&content)?)?, most))
 }
 
 /// What is longer, or cannot be expanded again, by a rule of the long form that this does not know, stays as it is.

@@ -1,7 +1,7 @@
 use super::directory::{Directory, MemberRow, Payload, Record};
 use super::prefix::{Form, Prefix, TEXT};
 use super::*;
-use crate::archive::section_codec::pack_frame;
+use crate::archive::section_codec::{self, pack_frame};
 use crate::archive::{
     ArrayId, BlockHeader, BlockKind, ConstantsBuilder, Head, HeadParts, Metadata, SUPERBLOCK_LEN,
     TileLayoutSpec,
@@ -114,7 +114,8 @@ fn the_long_form_has_the_same_short_form_again() {
     let again = shorten(&long.bytes, SHORT_LEN).unwrap().expect("it has one");
     let chains = |short: &[u8]| {
         let directory =
-            Directory::decode(&packing::unpack(Prefix::split(short).unwrap().1).unwrap()).unwrap();
+            Directory::decode(&section_codec::unpack(Prefix::split(short).unwrap().1, CONTENT_LEN).unwrap())
+                .unwrap();
         let numbers = directory.blocks[2].members.iter().map(|m| m.chain).collect::<Vec<_>>();
         (HeadParts::split(&directory.head, &Limits::default()).unwrap().chains().len(), numbers)
     };
@@ -273,18 +274,10 @@ fn a_file_as_a_whole_stands_for_an_archive_of_its_arrays() {
     let Payload::Inside(payload) = &container.payload else { panic!("inside") };
     assert_eq!(&payload[..6], &file[200..206]);
     assert_eq!(&payload[6..12], &[&file[208..211], &file[224..227]].concat()[..]);
-    // Packed either way, it stands for the same.
-    let by = |packed: Vec<u8>| expand(&short(Form::Whole, &packed)).unwrap().bytes;
-    let long = by(pack_frame(&content).unwrap());
-    assert_eq!(by(pack_lzma(&content)), long);
-    let again = shorten_whole(&long, &file, SHORT_LEN, Effort::Hard).unwrap().expect("it has one");
+    let long = expand(&short(Form::Whole, &pack_frame(&content).unwrap())).unwrap().bytes;
+    let again = shorten_whole(&long, &file, SHORT_LEN).unwrap().expect("it has one");
     assert_eq!(expand(&again).unwrap().bytes, long);
-    assert!(shorten_whole(&long, &file, again.len() - 1, Effort::Hard).unwrap().is_none());
-}
-
-/// By LZMA, whether that is small or not.
-fn pack_lzma(content: &[u8]) -> Vec<u8> {
-    packing::pack_lzma(content, 2 * content.len()).unwrap().expect("this build has LZMA")
+    assert!(shorten_whole(&long, &file, again.len() - 1).unwrap().is_none());
 }
 
 fn header_len(file: &[u8]) -> u64 {
@@ -294,23 +287,21 @@ fn header_len(file: &[u8]) -> u64 {
 #[test]
 fn damage_to_a_file_as_a_whole_is_an_error() {
     let content = whole::content(0, b"{}", &classic_file());
-    for packed in [pack_frame(&content).unwrap(), pack_lzma(&content)] {
-        let short = short(Form::Whole, &packed);
-        assert!(expand(&short).is_ok());
-        for bit in 0..short.len() * 8 {
-            let mut bad = short.clone();
-            bad[bit / 8] ^= 1 << (bit % 8);
-            assert!(expand(&bad).is_err(), "bit {bit}");
-        }
-        for len in 0..short.len() {
-            assert!(expand(&short[..len]).is_err(), "{len}");
-        }
+    let whole = short(Form::Whole, &pack_frame(&content).unwrap());
+    assert!(expand(&whole).is_ok());
+    for bit in 0..whole.len() * 8 {
+        let mut bad = whole.clone();
+        bad[bit / 8] ^= 1 << (bit % 8);
+        assert!(expand(&bad).is_err(), "bit {bit}");
+    }
+    for len in 0..whole.len() {
+        assert!(expand(&whole[..len]).is_err(), "{len}");
     }
     // With a checksum that fits, too, no cut content is more than it is.
     for len in 0..content.len() {
         let _ = expand(&short(Form::Whole, &pack_frame(&content[..len]).unwrap()));
     }
-    assert!(error(&short(Form::Whole, b"no stream")).contains("whole chunks of LZMA2"));
-    let many = pack_lzma(&vec![7; 2 << 20]);
+    assert!(error(&short(Form::Whole, b"no frame")).contains("zstd"));
+    let many = pack_frame(&vec![7; 2 << 20]).unwrap();
     assert!(error(&short(Form::Whole, &many)).contains("limit"));
 }
