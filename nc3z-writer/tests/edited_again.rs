@@ -32,8 +32,13 @@ fn file(values: &[u32]) -> Vec<u8> {
 #[test]
 fn a_tile_that_is_edited_again_and_again_is_stored_alone_in_time() {
     const LEN: u32 = 4096;
-    const EDITS: u32 = 130;
-    let mut values: Vec<u32> = (0..LEN).map(|i| i.wrapping_mul(2_654_435_761) ^ (i << 7)).collect();
+    const EDITS: u32 = 160;
+    let mut state = 1_u64;
+    let mut noise = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as u32 | 0x3F00_0000
+    };
+    let mut values: Vec<u32> = (0..LEN).map(|_| noise()).collect();
     let directory = tempfile::tempdir().unwrap();
     let (input, path) = (directory.path().join("a.nc"), directory.path().join("a.nc3z"));
     std::fs::write(&input, file(&values)).unwrap();
@@ -41,8 +46,9 @@ fn a_tile_that_is_edited_again_and_again_is_stored_alone_in_time() {
     archive_file(&input, &path, &options, &()).unwrap();
     let alone = std::fs::metadata(&path).unwrap().len();
     let mut added = Vec::new();
-    for n in 0..EDITS {
-        values[(n * 37 % LEN) as usize] ^= 0x0055_AA00 + n;
+    for _ in 0..EDITS {
+        let (at, value) = (noise() % LEN, noise());
+        values[at as usize] = value;
         std::fs::write(&input, file(&values)).unwrap();
         let done = commit_file(&path, &input, &CommitNote::default(), &options, &()).unwrap();
         added.push(done.stored_len.1 - done.stored_len.0);
