@@ -24,6 +24,7 @@ struct Slow {
 }
 
 impl Slow {
+    #[expect(clippy::cast_precision_loss, reason = "lengths below 2^53")]
     fn sleep(&self, len: usize) {
         std::thread::sleep(self.wait + Duration::from_secs_f64(len as f64 / self.bytes_per_second));
     }

@@ -83,7 +83,7 @@ fn recent_generations(
     while (recent.len() as u64) < most
         && let Some((at, trailer)) = recent.last().filter(|(_, trailer)| trailer.previous != 0)
     {
-        let previous = previous_of(trailer, window.trailer(source, trailer.previous, *at)?)?;
+        let previous = previous_of(trailer, &window.trailer(source, trailer.previous, *at)?)?;
         recent.push(previous);
     }
     Ok(recent)
@@ -91,7 +91,7 @@ fn recent_generations(
 
 /// The trailer before one that names it. It stands before that one, so that there are no cycles.
 pub(crate) fn read_previous(source: &dyn ByteSource, trailer: &Trailer) -> Result<(u64, Trailer)> {
-    previous_of(trailer, read_part(source, trailer.previous, TRAILER_LEN as u64, "trailer")?)
+    previous_of(trailer, &read_part(source, trailer.previous, TRAILER_LEN as u64, "trailer")?)
 }
 
 /// The bytes around the trailers that were read last. Versions of small edits take less than a KiB each: one read has the trailers of many.
@@ -123,9 +123,9 @@ impl Window {
 }
 
 /// The trailer in these bytes, which stands where `trailer` names the one before it.
-fn previous_of(trailer: &Trailer, bytes: Bytes) -> Result<(u64, Trailer)> {
+fn previous_of(trailer: &Trailer, bytes: &[u8]) -> Result<(u64, Trailer)> {
     let at = trailer.previous;
-    let bytes: &[u8; TRAILER_LEN] = (&*bytes).try_into().expect("the range has this length");
+    let bytes: &[u8; TRAILER_LEN] = bytes.try_into().expect("the range has this length");
     let previous = Trailer::decode(bytes, at, &trailer.salt)?;
     if previous.generation >= trailer.generation {
         let expected = format!("below {}", trailer.generation);

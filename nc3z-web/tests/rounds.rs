@@ -1,5 +1,7 @@
 //! Files that are read by the ranges that the session asks for: the same values as from the file, in few requests; and hostile ones.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use nc3z_format::Hyperslab;
 use nc3z_reader::{Dataset, OpenOptions, Variable};
 use nc3z_web::{Reply, Session, Status};

@@ -6,6 +6,7 @@ use crate::output::streams::Stdout;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_complete::Shell;
+use std::fmt::Write as _;
 use std::io::Write;
 use std::path::Path;
 
@@ -54,8 +55,9 @@ fn names_of_options() -> String {
                 continue;
             };
             let short = arg.get_short().map_or_else(String::new, |short| format!(" -s {short}"));
-            lines += &format!(
-                "complete -c nc3z -n \"__fish_nc3z_using_subcommand {}\"{short} -l {long} -r -f -a \"(__nc3z_names {kind})\"\n",
+            let _ = writeln!(
+                lines,
+                "complete -c nc3z -n \"__fish_nc3z_using_subcommand {}\"{short} -l {long} -r -f -a \"(__nc3z_names {kind})\"",
                 sub.get_name()
             );
         }

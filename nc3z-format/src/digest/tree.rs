@@ -157,7 +157,7 @@ impl ValuesHasher {
     }
 
     /// Takes a whole group of [`GROUP_LEN`] bytes whose root ([`values_root`]) was computed elsewhere. Groups are no larger than what is
-    /// kept of a level is, unless `nodes` brings the nodes of that level: see [`ValuesHasher::group`].
+    /// kept of a level is, unless the group brings the nodes of that level: see [`Group::of`].
     ///
     /// # Panics
     /// Not at a border of groups: [`ValuesHasher::room`] is then not 0.

@@ -146,10 +146,10 @@ impl<W: Word> Chooser<'_, W> {
             plans.push(self.plan(TransformPlan::Ordered, DeltaAxes::NEIGHBOURS, Coder::Zstd));
         }
         let mut dictionaries = transforms.iter().filter(|d| matches!(d, TransformPlan::Dictionary(_)));
-        if let Some(dictionary) = dictionaries.next().filter(|_| self.dict_len > 0) {
-            if is_on("dictionary-plain") {
-                plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
-            }
+        if let Some(dictionary) =
+            dictionaries.next().filter(|_| self.dict_len > 0 && is_on("dictionary-plain"))
+        {
+            plans.push(self.plan(dictionary.clone(), DeltaAxes::NONE, Coder::Planes));
         }
         self.sized(plans)
     }

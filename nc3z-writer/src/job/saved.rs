@@ -293,7 +293,6 @@ fn rebuild(
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
     use super::*;
     use crate::edit::Edit;
