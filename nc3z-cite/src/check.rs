@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use crate::leaves::Leaves;
 use crate::proof::{Proof, ProofVariable};
 use crate::slice::{Slice, SliceVariable};
-use nc3z_format::NcType;
 use nc3z_format::digest::{Entry, Hash, Root, fold, leaf_hash, root_of_entries, values_digest};
 use nc3z_format::select::Hyperslab;
 use std::collections::BTreeMap;
@@ -200,27 +199,10 @@ fn check_form(own: &SliceVariable, entry: &Entry, slab: &Hyperslab) -> Result<()
     Ok(())
 }
 
-/// The name of a type as CDL has it.
-pub(crate) fn type_name(ty: NcType) -> &'static str {
-    match ty {
-        NcType::Byte => "byte",
-        NcType::Char => "char",
-        NcType::Short => "short",
-        NcType::Int => "int",
-        NcType::Float => "float",
-        NcType::Double => "double",
-        NcType::UByte => "ubyte",
-        NcType::UShort => "ushort",
-        NcType::UInt => "uint",
-        NcType::Int64 => "int64",
-        NcType::UInt64 => "uint64",
-    }
-}
-
 impl std::fmt::Display for ProvenVariable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let name = String::from_utf8_lossy(&self.entry.name);
-        write!(f, "{} {}", type_name(self.entry.ty), name.escape_debug())?;
+        write!(f, "{} {}", self.entry.ty.name(), name.escape_debug())?;
         for (n, dimension) in self.entry.dimensions.iter().enumerate() {
             let (start, count, stride) = (self.slab.start[n], self.slab.count[n], self.slab.stride[n]);
             let own = String::from_utf8_lossy(&dimension.name);

@@ -5,7 +5,6 @@
 //! 271.25,0,0
 //! ```
 
-use crate::check::type_name;
 use crate::error::{Error, Result};
 use crate::slice::{SliceDimension, SliceVariable};
 use nc3z_format::NcType;
@@ -17,7 +16,7 @@ use std::fmt::Write as _;
 /// # Errors
 /// Names with commas, colons, control characters or bytes that are no UTF-8; a NaN other than the usual ones, whose bits text does not keep.
 pub fn render(name: &[u8], ty: NcType, dimensions: &[(&[u8], u64)], values: &[u8]) -> Result<String> {
-    let mut out = format!("{}:{}", plain(name)?, type_name(ty));
+    let mut out = format!("{}:{}", plain(name)?, ty.name());
     for (dimension, len) in dimensions {
         let _ = write!(out, ",{}:{len}", plain(dimension)?);
     }
@@ -44,7 +43,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<SliceVariable<'static>> {
     let (head, mut rows) = text.split_once('\n').ok_or_else(none)?;
     let mut heads = head.split(',').map(|head| head.split_once(':'));
     let (name, ty) = heads.next().flatten().ok_or_else(none)?;
-    let ty = NcType::ALL.into_iter().find(|known| type_name(*known) == ty).ok_or_else(none)?;
+    let ty = NcType::ALL.into_iter().find(|known| known.name() == ty).ok_or_else(none)?;
     let mut dimensions = Vec::new();
     for head in heads {
         let (name, len) = head.ok_or_else(none)?;
