@@ -1,5 +1,5 @@
-//! Rules of the planner switched off one at a time, to measure what each gains (`examples/ablation.rs`). Not part of any build but
-//! that one.
+//! Switches off the planner's rules one at a time, to measure the gain of each (`examples/ablation.rs`). Only
+//! builds with the feature `ablation` contain it.
 
 use super::Policy;
 use std::collections::BTreeMap;
@@ -10,17 +10,17 @@ use std::sync::Mutex;
 pub struct Rule {
     /// Its name.
     pub name: &'static str,
-    /// What happens without it.
+    /// The effect of switching the rule off.
     pub without: &'static str,
     change: fn(&mut Policy),
 }
 
-/// A rule that is asked for by its name where it counts.
+/// A rule that its own code looks up by name.
 const fn switch(name: &'static str, without: &'static str) -> Rule {
     Rule { name, without, change: |_| {} }
 }
 
-/// All of them.
+/// All rules.
 pub const RULES: &[Rule] = &[
     Rule {
         name: "quicker",

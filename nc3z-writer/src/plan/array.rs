@@ -1,4 +1,5 @@
-//! The plan of one array by itself: candidates are tried on samples of its own tiles, the smallest wins.
+//! Plans one array, without regard to other arrays: candidates encode samples of its tiles, and the smallest
+//! wins.
 //!
 //! Numbers go to the numeric codec, whose own chooser ranks plans by size; text and bytes to zstd.
 
@@ -11,18 +12,20 @@ use crate::options::PACK_LEN;
 use nc3z_format::NcType;
 use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec};
 
-/// Longer rows of text are no table.
+/// Text with longer rows is not treated as a table.
 const TEXT_ROW: usize = 4096;
-/// A quick zstd of both tells which of rows and columns is smaller where one takes so many hundredths of the other.
+/// If a quick zstd makes rows (or columns) larger than the other by this factor, in hundredths, the choice is
+/// made without further trials.
 const TEXT_TELLS: u64 = 125;
 
-/// What short arrays of this type become before they share a container: planes of bytes, where elements have several.
+/// The chain of short arrays before they share a container: byte planes if elements have several bytes.
 pub(super) fn short_chain(ty: NcType, registry: &Registry) -> TileChain {
     let stages = if ty.size() > 1 { vec![StageSpec::shuffle(ty.size())] } else { Vec::new() };
     TileChain::bytes(registry.bind(ChainSpec(stages)))
 }
 
-/// Rows of text as columns: all first characters, all second ones. That is a shuffle of elements as long as a row.
+/// The stage that stores rows of text as columns: all first characters, then all second ones. It is a shuffle
+/// with the row as the element.
 fn columns(subject: &Subject<'_>, policy: &Policy) -> Option<StageSpec> {
     let row = usize::try_from(*subject.info.tiling.shape().last()?).ok()?;
     let is_rows = subject.info.ty == NcType::Char
@@ -31,7 +34,8 @@ fn columns(subject: &Subject<'_>, policy: &Policy) -> Option<StageSpec> {
     (policy.text_columns && is_rows && !subject.samples.is_empty()).then(|| StageSpec::shuffle(row))
 }
 
-/// Text as it is or by columns, whichever samples say; both where each tile is to be told by what is stored of it.
+/// Chains for text: as it is, by columns, or both. The samples decide between rows and columns; with both
+/// chains, each tile is encoded by each and the smaller result is stored.
 fn text(subject: &Subject<'_>, policy: &Policy, scratch: &mut Scratch) -> Result<Vec<TileChain>> {
     let chain = |columns: Option<StageSpec>, codec: StageSpec| {
         TileChain::bytes(subject.registry.bind(ChainSpec(columns.into_iter().chain([codec]).collect())))
@@ -87,7 +91,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     let mut tiles = Vec::new();
     let mut ways = Vec::new();
     for Trial { plan, stored } in trials {
-        // One more table of values would have to pay for itself.
+        // Another table of values would have to save more bytes than it takes.
         let free = table || plan.dictionary().is_none();
         if tiles.is_empty() || (free && stored <= most && tiles.len() <= policy.alternatives.count) {
             tiles.push(TileChain::numeric(plan, registry));
@@ -95,7 +99,7 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
             ways.push(TileChain::numeric(plan, registry));
         }
     }
-    // Estimates mislead: a quicker preset must not be smaller for it.
+    // Estimates can be wrong, and a quicker preset must not give a smaller archive.
     let is_known = |way: &TileChain| way.num.as_ref().is_some_and(|p| p.is_same_way(&quick));
     if !tiles.iter().any(is_known) && (table || quick.dictionary().is_none()) {
         ways.insert(0, TileChain::numeric(quick, registry));
@@ -117,7 +121,8 @@ pub(crate) fn plan_array(subject: &Subject<'_>, policy: &Policy, scratch: &mut S
     Ok(ArrayPlan { short: tiles.clone(), tiles, fallback, made, ..ArrayPlan::default() })
 }
 
-/// The plan where the chain was asked for: nothing is tried. Short tiles are encoded by it too, and then share containers.
+/// The plan for a requested chain: nothing is tried. The chain also encodes short tiles, which then share
+/// containers.
 pub(super) fn requested(subject: &Subject<'_>, chain: ChainSpec, policy: &Policy) -> Result<ArrayPlan> {
     let way = if chain.is_numeric() {
         TileChain::numeric(numeric_plans(subject, policy)?.plans.remove(0).0, subject.registry)

@@ -9,9 +9,9 @@ use nc3z_format::num::EncodePlan;
 pub(crate) struct TileChain {
     /// The chain that readers need.
     pub(crate) chain: Chain,
-    /// What the numeric codec does, where the chain is that.
+    /// The plan of the numeric codec, if the chain is that codec.
     pub(crate) num: Option<EncodePlan>,
-    /// How much less the id of the variable is whose tiles it refers to, where it does.
+    /// If tiles refer to another variable's tiles: this variable's id minus the id of the other variable.
     pub(crate) against: Option<u32>,
     /// Number of the chain in the chain table; 0 until [`ChainTable::assign`].
     pub(crate) number: u16,
@@ -29,14 +29,14 @@ impl TileChain {
         TileChain { chain, num: Some(plan), against: None, number: 0 }
     }
 
-    /// The same against the tiles of the variable whose id is less by `distance`.
+    /// The numeric codec relative to the tiles of another variable, whose id is smaller by `distance`.
     pub(crate) fn numeric_against(plan: EncodePlan, distance: u32, registry: &Registry) -> Self {
         let stage = StageSpec::num(plan.dictionary().map(|_| 0)).against(distance);
         let chain = registry.bind(ChainSpec(vec![stage]));
         TileChain { chain, num: Some(plan), against: Some(distance), number: 0 }
     }
 
-    /// What encodes a tile so, given the tile that it refers to.
+    /// Returns the coder for a tile that may refer to the tile `other`.
     pub(crate) fn coder_against<'a>(&'a self, other: Option<ReferenceTile<'a>>) -> TileCoder<'a> {
         match (&self.num, self.against, other) {
             (Some(plan), Some(_), Some(other)) => TileCoder::NumAgainst(plan, other),
@@ -44,7 +44,7 @@ impl TileChain {
         }
     }
 
-    /// What encodes a tile so.
+    /// Returns the coder for a tile that refers to no other.
     pub(crate) fn coder(&self) -> TileCoder<'_> {
         match &self.num {
             Some(plan) => TileCoder::Num(plan),
@@ -53,7 +53,7 @@ impl TileChain {
     }
 }
 
-/// The chains of one archive in the order of their numbers, bound. Number 0 stores.
+/// The bound chains of one archive in the order of their numbers. Chain 0 stores bytes as they are.
 #[derive(Debug)]
 pub(crate) struct ChainTable(Vec<Chain>);
 
@@ -62,7 +62,7 @@ impl ChainTable {
         ChainTable(vec![registry.bind(ChainSpec::default())])
     }
 
-    /// The number of a chain, given to it now if it has none.
+    /// Returns the number of a chain, and adds the chain to the table if it is not there.
     pub(crate) fn number(&mut self, chain: &Chain) -> u16 {
         let at = self.0.iter().position(|c| c.spec() == chain.spec()).unwrap_or_else(|| {
             self.0.push(chain.clone());

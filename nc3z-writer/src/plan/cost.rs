@@ -13,17 +13,17 @@ impl Stored {
         Stored(bytes.len() as u64)
     }
 
-    /// What this saves against `other`; nothing where it is larger.
+    /// Returns the bytes that this saves compared with `other`; 0 if this is larger.
     pub(crate) fn saved_against(self, other: Self) -> Self {
         Stored(other.0.saturating_sub(self.0))
     }
 
-    /// This share of it, in hundredths, rounded down.
+    /// Returns `hundredths` percent of this, rounded down.
     pub(crate) fn percent(self, hundredths: u64) -> Self {
         self.scaled(hundredths, 100)
     }
 
-    /// What `of` parts take, where this is what `parts` of them take; rounded down.
+    /// Extrapolates the cost of `parts` parts to `of` parts, rounded down.
     pub(crate) fn scaled(self, of: u64, parts: u64) -> Self {
         Stored(
             u64::try_from(u128::from(self.0) * u128::from(of) / u128::from(parts.max(1))).unwrap_or(u64::MAX),

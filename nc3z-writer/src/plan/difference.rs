@@ -1,8 +1,9 @@
-//! Whether a tile is stored alone or as its difference to an older tile.
+//! Decides whether a tile is stored independently or as its difference to an older tile.
 //!
-//! The difference is the XOR of both: zeros where nothing changed. A sample of it tells first whether it can be smaller than the
-//! tile alone, so that a tile whose values all changed costs what it costs in a new archive. Codecs and levels are those of the
-//! preset; a higher level is tried only where little is left to compress, or where the sample gains by it.
+//! The difference is the XOR of both tiles: zeros where nothing changed. A sample of it is compressed first.
+//! If the sample shows that the difference is not smaller, the tile takes only the time of a tile in a new
+//! archive. Codecs and levels are those of the preset. A higher level is tried only if few bytes are left to
+//! compress, or if the sample becomes smaller by it.
 
 use super::policy::QUICK_LEVEL;
 use super::{ArrayPlan, Stored, TileChain, plan_difference};
@@ -17,35 +18,40 @@ use nc3z_format::codec::{
 };
 use nc3z_reader::{BaseTile, ClassicFile};
 
-/// Bytes that an edit adds to a difference: for its place, and for each byte that it changes. Measured on single elements of fields of
-/// `float`, which add 7 to 10 bytes each.
+/// Estimated bytes that an edit adds to a difference: for its position, and for each byte that it changes.
+/// Measured on single elements of fields of `float`, which add 7 to 10 bytes each.
 const ADDED_PER_EDIT: u128 = 4;
 const ADDED_PER_BYTE: u128 = 2;
-/// zstd's level for what is short once it is compressed.
+/// zstd's level for differences that are short once they are compressed.
 const SHORT_LEVEL: i32 = 19;
-/// Bytes of a tile that is compressed at [`SHORT_LEVEL`] whatever is left of it.
+/// Tiles of at most this many bytes are compressed at [`SHORT_LEVEL`] in any case.
 const SHORT_TILE: usize = 16 << 10;
-/// A difference that takes at most one byte in this many of the tile's is taken at once.
+/// A difference is stored without a look at the array's plan if it takes at most 1/`SPARSE` of the tile's
+/// bytes.
 const SPARSE: usize = 64;
-/// Where at most one byte in this many changed, all of the difference is compressed at once: zeros cost next to nothing.
+/// If at most 1/`FEW_CHANGES` of the bytes changed, the whole difference is compressed without a sample:
+/// zeros take little time.
 const FEW_CHANGES: usize = 16;
-/// One of at most this many bytes is kept as the first try made it: the block around it takes more than a higher level could save,
-/// whose tables for a tile of 1 MiB take longer to clear than all else that a commit of one element does.
+/// A difference of at most this many compressed bytes is stored at the quick level. A higher level could save
+/// less than the block's header takes, and its tables for a tile of 1 MiB take longer to clear than all other
+/// work of a commit of one element.
 const FIRST_TRY: usize = 128;
-/// A difference takes at most three quarters of what the tile takes alone: later tiles can be coded against one that stands alone.
+/// A difference is stored only if it takes at most `CLEARLY`/`CLEARLY_OF` of the independent tile's bytes,
+/// because later tiles can be coded against an independent tile.
 const CLEARLY: usize = 3;
 const CLEARLY_OF: usize = 4;
-/// What the quick level takes may be this many quarters of what another way takes: higher levels gain no more than the rest.
+/// Higher levels are tried if the quick level's result takes at most this many quarters of the best other
+/// way's bytes: higher levels gain no more than that.
 const LEVELS_GAIN_QUARTERS: usize = 5;
-/// A higher level is used where it makes the sample smaller by one byte in this many.
+/// A higher level is used if it makes the sample smaller by more than about 1/`LEVEL_GAIN`.
 const LEVEL_GAIN: usize = 32;
-/// Bytes of a piece of a sample, a multiple of every element's, and the pieces of a sample.
+/// The bytes of a piece of a sample, a multiple of every element size, and the number of pieces in a sample.
 const PIECE: usize = 8 << 10;
 const PIECES: usize = 4;
-/// Differences of at most this many bytes are their own sample.
+/// Differences of at most this many bytes are used whole as the sample.
 const WHOLE: usize = 2 * PIECES * PIECE;
-/// The numeric codec is tried on a difference of which at least one element in this many is zero, as that of a tile that grew is. Where
-/// all values changed, it takes a choice of plans for each tile and is not smaller.
+/// The numeric codec is tried on a difference if at least 1/`ZEROS` of its elements are zero, as in a tile
+/// that grew. If all values changed, it would need a choice of plans for each tile and would not be smaller.
 const ZEROS: usize = 8;
 
 /// A payload, and the chain that made it.
@@ -61,7 +67,7 @@ impl Payload {
         if other.bytes.len() < self.bytes.len() { other } else { self }
     }
 
-    /// Whether it is the difference to an older tile.
+    /// True for the difference to an older tile.
     pub(crate) fn is_difference(&self) -> bool {
         self.chain.0.first().is_some_and(|stage| stage.id() == StageSpec::base().id())
     }
@@ -96,7 +102,7 @@ impl Base {
         Payload { chain: ChainSpec(chain), bytes: [&named.encode(), rest].concat(), table: None }
     }
 
-    /// Bytes that the older tile takes.
+    /// Stored bytes of the older tile.
     fn stored_len(&self) -> u64 {
         match self.older.entry {
             IndexEntry::Stored { len, .. } | IndexEntry::Packed { len, .. } => len.into(),
@@ -104,11 +110,13 @@ impl Base {
         }
     }
 
-    /// True where a difference of `len` bytes is so long that later versions take less if the tile is stored alone now.
+    /// True if a difference of `len` bytes is so long that later versions become smaller when the tile is
+    /// stored independently now.
     ///
-    /// Edits of one tile add up in its difference to the older tile: if each adds `g` bytes, the n-th difference takes `n·g`. A tile
-    /// that takes `b` bytes alone is best stored alone after `n = sqrt(2·b/g)` versions, when the difference takes `sqrt(2·b·g)`
-    /// bytes. What an edit adds is told by the bytes of `before`, the newest version of the tile, that it changes.
+    /// Edits of one tile add up in its difference to the older tile: if each adds `g` bytes, the n-th
+    /// difference takes `n·g`. A tile that takes `b` bytes independently is best stored independently after
+    /// `n = sqrt(2·b/g)` versions, when the difference takes `sqrt(2·b·g)` bytes. `g` is estimated from the
+    /// bytes that changed since `before`, the newest version of the tile.
     pub(crate) fn is_outgrown(
         &self,
         len: usize,
@@ -127,7 +135,8 @@ impl Base {
         Ok(square >= twice * (ADDED_PER_EDIT + ADDED_PER_BYTE * changed as u128))
     }
 
-    /// The bytes of a tile XOR those of this one, as far as that goes.
+    /// Returns the tile's bytes XOR the bytes of the older tile. Bytes beyond the older tile's end stay
+    /// unchanged.
     fn difference(&self, bytes: &[u8]) -> Vec<u8> {
         let mut out = bytes.to_vec();
         out.iter_mut().zip(&*self.bytes).for_each(|(byte, base)| *byte ^= base);
@@ -135,25 +144,25 @@ impl Base {
     }
 }
 
-/// What a first look at a tile found, without its array's plan.
+/// The result of a first look at a tile, before its array is planned.
 pub(crate) enum FirstLook {
-    /// This is what is stored.
+    /// This payload is stored.
     Stored(Payload),
-    /// The plan is asked. The sample of the difference, where one was taken.
+    /// The array's plan decides. Contains the sample of the difference, if one was taken.
     Undecided(Option<Sketch>),
 }
 
-/// What a sample of a difference takes.
+/// The compressed size of a sample of a difference.
 pub(crate) struct Sketch {
     sample: Vec<u8>,
-    /// Whether planes of bytes are smaller.
+    /// True if byte planes are smaller.
     shuffled: bool,
     /// Bytes of the sample at the quick level.
     len: usize,
 }
 
 impl Sketch {
-    /// What is expected of `len` bytes.
+    /// Estimates the size of a difference of `len` bytes.
     fn scaled(&self, len: usize) -> usize {
         let scaled = self.len as u128 * len as u128 / self.sample.len().max(1) as u128;
         usize::try_from(scaled).unwrap_or(usize::MAX)
@@ -180,7 +189,7 @@ impl<'a> Chooser<'a> {
         Chooser { classic, arrays, options }
     }
 
-    /// A tile of a container: its difference, where that takes less than the tile does.
+    /// Encodes a tile of a container as its difference, if that is smaller than the tile.
     pub(crate) fn short(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<Option<Payload>> {
         let Some(base) = it.base else { return Ok(None) };
         let it = Difference::new(it, base);
@@ -192,7 +201,7 @@ impl<'a> Chooser<'a> {
         Ok(Some(self.finished(&it, quick, None, scratch)?))
     }
 
-    /// A difference that takes next to nothing, for which the tile's plan is not asked.
+    /// Returns a difference of few bytes, which is stored without a look at the array's plan.
     pub(crate) fn sparse(&self, it: &Changed<'_>, scratch: &mut Scratch) -> Result<FirstLook> {
         let Some(base) = it.base else { return Ok(FirstLook::Undecided(None)) };
         let it = Difference::new(it, base);
@@ -211,8 +220,9 @@ impl<'a> Chooser<'a> {
         Ok(FirstLook::Stored(self.finished(&it, quick, sketch.as_ref(), scratch)?))
     }
 
-    /// The smallest way to store a tile: by its array's plan, or as a difference where that is clearly smaller. None where all are
-    /// larger than the tile. `is_new` tells whether a table of values is not stored yet.
+    /// Returns the smallest encoding of a tile: by its array's plan, or as a difference if that is clearly
+    /// smaller. Returns `None` if every encoding is larger than the tile. `is_new` returns true for a table
+    /// of values that is not stored yet.
     pub(crate) fn smallest(
         &self,
         it: &Changed<'_>,
@@ -259,7 +269,7 @@ impl<'a> Chooser<'a> {
         })
     }
 
-    /// The smallest of the ways that a plan has for a tile.
+    /// Returns the smallest of the plan's encodings of an independent tile.
     fn alone(
         &self,
         it: &Changed<'_>,
@@ -269,13 +279,13 @@ impl<'a> Chooser<'a> {
         scratch: &mut Scratch,
     ) -> Result<Option<Payload>> {
         let mut best: Cheapest = None;
-        // Tells whether the way needs a table that is not stored yet.
+        // Returns true if the way needs a table that is not stored yet.
         let attempt = |way: &TileChain, best: &mut Cheapest, scratch: &mut Scratch| -> Result<bool> {
             let mut bytes = Vec::new();
             encode_tile(way.coder(), it.bytes, shape, scratch, &mut bytes)?;
             let dictionary = way.num.as_ref().and_then(|num| num.dictionary());
             let table = dictionary.map(|table| encode_dictionary(table, it.info.ty)).transpose()?;
-            // A table costs its block once.
+            // A new table costs its block once.
             let new = table.as_ref().filter(|table| is_new(table));
             let (is_new, more) = (new.is_some(), new.map_or(0, |table| table.len() + BLOCK_HEADER_LEN));
             let cost = bytes.len() + more;
@@ -310,7 +320,7 @@ impl<'a> Chooser<'a> {
         Ok(best.map(|(_, best)| best))
     }
 
-    /// A better level than the quick one, where it is worth its time.
+    /// Encodes a difference at a higher level than the quick one, if the gain is worth the time.
     fn finished(
         &self,
         it: &Difference<'_>,
@@ -338,7 +348,7 @@ impl<'a> Chooser<'a> {
         Ok(quick.payload.or_smaller(better.payload))
     }
 
-    /// What a difference takes, from a sample of it.
+    /// Compresses a sample of a difference.
     fn sketch(&self, it: &Difference<'_>, scratch: &mut Scratch) -> Result<Sketch> {
         let sample = if it.bytes.len() <= WHOLE {
             it.bytes.clone()
@@ -355,7 +365,7 @@ impl<'a> Chooser<'a> {
         Ok(Sketch { sample, shuffled, len })
     }
 
-    /// The difference at the quick level, as it is or as planes of bytes.
+    /// Encodes the difference at the quick level, as it is or as byte planes.
     fn quick(&self, it: &Difference<'_>, scratch: &mut Scratch) -> Result<Quick> {
         let as_it_is = self.zstd_difference(it, false, QUICK_LEVEL, scratch)?;
         if it.ty.size() == 1 {
@@ -395,7 +405,8 @@ impl<'a> Chooser<'a> {
         Ok(made)
     }
 
-    /// The difference by the numeric codec: of a tile that grew, it is the new elements behind zeros.
+    /// Encodes the difference with the numeric codec. For a tile that grew, these are the new elements after
+    /// zeros.
     fn numeric(
         &self,
         it: &Difference<'_>,
@@ -448,7 +459,7 @@ impl<'a> Difference<'a> {
     }
 }
 
-/// A payload with the bytes that it costs, its table among them.
+/// A payload with its cost in bytes, including its table.
 type Cheapest = Option<(usize, Payload)>;
 
 /// A difference at the quick level.
@@ -457,7 +468,7 @@ struct Quick {
     shuffled: bool,
 }
 
-/// Whether a way is the numeric codec without anything that it needs besides.
+/// True for a way that is the numeric codec without a table of values and without a reference.
 fn is_plain_number(way: &TileChain) -> bool {
     way.against.is_none() && way.num.as_ref().is_some_and(|num| num.dictionary().is_none())
 }

@@ -1,5 +1,6 @@
-//! Shorter tiles for long arrays, where that costs next to nothing: who reads a map, a box or one value decodes less, and who
-//! edits one stores less. Fields that were packed one by one even become smaller.
+//! Chooses shorter tiles for long arrays, if they take hardly more bytes. Reading a map, a box or one value
+//! then decodes less, and editing one value stores less. Fields that were packed one by one even become
+//! smaller.
 
 use super::shape::aligned_len;
 use super::{ArrayPlan, Stored};
@@ -18,12 +19,14 @@ use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Bytes of a tile's block header and index entry, and what is lost, on average, to the multiple of 8 that blocks begin at.
+/// The bytes of a tile's block header and index entry, and the average padding to the multiple of 8 at which
+/// blocks begin.
 const TILE_OVERHEAD: u64 = BLOCK_HEADER_LEN as u64 + 24 + 4;
-/// A tile of a record variable is not looked at where a record has less than this of it: it would be read in too many pieces.
+/// Record variables with fewer bytes per record than this keep their tiles: a tile would be read in too many
+/// pieces.
 const LEAST_SLOT: u64 = 4 << 10;
 
-/// The variables whose linear tiles are to be shorter, and the elements of such a tile.
+/// Returns the variables whose linear tiles become shorter, and the new tile length in elements.
 pub(super) fn finer_tiles(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -31,7 +34,7 @@ pub(super) fn finer_tiles(
     options: &WriterOptions,
     monitor: &dyn Monitor,
 ) -> Result<BTreeMap<VarId, u64>> {
-    // A tile and the one that it is coded against have the same elements.
+    // A tile and the tile it is coded against must have the same elements.
     let referred: BTreeSet<ArrayId> = plans.iter().filter_map(|(&id, plan)| referred_to(id, plan)).collect();
     let alone = |id, plan| referred_to(id, plan).is_none() && !referred.contains(&id);
     let candidates: Vec<(VarId, &ArrayInfo, &ArrayPlan)> = plans
@@ -54,12 +57,13 @@ fn referred_to(id: ArrayId, plan: &ArrayPlan) -> Option<ArrayId> {
     }
 }
 
-/// The elements of a tile, unless tiles are chunks.
+/// The elements of a tile; `None` if tiles are chunks.
 fn linear_len(info: &ArrayInfo) -> Option<u64> {
     Some(info.linear_tile_len()? / info.ty.size() as u64)
 }
 
-/// The array in shorter tiles, where it is long and some of its tiles take hardly more cut into such.
+/// Returns the array in shorter tiles, if it is long and a sample of its tiles takes hardly more bytes after
+/// it is cut.
 pub(crate) fn finer_array(
     classic: &ClassicFile,
     info: &ArrayInfo,
@@ -104,14 +108,14 @@ pub(crate) fn finer_array(
     Ok((u128::from(parts.0) <= most).then_some(finer))
 }
 
-/// Whether a tile of the array is read in few pieces.
+/// True if a tile of the array is read in few pieces.
 fn has_long_runs(classic: &ClassicFile, id: ArrayId) -> bool {
     let Role::Variable(number) = id.role() else { return false };
     let place = classic.layout().variable(VarId(number));
     place.is_some_and(|place| !place.is_record || place.slot_len >= LEAST_SLOT)
 }
 
-/// What a tile takes by a plan.
+/// Returns the stored size of a tile under a plan.
 fn stored_tile(classic: &ClassicFile, info: &ArrayInfo, plan: &ArrayPlan, tile: u64) -> Result<Stored> {
     let (first, len) = info.tile_bytes(tile)?;
     let mut bytes = vec![0; len];

@@ -5,9 +5,10 @@
 //! raw tiles of a short source ─▶ constant? equal? ─▶ short arrays ─▶ shared containers ────┤
 //! some tiles of a long array ─▶ whole or in parts? ─▶ shorter tiles ───────────────────────┘
 //! ```
-//! Thresholds stand in [`policy`], one value for each preset; costs have a unit ([`cost`]). Sizes alone decide, never the
-//! clock, so that the same input gives the same archive. What carries a plan out ([`crate::encode`]) searches nothing:
-//! where a tile is to be tried in several ways, the plan names them.
+//! Thresholds are defined in [`policy`], one value for each preset; costs have a unit ([`cost`]). The planner
+//! compares sizes and never reads the clock, so the same input gives the same archive. The encoder
+//! ([`crate::encode`]) carries out a plan and does not search: if a tile is to be encoded in several ways,
+//! the plan lists them.
 
 #[cfg(feature = "ablation")]
 pub mod ablation;
@@ -54,24 +55,25 @@ use std::sync::Arc;
 use subject::requested_chain;
 pub(crate) use subject::{Subject, fill_values, read_apart, whole_len};
 
-/// How the tiles of one array are stored.
+/// The way to store the tiles of one array.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ArrayPlan {
-    /// What a tile is encoded by: each of these, of which the smallest is kept; as it is where there are none. The first is
-    /// what samples liked best.
+    /// Ways to encode a tile. Each is tried, and the smallest result is stored. If the list is empty, tiles
+    /// are stored as they are. The first way was the smallest on the samples.
     pub(crate) tiles: Vec<TileChain>,
-    /// The same for tiles so short that they go into a container of zstd.
+    /// The ways for tiles so short that they go into a container of zstd.
     pub(crate) short: Vec<TileChain>,
-    /// What a tile is tried with besides that is larger than samples promised.
+    /// More ways for a tile that is larger than the estimate from the samples.
     pub(crate) fallback: Option<Fallback>,
-    /// The chain of the shared containers that its tiles go into as they are, instead of all that.
+    /// If set, the tiles go unencoded into shared containers with this chain, and the other ways are not
+    /// used.
     pub(crate) container: Option<TileChain>,
-    /// Tiles that were encoded by it already.
+    /// Tiles that were already encoded by this plan.
     pub(crate) made: Made,
 }
 
-/// Tiles of an array that were encoded by its plan while that was compared with others. A copy of the plan has none: it may
-/// serve another array.
+/// Tiles of an array that its plan encoded while it was compared with other plans. A copy of the plan has
+/// none, because it may serve another array.
 #[derive(Debug, Default)]
 pub(crate) struct Made(Vec<MadeTile>);
 
@@ -82,20 +84,20 @@ impl Clone for Made {
 }
 
 impl Made {
-    /// A tile by its number.
+    /// Returns a tile by its number.
     pub(crate) fn tile(&self, tile: u64) -> Option<&MadeTile> {
-        // Most are in the order of their numbers.
+        // Usually tiles are in the order of their numbers.
         let at = usize::try_from(tile).ok().and_then(|at| self.0.get(at)).filter(|made| made.tile() == tile);
         at.or_else(|| self.0.iter().find(|made| made.tile() == tile))
     }
 }
 
-/// Ways for tiles that the samples did not tell of.
+/// More ways for tiles that the samples did not represent.
 #[derive(Debug, Clone)]
 pub(crate) struct Fallback {
-    /// Tried in turn, the smallest kept; the last is the tile's bytes by zstd.
+    /// All are tried, and the smallest result is stored. The last compresses the tile's bytes with zstd.
     pub(crate) ways: Vec<TileChain>,
-    /// What the samples took, of so many bytes.
+    /// The encoded size of the samples, whose raw size is `sampled`.
     promised: Stored,
     sampled: u64,
     /// [`Policy::promised_percent`].
@@ -105,18 +107,18 @@ pub(crate) struct Fallback {
 }
 
 impl Fallback {
-    /// What was promised for `len` bytes.
+    /// Estimates the encoded size of `len` bytes.
     fn promised_for(&self, len: u64) -> Stored {
         self.promised.scaled(len, self.sampled)
     }
 
-    /// Whether a tile of `len` bytes takes more than was promised.
+    /// True if a tile of `len` bytes takes more than [`Policy::promised_percent`] of its estimate.
     pub(crate) fn is_called_for(&self, len: u64, stored: Stored) -> bool {
         stored > self.promised_for(len).percent(self.percent)
     }
 
-    /// The ways that are worth their time for a tile that takes `stored` by its plan: zstd's higher levels take long, and a quick look
-    /// tells what they cannot reach.
+    /// Returns the ways to try on a tile that takes `stored` bytes by its plan. zstd's higher levels are
+    /// slow, so zstd is left out if a quick level shows that it cannot win.
     pub(crate) fn ways_for(
         &self,
         bytes: &[u8],
@@ -134,12 +136,12 @@ impl ArrayPlan {
         self.numeric().and_then(EncodePlan::dictionary)
     }
 
-    /// What the numeric codec does with its tiles, where their chain is that.
+    /// The plan of the numeric codec, if the array's tiles use it.
     pub(crate) fn numeric(&self) -> Option<&EncodePlan> {
         self.tiles.first().and_then(|t| t.num.as_ref())
     }
 
-    /// The tile that a tile is coded against, where the plan says so.
+    /// The tile that a tile is coded against, if the plan has a reference.
     ///
     /// # Errors
     /// There is no such array.
@@ -162,18 +164,18 @@ impl ArrayPlan {
     }
 }
 
-/// The plan of every array that has tiles, and the chain table they refer to.
+/// The plans of all arrays that have tiles, and the chain table that the plans refer to.
 pub(crate) struct Plans {
-    /// The arrays that are planned, in the tiles that they are written in.
+    /// The planned arrays, with the tiles in which they are written.
     pub(crate) arrays: Arrays,
     pub(crate) table: ChainTable,
     pub(crate) by_array: BTreeMap<ArrayId, ArrayPlan>,
-    /// The source's tiles, where they were kept.
+    /// The source's tiles, if they are cached in memory.
     pub(crate) held: Option<HeldTiles>,
 }
 
 impl Plans {
-    /// Samples every array and plans it. Tiles may become shorter than the partition says, which is changed with them.
+    /// Samples every array and plans it. If tiles become shorter, `partition` is changed accordingly.
     pub(crate) fn new(
         classic: &ClassicFile,
         partition: &mut Partition,
@@ -186,7 +188,7 @@ impl Plans {
         let mut held = HeldTiles::read(classic, &arrays, options.memory)?;
         let mut known = held.as_ref().map(|held| repeats(held, &arrays)).unwrap_or_default();
         if !options.chains.is_empty() {
-            // What is asked for one of two equal arrays is not asked for the other.
+            // A chain may be requested for only one of two equal arrays.
             known.retain(|_, repeat| *repeat == Repeat::Constant);
         }
         let records = if held.is_some() { BTreeMap::new() } else { record_samples(classic, &arrays)? };
@@ -231,7 +233,7 @@ impl Plans {
         }
         for (id, repeat) in known {
             let plan = match repeat {
-                // Nothing is stored of its tiles but their values.
+                // Only the constant value of each tile is stored.
                 Repeat::Constant => ArrayPlan::default(),
                 Repeat::Equal(first) => match (&held, &policy.short) {
                     (Some(held), Some(_)) => with_scratch(|scratch| {
@@ -261,7 +263,7 @@ impl Plans {
     }
 }
 
-/// Samples and plans one array by itself, for tiles of it that are stored again.
+/// Samples and plans one array, without regard to other arrays, to store some of its tiles again.
 pub(crate) fn plan_one(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -281,7 +283,7 @@ pub(crate) fn plan_one(
     )
 }
 
-/// Ways for the difference of a tile of an array to an older one: zeros where it did not change.
+/// Plans the encoding of the difference between a tile and an older tile: zeros where it did not change.
 fn plan_difference(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -290,14 +292,14 @@ fn plan_difference(
     options: &WriterOptions,
     scratch: &mut Scratch,
 ) -> Result<Vec<TileChain>> {
-    /// Bytes of a sample, a multiple of every element's.
+    /// Bytes of a sample, a multiple of every element size.
     const SAMPLE: usize = 32 << 10;
     const SAMPLES: usize = 8;
     let policy = options.policy();
     let size = info.ty.size();
     let mut fills = fill_values(classic, info);
     fills.push(vec![0; size]);
-    // Those with something in them, evenly spread.
+    // Samples that are not all zero, evenly spread.
     let busy: Vec<&[u8]> =
         difference.chunks(SAMPLE).filter(|chunk| chunk.iter().any(|&byte| byte != 0)).collect();
     let step = busy.len().div_ceil(SAMPLES).max(1);
@@ -315,7 +317,7 @@ fn plan_difference(
     Ok(plan.tiles)
 }
 
-/// What the arrays of one source are compared with.
+/// The context in which the arrays of one source are compared with each other.
 struct Planner<'a> {
     classic: &'a ClassicFile,
     arrays: &'a Arrays,
@@ -326,7 +328,8 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// The tiles of an array by a plan: encoded once, and written as they are if the plan stays.
+    /// Returns the tiles of an array, encoded by a plan. They are encoded once and written unchanged if the
+    /// plan stays.
     fn made<'p>(&mut self, info: &ArrayInfo, plan: &'p mut ArrayPlan) -> Result<&'p [MadeTile]> {
         if plan.made.0.is_empty() {
             for raw in self.held.of(info.id) {
@@ -339,7 +342,7 @@ impl Planner<'_> {
         Ok(&plan.made.0)
     }
 
-    /// Plans short arrays anew, in the light of each other.
+    /// Revises the plans of short arrays by comparing them with each other.
     fn compare(&mut self, plans: &mut BTreeMap<ArrayId, ArrayPlan>) -> Result<()> {
         let Some(policy) = &self.policy.short else { return Ok(()) };
         let mut short = short::as_numbers(self, policy, plans)?;

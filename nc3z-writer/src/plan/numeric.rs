@@ -1,4 +1,5 @@
-//! Plans for numbers: the numeric codec's chooser on the samples, with a dictionary of all values where one may pay.
+//! Plans for numbers: runs the numeric codec's chooser on the samples, with a dictionary of all values if it
+//! may save bytes.
 
 use super::cost::Stored;
 use super::{Policy, Subject, TileChain};
@@ -7,7 +8,7 @@ use nc3z_format::codec::{Scratch, TileShape, encode_dictionary, encode_tile, wor
 use nc3z_format::num::{self, Candidates, Dictionary, DictionaryBuilder, Effort, EncodePlan, Word};
 use std::sync::Arc;
 
-/// What all samples take by one way.
+/// Returns the encoded size of all samples.
 pub(super) fn total(way: &TileChain, subject: &Subject<'_>, scratch: &mut Scratch) -> Result<Stored> {
     let shape = TileShape { ty: subject.info.ty, geometry: subject.info.tiling.geometry(0)? };
     let mut out = Vec::new();
@@ -17,27 +18,28 @@ pub(super) fn total(way: &TileChain, subject: &Subject<'_>, scratch: &mut Scratc
     Ok(Stored::of(&out))
 }
 
-/// A plan, and what the samples take by it.
+/// A plan and the encoded size of the samples.
 pub(super) struct Trial {
     pub(super) plan: EncodePlan,
-    /// With the samples' share of a table of values.
+    /// Includes the samples' share of a table of values.
     pub(super) stored: Stored,
 }
 
-/// A plan, and what the samples take by it, where the chooser encoded them.
+/// A plan and the encoded size of the samples, if the chooser encoded them.
 pub(super) type Ranked = (EncodePlan, Option<Stored>);
 
-/// What the chooser found for an array.
+/// The chooser's result for an array.
 pub(super) struct Found {
-    /// At least one.
+    /// At least one plan.
     pub(super) plans: Vec<Ranked>,
-    /// What the quickest effort would pick.
+    /// The choice at the quickest effort.
     pub(super) quick: EncodePlan,
-    /// The array by the first plan, where that is the only one and the array is one sample.
+    /// The encoded array, if there is only one plan and one sample covers the array.
     pub(super) payload: Option<Vec<u8>>,
 }
 
-/// The plans that the chooser likes best for the numbers of an array: of the policy's effort, then of those below it.
+/// Returns the chooser's best plans for the numbers of an array: at the policy's effort, then at lower
+/// efforts.
 pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Found> {
     match subject.info.ty.size() {
         1 => plan_words::<u8>(subject, policy),
@@ -47,7 +49,7 @@ pub(super) fn numeric_plans(subject: &Subject<'_>, policy: &Policy) -> Result<Fo
     }
 }
 
-/// Plans with what the samples take by each; the smallest first.
+/// Encodes the samples by each plan; returns the smallest first.
 pub(super) fn trials(plans: Vec<Ranked>, subject: &Subject<'_>, scratch: &mut Scratch) -> Result<Vec<Trial>> {
     let sampled = subject.sampled_len();
     let mut all = Vec::new();
@@ -68,7 +70,7 @@ pub(super) fn trials(plans: Vec<Ranked>, subject: &Subject<'_>, scratch: &mut Sc
     Ok(all)
 }
 
-/// The first so many candidates.
+/// The first `count` candidates.
 fn ranked(found: Candidates, count: usize) -> Vec<Ranked> {
     let sampled = found.sampled.into_iter().map(|len| Some(Stored(len))).chain(std::iter::repeat(None));
     found.plans.into_iter().zip(sampled).take(count).collect()
@@ -102,7 +104,8 @@ fn plan_words<W: Word>(subject: &Subject<'_>, policy: &Policy) -> Result<Found> 
     let quick = found.quick.clone();
     let payload = found.payload.take();
     let mut plans = ranked(found, policy.numeric_plans);
-    // Never larger than a quicker preset's archive: what their chooser finds is tried too, as hard.
+    // The archive must not be larger than that of a quicker preset. So the plans of the lower efforts are
+    // tried too, at this effort's level.
     let level = plans[0].0.level;
     for &effort in policy.quicker {
         let others = ranked(candidates(effort, dictionary.as_ref())?, policy.numeric_plans);

@@ -1,137 +1,141 @@
-//! All thresholds by which arrays are planned: one value for each preset.
+//! All thresholds for planning arrays: one value for each preset.
 
 use crate::options::Preset;
 use nc3z_format::codec::StageSpec;
 use nc3z_format::num::Effort;
 
-/// How hard a preset looks, and what it may spend.
+/// The effort of a preset, and its thresholds.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
-    /// What the numeric codec's chooser may spend on an array.
+    /// The effort of the numeric codec's chooser for each array.
     pub(crate) effort: Effort,
-    /// Plans that the chooser is asked for, at each effort.
+    /// Number of plans requested from the chooser at each effort.
     pub(crate) numeric_plans: usize,
-    /// Efforts below it, whose plans are tried on the samples besides.
+    /// Lower efforts whose plans are also tried on the samples.
     pub(crate) quicker: &'static [Effort],
     /// zstd level of chains of bytes, of containers and of lists of constants.
     pub(crate) zstd_level: i32,
-    /// Whether text is tried by columns.
+    /// Enables the trial of text by columns.
     pub(crate) text_columns: bool,
     /// Bytes of a tile, before compression.
     pub(crate) tile_len: u64,
-    /// When tiles of long arrays become shorter; `None`: never.
+    /// Rules for shorter tiles of long arrays; `None`: tiles keep their length.
     pub(crate) finer: Option<FinerPolicy>,
-    /// What of an array is looked at.
+    /// The size of the samples.
     pub(crate) samples: SamplePolicy,
-    /// How many plans each tile of an array is tried with, besides the one that samples liked best.
+    /// The number of plans tried on each tile of an array, besides the best plan on the samples.
     pub(crate) alternatives: AlternativePolicy,
-    /// Short arrays that share containers of zstd; `None`: all as planes of bytes.
+    /// Short arrays that share containers of zstd; `None`: all are stored as byte planes.
     pub(crate) short: Option<ShortPolicy>,
-    /// Arrays that share containers of LZMA by what each adds to them; `None`: none.
+    /// Arrays that share containers of LZMA, by the bytes that each adds; `None`: none.
     pub(crate) shared: Option<SharedPolicy>,
-    /// Whether containers of LZMA are tried with other contexts too.
+    /// Enables trials of other LZMA contexts for containers.
     pub(crate) lzma_rivals: bool,
-    /// Whether arrays are coded against others that are nearly the same.
+    /// Enables coding of arrays relative to nearly equal ones.
     pub(crate) references: bool,
-    /// A tile that takes more than so many hundredths of what samples promised is tried with the plan's fallbacks; `None`: samples
-    /// promise nothing, and each tile is encoded once.
+    /// A tile that takes more than this many hundredths of its estimate from the samples is tried with the
+    /// plan's fallbacks; `None`: no estimates, and each tile is encoded once.
     pub(crate) promised_percent: Option<u64>,
-    /// Whether zstd is tried on such a tile only where a quick look says that it may win.
+    /// Tries zstd on such a tile only if a quick level shows that it may win.
     pub(crate) probed: bool,
 }
 
 /// Short arrays that share containers of zstd. Lengths are bytes before compression.
 #[derive(Debug, Clone)]
 pub(crate) struct ShortPolicy {
-    /// In sources with more bytes of arrays than this all of them stay planes of bytes.
+    /// In sources with more bytes of arrays than this, all short arrays stay byte planes.
     pub(crate) source_len: u64,
-    /// So they do in sources of more arrays: each costs some work, however short.
+    /// The limit for the number of arrays: each array costs some work, however short it is.
     pub(crate) arrays: usize,
-    /// Arrays up to this length are encoded whole by each promising plan.
+    /// Arrays up to this length are encoded whole by each candidate plan.
     pub(crate) trial_len: usize,
-    /// zstd level at which one array is estimated.
+    /// zstd level for the estimate of one array.
     pub(crate) estimate_level: i32,
-    /// zstd level at which all of them are.
+    /// zstd level for the estimate of all arrays together.
     pub(crate) container_level: i32,
 }
 
-/// What of an array is looked at. Lengths are bytes before compression.
+/// The part of an array that is sampled. Lengths are bytes before compression.
 #[derive(Debug, Clone)]
 pub(crate) struct SamplePolicy {
-    /// Samples of an array.
+    /// The number of samples of an array.
     pub(crate) count: u64,
-    /// Arrays of at most so many bytes are looked at whole, unless in pieces.
+    /// Arrays of at most this many bytes are sampled whole, unless they are sampled in pieces.
     pub(crate) whole_len: usize,
-    /// Of arrays of fewer bytes than this only short pieces are looked at: choosing costs the more in proportion the shorter
-    /// an array is.
+    /// Arrays of fewer bytes than this are sampled in short pieces only: the shorter an array is, the larger
+    /// is the share of time spent on the choice of a plan.
     pub(crate) pieces_below: u64,
     /// Elements of a piece.
     pub(crate) piece: u64,
-    /// Bytes of one, where planes are not longer.
+    /// Bytes of a sample, if planes are not longer.
     pub(crate) len: u64,
-    /// Bytes of one at most, whatever its planes.
+    /// Upper limit for the bytes of a sample, whatever the length of its planes.
     pub(crate) most: u64,
-    /// Planes that a sample has at least, up to `most` bytes: prediction in time and scale-offset by plane need two to be seen.
+    /// Least number of planes in a sample, up to `most` bytes: prediction in time and scale-offset by plane
+    /// show only with two or more.
     pub(crate) planes: u64,
-    /// Arrays up to this length are encoded whole by each promising plan, in sources up to `small_source`.
+    /// Arrays up to this length are encoded whole by each candidate plan, in sources up to `small_source`.
     pub(crate) trial_len: usize,
     /// Bytes of all arrays of a small source.
     pub(crate) small_source: u64,
     /// Arrays up to this length are encoded whole in larger sources.
     pub(crate) trial_len_large: usize,
-    /// Arrays up to this length are read whole where a dictionary of their values may pay.
+    /// Arrays up to this length are read whole if a dictionary of their values may save bytes.
     pub(crate) scan_len: u64,
 }
 
 /// Shorter tiles of long arrays.
 #[derive(Debug, Clone)]
 pub(crate) struct FinerPolicy {
-    /// Arrays of fewer tiles keep them: a trial encodes some of them twice.
+    /// Arrays with fewer tiles keep their tiles: a trial encodes some of them twice.
     pub(crate) tiles: u64,
-    /// So many tiles, evenly spread, are tried whole and in shorter ones.
+    /// The number of tiles, evenly spread, that are tried both whole and cut into shorter ones.
     pub(crate) samples: u64,
-    /// How many times shorter tiles are, where rows and planes allow it.
+    /// The factor by which tiles become shorter, if rows and planes allow it.
     pub(crate) times: u64,
-    /// What they may take, in thousandths of what long ones do.
+    /// The largest size of the shorter tiles, in thousandths of the long tiles' size.
     pub(crate) most_permille: u32,
 }
 
-/// Plans that each tile is tried with.
+/// Plans that are tried on each tile.
 #[derive(Debug, Clone)]
 pub(crate) struct AlternativePolicy {
-    /// Their number, besides the best.
+    /// The number of plans besides the best one.
     pub(crate) count: usize,
     /// A plan that takes more than this many hundredths of the best plan's bytes on the samples is dropped.
     pub(crate) percent: u64,
-    /// So many bytes more are forgiven: short samples tell little.
+    /// Bytes that a plan may exceed this limit by: short samples are imprecise.
     pub(crate) slack: u64,
 }
 
-/// zstd's level for a quick look at what recurs at a distance.
+/// zstd's level for a quick look at repeats over a distance.
 pub(crate) const QUICK_LEVEL: i32 = 3;
-/// What it leaves may be so many hundredths of what another codec leaves: zstd's higher levels gain no more than the rest.
+/// The quick level's result may be this many hundredths of another codec's result: zstd's higher levels gain
+/// no more than that.
 pub(crate) const LEVELS_GAIN: u64 = 135;
 
 /// Short arrays that share containers. Lengths are bytes before compression.
 #[derive(Debug, Clone)]
 pub(crate) struct SharedPolicy {
-    /// Sources with more bytes of arrays than this are not looked at.
+    /// Shared containers are not tried in sources with more bytes of arrays than this.
     pub(crate) source_len: u64,
-    /// Nor are sources of more arrays: each costs some work, however short.
+    /// The limit for the number of arrays: each array costs some work, however short it is.
     pub(crate) arrays: usize,
-    /// An array that is longer than this goes into no shared container.
+    /// A longer array goes into no shared container.
     pub(crate) array_len: u64,
-    /// Arrays are compared in order until so many bytes of them were packed for comparison.
+    /// Limit for the bytes that are packed to compare arrays, in their order.
     pub(crate) trial_len: u64,
-    /// A container is closed once it holds so many bytes: who reads one element decodes all of it.
+    /// A container is closed once it has this many bytes: reading one element decodes the whole container.
     pub(crate) container_len: usize,
-    /// Kinds of elements with less than this are packed with the kind that has most.
+    /// Element sizes with fewer bytes than this are packed together with the most frequent element size.
     pub(crate) least_pool: u64,
-    /// LZMA packs some 2 MB a second: arrays are compared where it is expected to save one byte of so many at least. `None`: always.
+    /// LZMA packs about 2 MB a second. Arrays are compared only if it is expected to save at least
+    /// 1/`one_saved_of` of the bytes. `None`: always.
     pub(crate) one_saved_of: Option<u64>,
-    /// zstd's level for what is compared with LZMA.
+    /// zstd's level for bytes that are compared with LZMA.
     pub(crate) level: i32,
-    /// LZMA's preset for that: up to 3 it looks for matches several times as quickly as from 4 on, and finds 1 % less.
+    /// LZMA's preset for the comparison: presets up to 3 search for matches several times as fast as presets
+    /// from 4 on, and find 1 % less.
     pub(crate) preset: u32,
 }
 
@@ -254,7 +258,7 @@ impl Policy {
         StageSpec::zstd(self.zstd_level)
     }
 
-    /// Bytes at which shared containers of arrays as they are are closed.
+    /// Bytes at which shared containers of unencoded arrays are closed.
     pub(crate) const fn shared_len(&self) -> usize {
         match &self.shared {
             Some(shared) => shared.container_len,

@@ -1,19 +1,19 @@
-//! What zstd makes of bytes as they are, for comparison.
+//! Measures the zstd size of unencoded bytes, for comparisons.
 
 use super::cost::Stored;
 use super::policy::QUICK_LEVEL;
 use crate::error::Result;
 use nc3z_format::codec::{ChainSpec, Registry, Scratch, StageSpec, zstd_len_within};
 
-/// Of longer bytes a quick look takes a part.
+/// A quick look compresses only a part of longer bytes.
 const PROBED_LEN: usize = 64 << 10;
 
-/// What a frame has besides its content.
+/// The bytes of a zstd frame besides its content.
 const FRAME: usize = 12;
-/// Room that zstd may need besides what it writes.
+/// Additional room that zstd may need while it writes.
 const SPARE: usize = 1 << 10;
 
-/// [`packed_len`] where that is less than `bound`; what is known to be more is not packed to its end.
+/// Returns [`packed_len`] if it is less than `bound`. Compression stops once the result must be larger.
 pub(super) fn packed_below(
     bytes: &[u8],
     level: i32,
@@ -25,12 +25,12 @@ pub(super) fn packed_below(
     Ok(packed.filter(|packed| *packed < bound))
 }
 
-/// What a frame of `len` bytes would add to a container.
+/// Returns the bytes that a frame of `len` bytes would add to a container.
 fn without_frame(len: usize, bytes: &[u8]) -> Stored {
     Stored(len.saturating_sub(FRAME).clamp(1, bytes.len().max(1)) as u64)
 }
 
-/// What a container's codec makes of a member, about.
+/// Estimates the bytes that a member takes in a container.
 pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut Scratch) -> Result<Stored> {
     let mut out = Vec::new();
     Registry::default()
@@ -39,7 +39,7 @@ pub(super) fn packed_len(bytes: &[u8], level: i32, scratch: &mut Scratch) -> Res
     Ok(without_frame(out.len(), bytes))
 }
 
-/// What a quick zstd would make of bytes, by the quarter in their middle where they are long.
+/// Estimates the size after a quick zstd. Of long bytes, only the middle quarter is compressed.
 pub(super) fn probed_len(bytes: &[u8], scratch: &mut Scratch) -> Result<Stored> {
     let taken = bytes.len().min(PROBED_LEN.max(bytes.len() / 4));
     let from = (bytes.len() - taken) / 2;

@@ -1,7 +1,9 @@
-//! Arrays that are nearly another array: a corrected copy, the same profile stored twice, bounds next to their coordinate.
+//! Codes arrays relative to arrays that are nearly the same: a corrected copy, a profile stored twice, bounds
+//! next to their coordinate.
 //!
-//! Each array is compared with the last few before it that have as many elements: on a few hundred elements first, then by
-//! encoding it whole. Only an array that refers to none itself is referred to, so that a tile needs at most one other.
+//! Each array is compared with the last `CANDIDATES` arrays of the same length: first on a few hundred
+//! elements, then by encoding it whole. Only an array without a reference is referred to, so that decoding a
+//! tile needs at most one other tile.
 
 use super::cost::Stored;
 use super::probe::packed_len;
@@ -18,32 +20,33 @@ use nc3z_format::num::{self, Against, Coder, EncodePlan, Word};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 
-/// An array is compared with so many before it of as many elements.
+/// An array is compared with this many earlier arrays of the same length.
 const CANDIDATES: usize = 16;
-/// Arrays of fewer elements are left to their containers.
+/// Arrays with fewer elements are left to the containers.
 const LEAST_ELEMENTS: u64 = 16;
-/// What a reference must save at least; and what it must save that needs a chain of its own.
+/// The least saving of a reference, and of a reference that needs a new chain.
 const LEAST: Stored = Stored(8);
 const NEW_CHAIN: Stored = Stored(40);
-/// A reference that by its samples needs so many hundredths of what the array takes is not encoded by.
+/// A reference is not tried on the whole array if, on the samples, it takes at least this many hundredths of
+/// the array's size.
 const MISJUDGED: u64 = 110;
-/// What a container of LZMA is taken to need of what zstd needs, in hundredths.
+/// Estimated size in a container of LZMA, in hundredths of the size in a container of zstd.
 const LZMA_PERCENT: u64 = 85;
-/// Text is compared only where more than so many in 16 of the sampled characters are those of the other array.
+/// Text is compared only if more than `ALIKE`/16 of the sampled characters equal those of the other array.
 const ALIKE: usize = 14;
 
 /// An array that others may be coded against.
 struct Base<'a> {
     info: &'a ArrayInfo,
     variable: u32,
-    /// Its elements in the windows that are looked at, big-endian.
+    /// The elements in the sampled windows, big-endian.
     sample: Vec<u8>,
 }
 
-/// The arrays with the same number of elements that were seen last.
+/// The last arrays, grouped by the number of elements.
 type Bases<'a> = BTreeMap<(u64, u64), VecDeque<Base<'a>>>;
 
-/// Gives arrays that are smaller so plans that refer to another; tells which.
+/// Gives arrays that become smaller by it a plan that refers to another array. Returns these arrays.
 pub(super) fn plan_references(
     planner: &mut Planner<'_>,
     plans: &mut BTreeMap<ArrayId, ArrayPlan>,
@@ -89,7 +92,7 @@ pub(super) fn equal(planner: &Planner<'_>, (id, first): (ArrayId, ArrayId), plan
         return referring(TileChain::numeric_against(num.clone(), variable - earlier + distance, registry));
     }
     let info = planner.arrays.get(id).expect("plans are of known arrays");
-    // Containers find the bytes again by themselves.
+    // The codec of the container finds the repeated bytes.
     if info.total_bytes() <= crate::options::PACK_LEN || plan.container.is_some() {
         return plan.clone();
     }
@@ -116,7 +119,8 @@ fn sample_of(held: &HeldTiles, info: &ArrayInfo) -> Vec<u8> {
 }
 
 impl Planner<'_> {
-    /// The plan that codes an array against one of the others, where that saves enough; and the distance to it.
+    /// Returns the plan that codes an array relative to one of the others, with the distance to it, if that
+    /// saves enough.
     fn against(
         &mut self,
         array: &Base<'_>,
@@ -124,7 +128,7 @@ impl Planner<'_> {
         alone: &mut ArrayPlan,
         distances: &BTreeSet<u32>,
     ) -> Result<Option<(u32, ArrayPlan)>> {
-        // What is constant in the windows tells nothing, and takes next to nothing.
+        // Windows with one constant value show nothing, and a constant array takes almost no bytes.
         if others.is_empty() || constant_value(&array.sample, array.info.ty.size()).is_some() {
             return Ok(None);
         }
@@ -152,7 +156,7 @@ impl Planner<'_> {
             let distance = array.variable - others[candidate].variable;
             let mut by_contexts = None;
             for coder in [Coder::Ctx, Coder::Planes] {
-                // Of two coders the other one gains little.
+                // If one coder is far larger, the other coder gains little.
                 if by_contexts.is_some_and(|stored: Stored| stored.percent(80) > least) {
                     break;
                 }
@@ -169,7 +173,7 @@ impl Planner<'_> {
         Ok(best)
     }
 
-    /// The ways that promise to save, by samples.
+    /// Returns the ways that save bytes on the samples.
     fn ways<W: Word>(
         &self,
         array: &Base<'_>,
@@ -192,9 +196,9 @@ impl Planner<'_> {
         Ok(ways.map_err(nc3z_format::Error::from)?)
     }
 
-    /// What the tiles of an array take by a plan.
+    /// Returns the stored size of an array's tiles under a plan.
     fn stored(&mut self, info: &ArrayInfo, plan: &mut ArrayPlan) -> Result<Stored> {
-        // What the numeric codec made does not shrink further.
+        // Output of the numeric codec does not shrink further.
         let by_numbers = plan.short.iter().all(|w| w.num.is_some());
         let lzma = if plan.container.is_some() { LZMA_PERCENT } else { 100 };
         let mut total = Stored(0);
@@ -214,7 +218,7 @@ impl Planner<'_> {
     }
 }
 
-/// Whether most elements of two samples are the same.
+/// True if most elements of two samples are equal.
 fn is_like(a: &[u8], b: &[u8]) -> bool {
     a.iter().zip(b).filter(|(a, b)| a == b).count() * 16 > a.len() * ALIKE
 }

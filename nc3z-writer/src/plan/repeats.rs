@@ -6,16 +6,16 @@ use nc3z_format::archive::ArrayId;
 use nc3z_format::arrays::{ArrayInfo, Arrays};
 use std::collections::{BTreeMap, HashMap};
 
-/// What is known of an array without a search.
+/// A property of an array that makes a search unnecessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Repeat {
     /// Each of its tiles is constant.
     Constant,
-    /// It has the type and the tiles of this array, which comes before it and repeats none.
+    /// It has the same type and tiles as this earlier array, which repeats no other.
     Equal(ArrayId),
 }
 
-/// The arrays that repeat themselves or another.
+/// Returns the arrays that are constant or equal another array.
 pub(super) fn repeats(held: &HeldTiles, arrays: &Arrays) -> BTreeMap<ArrayId, Repeat> {
     let mut found = BTreeMap::new();
     let mut seen: HashMap<(u64, usize, u32), Vec<&ArrayInfo>> = HashMap::new();

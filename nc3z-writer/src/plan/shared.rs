@@ -1,8 +1,9 @@
-//! Arrays that are smaller in one container than each on its own.
+//! Finds arrays that are smaller together in one container.
 //!
-//! Stations, meshes and bookkeeping come as many short variables whose values recur, in themselves and from one to the next.
-//! The numeric chains code variable by variable and see none of that; an LZ codec over all of them does. It decodes at a tenth
-//! of their speed, so it is kept to arrays and containers of a size that does not matter.
+//! Stations, meshes and bookkeeping variables are short and numerous, and their values recur within a
+//! variable and between variables. The numeric chains code each variable separately and cannot use that; an
+//! LZ codec over all of them can. Its decoding speed is a tenth of theirs, so it is limited to short arrays
+//! and containers.
 
 use super::cost::Stored;
 use super::policy::{QUICK_LEVEL, SharedPolicy};
@@ -17,44 +18,48 @@ use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::codec::{ChainSpec, Lzma, Scratch, encode_dictionary, lzma_shares};
 use std::collections::BTreeMap;
 
-/// What a flush of the stream costs, which shares contain and the container will not; less what its directory needs.
+/// The bytes of a stream flush, which the shares contain and the container does not, minus the bytes of a
+/// directory entry.
 const FLUSH_LEN: u64 = 6;
 
-/// What LZMA makes of bytes whose values recur, in hundredths of what a quick zstd makes of them.
+/// Estimated size after LZMA for bytes whose values recur, in hundredths of the size after a quick zstd.
 const LZMA_PERCENT: u64 = 75;
-/// Where a quick zstd leaves more of the bytes than this, in hundredths, nothing recurs: LZMA would code literals, which the numeric
-/// chains do better.
+/// If a quick zstd leaves more than this many hundredths of the bytes, values do not recur. LZMA would code
+/// literals, and the numeric chains code these better.
 const RECURRING: u64 = 60;
 
-/// A look by LZMA's quickest preset at what zstd does not promise: values that recur, changed a little or after a while, in elements or in text.
+/// Thresholds for a trial of LZMA's quickest preset on bytes where zstd shows no gain. Their values may recur
+/// with small changes or after a long distance, in elements or in text.
 struct Look {
-    /// What LZMA with everything tried leaves, in hundredths of what the quickest does.
+    /// Estimated size after LZMA at full effort, in hundredths of the size after its quickest preset.
     percent: u64,
-    /// One byte of so many must be saved.
+    /// At least 1/`one_saved_of` of the bytes must be saved.
     one_saved_of: u64,
 }
 
 const NUMBERS_LOOK: Look = Look { percent: 90, one_saved_of: 64 };
 const TEXT_LOOK: Look = Look { percent: 85, one_saved_of: 100 };
 const QUICKEST_PRESET: u32 = 0;
-/// Where a quick zstd leaves more than this, in hundredths of what each takes alone, the look costs more than it finds.
+/// If a quick zstd leaves more than this many hundredths of the arrays' separate sizes, the trial takes more
+/// time than its gain is worth.
 const BEHIND: u64 = 130;
-/// LZMA seldom saves more than so many hundredths of that where zstd promises nothing: longer arrays are not looked at for less.
+/// LZMA seldom saves more than this many hundredths of the separate sizes if zstd shows no gain. Arrays for
+/// which this is too little are not tried.
 const MOST_SAVED: u64 = 20;
-/// And fewer bytes than this are not looked for.
+/// The least saving, in bytes, that justifies a trial.
 const LEAST_SAVED: Stored = Stored(256);
 
-/// An array that may go with others.
+/// An array that may share a container.
 #[derive(Clone)]
 struct Member<'a> {
     info: &'a ArrayInfo,
-    /// The bytes of its tile; none where that is constant.
+    /// The bytes of its only tile; empty if the tile is constant.
     bytes: &'a [u8],
-    /// What they take by the array's own plan.
+    /// The size under the array's own plan.
     alone: Stored,
 }
 
-/// Looks for arrays that are smaller in one container, and gives those plans that say so; tells which.
+/// Finds arrays that are smaller in one container, and changes their plans accordingly. Returns these arrays.
 pub(super) fn plan_shared(
     planner: &mut Planner<'_>,
     policy: &SharedPolicy,
@@ -68,7 +73,7 @@ pub(super) fn plan_shared(
     for (id, plan) in &mut *plans {
         let info = planner.arrays.get(*id).expect("plans are of known arrays");
         let mut tiles = planner.held.of(*id);
-        // One tile: who asked for small blocks gets them.
+        // The array has one tile: small blocks that the user requested are not merged.
         let (Some(raw), None) = (tiles.next(), tiles.next()) else { continue };
         if info.total_bytes() > policy.array_len.min(left)
             || requested_chain(planner.classic, info, planner.options)?.is_some()
@@ -93,15 +98,16 @@ pub(super) fn plan_shared(
     Ok(shared)
 }
 
-/// Whether a quick zstd is near enough to the array's plan: where it is far behind, LZMA does not catch up.
+/// True if a quick zstd comes close enough to the size under the array's plan. If it is much larger, LZMA is
+/// larger as well.
 fn is_near(member: &Member<'_>, scratch: &mut Scratch) -> Result<bool> {
     let bound = member.alone.percent(175) + Stored(64);
-    // Nothing takes more than its bytes.
+    // Compressed bytes are never more than the bytes themselves.
     let always = Stored(member.bytes.len() as u64) < bound;
     Ok(always || packed_below(member.bytes, QUICK_LEVEL, bound, scratch)?.is_some())
 }
 
-/// What the tile of an array takes by its own plan, and its bytes; none where it is constant.
+/// Returns the bytes of an array's tile and its size under its own plan; no bytes if the tile is constant.
 fn member<'a>(
     info: &'a ArrayInfo,
     raw: &'a RawTile,
@@ -127,8 +133,9 @@ fn member<'a>(
     Ok(member)
 }
 
-/// Whether LZMA is worth its time on the arrays of a pool: whether one byte of `one_saved_of` is expected to be saved, by a quick zstd of
-/// them together, or, where that does not promise it and is not far behind, by LZMA's quickest.
+/// True if LZMA is worth its time on the arrays of a pool, that is, if it is expected to save
+/// 1/`one_saved_of` of their bytes. The estimate is a quick zstd of all arrays together. If that shows no
+/// gain and is not much larger, LZMA's quickest preset is tried.
 fn is_promising(
     pool: &[Member<'_>],
     (one_saved_of, lzma): (u64, Lzma),
@@ -137,7 +144,7 @@ fn is_promising(
     let alone: Stored = pool.iter().map(|m| m.alone).sum();
     let all = pool.iter().map(|m| m.bytes).collect::<Vec<_>>().concat();
     let len = Stored(all.len() as u64);
-    // What LZMA is expected to leave of more than the second is not less than the members take.
+    // If zstd leaves more than `bound`, the expected result of LZMA is not smaller than the separate arrays.
     let bound = len.percent(RECURRING).min(alone.scaled(100, LZMA_PERCENT).max(alone.percent(BEHIND)));
     let Some(quick) = packed_below(&all, QUICK_LEVEL, bound, scratch)? else {
         return Ok(false);
@@ -159,12 +166,13 @@ fn is_promising(
 struct Group {
     ids: Vec<ArrayId>,
     lzma: Lzma,
-    /// Bytes less than alone.
+    /// The bytes saved compared with separate arrays.
     saved: Stored,
 }
 
-/// The arrays that are best packed in one container, in their groups: of elements of one size each, or of all sizes, where the gap is among
-/// them: what lies there often is an older copy of the arrays.
+/// Returns the arrays that are best packed in one container, by groups. Each group has one element size. All
+/// sizes form one group if that is smaller and the gap is among the arrays: it often contains an older copy
+/// of them.
 fn groups(
     members: Vec<Member<'_>>,
     policy: &SharedPolicy,
@@ -196,14 +204,15 @@ fn groups(
     Ok(groups.into_iter().filter(|g| !g.ids.is_empty()).collect())
 }
 
-/// The best of one pool.
+/// Returns the best group of one pool.
 fn group(pool: &[Member<'_>], policy: &SharedPolicy, dict: u32) -> Result<Group> {
     let lzma = contexts(pool, dict);
     let (ids, saved) = worthwhile(pool, lzma, policy.preset)?;
     Ok(Group { ids, lzma, saved })
 }
 
-/// LZMA for the elements of the longest member. The gap has none: what lies there is what the other members are.
+/// Returns the LZMA parameters for the elements of the longest member. The gap has no elements of its own: it
+/// contains what the other members are.
 fn contexts(pool: &[Member<'_>], dict: u32) -> Lzma {
     let rank = |m: &Member<'_>| (m.info.id.role() != Role::Gap, m.bytes.len(), m.info.ty.size());
     Lzma::for_elements(pool.iter().map(rank).max().map_or(1, |(_, _, size)| size), dict)
@@ -226,7 +235,8 @@ fn pools<'a>(members: Vec<Member<'a>>, policy: &SharedPolicy) -> Vec<Vec<Member<
     large
 }
 
-/// The members of a pool, and what they save in one container; none where that is not a container's worth.
+/// Returns the members of a pool and their saving in one container; no members if the saving is smaller than
+/// a container's overhead.
 fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<ArrayId>, Stored)> {
     const LEAST: Stored = Stored(BLOCK_HEADER_LEN as u64 + 32);
     let own = shares(pool, lzma, preset)?;
@@ -239,7 +249,7 @@ fn worthwhile(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<(Vec<Array
     })
 }
 
-/// What the members take in one container, about.
+/// Estimates the size of the members in one container.
 fn shares(pool: &[Member<'_>], lzma: Lzma, preset: u32) -> Result<Stored> {
     let shares = lzma_shares(lzma, preset, pool.iter().map(|m| m.bytes))?;
     Ok(shares.into_iter().map(|share| Stored(share.saturating_sub(FLUSH_LEN))).sum())

@@ -1,4 +1,4 @@
-//! Short arrays, which share containers of zstd: as planes of bytes, or as the numeric codec makes them.
+//! Short arrays, which share containers of zstd: as byte planes or as output of the numeric codec.
 
 use super::array::short_chain;
 use super::cost::Stored;
@@ -20,14 +20,14 @@ use std::collections::BTreeMap;
 /// A short array that goes into a container of zstd.
 pub(super) struct Short {
     pub(super) id: ArrayId,
-    /// What the container holds of it as planes of bytes.
+    /// The array as byte planes, as a member of the container.
     bytes: Vec<u8>,
-    /// What a numeric chain makes of it, where that is smaller by itself.
+    /// The output of a numeric chain, if that is smaller for this array.
     numbers: Option<Vec<u8>>,
 }
 
-/// Gives short arrays the numeric chain where that is smaller than what the codec of containers makes of them alone; tells of all
-/// short arrays that a container would hold.
+/// Gives short arrays the numeric chain, if it is smaller than the container's codec on this array alone.
+/// Returns all short arrays that a container would hold.
 pub(super) fn as_numbers(
     planner: &mut Planner<'_>,
     policy: &ShortPolicy,
@@ -61,7 +61,7 @@ pub(super) fn as_numbers(
 }
 
 impl Planner<'_> {
-    /// The numeric plan of a short array, and what it makes of it.
+    /// Returns the numeric plan of a short array, and its output.
     fn numbers(
         &mut self,
         info: &ArrayInfo,
@@ -75,7 +75,7 @@ impl Planner<'_> {
             samples: vec![Cow::Borrowed(&raw.bytes)],
             fills: fill_values(self.classic, info),
             whole_len: policy.trial_len,
-            // It would be a block of its own, for one tile that has none.
+            // The encoded tile would be a block of its own, but short tiles are members of containers.
             keep: false,
             dictionary: false,
             scan: &scan,
@@ -87,7 +87,7 @@ impl Planner<'_> {
         Ok(self.packed(info, &mut plan)?.map(|numbers| (plan, numbers)))
     }
 
-    /// What a container of zstd would hold of an array with one tile.
+    /// Returns the bytes that an array with one tile would put into a container of zstd.
     fn packed(&mut self, info: &ArrayInfo, plan: &mut ArrayPlan) -> Result<Option<Vec<u8>>> {
         Ok(match self.made(info, plan)?.first().map(MadeTile::form) {
             Some(Form::Member { bytes, .. }) => Some(bytes.clone()),
@@ -96,8 +96,8 @@ impl Planner<'_> {
     }
 }
 
-/// Numeric chains see one array, a container's codec sees what one array has of another: gives those arrays that had better gone
-/// without their bytes back, if all of them are smaller then.
+/// Gives arrays their byte planes back, if the container becomes smaller by it. A numeric chain sees only one
+/// array, but the container's codec finds what one array shares with another.
 pub(super) fn better_as_bytes(
     planner: &mut Planner<'_>,
     policy: &ShortPolicy,

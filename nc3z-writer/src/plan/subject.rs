@@ -1,4 +1,4 @@
-//! An array as the planner sees it.
+//! An array as the planner's input.
 
 use super::{Made, Policy};
 use crate::encode::made_before;
@@ -10,10 +10,10 @@ use nc3z_format::codec::{ChainSpec, Registry};
 use nc3z_reader::ClassicFile;
 use std::borrow::Cow;
 
-/// What is known of an array, its samples among it.
+/// The facts known of an array, including its samples.
 pub(crate) struct Subject<'a> {
     pub(crate) info: &'a ArrayInfo,
-    /// What binds chains.
+    /// The registry that binds chains.
     pub(crate) registry: &'a Registry,
     /// Beginnings of some tiles, big-endian.
     pub(crate) samples: Vec<Cow<'a, [u8]>>,
@@ -23,13 +23,13 @@ pub(crate) struct Subject<'a> {
     pub(crate) whole_len: usize,
     /// See [`nc3z_format::num::Extent::dictionary`].
     pub(crate) dictionary: bool,
-    /// Whether there is room for tiles that are encoded while plans are compared.
+    /// True if there is room for tiles that are encoded while plans are compared.
     pub(crate) keep: bool,
     /// Calls the sink with the whole array, piece after piece, until the sink says false.
     pub(crate) scan: &'a dyn Fn(&mut dyn FnMut(&[u8]) -> bool) -> Result<()>,
 }
 
-/// Samples that were read for themselves.
+/// Wraps samples that were read separately.
 pub(crate) fn read_apart<'a>(samples: Vec<Vec<u8>>) -> Vec<Cow<'a, [u8]>> {
     samples.into_iter().map(Cow::Owned).collect()
 }
@@ -42,7 +42,7 @@ impl Subject<'_> {
 }
 
 impl Subject<'_> {
-    /// The one tile of the array, if choosing has encoded it by the first chain of its plan.
+    /// The array's only tile, if the choice of the plan has already encoded it by the plan's first chain.
     pub(super) fn made(&self, payload: Option<Vec<u8>>) -> Made {
         let made = match (payload, &self.samples[..]) {
             (Some(payload), [bytes]) if self.keep && self.info.tiling.tile_count() == 1 => {
@@ -54,21 +54,21 @@ impl Subject<'_> {
     }
 }
 
-/// The largest array that is encoded whole by each promising plan, in bytes.
+/// The size in bytes of the largest array that is encoded whole by each candidate plan.
 pub(crate) fn whole_len(arrays: &Arrays, policy: &Policy) -> usize {
     let total = arrays.iter().fold(0, |sum: u64, a| sum.saturating_add(a.total_bytes()));
     let samples = &policy.samples;
     if total <= samples.small_source { samples.trial_len } else { samples.trial_len_large }
 }
 
-/// Values that stand for missing ones in the variable's attributes, big-endian.
+/// The values of the variable's attributes that mark missing elements, big-endian.
 pub(crate) fn fill_values(classic: &ClassicFile, info: &ArrayInfo) -> Vec<Vec<u8>> {
     let Role::Variable(v) = info.id.role() else { return Vec::new() };
     let variable = &classic.header().variables[v as usize];
     variable.own_fill_value().into_iter().chain(variable.missing_values()).map(<[u8]>::to_vec).collect()
 }
 
-/// The chain that was asked for a variable, bound to its type.
+/// The chain requested for a variable, bound to its type.
 pub(super) fn requested_chain(
     classic: &ClassicFile,
     info: &ArrayInfo,

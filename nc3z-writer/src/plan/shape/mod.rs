@@ -1,4 +1,4 @@
-//! How arrays are cut into tiles: sizes and alignment, from shapes and wishes alone (pure).
+//! Cuts arrays into tiles. Sizes and alignment depend only on shapes and requests (pure).
 
 mod model;
 mod request;
@@ -23,7 +23,7 @@ pub(crate) struct Partition {
     pub(crate) paddings: Vec<u64>,
     /// Bytes of a tile of the gap pseudo-variable.
     pub(crate) gap: u64,
-    /// What was asked for and could not be, or will be slow to restore.
+    /// Messages on requests that cannot be met, and on layouts that are slow to restore.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -31,12 +31,13 @@ impl Partition {
     /// Cuts all arrays of a classic file.
     ///
     /// # Errors
-    /// Chunks or layouts that were asked for and that the file's variables and dimensions do not allow.
+    /// The file's variables and dimensions do not allow the requested chunks or layouts.
     pub(crate) fn new(header: &Header, layout: &Layout, options: &WriterOptions) -> Result<Self> {
         let padded: Vec<u64> = padded_variables(layout).into_iter().map(|(_, len)| len).collect();
         let record_arrays =
             layout.variables.iter().filter(|v| v.is_record && v.present > 0).count() + padded.len();
-        // All open tiles of the interleaved arrays fit in RECORD_TILES_LEN together, however many there are.
+        // The open tiles of all interleaved arrays together fit in RECORD_TILES_LEN, whatever the number of
+        // arrays.
         let record_cap = (RECORD_TILES_LEN / (record_arrays.max(1) as u64)).max(1);
         let edge = options.layouts.edge;
         let wishes = request::resolve(header, layout, &options.layouts)?;
@@ -46,7 +47,7 @@ impl Partition {
             let cap = if v.is_record { record_cap } else { RECORD_TILES_LEN };
             let target = options.wanted_tile_len();
             let bounds = Bounds { target, least: target.div_ceil(4), layer: cap };
-            // A linear tile of a record variable is open while other variables' records go by.
+            // A linear tile of a record variable stays open while other variables' records pass.
             let linear_target = if v.is_record { target.min(record_cap) } else { target };
             let linear = aligned_len(&v.shape, v.present, (linear_target / v.element_size()).max(1));
             let chunk = match wish {
@@ -84,7 +85,7 @@ impl Partition {
 }
 
 impl Partition {
-    /// The arrays of the file that was cut.
+    /// Returns the arrays of the file that was cut.
     pub(crate) fn arrays(&self, classic: &ClassicFile) -> Result<Arrays> {
         let (header, layout) = (classic.header(), classic.layout());
         let Partition { variables, paddings, gap, .. } = self;
@@ -97,8 +98,9 @@ fn is_whole(v: &VarLayout) -> bool {
     v.owned && v.present > 0 && v.elements == Some(v.present)
 }
 
-/// A restore holds one layer of chunks, so that each is decoded once. Where a layer is larger than what may be held, its
-/// chunks are decoded again for every strip of it.
+/// Returns a warning for chunks that restore slowly. A restore keeps one layer of chunks in memory, so that
+/// each chunk is decoded once. If a layer is larger than the limit, its chunks are decoded again for every
+/// strip of it.
 fn slow_restore(chunk: &[u64], v: &VarLayout, name: &str) -> Option<String> {
     let (Some(&along), Some(&len)) = (chunk.first(), v.shape.first()) else { return None };
     let layer = v.present / len * along.min(len) * v.element_size();

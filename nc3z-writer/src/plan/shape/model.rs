@@ -1,26 +1,29 @@
-//! Which chunk shape suits a variable that is read in two ways: whole *maps* (all of the last two dimensions at one index of
-//! the others) and *series* (all of the first dimension at one index of the others).
+//! Chooses a chunk shape for a variable that is read in two ways: whole *maps* (all of the last two
+//! dimensions at one index of the others) and *series* (all of the first dimension at one index of the
+//! others).
 //!
-//! What a read costs is the bytes of all tiles it touches: they are fetched and decoded whole. A chunk of `c0` indices of the
-//! first dimension and `a` elements across the others costs a map of `m` elements `m · c0` (times what the chunk has of the
-//! dimensions between), a series of `n` elements `n · a`. For a tile of `c0 · a = t` elements the worse of the two is least
-//! where both are `sqrt(m · n · t)`: as many tiles for one as for the other. The smaller the tile, the less both cost, but the
-//! larger the archive; so the tile is halved, down to a quarter, only while the worse read is not affordable.
+//! The cost of a read is the bytes of all tiles it touches, because tiles are fetched and decoded whole. Take
+//! a chunk of `c0` indices of the first dimension and `a` elements across the others. A map of `m` elements
+//! costs `m · c0` (times the chunk's length in the dimensions between); a series of `n` elements costs `n ·
+//! a`. For a tile of `c0 · a = t` elements the larger cost is least if both are `sqrt(m · n · t)`. Smaller
+//! tiles make both reads cheaper but the archive larger. So the tile is halved, down to a quarter, only while
+//! the larger cost exceeds `AFFORDABLE`.
 
 use crate::layout::TileChoice;
 use nc3z_format::NcType;
 use nc3z_format::tile::Edge;
 
-/// A read that decodes at most this many bytes is affordable: some hundredths of a second.
+/// A read that decodes at most this many bytes is affordable: it takes some hundredths of a second.
 const AFFORDABLE: u64 = 16 << 20;
-/// Chunks must make the worse read cheaper by this factor, or tiles stay linear, which compress and restore better.
+/// Chunks must make the costlier read cheaper by this factor. Otherwise tiles stay linear: linear tiles
+/// compress and restore better.
 const GAIN: u64 = 4;
-/// Rows of chunks are not cut shorter than this many elements: codecs look back a row.
+/// Rows of chunks are not cut shorter than this many elements: codecs use the previous row.
 const LEAST_ROW: u64 = 64;
-/// Tiles of whole maps have at least this many bytes, where the record count allows.
+/// Tiles of whole maps have at least this many bytes, if there are enough records.
 const LEAST_MAP_LEN: u64 = 64 << 10;
 
-/// An array that is to be cut.
+/// An array to cut into tiles.
 pub(super) struct Subject<'a> {
     /// Its shape, without zeros.
     pub(super) shape: &'a [u64],
@@ -28,17 +31,18 @@ pub(super) struct Subject<'a> {
     pub(super) ty: NcType,
     /// Elements of its linear tiles.
     pub(super) linear: u64,
-    /// What chunks at the edges hold.
+    /// The content of chunks at the edges.
     pub(super) edge: Edge,
 }
 
 /// Sizes in bytes.
 pub(super) struct Bounds {
-    /// Of a tile where nothing asks for less.
+    /// A tile, unless a smaller one is needed.
     pub(super) target: u64,
-    /// Of a tile at least.
+    /// The smallest tile.
     pub(super) least: u64,
-    /// Of a layer of chunks, which writing and restoring hold; one index of the first dimension is always allowed.
+    /// A layer of chunks: writing and restoring keep a layer in memory. One index of the first dimension is
+    /// always allowed.
     pub(super) layer: u64,
 }
 
@@ -75,7 +79,7 @@ pub(super) fn choose(choice: TileChoice, subject: &Subject<'_>, bounds: &Bounds)
             let shape = across(subject, longest(subject, bounds).min(target.max(1)), target);
             (!is_run(&shape, subject)).then_some(shape)
         }
-        // Of two dimensions the whole is the map.
+        // With two dimensions, the map is the whole array.
         TileChoice::Map if subject.shape.iter().filter(|n| **n > 1).count() < 3 => None,
         TileChoice::Map => map(subject, bounds),
     }
@@ -89,18 +93,18 @@ fn elements(shape: &[u64]) -> u64 {
     shape.iter().product()
 }
 
-/// The first dimension that has more than one index: what series run along.
+/// The first dimension that has more than one index: series run along it.
 fn along(shape: &[u64]) -> usize {
     shape.iter().position(|n| *n > 1).unwrap_or(0)
 }
 
-/// Elements of a map: the last two dimensions, but not the one that series run along.
+/// Elements of a map: the last two dimensions, without the one that series run along.
 fn map_elements(shape: &[u64]) -> u64 {
     let first = (along(shape) + 1).max(shape.len().saturating_sub(2));
     elements(&shape[first.min(shape.len())..])
 }
 
-/// A run of one row-major stretch, as chunks: for arrays that have no second dimension to speak of.
+/// Chunks that are row-major runs, for arrays with at most one dimension longer than 1.
 fn run(subject: &Subject<'_>, bounds: &Bounds) -> Vec<u64> {
     let mut room = (bounds.target / size(subject)).max(1);
     let mut chunk: Vec<u64> = subject.shape.to_vec();
@@ -114,7 +118,7 @@ fn run(subject: &Subject<'_>, bounds: &Bounds) -> Vec<u64> {
     chunk
 }
 
-/// The shape whose worse read costs least, and that cost.
+/// Returns the shape with the least cost of the costlier read, and that cost.
 fn balanced(subject: &Subject<'_>, bounds: &Bounds) -> (Vec<u64>, Cost) {
     let mut target = bounds.target;
     loop {
@@ -131,7 +135,7 @@ fn balanced(subject: &Subject<'_>, bounds: &Bounds) -> (Vec<u64>, Cost) {
 fn candidates(subject: &Subject<'_>, bounds: &Bounds, target: u64) -> Vec<(Vec<u64>, Cost)> {
     let longest = longest(subject, bounds).min(target);
     let n = subject.shape[along(subject.shape)];
-    // Lengths that cut the dimension evenly, about a quarter apart.
+    // Lengths that cut the dimension evenly, in steps of about a quarter.
     let mut lengths: Vec<u64> = Vec::new();
     let mut length = 1;
     while length < longest {
@@ -144,7 +148,7 @@ fn candidates(subject: &Subject<'_>, bounds: &Bounds, target: u64) -> Vec<(Vec<u
     shapes.map(|shape| (chunk_cost(subject, &shape), shape)).map(|(cost, shape)| (shape, cost)).collect()
 }
 
-/// The longest chunk along the first dimension whose layer may be held.
+/// The longest chunk along the first dimension whose layer may be kept in memory.
 fn longest(subject: &Subject<'_>, bounds: &Bounds) -> u64 {
     let d = along(subject.shape);
     // Dimensions before it have length 1, so a layer along it is one along the first dimension.
@@ -152,8 +156,9 @@ fn longest(subject: &Subject<'_>, bounds: &Bounds) -> u64 {
     (bounds.layer / one).clamp(1, subject.shape[d])
 }
 
-/// A chunk of `length` indices along the first dimension and about `target` elements in all: the last two dimensions cut into
-/// parts of like number, rows not too short; dimensions between only where the tile has room for whole maps.
+/// Returns a chunk of `length` indices along the first dimension and about `target` elements in all. The last
+/// two dimensions are cut into similar numbers of parts, and rows are not too short. Dimensions between are
+/// longer than 1 only if the tile has room for whole maps.
 fn across(subject: &Subject<'_>, length: u64, target: u64) -> Vec<u64> {
     let shape = subject.shape;
     let d = along(shape);
@@ -163,7 +168,7 @@ fn across(subject: &Subject<'_>, length: u64, target: u64) -> Vec<u64> {
     let (last, second) = (shape.len() - 1, shape.len().wrapping_sub(2));
     if second > d && second < last {
         let (rows, columns) = (shape[second], shape[last]);
-        // Parts along both in proportion: columns / parts · rows / parts = room.
+        // The number of parts is the same in both dimensions: columns / parts · rows / parts = room.
         let parts = (rows.saturating_mul(columns) / room).max(1).isqrt().max(1);
         chunk[last] = even(columns, (columns / parts).max(LEAST_ROW).min(room));
         chunk[second] = even(rows, (room / chunk[last]).max(1));
@@ -182,7 +187,7 @@ fn across(subject: &Subject<'_>, length: u64, target: u64) -> Vec<u64> {
     chunk
 }
 
-/// The largest length up to `most` that cuts `n` into parts of about one length.
+/// The largest length up to `most` that cuts `n` into parts of nearly equal length.
 fn even(n: u64, most: u64) -> u64 {
     n.div_ceil(n.div_ceil(most.clamp(1, n.max(1)))).max(1)
 }
@@ -192,7 +197,7 @@ fn linear_cost(subject: &Subject<'_>) -> Cost {
     let total = elements(shape);
     let map = map_elements(shape).div_ceil(tile).saturating_mul(tile).min(total);
     let n = shape[along(shape)];
-    // Neighbours of a series are a whole layer apart: often each lies in a tile of its own.
+    // Neighbours in a series are a whole layer apart, so each is often in a different tile.
     let series = n.saturating_mul(tile).min(total);
     Cost { map: map.saturating_mul(size(subject)), series: series.saturating_mul(size(subject)) }
 }
@@ -200,7 +205,7 @@ fn linear_cost(subject: &Subject<'_>) -> Cost {
 fn chunk_cost(subject: &Subject<'_>, chunk: &[u64]) -> Cost {
     let shape = subject.shape;
     let d = along(shape);
-    // Tiles times their elements, edges counted as whole.
+    // The number of tiles times their elements; tiles at the edges count as whole.
     let extent = |i: usize| shape[i].div_ceil(chunk[i]) * chunk[i];
     let in_map = |i: usize| i > d && i + 2 >= shape.len();
     let map: u64 = (0..shape.len()).map(|i| if in_map(i) { extent(i) } else { chunk[i] }).product();
@@ -208,7 +213,7 @@ fn chunk_cost(subject: &Subject<'_>, chunk: &[u64]) -> Cost {
     Cost { map: map * size(subject), series: series * size(subject) }
 }
 
-/// Tiles of whole maps, or of parts of one: rows together, boxes where a row is longer than a tile.
+/// Tiles of one or more whole maps, or of parts of a map: some rows, or boxes if a row is longer than a tile.
 fn map(subject: &Subject<'_>, bounds: &Bounds) -> Option<Vec<u64>> {
     let shape = subject.shape;
     let target = (bounds.target / size(subject)).max(1);
@@ -233,7 +238,7 @@ fn map(subject: &Subject<'_>, bounds: &Bounds) -> Option<Vec<u64>> {
     (!is_run(&chunk, subject)).then_some(chunk)
 }
 
-/// Whether linear tiles of the same length are these very chunks.
+/// True if linear tiles of the same length are identical to these chunks.
 fn is_run(chunk: &[u64], subject: &Subject<'_>) -> bool {
     let shape = subject.shape;
     let cut = (0..shape.len()).rev().find(|&i| chunk[i] < shape[i]).unwrap_or(0);

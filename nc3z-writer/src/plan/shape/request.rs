@@ -1,4 +1,5 @@
-//! What is asked of layouts by name, made out on the file's variables and dimensions; nothing is ignored in silence.
+//! Matches layout requests, which use names, with the file's variables and dimensions. No request is ignored
+//! silently.
 
 use crate::error::{ErrorKind, Result};
 use crate::layout::{ChunkRequest, LayoutOptions, TileChoice};
@@ -7,27 +8,28 @@ use nc3z_format::classic::{DimId, Header, Layout, VarLayout, Variable};
 use nc3z_format::tile::Edge;
 use std::borrow::Cow;
 
-/// Names that an error lists at most.
+/// The largest number of names that an error lists.
 const NAMES: usize = 20;
 
-/// What is asked for one variable.
+/// The request for one variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wish {
     /// A kind of layout.
     Choice(TileChoice),
-    /// Chunks of this shape; of none where the variable cannot have chunks.
+    /// Chunks of this shape; the shape is empty if the variable cannot have chunks.
     Chunks(Vec<u64>),
 }
 
 impl Wish {
-    /// True for chunks that were asked for by length.
+    /// True for chunks that were requested by their lengths.
     pub(super) fn is_explicit(&self) -> bool {
         matches!(self, Wish::Chunks(_))
     }
 }
 
-/// The wish for every variable, in id order. A request that names the variable goes before one that does not, chunk lengths
-/// before a kind of layout, a later request before an earlier one.
+/// Returns the request for every variable, in id order. A request that names the variable takes precedence
+/// over one that does not. Chunk lengths take precedence over a kind of layout, and later requests over
+/// earlier ones.
 pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions) -> Result<Vec<Wish>> {
     for (name, choice) in &options.by_variable {
         check_variable(header, name, &format!("layout {name}={}", choice.name()))?;
@@ -56,7 +58,7 @@ pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions)
             (None, Some(_)) => None,
         };
         match request {
-            // What it claims to be is not in the file, and may be out of all bounds.
+            // The header's shape of the variable is not all in the file and may be arbitrarily large.
             Some(_) if !super::is_whole(place) => Ok(Wish::Chunks(Vec::new())),
             Some(request) => chunk_shape(header, variable, place, request, options.edge).map(Wish::Chunks),
             None => Ok(Wish::Choice(choice.or(options.general).unwrap_or_default())),
@@ -65,7 +67,7 @@ pub(super) fn resolve(header: &Header, layout: &Layout, options: &LayoutOptions)
     wishes.collect()
 }
 
-/// Checks a request by itself: its names exist, its lengths are lengths, and some variable has them.
+/// Checks one request: the names exist, the lengths are valid, and some variable has all the dimensions.
 fn check_request(header: &Header, layout: &Layout, request: &ChunkRequest) -> Result<()> {
     if request.lengths.is_empty() {
         return Err(refuse(format!("chunks `{request}` name no dimension")));
@@ -111,7 +113,7 @@ fn check_variable<'h>(header: &'h Header, name: &str, asked: &str) -> Result<&'h
     })
 }
 
-/// The lengths asked for each of a variable's dimensions, if it has all of those named.
+/// Returns the requested length for each of a variable's dimensions, if it has all the requested dimensions.
 fn dims_of(header: &Header, variable: &Variable, request: &ChunkRequest) -> Option<Vec<Option<u64>>> {
     let asked = |id: &DimId| {
         let found = request.lengths.iter().find(|(n, _)| n.as_bytes() == name_of(header, *id));
@@ -122,8 +124,9 @@ fn dims_of(header: &Header, variable: &Variable, request: &ChunkRequest) -> Opti
     request.lengths.iter().all(|(name, _)| named(name)).then_some(lengths)
 }
 
-/// The chunk shape of one variable: what was asked, and the whole length elsewhere. Clipped chunks never reach beyond a
-/// dimension of fixed length, where it would change nothing.
+/// Returns the chunk shape of one variable: the requested lengths, and the whole length of the other
+/// dimensions. Clipped chunks never reach beyond a dimension of fixed length, because that would change
+/// nothing.
 fn chunk_shape(
     header: &Header,
     variable: &Variable,
@@ -147,7 +150,7 @@ fn chunk_shape(
         Edge::Clipped => (*c).min((*n).max(1)),
     });
     let bytes = largest.fold(u128::from(place.element_size()), |b, n| b.saturating_mul(u128::from(n)));
-    // The product of the stored lengths must be a number of elements too, also where tiles are clipped.
+    // The product of the stored lengths must be a valid number of elements, even if tiles are clipped.
     let stored = shape.iter().try_fold(1_u64, |b, n| b.checked_mul(*n));
     if bytes <= u128::from(MAX_TILE_LEN) && stored.is_some_and(|n| n <= nc3z_format::tile::MAX_ELEMENTS) {
         return Ok(shape);
@@ -176,7 +179,7 @@ fn dim_len(header: &Header, layout: &Layout, id: DimId) -> u64 {
     }
 }
 
-/// Names for a message, not more than a person reads.
+/// Names for a message, at most `NAMES`.
 fn names<'a>(all: impl Iterator<Item = Cow<'a, str>>) -> String {
     let all: Vec<_> = all.collect();
     let more = all.len().saturating_sub(NAMES);
