@@ -1,4 +1,5 @@
-//! Output that appears whole or not at all: temporary file in the target's directory, sync, rename, sync of the directory.
+//! Output files that appear complete or not at all: temporary file in the target's directory, sync, rename,
+//! sync of the directory.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::Medium;
@@ -12,10 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tempfile::NamedTempFile;
 
-/// Threads that wait for the disk at once.
+/// The largest number of threads that wait for the disk at once.
 const WAITING: usize = 16;
 
-/// A file that will be called `target` once it is complete; until then, and if dropped, there is none of that name.
+/// A file that gets the name `target` once it is complete. Until then, and if this value is dropped, no new
+/// file has that name.
 #[derive(Debug)]
 pub struct AtomicFile {
     temp: NamedTempFile,
@@ -27,7 +29,7 @@ pub struct AtomicFile {
 /// Temporary files of this process, for [`remove_temporary_files`].
 static TEMPORARY: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
-/// The name of a temporary file among those of this process, as long as it has that name.
+/// Lists the name of a temporary file in `TEMPORARY` as long as the file has that name.
 #[derive(Debug)]
 struct Noted(PathBuf);
 
@@ -44,26 +46,28 @@ impl Drop for Noted {
     }
 }
 
-/// Removes the temporary files of this process: the last thing to do before it is ended in the middle of its work.
+/// Removes the temporary files of this process. Call it last, before the process ends in the middle of its
+/// work.
 pub fn remove_temporary_files() {
     let files = TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner);
     for path in files.iter() {
-        // One that has got its name meanwhile is complete.
+        // A file that was renamed in the meantime is complete.
         let _ = fs::remove_file(path);
     }
 }
 
 impl AtomicFile {
-    /// Creates the temporary file beside `target`.
+    /// Creates the temporary file in the directory of `target`.
     ///
     /// # Errors
-    /// An existing target (unless `force`), and whatever the system refuses.
+    /// The target exists (unless `force`), or the system refuses an operation.
     pub fn create(target: &Path, force: bool) -> Result<Self> {
-        // Private until it is complete: what is archived may be.
+        // The file is private until it is complete, because its source may be private.
         Self::create_with_mode(target, force, 0o600)
     }
 
-    /// The same for an output without a source whose mode it takes over: `mode`, less the process's umask.
+    /// Creates the temporary file with the mode `mode`, less the process's umask, for an output whose mode
+    /// comes from no source.
     ///
     /// # Errors
     /// As [`AtomicFile::create`].
@@ -73,7 +77,7 @@ impl AtomicFile {
                 let e = io::Error::new(io::ErrorKind::IsADirectory, "is a directory");
                 return Err(Error::io("create", target, e));
             }
-            // A link is replaced, not followed; a device, a pipe or a socket is nobody's old archive.
+            // A link is replaced, not followed. A device, a pipe or a socket is never replaced.
             Ok(meta) if !(meta.is_file() || meta.is_symlink()) => {
                 let what = nc3z_reader::source::special_name(meta.file_type()).unwrap_or("no file");
                 let e = io::Error::new(io::ErrorKind::AlreadyExists, format!("there is {what} of that name"));
@@ -84,7 +88,7 @@ impl AtomicFile {
         }
         let mut prefix = std::ffi::OsString::from(".");
         prefix.push(target.file_name().unwrap_or_default());
-        // Names may be up to 255 bytes; leave room for the random part.
+        // Names may have up to 255 bytes; this leaves room for the random part.
         if prefix.len() > 200 {
             prefix = ".nc3z".into();
         }
@@ -105,32 +109,32 @@ impl AtomicFile {
         self.temp.as_file()
     }
 
-    /// The same, to be read and written at any place.
+    /// The file, to read and write at any position.
     pub(crate) fn medium(&self) -> Medium<'_> {
         Medium::File { file: self.temp.as_file(), name: &self.target, path: Some(self.temp.path()) }
     }
 
-    /// Where it is until it is complete.
+    /// The path until the file is complete.
     pub fn temporary_path(&self) -> &Path {
         self.temp.path()
     }
 
-    /// Where it will be.
+    /// The path of the complete file.
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Gives the file its mode and modification time, syncs it, renames it, syncs the directory.
+    /// Sets the file's mode and modification time, syncs it, renames it, and syncs the directory.
     ///
     /// # Errors
-    /// Whatever the system refuses; then there is no file of the target's name that was not there before.
+    /// The system refuses an operation. Then the target is unchanged.
     pub fn commit(self, like: Option<&fs::Metadata>) -> Result<()> {
         let synced = self.synced(like)?;
         let target = synced.renamed()?;
         sync_directory(&directory_of(&target)).map_err(|e| Error::io("sync the directory of", &target, e))
     }
 
-    /// Mode, time and content are on disk.
+    /// Writes mode, time and content to disk.
     fn synced(self, like: Option<&fs::Metadata>) -> Result<Self> {
         let file = self.temp.as_file();
         copy_attributes(file, like, &self.target)?;
@@ -138,7 +142,7 @@ impl AtomicFile {
         Ok(self)
     }
 
-    /// Has its name, which is not on disk yet.
+    /// Renames the file. The new name is not on disk yet.
     fn renamed(self) -> Result<PathBuf> {
         let AtomicFile { temp, target, force, noted: _noted } = self;
         let persisted = if force { temp.persist(&target) } else { temp.persist_noclobber(&target) };
@@ -150,9 +154,10 @@ impl AtomicFile {
     }
 }
 
-/// Commits many files with few waits: all contents are synced at once, by several threads, whose waits the file system merges; then each
-/// file whose content is on disk is renamed; then each directory is synced, once. As of one file: no file has its name before its content is on
-/// disk, and what is reported as done has its name on disk.
+/// Commits many files with few waits for the disk. Several threads sync all contents at once, and the file
+/// system merges their waits. Then each file whose content is on disk is renamed. Then each directory is
+/// synced once. The guarantees are those for one file: no file gets its name before its content is on disk,
+/// and a file is reported as done after its name is on disk.
 pub fn commit_all(files: Vec<(AtomicFile, Option<fs::Metadata>)>) -> Vec<Result<()>> {
     let synced =
         at_once(files, &|(file, like): (AtomicFile, Option<fs::Metadata>)| file.synced(like.as_ref()));
@@ -167,13 +172,14 @@ pub fn commit_all(files: Vec<(AtomicFile, Option<fs::Metadata>)>) -> Vec<Result<
         at_once(directories.into_iter().collect(), &sync).into_iter().collect();
     let of_directory = |target: PathBuf| match &done[&directory_of(&target)] {
         Ok(()) => Ok(()),
-        // Each of its files is told; an error is no value that can be copied.
+        // Each file of the directory gets this error, and errors cannot be cloned.
         Err(e) => Err(Error::io("sync the directory of", &target, io::Error::new(e.kind(), e.to_string()))),
     };
     named.into_iter().map(|target| target.and_then(of_directory)).collect()
 }
 
-/// Runs `work`, which waits for the disk, on all jobs, several at once; results are in the order of the jobs.
+/// Runs `work`, which waits for the disk, on all jobs, several at once. The results are in the order of the
+/// jobs.
 fn at_once<J: Send, T: Send>(jobs: Vec<J>, work: &(impl Fn(J) -> T + Sync)) -> Vec<T> {
     let share = jobs.len().div_ceil(WAITING).max(1);
     let mut jobs = jobs.into_iter();
@@ -187,7 +193,8 @@ fn at_once<J: Send, T: Send>(jobs: Vec<J>, work: &(impl Fn(J) -> T + Sync)) -> V
     })
 }
 
-/// Mode and modification time of the source go onto the target, as gzip does; without a source, it keeps the mode it was made with.
+/// Copies mode and modification time of the source to the target, as gzip does. Without a source, the target
+/// keeps the mode it was created with.
 fn copy_attributes(file: &File, like: Option<&fs::Metadata>, target: &Path) -> Result<()> {
     let wrap = |e| Error::io("set mode and time of", target, e);
     match like {
@@ -209,7 +216,7 @@ fn directory_of(path: &Path) -> PathBuf {
     }
 }
 
-/// True where both are one file, through links ([`nc3z_reader::platform::identity`]).
+/// True if both are the same file, with links followed ([`nc3z_reader::platform::identity`]).
 pub fn is_same_file(a: &fs::Metadata, b: &Path) -> bool {
     fs::metadata(b).is_ok_and(|b| identity(a) == identity(&b))
 }

@@ -1,4 +1,5 @@
-//! From a classic file, wherever its bytes are, to an archive, wherever that is kept: written, proven, sealed, with parity where it is asked for.
+//! Builds an archive from a classic file. Source and target may be files or memory. The archive is written,
+//! compared with the source, and sealed, with parity if requested.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::generation::{GenerationWriter, Medium, Memory, Unsealed, WHOLE, shorten, shorten_whole};
@@ -22,58 +23,60 @@ use twox_hash::XxHash3_128;
 pub(crate) const OUT_BUFFER: usize = 1 << 20;
 /// Bytes that are compared or hashed at a time.
 const COMPARE_LEN: usize = 1 << 20;
-/// Sources of at most so many bytes are archived as each quicker preset does, too, and the smallest archive is kept: estimates err most where little
-/// is to be estimated, and milliseconds are spent.
+/// Sources of at most this many bytes are also archived as each quicker preset does, and the smallest archive
+/// is kept. Estimates are least reliable for short sources, and the additional time is milliseconds.
 const ALL_WAYS: u64 = 256 << 10;
-/// The same for [`Preset::Max`], which spends ten times what the others do.
+/// The limit for [`Preset::Max`], which takes ten times as long as the other presets.
 const ALL_WAYS_MAX: u64 = 4 << 20;
 
-/// A file as a whole has to be smaller by one part in so many than what confines damage to a tile.
+/// A file is packed as a whole only if that saves at least 1/`WORTH_IT` of the archive. Separate tiles limit
+/// the effect of damage to one tile.
 const WORTH_IT: u64 = 64;
 
-/// What is archived, and how.
+/// The source of an archive and the options for building it.
 pub(crate) struct Build<'a> {
     pub(crate) classic: &'a ClassicFile,
-    /// What the source is called in messages.
+    /// The name of the source in messages.
     pub(crate) name: &'a Path,
     pub(crate) options: &'a WriterOptions,
     pub(crate) lossy: Option<&'a LossRecord>,
     pub(crate) parity: Option<Share>,
-    /// Whether the archive is read back and compared with the source.
+    /// If true, the archive is read back and compared with the source.
     pub(crate) prove: bool,
-    /// An error where the source is not what it was when work began; false where only its bytes can tell.
+    /// Returns an error if the source changed since work began; false if only its bytes can show that.
     pub(crate) unchanged: &'a dyn Fn() -> Result<bool>,
-    /// An error where the original's digest is not to be.
+    /// Returns an error if the original's digest is not the expected one.
     pub(crate) accept: &'a dyn Fn(&[u8; 32]) -> Result<()>,
     pub(crate) monitor: &'a dyn Monitor,
 }
 
-/// What stands on a medium.
+/// The archive on a medium.
 struct Written {
     unsealed: Unsealed,
-    /// The length of the short form, where it is that.
+    /// The length of the short form, if the archive has that form.
     short: Option<u64>,
 }
 
 impl Written {
-    /// Of the archive that it is or will be.
+    /// The length of the archive with its trailer.
     fn len(&self) -> u64 {
         self.short.unwrap_or(self.unsealed.trailer.archive_len)
     }
 }
 
-/// What was built.
+/// The result of building an archive.
 pub(crate) struct Built {
     pub(crate) sha256: [u8; 32],
     pub(crate) stored_len: u64,
-    /// Bytes of that which are parity.
+    /// The bytes of `stored_len` that are parity.
     pub(crate) parity_len: u64,
 }
 
 impl Build<'_> {
-    /// Writes the archive to an empty medium, trailer included.
+    /// Writes the archive, including its trailer, to an empty medium.
     pub(crate) fn run(&self, partition: &Partition, medium: &Medium<'_>) -> Result<Built> {
-        // The salt depends on all of the content: it is read once before anything is written, while the arrays are planned.
+        // The salt depends on the whole content, so the source is read once before anything is written, while
+        // the arrays are planned.
         let (sums, prepared) = rayon::join(
             || Sums::of(self.classic, self.options, self.monitor),
             || Prepared::new(self.classic, partition.clone(), self.options, self.monitor),
@@ -109,7 +112,7 @@ impl Build<'_> {
         Ok(Built { sha256, stored_len, parity_len: stored_len - without_parity })
     }
 
-    /// Writes everything but the trailer; or the short form, trailer and all, where there may be one.
+    /// Writes everything but the trailer. If the short form is possible, writes it with its trailer.
     fn write(
         &self,
         prepared: Prepared<'_>,
@@ -126,7 +129,8 @@ impl Build<'_> {
         Ok(Written { unsealed, short })
     }
 
-    /// What is on the medium, or, where that is shorter and then in its place, what a quicker preset makes of the source; and the length of the latter.
+    /// Plans the source as a quicker preset does. If that archive is shorter, it replaces the one on the
+    /// medium. Returns the archive on the medium and the length of the new one.
     fn or_as(
         &self,
         preset: Preset,
@@ -150,8 +154,9 @@ impl Build<'_> {
         Ok((other, len))
     }
 
-    /// What is on the medium, or, where that is shorter and then in its place, the file packed as a whole. Whether it is worth that is told by what the quickest preset
-    /// made, in `quickest` bytes: it is then worth it for all presets or for none, and none makes more than a quicker one.
+    /// Packs the file as a whole, if that is shorter, and replaces the archive on the medium. The threshold
+    /// depends on `quickest`, the length of the quickest preset's archive. So all presets make the same
+    /// choice, and no preset gives a larger archive than a quicker one.
     fn or_whole(
         &self,
         mut written: Written,
@@ -176,7 +181,7 @@ impl Build<'_> {
         Ok(written)
     }
 
-    /// An error where the source is not what it was when its bytes were hashed.
+    /// Returns an error if the source changed since its bytes were hashed.
     fn check_unchanged(&self, sha256: &[u8; 32]) -> Result<()> {
         if (self.unchanged)()? || hash(&**self.classic.source(), self.monitor)? == *sha256 {
             return Ok(());
@@ -185,12 +190,13 @@ impl Build<'_> {
         Err(ErrorKind::SourceChanged { path: self.name.to_owned(), what }.into())
     }
 
-    /// Where the source changed meanwhile, that is the news, not the difference it made.
+    /// If the source changed, returns that error instead of the error that the change caused.
     fn or_changed(&self, e: Error) -> Error {
         (self.unchanged)().err().unwrap_or(e)
     }
 
-    /// Rebuilds the original from what was written; its digest must be that of the source: XXH3 of 128 bits, where the source was read for that too, else SHA-256.
+    /// Restores the original from the archive and compares its digest with the source's: 128-bit XXH3, if the
+    /// source has one, otherwise SHA-256.
     fn prove(&self, archive: &Archive, expected: &Sums) -> Result<()> {
         let (mut quick, mut sha) = (XxHash3_128::new(), Sha256::new());
         archive.restore_into(self.monitor, &mut |_, bytes: &[u8]| -> Result<()> {
@@ -212,7 +218,8 @@ impl Build<'_> {
         Err(ErrorKind::Proof { path, offset }.into())
     }
 
-    /// Where an archive differs from the source; the source's length, if it is no more what it was when it was hashed.
+    /// Returns the offset of the first byte that differs between archive and source. If none differs, the
+    /// source changed after it was hashed; returns its length.
     fn first_difference(&self, archive: &Archive) -> Result<u64> {
         let source = self.classic.source();
         let mut buffer = vec![0; COMPARE_LEN];
@@ -232,7 +239,7 @@ impl Build<'_> {
     }
 }
 
-/// Writes the trailer, then parity where it is asked for; gives the archive's length.
+/// Writes the trailer, then parity if requested. Returns the archive's length.
 pub(crate) fn seal(
     medium: &Medium<'_>,
     unsealed: Unsealed,
@@ -303,15 +310,16 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// Digests of a source: the one that every archive has, and those that go on record in its metadata.
+/// Digests of a source: the SHA-256 that every archive has, and those recorded in its metadata.
 pub(crate) struct Sums {
     pub(crate) sha256: [u8; 32],
     pub(crate) record: DigestRecord,
-    /// XXH3 of the same bytes, by which the proof compares: a fifteenth of the time of another SHA-256. Faults are found, not attacks.
+    /// XXH3 of the same bytes, for the comparison after writing. It takes 1/15 of the time of another
+    /// SHA-256, and it detects faults, not attacks.
     quick: Option<u128>,
 }
 
-/// A monitor whose progress is not that of the job.
+/// A monitor that reports no progress.
 struct Silent<'a>(&'a dyn Monitor);
 
 impl Monitor for Silent<'_> {
@@ -328,7 +336,7 @@ impl Sums {
         if options.record_md5 {
             record.md5 = Some(hash_by::<Md5>(source, monitor)?.into());
         }
-        // Variables that overlap others would be read once more, each apart from the rest.
+        // Variables that overlap others would each be read once more.
         let is_read_once = classic.layout().variables.iter().all(|v| v.owned || v.present == 0);
         if !options.record_content || source.len() <= WHOLE || !is_read_once {
             return Ok(Sums { sha256: hash(source, monitor)?, record, quick: None });

@@ -1,4 +1,4 @@
-//! Stored tiles of one archive, carried over to another as they are: nothing is encoded again.
+//! Copies stored tiles of one archive to another without encoding them again.
 
 use crate::build::OUT_BUFFER;
 use crate::encode::{EncodedTile, Form};
@@ -14,27 +14,28 @@ use nc3z_reader::{Archive, Monitor};
 use rayon::prelude::*;
 use std::io::{BufWriter, Write};
 
-/// Tiles carried over in one round of parallel work.
+/// The number of tiles copied in one round of parallel work.
 const BATCH_TILES: usize = 256;
 
-/// Of a chain that is added; decoders do not look at it.
+/// The level in a chain that is added; decoders ignore it.
 const ZSTD_LEVEL: i32 = 9;
 
-/// What is carried over in one piece.
+/// A unit that is copied as a whole.
 enum Piece {
     /// A tile that is constant or has a block of its own.
     Tile(ArrayId, u64),
-    /// The container at an offset, and those of its members that count.
+    /// The container at an offset, and its current members.
     Container(u64, Vec<(ArrayId, u64)>),
 }
 
-/// A piece as it will be written.
+/// A piece in the form in which it is written.
 enum Stored {
     Tiles(Vec<EncodedTile>),
     Container(WholeContainer),
 }
 
-/// Writes an archive of all tiles that are not lost to an empty medium, but for its trailer; gives the number of tiles it holds.
+/// Writes an archive of all tiles that are not lost to an empty medium, without its trailer. Returns the
+/// number of tiles.
 pub(crate) fn carry_over(
     archive: &Archive,
     is_lost: &dyn Fn(ArrayId, u64) -> bool,
@@ -42,15 +43,15 @@ pub(crate) fn carry_over(
     metadata: &Metadata,
     monitor: &dyn Monitor,
 ) -> Result<(Unsealed, u64)> {
-    // All chains stand in the head copy now; their numbers stay.
+    // The new head copy contains all chains; their numbers stay the same.
     let mut chains: Vec<ChainSpec> = archive.chains().iter().map(|chain| chain.spec().clone()).collect();
-    // What the directory of a short form compressed is compressed by itself now.
+    // The short form's directory compressed these bytes; now they need a chain of their own.
     if archive.is_short() && !chains.iter().any(ChainSpec::is_zstd) {
         chains.push(ChainSpec(vec![StageSpec::zstd(ZSTD_LEVEL)]));
     }
     let head = Head { chains, ..archive.head().clone() };
     let out = BufWriter::with_capacity(OUT_BUFFER, medium.writer_at(0)?);
-    // Of a later state: the archive's salt is bound to the first one's header.
+    // A later state has another header, but the archive's salt belongs to the first state's header.
     let later = archive.trailer().required & REQUIRED_LATER_HEAD != 0;
     let salt = if later {
         Salt::new(archive.header_bytes(), archive.original_len())
@@ -80,7 +81,7 @@ pub(crate) fn carry_over(
     if some_lost {
         writer.require(REQUIRED_LOST);
     }
-    // In the order in which they stood, so that what was near stays near.
+    // Tiles are written in the order of their old offsets, so that neighbours stay neighbours.
     order.sort_unstable();
     for batch in pieces(archive, &order).chunks(BATCH_TILES) {
         if monitor.is_cancelled() {
@@ -93,7 +94,7 @@ pub(crate) fn carry_over(
     Ok((writer.finish(metadata)?, order.len() as u64))
 }
 
-/// Members of one container, which stand together in `order`, as one piece.
+/// Joins members of one container, which are adjacent in `order`, into one piece.
 fn pieces(archive: &Archive, order: &[(u64, ArrayId, u64)]) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for &(offset, array, tile) in order {
@@ -124,7 +125,7 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
         Piece::Container(offset, members) => (*offset, members),
     };
     let container = archive.stored_container(offset)?;
-    // A member that does not count, since it is lost or was superseded, must not be found again by who probes the new archive.
+    // Lost and superseded members must not be copied: a probe of the new archive would find them.
     let mut counted = members.clone();
     counted.sort_unstable();
     let mut all: Vec<_> = container.members.iter().map(|m| (m.array, m.tile)).collect();
@@ -134,7 +135,7 @@ fn stored(archive: &Archive, piece: &Piece) -> nc3z_reader::Result<Stored> {
     let inside = archive.is_short() && container.chain == 0;
     if all != counted || renumbered || codes_older || inside {
         let by = archive.chains().get(usize::from(container.chain)).map(Chain::spec);
-        // Zstd needs no number, and what is not compressed may be.
+        // zstd needs no number, and an uncompressed container may be compressed.
         let container_chain = by.filter(|c| !(c.0.is_empty() || c.is_zstd())).map(|_| container.chain);
         let tile = |&(array, tile): &(ArrayId, u64)| stored_tile(archive, array, tile, container_chain);
         return Ok(Stored::Tiles(members.iter().map(tile).collect::<nc3z_reader::Result<_>>()?));
@@ -163,7 +164,7 @@ fn stored_tile(
 ) -> nc3z_reader::Result<EncodedTile> {
     let (decoded_len, decoded_crc, form) = match archive.stored_tile(array, tile)? {
         StoredTile::Constant { value, size } => (0, 0, Form::Constant { value, size }),
-        // The older tile does not come along.
+        // The older tile is not copied.
         StoredTile::Packed { chain, decoded_crc, .. } if is_coded_against_older(archive, chain) => {
             let bytes = archive.read_tile(array, tile)?;
             (0, decoded_crc, Form::Member { chain: 0, bytes, container_chain: None })
@@ -187,7 +188,8 @@ fn is_coded_against_older(archive: &Archive, chain: u16) -> bool {
     archive.chains().get(usize::from(chain)).is_some_and(|chain| chain.needs().base)
 }
 
-/// A tile that is coded against an older one, coded by one of the archive's chains of filters and zstd, or stored as it is.
+/// Decodes a tile that is coded against an older one, and encodes it with one of the archive's chains of
+/// filters and zstd, or stores it as it is.
 fn by_itself(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Result<Form> {
     let bytes = archive.read_tile(array, tile)?;
     let size = archive.arrays().get(array).map_or(1, |info| info.ty.size());
@@ -212,7 +214,8 @@ fn by_itself(archive: &Archive, array: ArrayId, tile: u64) -> nc3z_reader::Resul
     Ok(best)
 }
 
-/// The id of an array in a fresh archive, where arrays have the numbers of their variables' places in the header.
+/// The id of an array in a new archive, where arrays are numbered by the position of their variables in the
+/// header.
 fn fresh_id(archive: &Archive, array: ArrayId) -> ArrayId {
     match (array.role(), archive.arrays().variable_of(array)) {
         (Role::Variable(_), Some(v)) => ArrayId::variable(v.0),

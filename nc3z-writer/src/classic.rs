@@ -1,22 +1,22 @@
-//! A new classic file, written from front to back: header, fixed variables, records, each value once.
+//! Writes a new classic file from front to back: header, fixed variables, records; each value once.
 
 use nc3z_format::classic::{Arrangement, VarId, Variable};
 use std::io::{self, Write};
 use std::ops::Range;
 
-/// Bytes of records put together before they are written, unless one record is longer.
+/// Bytes of records that are collected before they are written, unless one record is longer.
 const BATCH_LEN: u64 = 16 << 20;
 
-/// Where the values of a new file come from.
+/// The source of a new file's values.
 pub trait ClassicValues {
-    /// What may go wrong; what goes wrong in writing is passed through it.
+    /// The error of the source; it also carries errors of writing.
     type Error: From<io::Error>;
 
-    /// Gives `sink` the big-endian bytes of a variable in row-major order, in pieces of any length: of the records
-    /// `rows`, or of a fixed variable all (`rows` is then `0..1`).
+    /// Passes the big-endian bytes of a variable to `sink` in row-major order, in pieces of any length. Of a
+    /// record variable it passes the records `rows`; of a fixed variable, where `rows` is `0..1`, all values.
     ///
     /// # Errors
-    /// What the source says; what `sink` says must be passed on.
+    /// The source fails, or `sink` returned an error, which must be passed on.
     fn read(
         &mut self,
         var: VarId,
@@ -25,13 +25,13 @@ pub trait ClassicValues {
     ) -> Result<(), Self::Error>;
 }
 
-/// Takes a piece of values.
+/// Receives a piece of values.
 pub type Sink<'s, E> = dyn FnMut(&[u8]) -> Result<(), E> + 's;
 
 /// Writes a classic file. Memory: 16 MiB or one piece of `values`, whichever is more.
 ///
 /// # Errors
-/// What `values` says; what the system says of writing; values that are more or fewer than the arrangement asks for.
+/// `values` fails, writing fails, or `values` gives more or fewer bytes than the arrangement requires.
 pub fn write_classic<V: ClassicValues>(
     arrangement: &Arrangement,
     values: &mut V,
@@ -103,7 +103,7 @@ fn write_records<V: ClassicValues>(
     Ok(())
 }
 
-/// Values that go straight into the file.
+/// Writes values directly to the file.
 fn through<V: ClassicValues>(
     values: &mut V,
     id: VarId,
@@ -125,9 +125,9 @@ fn check(fits: bool, id: VarId) -> io::Result<()> {
     if fits { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidData, what())) }
 }
 
-/// Writes what stands between values of `len` bytes and the next multiple of 4: fill values, as the format asks.
+/// Pads values of `len` bytes to the next multiple of 4 with fill values, as the format requires.
 fn pad(variable: &Variable, len: u64, padded_len: u64, out: &mut dyn Write) -> io::Result<()> {
-    // At most three bytes; only values of one or two bytes leave a rest.
+    // At most three bytes: only types of one or two bytes need padding.
     (len..padded_len)
         .zip(variable.fill_value().iter().cycle())
         .try_for_each(|(_, byte)| out.write_all(&[*byte]))
@@ -143,7 +143,8 @@ mod tests {
     use nc3z_reader::{ClassicFile, Dataset};
     use std::sync::Arc;
 
-    /// Values that tell where they belong, in pieces of an odd length, and too few or too many of them.
+    /// Values that encode their position, in pieces of an odd length, and optionally too few or too many of
+    /// them.
     struct Pattern<'a> {
         arrangement: &'a Arrangement,
         piece: usize,

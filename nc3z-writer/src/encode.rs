@@ -1,4 +1,4 @@
-//! One raw tile to what is stored of it: nothing (constant), a member of a container, or a block.
+//! Encodes a raw tile into its stored form: only its value (constant), a member of a container, or a block.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::PACK_LEN;
@@ -9,10 +9,10 @@ use nc3z_format::arrays::ArrayInfo;
 use nc3z_format::codec::{ReferenceTile, Scratch, TileShape, encode_tile as encode_payload};
 use nc3z_reader::ClassicFile;
 
-/// A tile that refers to another and takes at most so many bytes shares a container.
+/// A tile that refers to another shares a container if its payload has at most this many bytes.
 const SHORT_PAYLOAD: usize = 1 << 10;
 
-/// What is stored of one tile.
+/// The stored form of one tile.
 #[derive(Debug, Clone)]
 pub(crate) struct EncodedTile {
     pub(crate) array: ArrayId,
@@ -22,21 +22,21 @@ pub(crate) struct EncodedTile {
     pub(crate) form: Form,
 }
 
-/// How a tile is stored.
+/// The form in which a tile is stored.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
-    /// All elements have the same bits: only the index says so. The value's bytes, then zeros.
+    /// All elements have the same bits, and only the index records them. The value's bytes, then zeros.
     Constant { value: [u8; 8], size: u8 },
-    /// A member of a container; of one that this chain packs, or else zstd.
+    /// A member of a container, which this chain packs; without a chain, zstd.
     Member { chain: u16, bytes: Vec<u8>, container_chain: Option<u16> },
     /// A block of its own.
     Block { chain: u16, payload: Vec<u8> },
 }
 
-/// Which of its plan's chains a tile is encoded by.
+/// The chain of the plan that encodes a tile.
 #[derive(Debug, Clone, Copy)]
 enum Way {
-    /// None: chain 0 stores.
+    /// No chain: chain 0 stores the bytes.
     AsItIs,
     Tiles(usize),
     Short(usize),
@@ -44,7 +44,7 @@ enum Way {
     Container,
 }
 
-/// A tile encoded by its array's plan while chains have no numbers yet.
+/// A tile encoded by its array's plan before chains have numbers.
 #[derive(Debug)]
 pub(crate) struct MadeTile {
     encoded: EncodedTile,
@@ -52,7 +52,7 @@ pub(crate) struct MadeTile {
 }
 
 impl MadeTile {
-    /// What is stored of it; the numbers of its chains mean nothing yet.
+    /// The stored form; its chain numbers are not valid yet.
     pub(crate) fn form(&self) -> &Form {
         &self.encoded.form
     }
@@ -61,7 +61,7 @@ impl MadeTile {
         self.encoded.tile
     }
 
-    /// With the numbers that the chains of its plan have now.
+    /// Returns the tile with the current chain numbers of its plan.
     pub(crate) fn numbered(&self, plan: &ArrayPlan) -> EncodedTile {
         let mut encoded = self.encoded.clone();
         self.way.number(plan, &mut encoded.form);
@@ -102,7 +102,7 @@ pub(crate) fn encode_tile(
     Ok(encoded)
 }
 
-/// The same while chains have no numbers yet.
+/// Encodes one tile before chains have numbers.
 pub(crate) fn make_tile(
     raw: &RawTile,
     info: &ArrayInfo,
@@ -142,11 +142,11 @@ pub(crate) fn make_tile(
             (way, payload) = (at.map_or(Way::AsItIs, Way::Fallback), other);
         }
     }
-    // A block's header would be as long as what is left of a tile that is nearly another.
+    // The header of a separate block would be as long as this payload.
     if other.is_some() && payload.len() <= SHORT_PAYLOAD {
         return Ok(member(payload, way));
     }
-    // Filters keep the length; where only those were asked for, they stay.
+    // Filters keep the length. If only filters were requested, they are kept.
     if payload.len() > bytes.len() {
         (way, payload) = (Way::AsItIs, bytes.clone());
     }
@@ -154,8 +154,9 @@ pub(crate) fn make_tile(
     Ok(made(decoded_crc, Form::Block { chain: 0, payload }, way))
 }
 
-/// The only tile of an array, of which the numeric codec made this payload by the first chain of the array's plan, which is as long as was
-/// promised: what [`make_tile`] would make of it. None where that is no block of its own.
+/// Returns what [`make_tile`] would return for an array's only tile, whose payload the numeric codec has
+/// already made by the first chain of the array's plan, with the estimated length. Returns `None` if the tile
+/// is not a block of its own.
 pub(crate) fn made_before(info: &ArrayInfo, bytes: &[u8], mut payload: Vec<u8>) -> Option<MadeTile> {
     let is_block = bytes.len() as u64 > PACK_LEN && payload.len() <= bytes.len();
     if !is_block || constant_value(bytes, info.ty.size()).is_some() {
@@ -168,7 +169,7 @@ pub(crate) fn made_before(info: &ArrayInfo, bytes: &[u8], mut payload: Vec<u8>) 
     Some(MadeTile { encoded, way: Way::Tiles(0) })
 }
 
-/// An error of a chain that was asked for, with the variable that it was asked for.
+/// Adds the variable's name to an error of a chain that was requested for it.
 pub(crate) fn in_variable(e: Error, classic: &ClassicFile, array: ArrayId, tile: u64) -> Error {
     match (e.kind(), array.role()) {
         (ErrorKind::Read(cause), Role::Variable(v)) if !e.is_interrupted() => {
@@ -180,7 +181,7 @@ pub(crate) fn in_variable(e: Error, classic: &ClassicFile, array: ArrayId, tile:
     }
 }
 
-/// The tile by each of the chains that its plan names, the smallest kept; and which chain that is.
+/// Encodes the tile by each chain of its plan. Returns the smallest result and its chain.
 fn smallest(
     ways: &[TileChain],
     bytes: &[u8],
@@ -199,10 +200,10 @@ fn smallest(
     Ok(best.map_or_else(|| (None, bytes.to_vec()), |(at, payload)| (Some(at), payload)))
 }
 
-/// The element's bytes followed by zeros, if all elements are alike.
+/// Returns the element's bytes followed by zeros, if all elements are equal.
 pub(crate) fn constant_value(bytes: &[u8], size: usize) -> Option<[u8; 8]> {
     let first = bytes.get(..size)?;
-    // Overlapping compare: every byte equals the one an element before it.
+    // Compares overlapping ranges: every byte equals the one an element before it.
     if bytes[size..] != bytes[..bytes.len() - size] {
         return None;
     }

@@ -1,26 +1,26 @@
-//! Errors of writing: what the source was found to be, what the target refused, what the proof found.
+//! Errors of writing: of the source, of the target, and of the comparison after writing.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What went wrong while writing an archive.
+/// The kinds of errors in writing an archive.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
     /// The source could not be read, the archive that is changed is damaged, or the written archive could not be read back.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),
-    /// The source is no classic netCDF file, or a damaged one.
+    /// The source is not a classic netCDF file, or it is damaged.
     #[error(transparent)]
     Source(nc3z_reader::Error),
     /// The target could not be written.
     #[error("{what} `{}`", path.display())]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// The system's own words.
+        /// The system's error.
         #[source]
         source: io::Error,
     },
@@ -30,12 +30,12 @@ pub enum ErrorKind {
     /// Source and target are one file.
     #[error("source and target are the same file `{}`", .0.display())]
     SameFile(PathBuf),
-    /// The source is not what it was when work began.
+    /// The source changed since work began.
     #[error("`{}` changed while it was read ({what}); nothing was written", path.display())]
     SourceChanged {
         /// The source.
         path: PathBuf,
-        /// What showed it.
+        /// The evidence of the change.
         what: String,
     },
     /// The rebuilt bytes differ from the source.
@@ -46,31 +46,31 @@ pub enum ErrorKind {
         /// Offset of the first byte that differs.
         offset: u64,
     },
-    /// A tile layout was asked for that the file's variables and dimensions do not allow.
+    /// The file's variables and dimensions do not allow the requested tile layout.
     #[error("{0}")]
     Layout(String),
-    /// The new archive would not keep all that the old one has.
+    /// The new archive would not contain everything that the old one has.
     #[error("`{}` has {what}, which a new archive does not keep", path.display())]
     History {
         /// The old archive.
         path: PathBuf,
-        /// What would be lost.
+        /// The part that would be lost.
         what: String,
     },
-    /// What was asked for does not fit the file.
+    /// A requested option does not fit the file.
     #[error("{option}: {why}")]
     Option {
-        /// What was asked for: "chain", "quantize".
+        /// The option: "chain", "quantize".
         option: &'static str,
-        /// Why it does not fit, and what would.
+        /// The reason, and values that would fit.
         why: String,
     },
-    /// The archive's parity does not allow what was asked for.
+    /// The archive's parity does not allow the operation.
     #[error("`{}`: {why}", path.display())]
     Parity {
         /// The archive.
         path: PathBuf,
-        /// Why, and what to do.
+        /// The reason, and what to do.
         why: String,
     },
     /// The file to be committed has no variable of the archive.
@@ -84,29 +84,29 @@ pub enum ErrorKind {
         /// The file.
         file: PathBuf,
     },
-    /// The tag names another version.
+    /// The tag is already in use for another version.
     #[error("the tag `{tag}` names version {version} already")]
     TagInUse {
         /// The tag.
         tag: String,
-        /// What it names.
+        /// The version that has the tag.
         version: u64,
     },
-    /// What was staged could not be put away or read back.
+    /// Staged values could not be written to or read from their temporary file.
     #[error("keep staged values in a temporary file")]
     Staged(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// Another process is changing the archive.
     #[error("`{}` is being changed by another process; try again when that is done", .0.display())]
     Busy(PathBuf),
-    /// The archive is not the one any more that was opened and locked.
+    /// The archive is no longer the one that was opened and locked.
     #[error("`{}`: {why}; nothing was changed", path.display())]
     LockLost {
         /// The archive, by the name it was opened with.
         path: PathBuf,
-        /// What showed it, and what to do.
+        /// The evidence, and what to do.
         why: String,
     },
-    /// The archive has as many generations as can be counted.
+    /// The archive has the largest possible number of generations.
     #[error("`{}`: its generations are used up", .0.display())]
     GenerationsUsedUp(PathBuf),
     /// The caller asked to stop.
@@ -122,17 +122,17 @@ pub struct Error(Box<ErrorKind>);
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// What went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> &ErrorKind {
         &self.0
     }
 
-    /// What went wrong, by itself.
+    /// Returns the kind, without the box.
     pub(crate) fn into_kind(self) -> ErrorKind {
         *self.0
     }
 
-    /// True where the caller asked to stop.
+    /// True if the caller requested the interruption.
     pub fn is_interrupted(&self) -> bool {
         match &*self.0 {
             ErrorKind::Interrupted => true,
@@ -141,12 +141,12 @@ impl Error {
         }
     }
 
-    /// True where an archive that was read is damaged beyond what was asked for.
+    /// True if the archive that was read is damaged and the request cannot be met.
     pub fn is_corrupt(&self) -> bool {
         matches!(&*self.0, ErrorKind::Read(e) if e.is_corrupt())
     }
 
-    /// An operation on the target that the system refused.
+    /// Wraps the system's error for an operation on the target.
     pub fn io(what: &'static str, path: &Path, source: io::Error) -> Self {
         ErrorKind::Io { what, path: path.to_owned(), source }.into()
     }

@@ -1,21 +1,22 @@
-//! What a caller may ask of the tiles of variables: a kind of layout, or chunk lengths by dimension.
+//! Requests for the tiles of variables: a kind of layout, or chunk lengths by dimension.
 
 use nc3z_format::tile::Edge;
 use std::fmt;
 
-/// How variables are cut into tiles where no chunk lengths are given.
+/// The way to cut variables into tiles if no chunk lengths are given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TileChoice {
-    /// Runs of the flattened array, whole rows or planes where they fit.
+    /// Runs of the flattened array; whole rows or planes if they fit.
     #[default]
     Linear,
-    /// Chunks whose shape the model of [`TileChoice::Auto`] gives, also where linear tiles would do as well.
+    /// Chunks in the shape that [`TileChoice::Auto`] computes, even if linear tiles are as good.
     Chunked,
-    /// Per variable: chunks where linear tiles would make a map or a series dear to read, else linear.
+    /// Chunks for variables whose maps or series would be costly to read from linear tiles; linear tiles for
+    /// the others.
     Auto,
-    /// Chunks as long as can be along the first dimension.
+    /// Chunks as long as possible along the first dimension.
     Series,
-    /// Tiles of one index along all dimensions but the last two; of several where maps are small.
+    /// Tiles of one index along all dimensions but the last two; of several indices if maps are small.
     Map,
 }
 
@@ -32,7 +33,7 @@ impl TileChoice {
     }
 }
 
-/// Chunk lengths by name of dimension; dimensions not named take their whole length.
+/// Chunk lengths by dimension name. Dimensions that are not named have their whole length.
 ///
 /// ```
 /// use nc3z_writer::ChunkRequest;
@@ -47,13 +48,13 @@ pub struct ChunkRequest {
 }
 
 impl ChunkRequest {
-    /// For every variable that has all the dimensions named.
+    /// Creates a request for every variable that has all the named dimensions.
     pub fn new<N: Into<String>>(lengths: impl IntoIterator<Item = (N, u64)>) -> Self {
         let lengths = lengths.into_iter().map(|(name, len)| (name.into(), len)).collect();
         ChunkRequest { variable: None, lengths }
     }
 
-    /// For one variable alone.
+    /// Limits the request to one variable.
     #[must_use]
     pub fn only(mut self, variable: impl Into<String>) -> Self {
         self.variable = Some(variable.into());
@@ -73,20 +74,20 @@ impl fmt::Display for ChunkRequest {
     }
 }
 
-/// All that is asked of tile layouts.
+/// All requests for tile layouts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct LayoutOptions {
-    /// For variables that nothing below names; linear where nothing is asked for.
+    /// The layout of variables that no other request names; linear by default.
     pub(crate) general: Option<TileChoice>,
-    /// By variable; the last of a name counts.
+    /// Layouts by variable; the last one for a name applies.
     pub(crate) by_variable: Vec<(String, TileChoice)>,
-    /// The last that applies to a variable counts.
+    /// The last request that applies to a variable is used.
     pub(crate) chunks: Vec<ChunkRequest>,
     pub(crate) edge: Edge,
 }
 
 impl LayoutOptions {
-    /// Whether anything is asked for a variable of this name, or for all.
+    /// True if a layout is requested for a variable of this name, or for all variables.
     pub(crate) fn asks_for(&self, name: &[u8]) -> bool {
         let named = |variable: &str| variable.as_bytes() == name;
         self.general.is_some()
@@ -94,7 +95,7 @@ impl LayoutOptions {
             || self.chunks.iter().any(|request| request.variable.as_deref().is_none_or(named))
     }
 
-    /// What differs from the defaults, as the metadata says it.
+    /// Returns the settings that differ from the defaults, in the form recorded in the metadata.
     pub(crate) fn describe(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut add = |key: &str, words: Vec<String>| {

@@ -1,7 +1,8 @@
-//! Temporary files of runs that were killed: how they are told from those of runs that go on, and how they are removed.
+//! Finds and removes temporary files of runs that were killed.
 //!
-//! A run holds a lock on each of its temporary files; the system drops it with the process, however that ended. A temporary file that
-//! can be locked is nobody's. Where the file system has no locks, nothing is removed.
+//! A run holds a lock on each of its temporary files. The system releases it when the process ends, however
+//! that happens. So a temporary file that can be locked belongs to no running process. On file systems
+//! without locks nothing is removed.
 
 use crate::platform;
 use std::ffi::OsStr;
@@ -10,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
-/// How the names of temporary files end; they begin with a dot.
+/// The end of the names of temporary files; the names begin with a dot.
 pub const TEMPORARY_SUFFIX: &str = ".nc3z-tmp";
 
 /// True for names that only temporary files have.
@@ -19,7 +20,8 @@ pub fn is_temporary_name(name: &OsStr) -> bool {
     name.first() == Some(&b'.') && name.ends_with(TEMPORARY_SUFFIX.as_bytes())
 }
 
-/// Removes temporary files of `directory` that no run holds any more, and gives their names. What cannot be read, locked or removed stays.
+/// Removes temporary files of `directory` that belong to no running process, and returns their names. Files
+/// that cannot be read, locked or removed stay.
 pub fn remove_leftovers(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let names = entries.filter_map(Result::ok).filter(|e| is_temporary_name(&e.file_name()));
@@ -30,7 +32,8 @@ pub fn remove_leftovers(directory: &Path) -> Vec<PathBuf> {
     removed
 }
 
-/// The lock is held while the name goes, so that a run which has just made the file notices ([`create_locked`]).
+/// Removes a file that no process has locked. The lock is held while the name is removed, so that a run which
+/// has just created the file notices it ([`create_locked`]).
 fn remove_unheld(path: &Path) -> io::Result<()> {
     let file = File::open(path)?;
     if !platform::try_lock(&file)? {
@@ -39,15 +42,16 @@ fn remove_unheld(path: &Path) -> io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Makes a temporary file and locks it; makes another one where a run that cleans up was in between.
+/// Creates and locks a temporary file. If another run has removed the file before it was locked, creates
+/// another one.
 pub(crate) fn create_locked(create: impl Fn() -> io::Result<NamedTempFile>) -> io::Result<NamedTempFile> {
     loop {
         let temp = create()?;
         match platform::try_lock(temp.as_file()) {
-            // Its name is gone, or about to go.
+            // Its name is removed, or about to be removed.
             Ok(false) => {}
             Ok(true) if platform::is_nameless(temp.as_file())? => {}
-            // Without locks nobody removes it either.
+            // Without locks, no other run removes the file.
             Ok(true) | Err(_) => return Ok(temp),
         }
     }

@@ -1,16 +1,18 @@
-//! What of files the writer asks systems for in different words: locks, modes, owners, directories that are synced.
+//! Operations on files that differ between systems: locks, modes, owners, sync of directories.
 //!
-//! Elsewhere than on Unix there are none of these: nothing is locked, so that two writers of one archive are not kept apart, temporary
-//! files of killed runs stay until somebody removes them, and files have the mode and owner that the system gives them.
+//! On other systems than Unix these are not available. Nothing is locked, so two writers of one archive can
+//! conflict. Temporary files of killed runs stay until they are removed by hand. Files have the system's
+//! default mode and owner.
 
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 
-/// Asks for the lock of a file, without waiting; false where another process has it. The system drops it with the process.
+/// Requests the lock of a file without waiting; false if another process has it. The system releases the lock
+/// when the process ends.
 ///
 /// # Errors
-/// Whatever the system says; `Unsupported` where there are no locks.
+/// The system's error; `Unsupported` if there are no locks.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
@@ -25,7 +27,7 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Whether a file that is open has no name any more.
+/// True if an open file no longer has a name.
 pub(crate) fn is_nameless(file: &File) -> io::Result<bool> {
     #[cfg(unix)]
     return Ok(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0);
@@ -36,7 +38,7 @@ pub(crate) fn is_nameless(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Temporary files are made with this mode, less the process's umask.
+/// Sets the mode for temporary files, less the process's umask.
 pub(crate) fn with_mode<'a, 'b, 'c>(
     builder: &'c mut tempfile::Builder<'a, 'b>,
     mode: u32,
@@ -50,7 +52,7 @@ pub(crate) fn with_mode<'a, 'b, 'c>(
     }
 }
 
-/// The mode of another file, without set-user-id and the like.
+/// Copies the mode of another file, without special bits such as set-user-id.
 pub(crate) fn copy_mode(file: &File, like: &Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
@@ -64,13 +66,14 @@ pub(crate) fn copy_mode(file: &File, like: &Metadata) -> io::Result<()> {
     }
 }
 
-/// The owner of another file, as far as the system lets us: root keeps files their owners', others own what they replace.
+/// Copies the owner of another file, if the system allows it: root preserves the owner; other users become
+/// the owner of the files they replace.
 pub(crate) fn keep_owner(file: &File, like: &Metadata) {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         if fchown(file, Some(like.uid()), Some(like.gid())).is_err() {
-            // Not ours to give away; the group may still be.
+            // The owner cannot be changed, but perhaps the group can.
             let _ = fchown(file, None, Some(like.gid()));
         }
     }
@@ -78,7 +81,7 @@ pub(crate) fn keep_owner(file: &File, like: &Metadata) {
     let _ = (file, like);
 }
 
-/// Names made in a directory are on disk afterwards. Windows has no such call.
+/// Makes sure that new names in a directory are on disk. Windows has no such call.
 pub(crate) fn sync_directory(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     return File::open(path)?.sync_all();

@@ -1,9 +1,9 @@
-//! What is asked for variable by variable: rules for names, `*` for all the others.
+//! Requests by variable name; `*` applies to all other variables.
 
 use crate::error::{ErrorKind, Result};
 use nc3z_format::classic::Header;
 
-/// Rules in the order given: a name, or `*`.
+/// Rules in the order of the requests: a name, or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted<T>(Vec<(String, T)>);
 
@@ -24,17 +24,17 @@ impl<T> Wanted<T> {
         self.0.push((name, what));
     }
 
-    /// True where nothing is asked for.
+    /// True if there are no rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What is asked for a variable by its name, else by `*`.
+    /// Returns the rule for a variable: by its name, otherwise the rule for `*`.
     pub(crate) fn of(&self, name: &[u8]) -> Option<&T> {
         self.named(name).or_else(|| self.named(ALL.as_bytes()))
     }
 
-    /// What is asked for a variable by its own name.
+    /// Returns the rule that names a variable.
     pub(crate) fn named(&self, name: &[u8]) -> Option<&T> {
         self.0.iter().find(|(n, _)| n.as_bytes() == name).map(|(_, what)| what)
     }

@@ -1,4 +1,5 @@
-//! The main job: a classic file in, a proven archive out, or nothing.
+//! The main job: archives a classic file. The archive is compared with its source, and published only if both
+//! agree.
 
 use crate::atomic::{AtomicFile, commit_all, is_same_file};
 use crate::build::{Build, Built};
@@ -17,10 +18,10 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// What was done.
+/// The result of archiving.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archived {
-    /// Bytes of the classic file; of the quantized one where values were rounded.
+    /// Bytes of the classic file; if values were rounded, of the quantized file.
     pub original_len: u64,
     /// Bytes of the archive.
     pub stored_len: u64,
@@ -28,22 +29,23 @@ pub struct Archived {
     pub parity_len: u64,
     /// SHA-256 of that file.
     pub sha256: [u8; 32],
-    /// True where the archive was read back and compared with the source.
+    /// True if the archive was read back and compared with the source.
     pub proven: bool,
-    /// What is odd about the classic file, and what was left out of what was asked for.
+    /// Irregularities of the classic file, and requests that were not met.
     pub warnings: Vec<String>,
-    /// What rounding did, where it was asked for: the archive does then not hold the source's values.
+    /// The effect of rounding, if it was requested. The archive then does not contain the source's values.
     pub lossy: Option<LossRecord>,
 }
 
 /// Archives the file at `input` as `output`.
 ///
-/// The output appears under its name only when it is complete, proven (unless switched off) and on disk. The input is
-/// never written.
+/// The output gets its name only when it is complete, compared with the source (unless switched off) and on
+/// disk. The input is never written.
 ///
 /// # Errors
-/// The input is not a classic netCDF file, or changed meanwhile; the output exists or cannot be written; the proof
-/// failed; the monitor cancelled. There is then no output that was not there before.
+/// The input is not a classic netCDF file, or it changed during the work. The output exists or cannot be
+/// written. The archive does not restore the source. The monitor cancelled. Then the output file is
+/// unchanged.
 pub fn archive_file(
     input: &Path,
     output: &Path,
@@ -53,7 +55,7 @@ pub fn archive_file(
     publish(vec![prepare_file(input, output, options, monitor)?]).remove(0)
 }
 
-/// An archive that is complete and proven, in a temporary file beside its name. Dropped, it is gone.
+/// A complete archive in a temporary file next to its target. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Prepared {
     target: AtomicFile,
@@ -62,13 +64,13 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// What was done so far; nothing is on disk for sure.
+    /// Returns the result so far. The archive may not be on disk yet.
     pub fn done(&self) -> &Archived {
         &self.done
     }
 }
 
-/// Does all that [`archive_file`] does but the last step: [`publish`] does that for many archives at once.
+/// Does the work of [`archive_file`] without the last step, which [`publish`] does for many archives at once.
 ///
 /// # Errors
 /// As [`archive_file`].
@@ -83,13 +85,15 @@ pub fn prepare_file(
     archive_opened(file, input, output, true, options, monitor)
 }
 
-/// Syncs archives and gives them their names, with few waits for the disk ([`commit_all`]). Results are in the order of the archives.
+/// Syncs archives and renames them, with few waits for the disk ([`commit_all`]). The results are in the
+/// order of the archives.
 pub fn publish(prepared: Vec<Prepared>) -> Vec<Result<Archived>> {
     let (files, done): (Vec<_>, Vec<_>) = prepared.into_iter().map(|p| ((p.target, p.like), p.done)).unzip();
     commit_all(files).into_iter().zip(done).map(|(committed, done)| committed.map(|()| done)).collect()
 }
 
-/// The same for an open file, a pipe that was spooled: mode and time are not taken over. `input` is for messages.
+/// Archives an open file, for example a spooled pipe. Mode and time are not copied to the archive. `input` is
+/// the name in messages.
 ///
 /// # Errors
 /// As [`archive_file`].
@@ -130,13 +134,14 @@ fn archive_opened(
     Ok(Prepared { target, like: keep_attributes.then_some(before), done })
 }
 
-/// Archives what a source holds, wherever that is, in memory: no file system is used.
+/// Archives a source in memory, without a file system.
 ///
-/// The archive is complete, and proven unless that is switched off, when it is given; the source must not change meanwhile. Besides the
-/// archive itself, memory is bounded as it is for files.
+/// The returned archive is complete, and compared with the source unless that is switched off. The source
+/// must not change during the work. Memory for anything but the archive is bounded as it is for files.
 ///
 /// # Errors
-/// The source is not a classic netCDF file or cannot be read; the proof failed; the monitor cancelled.
+/// The source is not a classic netCDF file or cannot be read. The archive does not restore the source. The
+/// monitor cancelled.
 pub fn archive_to_vec(
     source: SharedSource,
     options: &WriterOptions,
@@ -150,8 +155,8 @@ pub fn archive_to_vec(
     Ok((memory.into_vec(), done))
 }
 
-/// Archives what a source holds, wherever that is, as the file `output`, as [`archive_file`] does for a file. The source must not change
-/// meanwhile.
+/// Archives a source as the file `output`, as [`archive_file`] does for a file. The source must not change
+/// during the work.
 ///
 /// # Errors
 /// As [`archive_file`].
@@ -168,10 +173,11 @@ pub fn archive_source(
     Ok(done)
 }
 
-/// The same as [`archive_to_vec`], written to `out` once it is proven: until then nothing is.
+/// Archives a source as [`archive_to_vec`] does and writes the archive to `out`. Nothing is written before
+/// the archive has been compared with the source.
 ///
 /// # Errors
-/// As [`archive_to_vec`], and what `out` refuses.
+/// The errors of [`archive_to_vec`], and errors of writing to `out`.
 pub fn archive_to(
     source: SharedSource,
     out: &mut dyn Write,
@@ -184,7 +190,7 @@ pub fn archive_to(
     Ok(done)
 }
 
-/// A classic file, rounded where that is asked for.
+/// A classic file, rounded if that was requested.
 struct Subject {
     classic: ClassicFile,
     warnings: Vec<String>,
@@ -205,7 +211,7 @@ impl Subject {
         Ok(Subject { classic: quantized.classic, warnings, lossy: Some(quantized.record) })
     }
 
-    /// Writes and proves the archive; `name` is what the source is called in messages.
+    /// Writes the archive and compares it with the source; `name` is the name of the source in messages.
     fn archive(
         self,
         medium: &Medium<'_>,
@@ -237,7 +243,7 @@ impl Subject {
     }
 }
 
-/// Opens the archive as any reader would open it, and gives it its name.
+/// Opens the archive as a reader does, then renames it to its target.
 pub(crate) fn commit(target: AtomicFile, like: Option<&FileMetadata>, monitor: &dyn Monitor) -> Result<()> {
     check_complete(&target, monitor)?;
     target.commit(like)
@@ -248,8 +254,9 @@ fn check_complete(target: &AtomicFile, monitor: &dyn Monitor) -> Result<()> {
     if monitor.is_cancelled() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
 }
 
-/// The source must be, by length and modification time, what it was at the start. False where it was changed in another way: linked or renamed, or
-/// written and dated back, which its bytes tell.
+/// Returns an error if the source's length or modification time changed since the start. Returns false if the
+/// file changed in another way: it was linked or renamed, or written and dated back, which only its bytes
+/// show.
 pub(crate) fn check_unchanged(file: &File, before: &FileMetadata, input: &Path) -> Result<bool> {
     let after = file.metadata().map_err(|e| nc3z_reader::Error::io("read the length of", Some(input), e))?;
     let changed = |what: String| Err(ErrorKind::SourceChanged { path: input.to_owned(), what }.into());

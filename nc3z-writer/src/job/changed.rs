@@ -1,7 +1,8 @@
-//! Tiles that are not as they were: compared and encoded in parallel, in batches that bound the memory, and written in order.
+//! Encodes changed tiles. Tiles are compared and encoded in parallel, in batches that bound the memory, and
+//! written in order.
 //!
-//! [`Chooser`] decides how each is stored: by its array's plan, or as the difference to the tile that it replaces or to an equal
-//! one of another array.
+//! [`Chooser`] decides how each tile is stored: by its array's plan, as the difference to the tile that it
+//! replaces, or as the difference to an equal tile of another array.
 
 use super::dropped::Dropped;
 use super::equal::EqualTiles;
@@ -20,22 +21,24 @@ use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap};
 use std::io::Write;
 
-/// Bytes of tiles that are encoded together, where the memory allows it: enough to share among threads. A table of values counts as
-/// stored once the batch that put it is over. Neither threads nor memory change what a commit writes.
+/// Bytes of tiles that are encoded together, if the memory allows it: enough work to share among threads. A
+/// table of values counts as stored after the batch that added it. The number of threads and the memory do
+/// not change what a commit writes.
 const BATCH_LEN: u64 = 16 << 20;
-/// A tile is kept about this many times while it is encoded: its bytes, the older ones, the difference, payloads.
+/// Memory for encoding a tile, in multiples of its length: its bytes, the older bytes, the difference,
+/// payloads.
 const COPIES: u64 = 5;
-/// Differences of at most so many bytes share a container, where there are several.
+/// Differences of at most this many bytes share a container, if there are several.
 const SHORT_DIFFERENCE: usize = 1 << 10;
-/// Tiles of at most so many bytes take less than what names an older tile.
+/// Tiles of at most this many bytes are shorter than a reference to an older tile.
 const TINY: usize = 48;
 
-/// Whether the archive may have a tile as it is.
+/// The relation of a tile to the archive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// It is not there.
+    /// The archive does not have it.
     Changed,
-    /// It is compared first.
+    /// It must be compared with the archive's tile.
     Unknown,
 }
 
@@ -47,12 +50,12 @@ pub(super) struct TileEncoder<'a> {
     options: &'a WriterOptions,
     monitor: &'a dyn Monitor,
     chooser: Chooser<'a>,
-    /// What each array is encoded by, once one of its tiles asks for it.
+    /// The plan of each array that has needed one.
     plans: HashMap<ArrayId, ArrayPlan>,
-    /// Tables of values that were put, with their numbers, by array; and how many of them count as stored.
+    /// Tables of values that were added, with their numbers, by array; and how many of them count as stored.
     tables: HashMap<ArrayId, Vec<(u64, Vec<u8>)>>,
     stored_tables: HashMap<ArrayId, usize>,
-    /// Short differences that are not put yet.
+    /// Short differences that are not written yet.
     short: Vec<ShortDifference>,
     /// The archive's tiles by their checksums.
     equal: EqualTiles<'a>,
@@ -61,7 +64,7 @@ pub(super) struct TileEncoder<'a> {
     waiting_len: u64,
     /// Bytes of all tiles so far.
     taken: u64,
-    /// Tiles that are new, and those that are kept.
+    /// The numbers of new tiles and of unchanged tiles.
     counts: (u64, u64),
 }
 
@@ -73,22 +76,22 @@ struct Waiting<'a> {
     tile: u64,
     bytes: Vec<u8>,
     known: Known,
-    /// The older tile, where that was looked for already.
+    /// The older tile, if it was already looked up.
     base: Option<Base>,
-    /// A sample of the difference to it, where one was taken.
+    /// A sample of the difference to it, if one was taken.
     sketch: Option<Sketch>,
 }
 
-/// What the first look at a tile found.
+/// The result of a first look at a tile.
 enum Seen {
-    /// It is as it was.
+    /// It is unchanged.
     Kept,
     Constant([u8; 8]),
-    /// Short, and nothing makes it shorter.
+    /// It is short, and no encoding makes it shorter.
     AsItIs,
-    /// This is what is stored.
+    /// This payload is stored.
     Made(Payload),
-    /// Its array's plan is asked.
+    /// Its array's plan decides.
     Planned,
 }
 
@@ -98,7 +101,7 @@ struct ShortDifference {
     tile: u64,
     decoded_len: u32,
     decoded_crc: u32,
-    /// How it is stored in a block of its own, and as a member of a container.
+    /// The payload as a block of its own, and as a member of a container.
     block: Payload,
     member: Payload,
 }
@@ -131,7 +134,7 @@ impl<'a> TileEncoder<'a> {
         }
     }
 
-    /// The name of an array's variable; empty of what belongs to none.
+    /// Returns the name of an array's variable; empty for arrays of no variable.
     fn name_of(&self, info: &ArrayInfo) -> &'a [u8] {
         match info.id.role() {
             Role::Variable(place) => &self.classic.header().variables[place as usize].name,
@@ -139,7 +142,8 @@ impl<'a> TileEncoder<'a> {
         }
     }
 
-    /// Takes a tile, which is one of the array `id` of the archive. It is written with its batch; short ones wait for [`Self::finish`].
+    /// Takes a tile, whose array has the number `id` in the archive. The tile is written with its batch;
+    /// short differences wait for [`Self::finish`].
     pub(super) fn put<W: Write>(
         &mut self,
         raw: RawTile,
@@ -171,7 +175,7 @@ impl<'a> TileEncoder<'a> {
         Ok(())
     }
 
-    /// Encodes and writes the tiles that wait.
+    /// Encodes and writes the waiting tiles.
     fn flush<W: Write>(&mut self, writer: &mut GenerationWriter<'_, W>) -> Result<()> {
         self.waiting_len = 0;
         let mut waiting = std::mem::take(&mut self.waiting);
@@ -196,14 +200,15 @@ impl<'a> TileEncoder<'a> {
         waiting.into_iter().zip(seen).try_for_each(|(it, seen)| self.write(it, seen, writer))
     }
 
-    /// What needs no plan.
+    /// Handles tiles that need no plan.
     fn look(&self, it: &mut Waiting<'a>) -> Result<Seen> {
         if self.monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
         }
         let len = it.bytes.len();
         let was = self.old.arrays().get(it.id).filter(|info| it.tile < info.tiling.tile_count());
-        // Padded chunks hold any value where the array holds none; where those differ, they are stored again.
+        // Padded chunks may have any value outside the array. If these values differ, the tile is stored
+        // again.
         if it.known == Known::Unknown
             && let Some(was) = was
             && was.tile_len(it.tile)? == len
@@ -240,7 +245,7 @@ impl<'a> TileEncoder<'a> {
         })
     }
 
-    /// True where a tile's difference to an older one is so long that the tile is better stored alone.
+    /// True if a tile's difference to an older one is so long that the tile is better stored independently.
     fn is_outgrown(&self, it: &Waiting<'_>, payload: &Payload) -> Result<bool> {
         let Some(base) = it.base.as_ref().filter(|_| payload.is_difference()) else { return Ok(false) };
         if !has_tile(self.old, it.id, it.tile) {
@@ -269,7 +274,7 @@ impl<'a> TileEncoder<'a> {
         Ok(())
     }
 
-    /// The smallest way to store a tile; none where all are larger.
+    /// Returns the smallest encoding of a tile; `None` if all are larger than the tile.
     fn by_plan(&self, it: &Waiting<'_>) -> Result<Option<Payload>> {
         if self.monitor.is_cancelled() {
             return Err(ErrorKind::Interrupted.into());
@@ -289,7 +294,7 @@ impl<'a> TileEncoder<'a> {
         }
     }
 
-    /// Writes a tile; a short difference waits for [`Self::finish`].
+    /// Writes a tile; short differences wait for [`Self::finish`].
     fn write<W: Write>(
         &mut self,
         it: Waiting<'_>,
@@ -339,8 +344,8 @@ impl<'a> TileEncoder<'a> {
         writer.put(EncodedTile { array: id, tile, decoded_len, decoded_crc, form })
     }
 
-    /// Writes what waits; gives the numbers of new tiles and of those that are kept. Several short tiles share a container, since a
-    /// block's header would be as long as what is left of them.
+    /// Writes the waiting tiles. Returns the numbers of new and of unchanged tiles. Several short tiles share
+    /// a container, because the header of a separate block would be as long as the tile.
     pub(super) fn finish<W: Write>(mut self, writer: &mut GenerationWriter<'_, W>) -> Result<(u64, u64)> {
         self.flush(writer)?;
         let is_shared = self.short.len() > 1;
@@ -356,7 +361,7 @@ impl<'a> TileEncoder<'a> {
         Ok(self.counts)
     }
 
-    /// The number of a table of values of an array, which is put now if it was not before.
+    /// Returns the number of an array's table of values, and adds the table if it is new.
     fn put_table<W: Write>(
         &mut self,
         id: ArrayId,
@@ -383,7 +388,7 @@ impl Waiting<'_> {
     }
 }
 
-/// Whether the archive has a tile.
+/// True if the archive has this tile number.
 fn has_tile(archive: &Archive, id: ArrayId, tile: u64) -> bool {
     archive.arrays().get(id).is_some_and(|info| tile < info.tiling.tile_count())
 }

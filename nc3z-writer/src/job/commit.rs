@@ -1,7 +1,7 @@
-//! Another state of the file, appended to its archive as a generation: what did not change is not stored again.
+//! Appends a new state of the file to its archive as a generation. Unchanged tiles are not stored again.
 //!
-//! Variables are known again by name, type and dimensions, wherever they stand in the header; tiles by their bytes. The older state stays
-//! readable, and the new one is proven before it counts.
+//! Variables are matched by name, type and dimensions, whatever their position in the header; tiles are
+//! matched by their bytes. The older state stays readable, and the new one is checked before it is committed.
 
 use super::dropped::Dropped;
 use super::state::{Match, State, Tiles};
@@ -22,49 +22,51 @@ use std::collections::{HashMap, HashSet};
 use std::io::BufWriter;
 use std::path::Path;
 
-/// What is said of a version. Nothing is added by itself: the same commits make the same archive.
+/// The description of a version. Nothing is added automatically: equal commits give equal archives.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommitNote {
-    /// What the change is.
+    /// A description of the change.
     pub message: Option<String>,
-    /// Who made it.
+    /// The author of the change.
     pub author: Option<String>,
-    /// When.
+    /// The time of the change.
     pub time: Option<String>,
 }
 
-/// What was done.
+/// The result of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
-    /// Number of the version; where the file is the newest version already, of that.
+    /// Number of the version. If the file is already the newest version, the number of that version.
     pub version: u64,
     /// Its generation.
     pub generation: u32,
     /// Tiles stored in it.
     pub new_tiles: u64,
-    /// Tiles that are as they were.
+    /// Unchanged tiles.
     pub kept_tiles: u64,
     /// Bytes of the archive before and after.
     pub stored_len: (u64, u64),
     /// SHA-256 of the file.
     pub sha256: [u8; 32],
-    /// Parity that was made anew behind it.
+    /// The renewed parity after the version.
     pub parity: Option<Renewed>,
 }
 
 impl Committed {
-    /// True where the file is the newest version already: the archive is as it was.
+    /// True if the file is already the newest version and the archive is unchanged.
     pub fn is_known(&self) -> bool {
         self.stored_len.0 == self.stored_len.1
     }
 }
 
-/// Appends the file at `edited` to the archive at `path` as a new version. Every version restores to the byte. A file that is the newest version already is not
-/// added again. With [`WriterOptions::with_dry_run`] the archive stays as it is, and what is returned is what would have been done.
+/// Appends the file at `edited` to the archive at `path` as a new version. Every version restores to the
+/// byte. A file that is already the newest version is not added again. With [`WriterOptions::with_dry_run`]
+/// the archive stays unchanged, and the result describes what a commit would do.
 ///
 /// # Errors
-/// No archive, or one with lost tiles; no classic file, or one that has no variable of the archive, unless the options force it; words that are too long; another
-/// process changes the archive; the proof failed; the system refuses. The archive is then what it was.
+/// `path` is not an archive, or it has lost tiles. `edited` is not a classic file, or it has no variable of
+/// the archive and the options do not force it. The note is too long. Another process changes the archive.
+/// The new version does not restore the file. The system refuses an operation. Then the archive is unchanged.
 pub fn commit_file(
     path: &Path,
     edited: &Path,
@@ -74,7 +76,7 @@ pub fn commit_file(
 ) -> Result<Committed> {
     note.check()?;
     let mut place = InPlace::open_as_it_is(path, &options.open_options())?;
-    // Numbers that are used up are no reason to read the file.
+    // If no version number is left, the file need not be read.
     next_number(place.archive())?;
     let archive = place.archive();
     if archive.trailer().required & REQUIRED_LOST != 0 {
@@ -87,7 +89,7 @@ pub fn commit_file(
     let last = archive.version()?;
     let is_known = match archive.digest() {
         nc3z_reader::Digest::Sha256(recorded) => recorded == sha256,
-        // Of an edit that was not to take long.
+        // The digest is not recorded after an edit that skipped it to save time.
         nc3z_reader::Digest::Stale | nc3z_reader::Digest::None => {
             archive.original_len() == classic.source().len() && hash(&archive.original(), monitor)? == sha256
         }
@@ -115,7 +117,7 @@ pub fn commit_file(
     Ok(Committed { parity, ..done })
 }
 
-/// Commits a file to the archive, or, in a dry run, to a temporary file.
+/// Commits a file to the archive or, in a dry run, to a temporary file.
 fn commit_to(
     place: &InPlace,
     classic: &ClassicFile,
@@ -138,7 +140,8 @@ fn commit_to(
     Ok(Committed { version, generation, new_tiles, kept_tiles, stored_len, sha256, parity: None })
 }
 
-/// Refuses a file that seems to be of another data set: no variable is in the archive by name, type and lengths, or by its values, and no version is this file.
+/// Refuses a file that seems to belong to another data set: none of its variables is in the archive, neither
+/// by name, type and lengths nor by its values, and no version is this file.
 fn check_related(
     place: &InPlace,
     classic: &ClassicFile,
@@ -160,7 +163,8 @@ fn check_related(
     Err(ErrorKind::Unrelated { archive: path.to_owned(), file: edited.to_owned() }.into())
 }
 
-/// Appends a state of the file with this SHA-256 and proves it. Gives the archive's length, the generation, and the tiles that are new and kept.
+/// Appends a state of the file with this SHA-256 and checks that it restores. Returns the archive's length,
+/// the generation, and the numbers of new and unchanged tiles.
 pub(crate) fn commit_state(
     place: &InPlace,
     classic: &ClassicFile,
@@ -208,10 +212,10 @@ pub(crate) fn commit_state(
     Ok((after, generation, counts))
 }
 
-/// The number of the version after the newest.
+/// Returns the number of the version after the newest.
 ///
 /// # Errors
-/// All numbers are used up.
+/// No version number is left.
 pub(crate) fn next_number(archive: &Archive) -> Result<u64> {
     Ok(version_number(archive.version()?.number + 1)?.into())
 }
@@ -228,15 +232,16 @@ impl CommitNote {
         Ok(())
     }
 
-    /// The record of a version after the newest of `archive`.
+    /// Returns the record of the version that follows the newest one of `archive`.
     pub(crate) fn record(&self, archive: &Archive, number: u64) -> Result<VersionRecord> {
         let CommitNote { message, author, time } = self.clone();
         Ok(VersionRecord { number, message, author, time, jump: Some(archive.next_jump()?) })
     }
 }
 
-/// The generation that holds the file with this digest, if one of the newest does: a commit must not take longer the more there are. What only an
-/// older one holds is stored as any edit is.
+/// Returns a recent generation that contains the file with this digest. Only `MOST_GENERATIONS` are searched,
+/// so that the time of a commit does not grow with their number. An older state is stored like any other
+/// edit.
 fn find_known(place: &InPlace, sha256: &[u8; 32]) -> Result<Option<Archive>> {
     const MOST_GENERATIONS: usize = 1024;
     let recent = place.archive().recent_generations(MOST_GENERATIONS)?;
@@ -246,7 +251,7 @@ fn find_known(place: &InPlace, sha256: &[u8; 32]) -> Result<Option<Archive>> {
     Ok(Some(Archive::from_source(place.source()?, &options)?))
 }
 
-/// Writes a generation that holds what an older one holds: nothing of it is stored again.
+/// Writes a generation with the same content as an older one. No tile is stored again.
 fn write_again(
     place: &InPlace,
     medium: &Medium<'_>,
@@ -265,7 +270,7 @@ fn write_again(
     writer.finish(metadata)
 }
 
-/// Rebuilds the new state from what was written.
+/// Restores the new state from the archive and checks it.
 fn prove(
     place: &InPlace,
     medium: &Medium<'_>,
@@ -286,7 +291,7 @@ fn prove(
     Ok(())
 }
 
-/// The variables of the archive that those of the file are: by name, and, of those that are left, by content.
+/// Matches the file's variables with the archive's: first by name, then the remaining ones by content.
 fn match_variables(
     old: &Archive,
     classic: &ClassicFile,
@@ -325,7 +330,8 @@ fn match_variables(
     Ok(found)
 }
 
-/// The tile layout of a variable of the archive of the same type and shape as one of the file: the new one may hold the same tiles.
+/// Returns the tile layout of a variable of the archive with the same type and shape as the file's variable.
+/// With the same layout, the new variable may have equal tiles.
 fn layout_of_like(old: &Archive, classic: &ClassicFile, new: VarId) -> Option<TileLayoutSpec> {
     let shape = &classic.layout().variables[new.index()].shape;
     let is_like =
@@ -334,26 +340,28 @@ fn layout_of_like(old: &Archive, classic: &ClassicFile, new: VarId) -> Option<Ti
     Some(old.head().layouts[v.index()].clone())
 }
 
-/// Whether tiles of a variable of the archive may be tiles of one of the file.
+/// True if a variable of the archive and one of the file may have the same tiles.
 fn is_same_array(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> bool {
     let (was, is) = (&old.layout().variables[v.index()], &classic.layout().variables[new.index()]);
     let chunked = matches!(old.head().layouts[v.index()], TileLayoutSpec::Chunked { .. });
     let alike = is_like(old, v, classic, new);
-    // Of chunks, all elements must be there.
+    // For chunks, all elements must be in the file.
     let fits = !chunked || is.elements == Some(is.present);
     alike && fits && was.owned && is.owned && !is_outgrown(old, v, is.present)
 }
 
-/// Whether two variables have the same type and, but for the first, the same lengths.
+/// True if two variables have the same type and the same lengths, except for the first length.
 fn is_like(old: &Archive, v: VarId, classic: &ClassicFile, new: VarId) -> bool {
     let (was, is) = (&old.layout().variables[v.index()], &classic.layout().variables[new.index()]);
-    // The first dimension may grow. The others number chunks, and tell where the row and the plane before an element are.
+    // The first dimension may grow. The other lengths define the order of the chunks and the distance to the
+    // previous row and plane.
     let inner = was.shape.get(1..) == is.shape.get(1..);
     was.ty == is.ty && was.shape.len() == is.shape.len() && was.is_record == is.is_record && inner
 }
 
-/// Whether a variable of the archive had less than a quarter of these elements, all in one linear tile, which is no longer than they were: it would be cut into ever
-/// more of the like. Its tiles are chosen anew then.
+/// True if a variable of the archive had less than a quarter of these elements, in one linear tile that is no
+/// longer than they are. With that tile length, the grown variable would have many short tiles, so a new one
+/// is chosen.
 pub(crate) fn is_outgrown(old: &Archive, v: VarId, present: u64) -> bool {
     let was = &old.layout().variables[v.index()];
     matches!(old.head().layouts[v.index()], TileLayoutSpec::Linear(len) if len >= was.present && len < present / 4)

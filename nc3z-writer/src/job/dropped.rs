@@ -1,4 +1,5 @@
-//! Variables that earlier generations have and the newest one has not: one that comes back is not stored again.
+//! Finds variables that earlier generations have and the newest one does not, so that a variable that comes
+//! back is not stored again.
 
 use crate::error::Result;
 use crate::options::WriterOptions;
@@ -6,21 +7,22 @@ use nc3z_format::archive::{ArrayId, Role};
 use nc3z_reader::Archive;
 use std::collections::BTreeSet;
 
-/// At most so many generations are looked at, the newest among them.
+/// Number of generations that are searched, from the newest on.
 const MOST_GENERATIONS: usize = 64;
 
-/// A generation that has variables which the later ones have not.
+/// A generation with variables that the later ones do not have.
 pub(crate) struct Dropped {
     pub(super) archive: Archive,
-    /// Their numbers.
+    /// The numbers of these variables.
     numbers: BTreeSet<u32>,
 }
 
 impl Dropped {
-    /// The generations with the last state of each dropped variable, the newest first. Where no variable was dropped nothing is read.
+    /// Returns the generations with the last state of each dropped variable, the newest first. If no variable
+    /// was dropped, nothing is read.
     pub(crate) fn find(newest: &Archive, options: &WriterOptions) -> Result<Vec<Dropped>> {
         let mut seen: BTreeSet<u32> = numbers(newest).collect();
-        // Counted, not listed: a forged archive may claim any number.
+        // Numbers are counted, not listed, because a forged archive may claim any number.
         let is_all = |seen: &BTreeSet<u32>| seen.len() as u64 >= u64::from(newest.next_number());
         let mut found = Vec::new();
         if is_all(&seen) {
@@ -40,13 +42,13 @@ impl Dropped {
         Ok(found)
     }
 
-    /// Whether an array is of a dropped variable.
+    /// True for an array of a dropped variable.
     pub(super) fn has(&self, array: ArrayId) -> bool {
         matches!(array.role(), Role::Variable(number) if self.numbers.contains(&number))
     }
 }
 
-/// The numbers of the variables of a generation.
+/// Returns the numbers of the variables of a generation.
 fn numbers(archive: &Archive) -> impl Iterator<Item = u32> + '_ {
     archive.arrays().iter().filter_map(|info| match info.id.role() {
         Role::Variable(number) => Some(number),

@@ -1,7 +1,9 @@
-//! Some versions of an archive in an archive of their own: the others, and what only they hold, are left behind.
+//! Writes selected versions of an archive to a new archive, without the other versions and without the tiles
+//! that only those need.
 //!
-//! The oldest version that is kept is carried over, block by block; the others are committed on top of it, out of the old archive, each proven by its SHA-256. Numbers
-//! stay what they were, since people cite them.
+//! The oldest selected version is copied block by block. The others are read from the old archive and
+//! committed on top, and each is checked by its SHA-256. Version numbers stay the same, because publications
+//! cite them.
 
 use super::commit::commit_state;
 use super::history::add_dropped;
@@ -23,12 +25,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The versions that are kept beside the newest.
+/// The versions to keep besides the newest.
 #[derive(Debug, Clone, Copy)]
 pub struct Keep<'a> {
-    /// By number or tag.
+    /// Versions by number or tag.
     pub versions: &'a [VersionName],
-    /// Also those that tags name.
+    /// Also keeps the versions that have tags.
     pub tagged: bool,
 }
 
@@ -38,14 +40,14 @@ impl Default for Keep<'_> {
     }
 }
 
-/// What was done.
+/// The result of removing versions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collected {
-    /// Versions that the new archive has.
+    /// Versions in the new archive.
     pub kept: Vec<u64>,
-    /// Versions that only the old one has.
+    /// Versions that are only in the old archive.
     pub dropped: Vec<u64>,
-    /// Tags that named dropped versions.
+    /// Tags of dropped versions.
     pub dropped_tags: Vec<String>,
     /// The share of the old archive's parity.
     pub parity_before: Option<Share>,
@@ -55,12 +57,14 @@ pub struct Collected {
     pub stored_len: (u64, u64),
 }
 
-/// Writes the versions `keep` of the archive at `input`, and the newest, to a new archive at `output`; in place of `input` where there is none. With
-/// [`WriterOptions::with_dry_run`] the new archive is made, measured and thrown away.
+/// Writes the versions `keep` and the newest version of the archive at `input` to a new archive at `output`.
+/// Without `output`, the new archive replaces `input`. With [`WriterOptions::with_dry_run`] the new archive
+/// is written, measured and deleted.
 ///
 /// # Errors
-/// No archive, damage, or lost tiles; no such version; the output exists or cannot be written; the proof failed; another process changes the archive; the monitor
-/// cancelled. Nothing has then changed on disk.
+/// `input` is not an archive, is damaged, or has lost tiles. A version does not exist. The output exists or
+/// cannot be written. A version does not restore. Another process changes the archive. The monitor cancelled.
+/// Then nothing has changed on disk.
 pub fn collect_file(
     input: &Path,
     output: Option<&Path>,
@@ -73,14 +77,15 @@ pub fn collect_file(
     collect(input, None, output, keep, &all, options, monitor)
 }
 
-/// What is known of the end of an archive that is lost.
+/// The recoverable part of an archive whose end is lost.
 pub(super) struct LostEnd {
-    /// The newest version and its SHA-256, where it can be rebuilt all the same.
+    /// The newest version and its SHA-256, if it can be rebuilt.
     pub(super) rebuilt: Option<(Archive, [u8; 32])>,
 }
 
-/// The same; `all` gives the numbers of all versions that the archive has. Where its end is lost, the newest whole version counts as the newest, and one that could be
-/// rebuilt comes after it.
+/// Does the work of [`collect_file`]; `all` returns the numbers of all versions in the archive. If the
+/// archive's end is lost, the newest complete version counts as the newest, and a version that could be
+/// rebuilt follows it.
 pub(super) fn collect(
     input: &Path,
     end: Option<LostEnd>,
@@ -162,17 +167,17 @@ pub(super) fn collect(
     })
 }
 
-/// What the new archive says of a version.
+/// Returns a version's metadata for the new archive.
 pub(super) fn metadata_of(archive: &Archive, dropped: &[u64]) -> Metadata {
     let mut metadata = archive.metadata().clone();
-    // They stand in the head copy.
+    // The head copy contains the chains.
     metadata.chains.clear();
     put_tags(&std::collections::BTreeMap::new(), &mut metadata);
     add_dropped(&mut metadata, dropped.iter().copied());
     metadata
 }
 
-/// Writes one more version: the first one carried over, the others on top.
+/// Writes one more version: copies the first one and commits the others on top.
 #[expect(clippy::too_many_arguments, reason = "one call of one place")]
 pub(super) fn next(
     place: &mut Option<InPlace>,

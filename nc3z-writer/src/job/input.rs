@@ -1,4 +1,4 @@
-//! An archive that is read to be written anew, to a file of its own or in its own place.
+//! Opens an archive that is written anew, to another file or in place.
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
@@ -10,21 +10,23 @@ use std::fs::{File, Metadata};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The archive as it was found, and where the new one goes.
+/// The old archive, and the place of the new one.
 pub(super) struct Input<'a> {
     path: &'a Path,
     output: Option<&'a Path>,
-    /// What the file system says of it.
+    /// The old archive's file metadata.
     pub(super) before: Metadata,
-    /// Its bytes, by position: an archive that another process cuts short gives an error and no signal.
+    /// The old archive's bytes, read by position: if another process shortens the file, reading gives an
+    /// error instead of a signal.
     pub(super) source: Arc<FileSource>,
 }
 
 impl<'a> Input<'a> {
-    /// Opens the archive at `path`, whose new form goes to `output`, or in its place where there is none: then it is locked.
+    /// Opens the archive at `path`. Its new form is written to `output`. Without `output` it replaces the
+    /// archive, which is then locked.
     ///
     /// # Errors
-    /// It cannot be opened; the output is the same file; another process changes it.
+    /// It cannot be opened, the output is the same file, or another process changes it.
     pub(super) fn open(path: &'a Path, output: Option<&'a Path>) -> Result<Self> {
         let read = |what, e| Error::from(nc3z_reader::Error::io(what, Some(path), e));
         let file = nc3z_reader::source::open_regular(path).map_err(|e| read("open", e))?;
@@ -34,28 +36,28 @@ impl<'a> Input<'a> {
         }
         if output.is_none() {
             lock(&file, path)?;
-            // A directory in which files may be replaced does not make its files ours.
+            // Permission to replace files in the directory is not permission to change this file.
             File::options().write(true).open(path).map_err(|e| Error::io("open for writing", path, e))?;
         }
         let source = Arc::new(FileSource::from_file(file, path)?);
         Ok(Input { path, output, before, source })
     }
 
-    /// The file that will be the new archive.
+    /// Creates the temporary file for the new archive.
     ///
     /// # Errors
-    /// It exists or cannot be made.
+    /// It exists or cannot be created.
     pub(super) fn target(&self, options: &WriterOptions) -> Result<AtomicFile> {
-        // Through links: it is the file that is replaced, not a link to it.
+        // Links are followed: the file is replaced, not a link to it.
         let find = |e| Error::from(nc3z_reader::Error::io("find", Some(self.path), e));
         let resolved = self.path.canonicalize().map_err(find)?;
         AtomicFile::create(self.output.unwrap_or(&resolved), self.output.is_none() || options.force)
     }
 
-    /// Gives the new archive its name, and in place the owner of the old one.
+    /// Renames the new archive to its target; in place, the new file keeps the owner of the old one.
     ///
     /// # Errors
-    /// In place, the name leads to another file now: what took its place is not ours to replace.
+    /// In place, the name now belongs to another file, which must not be replaced.
     pub(super) fn put(&self, target: AtomicFile) -> Result<()> {
         if self.output.is_none() {
             platform::keep_owner(target.file(), &self.before);

@@ -1,6 +1,7 @@
-//! Another archive of what an archive holds: other preset or tiles, proven byte by byte, put in its place only then.
+//! Writes an archive's content as a new archive with another preset or other tiles. The new archive is
+//! compared with the old one byte by byte before it replaces it.
 //!
-//! The old archive is the byte source ([`Archive::original`]): nothing is restored to disk on the way.
+//! The bytes come from the old archive ([`Archive::original`]): no file is restored to disk.
 
 use super::history::metadata_alone;
 use super::input::Input;
@@ -22,23 +23,24 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The key of the metadata under which an archive keeps what it came from, oldest first.
+/// The metadata key under which an archive records the archives it came from, oldest first.
 pub const LINEAGE: &str = "lineage";
 
-/// When the new archive takes its place.
+/// Conditions for replacing the old archive.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReplacePolicy {
-    /// Only if it is smaller than the old one.
+    /// Replace only if the new archive is smaller.
     pub if_smaller: bool,
-    /// Never: all is done but the last step.
+    /// Never replace: everything but the last step is done.
     pub dry_run: bool,
-    /// Though the old archive has earlier generations, or bytes behind its last trailer, that the new one does not keep.
+    /// Replace even if the old archive has earlier generations, or bytes after its last trailer, which the
+    /// new one does not keep.
     pub drop_history: bool,
-    /// What parity the new archive has.
+    /// The new archive's parity.
     pub parity: ParityChoice,
 }
 
-/// What was done.
+/// The result of recompressing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recompressed {
     /// Bytes of the classic file.
@@ -51,29 +53,32 @@ pub struct Recompressed {
     pub stored_len: u64,
     /// SHA-256 of the classic file, computed from the new archive.
     pub sha256: [u8; 32],
-    /// What the old archive had on record of it.
+    /// The old archive's recorded digest of the file.
     pub recorded: Digest,
-    /// True where the new archive is in place; false where the terms kept it away.
+    /// True if the new archive was put in place; false if the conditions prevented it.
     pub written: bool,
-    /// The share that the old archive's parity was for, if it had any.
+    /// The share that the old archive's parity can repair, if it has parity.
     pub parity_before: Option<Share>,
-    /// That of the new one.
+    /// The share for the new archive.
     pub parity: Option<Share>,
-    /// What the new archive does not keep of the old one.
+    /// Parts of the old archive that the new one does not keep.
     pub dropped: Vec<String>,
-    /// What of the options could not be done.
+    /// Requested options that could not be applied.
     pub warnings: Vec<String>,
 }
 
-/// Writes the content of the archive at `input` as a new archive at `output`, or in place of `input` where there is none.
+/// Writes the content of the archive at `input` as a new archive at `output`. Without `output`, the new
+/// archive replaces `input`.
 ///
-/// The new archive is rebuilt and compared with what the old one holds, byte by byte, whatever [`WriterOptions::with_verify`] says; the
-/// SHA-256 must be the one on record, if there is one. It has the mode and the modification time of the old archive. Variables in chunks stay in them
-/// unless the options ask for chunks or a layout, by name or for all.
+/// The new archive is restored and compared with the content of the old one, byte by byte, regardless of
+/// [`WriterOptions::with_verify`]. The SHA-256 must equal the recorded one, if there is one. The new archive
+/// has the mode and modification time of the old one. Chunked variables keep their chunks unless the options
+/// request chunks or a layout, by name or for all.
 ///
 /// # Errors
-/// The input is no archive, is damaged, or changed meanwhile; it has history and the terms do not drop it; the output exists or cannot be
-/// written; the proof failed; the monitor cancelled. Nothing has then changed on disk.
+/// The input is not an archive, is damaged, or changed during the work. It has history, and `terms` do not
+/// allow dropping it. The output exists or cannot be written. The comparison failed. The monitor cancelled.
+/// Then nothing has changed on disk.
 pub fn recompress_file(
     input: &Path,
     output: Option<&Path>,
@@ -98,7 +103,7 @@ pub fn recompress_file(
     let parity_before = crate::parity::share_of(&archive);
     let parity = terms.parity.share(parity_before);
     let old_sha256 = hash(&**source, monitor)?;
-    // That values were rounded is of the content; where the head stands, of the old archive alone.
+    // Rounding is a property of the content. The place of the head is a property of the old archive only.
     let options =
         options.clone().with_extra(extra(&archive, &old_sha256)).with_required(required & REQUIRED_LOSSY);
     let target = place.target(&options)?;
@@ -145,7 +150,7 @@ pub fn recompress_file(
     })
 }
 
-/// Leaves variables in the chunks that they are in, where the options ask for nothing else. Linear tiles follow the preset.
+/// Keeps the chunks of variables for which the options request nothing else. Linear tiles follow the preset.
 fn keep_chunks(archive: &Archive, options: &WriterOptions, partition: &mut Partition) {
     let variables = archive.header().variables.iter().zip(&archive.head().layouts);
     for ((variable, was), is) in variables.zip(&mut partition.variables) {
@@ -158,10 +163,10 @@ fn keep_chunks(archive: &Archive, options: &WriterOptions, partition: &mut Parti
     }
 }
 
-/// What of the old archive a new one does not keep.
+/// Lists the parts of the old archive that a new one does not keep.
 fn history(archive: &Archive, source: &FileSource) -> Vec<String> {
     let mut found = Vec::new();
-    // Parity is a generation too, but no history: it is made anew.
+    // Parity is a generation too, but not history: it is made anew.
     let parity = u32::from(crate::parity::is_last(archive, source));
     let earlier = archive.trailer().generation.saturating_sub(1 + parity);
     if earlier > 0 {
@@ -176,9 +181,9 @@ fn history(archive: &Archive, source: &FileSource) -> Vec<String> {
     found
 }
 
-/// What the old archive's metadata say beside what every writer says for itself: kept, since it is of the content. Its lineage has one more entry, the
-/// old archive itself. No names and no dates: the same input gives the same bytes,
-/// and a name may tell more than its owner meant to.
+/// Returns the old archive's metadata that describe the content, without those that every writer sets itself.
+/// The lineage gets one more entry, for the old archive. It contains no names and no dates: the same input
+/// gives the same bytes, and file names may be private.
 fn extra(archive: &Archive, sha256: &[u8; 32]) -> BTreeMap<String, Value> {
     let metadata = archive.metadata();
     let mut extra = metadata_alone(archive).extra;

@@ -3,7 +3,7 @@
 //! ```text
 //! recover ─▶ rebuild with fill values: digest, and which tiles are lost ─▶ carry blocks over ─▶ proof ─▶ sync, rename
 //! ```
-//! Stored bytes are carried over as they are; nothing is encoded again. The input is never written.
+//! Stored bytes are copied unchanged; nothing is encoded again. The input is never written.
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::build::seal;
@@ -26,88 +26,92 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs of lost tiles that the metadata lists; the index has them all.
+/// Largest number of runs of lost tiles in the metadata; the index marks all lost tiles.
 const LISTED: usize = 10_000;
-/// Numbers in that list: readers take only so many JSON values.
+/// Largest number of JSON numbers in that list, because readers limit the number of JSON values.
 const LISTED_NUMBERS: usize = 100_000;
-/// So many tiles may be missing from the file whatever its length; beyond that, one for every eight of its bytes. A head copy of a few
-/// bytes can claim any number.
+/// Limit for the number of tiles of a short file; longer files may have one tile for every eight bytes.
+/// Without a limit, a head copy of a few bytes could claim any number of tiles.
 const TILES: u64 = 1 << 18;
 
-/// How to repair.
+/// Options for a repair.
 #[derive(Debug, Clone, Default)]
 pub struct RepairOptions {
     /// Replace an existing output.
     pub force: bool,
     /// Also take blocks of a commit that has no trailer.
     pub uncommitted: bool,
-    /// What parity the new archive has.
+    /// The new archive's parity.
     pub parity: ParityChoice,
-    /// Caps on what the file may ask for.
+    /// Limits for sizes that the file may claim.
     pub limits: Limits,
 }
 
-/// What the digest of the original is worth after a repair.
+/// The reliability of the original's digest after a repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairedDigest {
     /// Nothing is lost, and the rebuilt original has the recorded digest.
     Confirmed,
-    /// Nothing is lost; the record was, and is made anew: the salt says that it is the original's.
+    /// Nothing is lost except the recorded digest. A new one is recorded, and the salt confirms that it is
+    /// the original's.
     Recomputed,
-    /// Nothing is lost by the checksums; the record was, and nothing else says that all blocks are of one file. None is recorded now.
+    /// Nothing is lost by the checksums except the recorded digest, and nothing else confirms that all blocks
+    /// belong to one file. No digest is recorded.
     Unconfirmed,
-    /// Nothing is lost by the checksums, yet the digest is not the recorded one. None is recorded now.
+    /// Nothing is lost by the checksums, but the digest differs from the recorded one. No digest is recorded.
     Differs,
-    /// Tiles are lost: there is none.
+    /// Tiles are lost, so there is no digest.
     Lost,
-    /// Some tiles are made with chains that this build does not know: the old record was carried over.
+    /// Some tiles use chains that this build does not know. The old digest is copied.
     CarriedOver,
 }
 
 /// Tiles that could not be saved.
 #[derive(Debug, Clone)]
 pub struct LostTiles {
-    /// Where they are.
+    /// Their position.
     pub place: TilePlace,
-    /// Why the first of them was lost.
+    /// The reason why the first of them was lost.
     pub message: String,
 }
 
-/// What was done.
+/// The result of a repair.
 #[derive(Debug, Clone)]
 pub struct Repaired {
-    /// What was wrong with the archive's structures.
+    /// Faults of the archive's structures.
     pub notes: Vec<String>,
-    /// Tiles carried over.
+    /// Tiles copied.
     pub tiles: u64,
     /// Tiles lost.
     pub lost_tiles: u64,
-    /// Where they are, by runs.
+    /// Positions of the lost tiles, by runs.
     pub lost: Vec<LostTiles>,
-    /// Blocks left out since no trailer commits them.
+    /// Blocks left out because no trailer commits them.
     pub uncommitted: u64,
-    /// The share that the old archive's parity was for, if it had any that could be found.
+    /// The share that the old archive's parity can repair, if parity was found.
     pub parity_before: Option<Share>,
-    /// That of the new one.
+    /// The share for the new archive.
     pub parity: Option<Share>,
     /// Bytes of the original.
     pub original_len: u64,
     /// Bytes of the new archive.
     pub stored_len: u64,
-    /// SHA-256 of what a restore gives, fill values in the place of what is lost.
+    /// SHA-256 of the restored file, with fill values in place of lost tiles.
     pub sha256: [u8; 32],
-    /// What that is worth.
+    /// The reliability of this digest.
     pub digest: RepairedDigest,
-    /// True where a later state of the file was committed, and its trailer is damaged: what was saved is the one before it.
+    /// True if a later state of the file was committed but its trailer is damaged. The saved state is the one
+    /// before.
     pub is_older: bool,
 }
 
 impl Repaired {
-    /// True where the new archive holds all that the old one held, and that is proven: by a recorded digest, by the salt, or since nothing was wrong with the archive.
+    /// True if the new archive provably has everything that the old one had: by a recorded digest, by the
+    /// salt, or because the archive had no faults.
     pub fn is_complete(&self) -> bool {
         let is_proven = match self.digest {
             RepairedDigest::Confirmed | RepairedDigest::Recomputed | RepairedDigest::CarriedOver => true,
-            // No digest was recorded, and the archive is as it was written.
+            // No digest was recorded, and the archive has no faults.
             RepairedDigest::Unconfirmed => self.notes.is_empty(),
             RepairedDigest::Differs | RepairedDigest::Lost => false,
         };
@@ -115,12 +119,12 @@ impl Repaired {
     }
 }
 
-/// Writes all that is whole of the archive at `input` as a sound archive at `output`. Tiles of which nothing is left are marked as
-/// lost in its index, its trailer and its metadata.
+/// Writes the intact content of the archive at `input` as a sound archive at `output`. Unrecoverable tiles
+/// are marked as lost in the index, the trailer and the metadata.
 ///
 /// # Errors
-/// Nothing that can be made sense of: no head copy, another format, an unknown version or feature; an output that exists or cannot
-/// be written; a cancelled monitor. There is then no output that was not there before.
+/// The input cannot be interpreted: it has no head copy, another format, or an unknown version or feature.
+/// The output exists or cannot be written. The monitor cancelled. Then the output file is unchanged.
 pub fn repair_file(
     input: &Path,
     output: &Path,
@@ -133,7 +137,7 @@ pub fn repair_file(
     if is_same_file(&like, output) {
         return Err(ErrorKind::SameFile(input.to_owned()).into());
     }
-    // By position: a map of a failing disk would kill the process where it fails.
+    // Reads by position: with a memory map, an I/O error of a failing disk would kill the process.
     let source: SharedSource = Arc::new(FileSource::from_file(file, input)?);
     let target = AtomicFile::create(output, options.force)?;
     let open = OpenOptions::default().with_limits(options.limits.clone()).with_fill_lost(true);
@@ -171,7 +175,7 @@ pub fn repair_file(
     let parity_before = crate::parity::share_of(&archive).or_else(|| crate::parity::share_in(&source));
     let parity = options.parity.share(parity_before);
     let short = match (kept, parity) {
-        // What was short stays so: a repaired archive does not grow.
+        // An archive in the short form keeps that form, so that a repair does not make it longer.
         (Some(sha256), None) if archive.is_short() => shorten(&medium, &unsealed, sha256)?,
         _ => None,
     };
@@ -209,7 +213,8 @@ pub fn repair_file(
     })
 }
 
-/// What a digest is worth that nothing records. The salt of the first state of a file depends on all of it.
+/// Rates a digest that is not recorded anywhere. The salt of a file's first state depends on its whole
+/// content.
 fn unrecorded(
     archive: &Archive,
     recovered: &Recovered,
@@ -219,12 +224,12 @@ fn unrecorded(
     match salt.confirms(header, archive.original_len(), &sha256) {
         Some(true) => (Some(sha256), RepairedDigest::Recomputed),
         Some(false) if recovered.generation <= 1 => (None, RepairedDigest::Differs),
-        // Of a later state the salt says nothing, nor do the salts that older builds made.
+        // The salt does not depend on a later state's content, and older builds computed salts in other ways.
         _ => (None, RepairedDigest::Unconfirmed),
     }
 }
 
-/// An index costs memory and disk for every tile, also for those that nothing is left of.
+/// An index needs memory and disk space for every tile, even for tiles of which nothing is left.
 fn check_tile_count(archive: &Archive, len: u64) -> Result<()> {
     let tiles = archive.arrays().iter().fold(0u64, |n, a| n.saturating_add(a.tiling.tile_count()));
     let limit = TILES.max(len / 8);
@@ -234,7 +239,7 @@ fn check_tile_count(archive: &Archive, len: u64) -> Result<()> {
     Ok(())
 }
 
-/// SHA-256 of the rebuilt original; notes on the way what had to be filled.
+/// Returns the SHA-256 of the restored original and records the tiles that were filled.
 fn digest(archive: &Archive, monitor: &dyn Monitor) -> Result<[u8; 32]> {
     let mut sha = Sha256::new();
     archive.restore_into(monitor, &mut |_, bytes: &[u8]| -> nc3z_reader::Result<()> {
@@ -244,7 +249,7 @@ fn digest(archive: &Archive, monitor: &dyn Monitor) -> Result<[u8; 32]> {
     Ok(sha.finalize().into())
 }
 
-/// Lost tiles that follow each other, together.
+/// Joins consecutive lost tiles into runs.
 fn lost_runs(archive: &Archive, lost: &BTreeMap<&(ArrayId, u64), &Fill>) -> Vec<LostTiles> {
     let mut runs: Vec<(ArrayId, Range<u64>, &str)> = Vec::new();
     for (&&(array, tile), fill) in lost {
@@ -260,7 +265,7 @@ fn lost_runs(archive: &Archive, lost: &BTreeMap<&(ArrayId, u64), &Fill>) -> Vec<
     runs.into_iter().map(place).collect()
 }
 
-/// What the old archive says of itself, and what was done to it (`spec/archive.md`, "Rebuilding").
+/// Returns the old archive's metadata with a record of the repair (`spec/archive.md`, "Rebuilding").
 fn metadata(
     archive: &Archive,
     runs: &[LostTiles],
@@ -272,7 +277,7 @@ fn metadata(
     let old = archive.metadata();
     let by = concat!("nc3z ", env!("CARGO_PKG_VERSION"));
     let mut extra = metadata_alone(archive).extra;
-    // An earlier repair may have kept the digest of the original.
+    // An earlier repair may have recorded the digest of the original.
     let earlier = extra.get("repair").and_then(|r| r.get("original_sha256")).cloned();
     let original = recorded.map(|d| Value::from(hex(&d))).or(earlier);
     let digest = match worth {
@@ -297,7 +302,7 @@ fn metadata(
     Metadata { writer, options: old.options.clone(), chains: Vec::new(), extra }
 }
 
-/// The runs that the metadata list: the first ones, as many as the limits on JSON let pass.
+/// Returns the first runs, as many as the metadata may list.
 fn listed(runs: &[LostTiles]) -> impl Iterator<Item = &LostTiles> {
     let mut numbers = 0;
     runs.iter().take(LISTED).take_while(move |run| {
@@ -308,7 +313,7 @@ fn listed(runs: &[LostTiles]) -> impl Iterator<Item = &LostTiles> {
 }
 
 fn lost_json(place: &TilePlace) -> Value {
-    // Numbers beyond 2^53 are no numbers to every JSON reader.
+    // Not every JSON reader reads numbers above 2^53 exactly.
     let wide = |n: u64| if n > 1 << 53 { Value::from(format!("{n:#x}")) } else { Value::from(n) };
     let list = |numbers: &[u64]| numbers.iter().map(|&n| wide(n)).collect::<Value>();
     let slabs = place.slabs.iter().map(|s| json!({"start": list(&s.start), "count": list(&s.count)}));

@@ -1,4 +1,5 @@
-//! A new state of the file as a generation: arrays that the archive has keep their tiles, and only those that are not as they were are stored.
+//! Writes a new state of the file as a generation. Arrays that the archive has keep their tiles, and only
+//! changed tiles are stored.
 
 use super::changed::{Known, TileEncoder};
 use super::dropped::Dropped;
@@ -18,39 +19,41 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::{BufWriter, Write};
 use std::num::NonZeroU32;
 
-/// Tiles are made longer where one tile held all there was, and there is more than this many times as much.
+/// A new tile length is chosen if one tile held the whole array and the array is now more than this many
+/// times as long.
 const OUTGROWN: u64 = 4;
 
-/// How it is told which tiles are not as they were.
+/// The way to find changed tiles.
 pub(crate) enum Tiles<'a> {
-    /// All are read and compared.
+    /// All tiles are read and compared.
     Compared,
-    /// They are known, by the places of their variables in the new header.
+    /// The changed tiles are known. Their arrays are numbered by the position of the variables in the new
+    /// header.
     Known {
         /// The tiles that changed.
         changed: &'a BTreeSet<(ArrayId, u64)>,
-        /// Reads a tile, also one that did not change.
+        /// Reads a changed or unchanged tile.
         read: &'a dyn Fn(&ArrayInfo, u64) -> Result<Content>,
     },
 }
 
-/// What a variable of the new state is to the archive.
+/// The relation of a variable of the new state to the archive.
 pub(crate) enum Match {
-    /// This variable, whose tiles it keeps but for those that change.
+    /// This variable of the archive; unchanged tiles are kept.
     Same(VarId),
-    /// A new one, in tiles of this layout.
+    /// A new variable, in tiles of this layout.
     Fresh(TileLayoutSpec),
 }
 
-/// What a tile holds.
+/// The content of a tile.
 pub(crate) enum Content {
     /// These bytes, big-endian.
     Bytes(Vec<u8>),
-    /// This value alone.
+    /// This value in all elements.
     Constant(Vec<u8>),
 }
 
-/// A tile of one value.
+/// A tile with one value in all elements.
 fn constant_tile(array: ArrayId, tile: u64, of: &[u8]) -> EncodedTile {
     let mut value = [0; 8];
     value[..of.len()].copy_from_slice(of);
@@ -58,28 +61,30 @@ fn constant_tile(array: ArrayId, tile: u64, of: &[u8]) -> EncodedTile {
     EncodedTile { array, tile, decoded_len: 0, decoded_crc: 0, form: Form::Constant { value, size } }
 }
 
-/// Bytes of a tile of padding or of the gap, of which there are `now` bytes. Where all that there was is in one tile that is short beside them, tiles are as long
-/// as in a new archive: the gap of a small file may have one byte, and the same file with a larger header a gap of thousands.
+/// Returns the tile length of padding or of the gap, which now have `now` bytes. If the old content fitted in
+/// one tile that is much shorter than `now`, tiles get the length they have in a new archive. For example,
+/// the gap of a small file may have one byte, and thousands after its header grows.
 fn kept_tile_len(was: &ArrayInfo, now: u64, wanted: u64) -> u64 {
     let len = was.linear_tile_len().unwrap_or(wanted);
     let is_outgrown = was.total_bytes() <= len && len < now.div_ceil(OUTGROWN) && len < wanted;
     if is_outgrown { wanted } else { len }
 }
 
-/// The new state, laid out like the old one as far as it has the same arrays.
+/// The new state. Arrays that the old state has are laid out in the same way.
 pub(crate) struct State<'a> {
     old: &'a Archive,
-    /// Generations with variables that `old` has no more: new ones may hold what these held.
+    /// Generations with variables that `old` no longer has: new variables may have their content.
     dropped: Vec<Dropped>,
     classic: &'a ClassicFile,
     head: LaterHead,
-    /// Arrays by their places in the new header.
+    /// Arrays, numbered by the position of their variables in the new header.
     arrays: Arrays,
     options: WriterOptions,
 }
 
 impl<'a> State<'a> {
-    /// `matched` says what variables are; those that it does not name are new, in tiles of the planner's choice.
+    /// `matched` gives the relation of variables to the archive. Variables that it does not name are new, and
+    /// the planner chooses their tiles.
     pub(crate) fn new(
         old: &'a Archive,
         classic: &'a ClassicFile,
@@ -116,22 +121,22 @@ impl<'a> State<'a> {
         Ok(State { old, dropped: Vec::new(), classic, head, arrays, options: options.clone() })
     }
 
-    /// With generations whose dropped variables may have come back.
+    /// Adds generations whose dropped variables may have come back.
     pub(crate) fn with_dropped(self, dropped: Vec<Dropped>) -> Self {
         State { dropped, ..self }
     }
 
-    /// The file that holds the new state.
+    /// Returns the file in its new state.
     pub(crate) fn classic(&self) -> &'a ClassicFile {
         self.classic
     }
 
-    /// The arrays of the new state, by their places in its header.
+    /// Returns the arrays of the new state, numbered by position in its header.
     pub(crate) fn arrays(&self) -> &Arrays {
         &self.arrays
     }
 
-    /// The id that an array has in the archive.
+    /// Returns an array's id in the archive.
     pub(crate) fn stored_id(&self, array: ArrayId) -> ArrayId {
         match array.role() {
             Role::Variable(v) => ArrayId::variable(self.head.numbers[v as usize]),
@@ -140,7 +145,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Writes the generation but for its trailer; gives the numbers of new tiles and of those that are kept.
+    /// Writes the generation without its trailer. Returns the numbers of new and of unchanged tiles.
     pub(crate) fn write(
         &self,
         place: &InPlace,
@@ -157,7 +162,7 @@ impl<'a> State<'a> {
         for info in self.arrays.iter() {
             writer.declare(self.stored_id(info.id), info.tiling.tile_count());
         }
-        // Of variables that are gone too: tiles of others may be coded against theirs.
+        // Removed variables are declared too: tiles of others may be coded against theirs.
         for row in self.old.variable_table().rows() {
             if matches!(row.array.role(), Role::Definitions(_)) {
                 writer.declare(row.array, row.tile_count);
@@ -220,7 +225,8 @@ impl<'a> State<'a> {
         Ok((writer.finish(metadata)?, (new + encoded, kept + equal)))
     }
 
-    /// Where tiles refer to others: those that must be stored anew, since they or what they refer to are not as they were.
+    /// If tiles refer to others, returns the tiles to store anew, because they or the tiles they refer to
+    /// changed.
     fn compare(&self, monitor: &dyn Monitor) -> Result<Option<HashSet<(ArrayId, u64)>>> {
         if !self.has_references() {
             return Ok(None);
@@ -244,12 +250,12 @@ impl<'a> State<'a> {
         self.old.chains().iter().any(|chain| chain.needs().reference.is_some())
     }
 
-    /// Adds the tiles that refer to one that is not as it was.
+    /// Adds the tiles that refer to a changed tile.
     fn add_dependent(&self, changed: &mut HashSet<(ArrayId, u64)>) -> Result<()> {
         if !self.has_references() {
             return Ok(());
         }
-        // By number, the place in the new header.
+        // Maps each variable's number to its position in the new header.
         let places: HashMap<u32, u32> = self.head.numbers.iter().copied().zip(0u32..).collect();
         let mut dependent = Vec::new();
         for info in self.arrays.iter() {
@@ -259,7 +265,8 @@ impl<'a> State<'a> {
             };
             for tile in (0..info.tiling.tile_count()).filter(|&tile| !changed.contains(&(id, tile))) {
                 let Some(distance) = self.reference_of(id, tile)? else { continue };
-                // A repair numbers variables by their places: the distance must be the same there.
+                // A repair numbers variables by position, so the distance between the positions must be the
+                // same.
                 let other = number.checked_sub(distance).filter(|other| {
                     places.get(other).is_some_and(|at| place.checked_sub(distance) == Some(*at))
                 });
@@ -272,7 +279,7 @@ impl<'a> State<'a> {
         Ok(())
     }
 
-    /// The distance to the variable that a stored tile refers to.
+    /// Returns the distance to the variable that a stored tile refers to.
     fn reference_of(&self, id: ArrayId, tile: u64) -> Result<Option<u32>> {
         let (IndexEntry::Stored { chain, .. } | IndexEntry::Packed { chain, .. }) =
             self.old.entry(id, tile)?
@@ -283,11 +290,12 @@ impl<'a> State<'a> {
         Ok(chain.and_then(|chain| chain.needs().reference).map(NonZeroU32::get))
     }
 
-    /// Whether the archive has these very bytes as this tile.
+    /// True if the archive has this tile with the same bytes.
     fn is_stored(&self, id: ArrayId, raw: &RawTile) -> Result<bool> {
         let info = self.old.arrays().get(id).filter(|info| raw.tile < info.tiling.tile_count());
         let Some(info) = info else { return Ok(false) };
-        // Padded chunks hold any value where the array holds none; where those differ, they are stored again.
+        // Padded chunks may have any value outside the array. If these values differ, the tile is stored
+        // again.
         Ok(info.tile_len(raw.tile)? == raw.bytes.len() && self.old.read_tile(id, raw.tile)? == raw.bytes)
     }
 

@@ -1,4 +1,4 @@
-//! Names for versions: a tag is kept in the metadata of a generation that changes nothing else.
+//! Sets names for versions: a tag is stored in the metadata of a generation that changes nothing else.
 
 use crate::build::OUT_BUFFER;
 use crate::error::{ErrorKind, Result};
@@ -13,25 +13,27 @@ use std::collections::BTreeMap;
 use std::io::BufWriter;
 use std::path::Path;
 
-/// What becomes of a tag.
+/// A change of a tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TagChange {
-    /// It names this version, the newest unless said otherwise.
+    /// The tag names this version, by default the newest.
     Set {
         /// The version.
         version: Option<VersionName>,
-        /// Whether a tag that names another one is moved.
+        /// Allows a tag of another version to be moved.
         force: bool,
     },
-    /// It goes.
+    /// The tag is deleted.
     Delete,
 }
 
-/// Changes a tag of the archive at `path`; of the options, those of parity count. Gives the version that the tag names, or named.
+/// Changes a tag of the archive at `path`. Of the options, only those of parity apply. Returns the version
+/// that has the tag, or had it before.
 ///
 /// # Errors
-/// A name that tags cannot have; no such version or tag; a tag of another version, unless it may be moved; another process changes the
-/// archive; the system refuses. The archive is then what it was.
+/// The name is not valid for a tag. There is no such version or tag. The tag names another version and may
+/// not be moved. Another process changes the archive. The system refuses an operation. Then the archive is
+/// unchanged.
 pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &WriterOptions) -> Result<u64> {
     let refuse = |why: String| Err(ErrorKind::Option { option: "tag", why }.into());
     if !is_tag_name(name) {
@@ -86,7 +88,7 @@ pub fn tag_version(path: &Path, name: &str, change: &TagChange, options: &Writer
 fn put(place: &InPlace, tags: &BTreeMap<String, u64>) -> Result<()> {
     let archive = place.archive();
     let mut metadata = archive.metadata().clone();
-    // A generation without a record would be told by its number.
+    // A generation without a version record would have its generation number as version.
     archive.version()?.put(&mut metadata);
     put_tags(tags, &mut metadata);
     place.append(|medium| {

@@ -1,9 +1,9 @@
-//! What an archive would come to, from samples: sizes and times for each preset, beside what gzip and netCDF-4 would do.
+//! Estimates an archive from samples: sizes and times for each preset, compared with gzip and netCDF-4.
 //!
 //! ```text
 //! arrays ─▶ which pieces ─▶ choose as the writer does ─▶ encode and decode them ─▶ sums, scaled to the whole
 //! ```
-//! Sizes follow from the bytes alone; times are measured, and differ from run to run.
+//! Sizes follow from the bytes alone. Times are measured and differ from run to run.
 
 mod cost;
 mod peers;
@@ -22,44 +22,44 @@ use rayon::prelude::*;
 use sample::Samples;
 use std::collections::BTreeMap;
 
-/// Bytes that are sampled for `fast` and `default`, unless said otherwise; `max` gets half.
+/// Bytes sampled for `fast` and `default`, by default; `max` samples half of that.
 pub const DEFAULT_SAMPLE_LEN: u64 = 32 << 20;
 
-/// What a file would come to.
+/// The estimate for one file.
 #[derive(Debug, Clone)]
 pub struct Estimate {
     /// Bytes of the file.
     pub file_len: u64,
-    /// Bytes of it that were sampled for the first preset.
+    /// Bytes of the file that were sampled for the first preset.
     pub sampled_len: u64,
-    /// True where those are all there are: sizes are then exact but for the overhead.
+    /// True if the whole file was sampled. Sizes are then exact except for the overhead.
     pub whole: bool,
-    /// Threads that the times are for.
+    /// Number of threads that the times apply to.
     pub threads: usize,
-    /// One for each preset asked for, in that order.
+    /// One for each requested preset, in the order of the request.
     pub presets: Vec<PresetEstimate>,
-    /// What others make of it.
+    /// Estimates for other tools.
     pub peers: Vec<PeerEstimate>,
     /// One for each variable that has bytes, in id order.
     pub variables: Vec<VariableEstimate>,
 }
 
-/// What one preset makes of the file.
+/// The estimate for one preset.
 #[derive(Debug, Clone)]
 pub struct PresetEstimate {
     /// The preset.
     pub preset: Preset,
     /// Bytes of the archive.
     pub stored_len: u64,
-    /// Two standard errors of that, relative: how far it may be off by the choice of samples.
+    /// Two standard errors of `stored_len`, relative: the possible error because of the choice of samples.
     pub uncertainty: f64,
-    /// Seconds that archiving takes, proof included.
+    /// Seconds for archiving, including the check.
     pub archive_seconds: f64,
-    /// Seconds that restoring takes.
+    /// Seconds for restoring.
     pub restore_seconds: f64,
 }
 
-/// What another tool makes of the file.
+/// The estimate for another tool.
 #[derive(Debug, Clone)]
 pub struct PeerEstimate {
     /// The tool and its setting.
@@ -68,25 +68,25 @@ pub struct PeerEstimate {
     pub stored_len: u64,
 }
 
-/// What becomes of one variable.
+/// The estimate for one variable.
 #[derive(Debug, Clone)]
 pub struct VariableEstimate {
     /// The variable.
     pub id: VarId,
-    /// Bytes that the file has of it.
+    /// Bytes of the variable in the file.
     pub original_len: u64,
-    /// Bytes of those that were sampled; 0 where it is taken to be like others of its type and size.
+    /// Sampled bytes; 0 if other variables of the same type and size represent this one.
     pub sampled_len: u64,
     /// Bytes in the archive, for each preset.
     pub stored_len: Vec<u64>,
-    /// Bytes that others store, in the order of [`Estimate::peers`]; gzip of the variable alone.
+    /// Bytes that other tools store, in the order of [`Estimate::peers`]; for gzip, of the variable alone.
     pub peer_len: Vec<u64>,
 }
 
-/// Estimates what `presets` make of a file, from about `sample_len` bytes of it.
+/// Estimates the archives of `presets` from about `sample_len` bytes of a file.
 ///
 /// # Errors
-/// Reading; the monitor cancelled.
+/// Reading fails, or the monitor cancelled.
 pub fn estimate(
     classic: &ClassicFile,
     presets: &[Preset],
@@ -120,7 +120,7 @@ pub fn estimate(
         }
     }
     if out.file_len <= cost::WRITTEN_LEN {
-        // So short that it is simply done.
+        // The file is so short that it is archived in memory.
         for estimate in &mut out.presets {
             let options = WriterOptions::default().with_preset(estimate.preset);
             estimate.stored_len = cost::written_len(classic, &options, monitor)?;
@@ -146,12 +146,12 @@ fn measured(
     Ok(Costs::new(found, options.preset))
 }
 
-/// An error where the caller asked to stop.
+/// Returns an error if the caller requested the interruption.
 fn go_on(monitor: &dyn Monitor) -> Result<()> {
     if monitor.is_cancelled() { Err(ErrorKind::Interrupted.into()) } else { Ok(()) }
 }
 
-/// What others make of the same pieces.
+/// Estimates other tools from the same pieces.
 fn compare(
     classic: &ClassicFile,
     samples: &Samples,

@@ -1,4 +1,4 @@
-//! What gzip and netCDF-4 make of the same bytes, by the same deflate.
+//! Estimates gzip and netCDF-4 on the same bytes, with this build's deflate.
 
 use super::cost::{float, whole};
 use super::sample::{Piece, Samples, read};
@@ -12,10 +12,10 @@ use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 
-/// Bytes of the windows that gzip is tried on; its own memory is 32 KiB.
+/// Bytes of the windows for gzip; gzip itself looks back 32 KiB.
 const WINDOW_LEN: u64 = 1 << 20;
 
-/// Stored over raw bytes of one array: gzip, netCDF-4 with deflate 1, with deflate 5.
+/// Stored bytes divided by raw bytes of one array: gzip, netCDF-4 with deflate 1, netCDF-4 with deflate 5.
 pub(super) struct Compared([f64; 3]);
 
 fn bound(stages: impl IntoIterator<Item = StageSpec>) -> Chain {
@@ -28,10 +28,10 @@ pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Sample
         let shuffle = (size > 1).then_some(StageSpec::shuffle(size));
         bound(shuffle.into_iter().chain([StageSpec::zlib(level)]))
     };
-    // Level 1 of the zlib that netCDF-4 comes with stores about what level 2 of this one does.
+    // Level 1 of the zlib that netCDF-4 uses stores about as many bytes as level 2 of this zlib.
     let chains = [bound([StageSpec::gzip(6)]), deflated(2), deflated(5)];
     let (mut raw, mut stored) = (0.0, [0.0; 3]);
-    // A few pieces tell: deflate is slow, and differs little from piece to piece.
+    // A few pieces suffice: deflate is slow, and its ratio differs little between pieces.
     let pieces: Vec<&Piece> = samples.of(info.id).iter().collect();
     let step = pieces.len().div_ceil(8).max(1);
     for piece in pieces.iter().step_by(step) {
@@ -46,7 +46,7 @@ pub(super) fn compared(classic: &ClassicFile, info: &ArrayInfo, samples: &Sample
     Ok(Compared(stored.map(|s| if raw > 0.0 { s / raw } else { 1.0 })))
 }
 
-/// What others store of an array: itself, or as its likes do.
+/// Estimates an array in other tools' files, from its own pieces or from those of similar arrays.
 pub(super) fn array_len(
     samples: &Samples,
     compared: &BTreeMap<ArrayId, Compared>,
@@ -57,14 +57,14 @@ pub(super) fn array_len(
     let mut out = [0.0; 3];
     for (k, out) in out.iter_mut().enumerate() {
         let mean = told.iter().map(|c| c.0[k]).sum::<f64>() / float(told.len().max(1) as u64);
-        // Small and coordinate variables are hardly ever compressed in netCDF-4, but may be.
+        // Small variables and coordinates are rarely compressed in netCDF-4, but can be.
         *out = mean * float(info.total_bytes());
     }
     debug_assert!(info.ty == NcType::Char || info.ty.size() <= 8);
     out
 }
 
-/// `gzip -6` of the whole file, from windows spread over it.
+/// Estimates `gzip -6` of the whole file from windows spread over it.
 pub(super) fn gzip_len(classic: &ClassicFile, sample_len: u64, monitor: &dyn Monitor) -> Result<u64> {
     let len = classic.source().len();
     let windows = len.div_ceil(WINDOW_LEN);

@@ -1,5 +1,5 @@
-//! Which pieces of which arrays are looked at: evenly spread, in proportion to an array's size; where arrays are many, a few of
-//! each kind.
+//! Chooses the pieces to sample: evenly spread, in proportion to an array's size. If there are many arrays,
+//! only a few of each kind are sampled.
 
 use crate::error::Result;
 use crate::options::{PACK_LEN, WriterOptions};
@@ -11,24 +11,25 @@ use nc3z_format::classic::VarId;
 use nc3z_reader::ClassicFile;
 use std::collections::BTreeMap;
 
-/// So many arrays are sampled; where there are more, those of one type and size stand for each other.
+/// The number of sampled arrays. If there are more, arrays of the same type and size represent each other.
 const ARRAYS: usize = 64;
-/// Pieces of an array, at least, and where its share of the budget allows; planes of each.
+/// The least number of pieces of an array, the number if its share of the budget allows it, and the planes of
+/// each piece.
 const LEAST_TILES: u64 = 3;
 const PIECES: u64 = 16;
 const PLANES: u64 = 4;
 /// Bytes of records that are read for one piece of interleaved arrays.
 const WINDOW_LEN: u64 = 32 << 20;
-/// Slots of fewer bytes than this are picked out of whole records.
+/// Slots of fewer bytes than this are extracted from whole records.
 const SHORT_SLOT: u64 = 64 << 10;
-/// Elements of a tile where the writer would make chunks.
+/// Elements of a tile if the writer would make chunks.
 const LINEAR_LEN: u64 = 1 << 18;
-/// Bytes of a piece, at least.
+/// The least number of bytes of a piece.
 const LEAST_PIECE_LEN: u64 = 256 << 10;
-/// Where arrays are many, their least pieces together are so many times what was asked for, at most.
+/// If there are many arrays, their smallest pieces together may exceed the requested bytes by this factor.
 const MANY: u64 = 4;
 
-/// A part of one array that is encoded as a tile would be.
+/// A part of one array that is encoded like a tile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Piece {
     /// First byte in the flattened array.
@@ -36,12 +37,12 @@ pub(super) struct Piece {
     pub(super) len: usize,
 }
 
-/// What is looked at.
+/// The sampled pieces.
 pub(super) struct Samples {
     arrays: Arrays,
     pub(super) partition: Partition,
     pieces: BTreeMap<ArrayId, Vec<Piece>>,
-    /// Arrays that are not looked at, each with those that stand for it.
+    /// Arrays that are not sampled, each with the arrays that represent it.
     alike: BTreeMap<ArrayId, Vec<ArrayId>>,
 }
 
@@ -73,7 +74,7 @@ impl Samples {
         self.arrays.iter().filter(|a| a.total_bytes() > 0)
     }
 
-    /// Those of them that are looked at.
+    /// The sampled arrays.
     pub(super) fn sampled(&self) -> impl Iterator<Item = &ArrayInfo> {
         self.arrays().filter(|a| self.pieces.contains_key(&a.id))
     }
@@ -83,7 +84,7 @@ impl Samples {
         self.pieces.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// The arrays that tell of this one: itself, where it is looked at.
+    /// The arrays that represent this one; a sampled array represents itself.
     pub(super) fn witnesses(&self, id: ArrayId) -> Vec<ArrayId> {
         self.alike.get(&id).cloned().unwrap_or_else(|| vec![id])
     }
@@ -92,18 +93,18 @@ impl Samples {
         self.pieces.values().flatten().map(|p| p.len as u64).sum()
     }
 
-    /// True where every byte of every array is looked at.
+    /// True if every byte of every array is sampled.
     pub(super) fn is_whole(&self) -> bool {
         self.sampled_len() == self.arrays().map(ArrayInfo::total_bytes).sum::<u64>()
     }
 
-    /// Everything that arrays are made of, for the writer's own code.
+    /// All arrays, for the writer's own code.
     pub(super) fn all(&self) -> &Arrays {
         &self.arrays
     }
 }
 
-/// Arrays to look at, and for the others those that stand for them.
+/// Returns the arrays to sample, and for each other array those that represent it.
 fn representatives(arrays: &Arrays) -> (Vec<ArrayId>, BTreeMap<ArrayId, Vec<ArrayId>>) {
     let mut kinds: BTreeMap<(NcType, u64, bool), Vec<ArrayId>> = BTreeMap::new();
     let large = |a: &&ArrayInfo| a.total_bytes() > PACK_LEN;
@@ -116,7 +117,7 @@ fn representatives(arrays: &Arrays) -> (Vec<ArrayId>, BTreeMap<ArrayId, Vec<Arra
     let count: usize = kinds.values().map(Vec::len).sum();
     let mut alike = BTreeMap::new();
     for ids in kinds.into_values() {
-        // A fair share of ARRAYS, evenly spread, and never less than three.
+        // A share of ARRAYS in proportion, evenly spread, and at least three.
         let share =
             if count <= ARRAYS { ids.len() } else { (ids.len() * ARRAYS / count).max(3).min(ids.len()) };
         let chosen: Vec<ArrayId> = (0..share).map(|i| ids[(2 * i + 1) * ids.len() / (2 * share)]).collect();
@@ -131,9 +132,11 @@ fn representatives(arrays: &Arrays) -> (Vec<ArrayId>, BTreeMap<ArrayId, Vec<Arra
     (kept, alike)
 }
 
-/// Pieces in the middle of equal parts of the array, together about its share of the budget; or all tiles, where that is not much more.
+/// Returns pieces in the middle of equal parts of the array, together about its share of the budget. If all
+/// tiles are not much more, returns all tiles.
 ///
-/// Many short pieces tell more than a few long ones, but each must show several planes, or prediction from plane to plane would not pay.
+/// Many short pieces are more representative than a few long ones. But each must have several planes,
+/// otherwise prediction from plane to plane would show no gain.
 fn spread(
     classic: &ClassicFile,
     info: &ArrayInfo,
@@ -158,7 +161,7 @@ fn spread(
     let in_bytes = |n: Option<u64>| n.unwrap_or(1).saturating_mul(size);
     let (row, plane) = (in_bytes(geometry.row), in_bytes(geometry.plane));
     let smallest = LEAST_PIECE_LEN.max(plane.saturating_mul(PLANES)).min(tile_len);
-    // Text is compressed by what stands far behind, so whole tiles of it are looked at.
+    // Compression of text uses distant matches, so whole tiles of text are sampled.
     let wanted = if size == 1 { tile_len } else { (share / PIECES).clamp(smallest, tile_len) };
     let slice = [plane, row].into_iter().find(|n| *n <= wanted).unwrap_or(size).max(size);
     let len = usize::try_from(wanted / slice * slice).expect("at most a tile");
@@ -173,7 +176,7 @@ fn spread(
     Ok((0..count).map(piece).collect())
 }
 
-/// A piece of interleaved elements, cut to what a window of records has.
+/// Limits a piece of interleaved elements to those in one window of records.
 fn short_enough(classic: &ClassicFile, info: &ArrayInfo, len: usize) -> usize {
     let Some((slot, stride)) = interleaved(classic, info.id) else { return len };
     let records = (WINDOW_LEN / stride).max(1);
@@ -181,7 +184,7 @@ fn short_enough(classic: &ClassicFile, info: &ArrayInfo, len: usize) -> usize {
     len.min(most) / info.ty.size() * info.ty.size()
 }
 
-/// Bytes of a slot and of a record, where reading slot by slot would be slow.
+/// Returns the bytes of a slot and of a record, if reading slot by slot would be slow.
 fn interleaved(classic: &ClassicFile, id: ArrayId) -> Option<(u64, u64)> {
     let records = classic.layout().records.as_ref()?;
     let slot = |v: u32| classic.layout().variable(VarId(v)).filter(|v| v.is_record);
@@ -193,7 +196,7 @@ fn interleaved(classic: &ClassicFile, id: ArrayId) -> Option<(u64, u64)> {
     (len > 0 && len < SHORT_SLOT && records.stride <= WINDOW_LEN).then_some((len, records.stride))
 }
 
-/// The bytes of a piece.
+/// Reads the bytes of a piece.
 pub(super) fn read(classic: &ClassicFile, info: &ArrayInfo, piece: &Piece) -> Result<Vec<u8>> {
     let mut out = vec![0; piece.len];
     let (Some((slot, stride)), Some(records)) =
@@ -202,7 +205,7 @@ pub(super) fn read(classic: &ClassicFile, info: &ArrayInfo, piece: &Piece) -> Re
         classic.read_array_bytes(info.id, piece.first, &mut out)?;
         return Ok(out);
     };
-    // Whole records are read, and the slots picked out.
+    // Whole records are read, and the slots are extracted.
     let (Role::Variable(v) | Role::Padding(v)) = info.id.role() else { return Ok(out) };
     let place = records.slots.iter().find(|s| s.variable == VarId(v)).expect("interleaved: it has a slot");
     let padding = matches!(info.id.role(), Role::Padding(_));

@@ -1,4 +1,4 @@
-//! Every element of the quantized variables, proven and measured, once.
+//! Checks and measures every element of the quantized variables, once.
 
 use super::source::QuantizedSource;
 use crate::error::{ErrorKind, Result};
@@ -18,7 +18,7 @@ enum Piece {
     Records(u64, u64),
 }
 
-/// What rounding did to each quantized variable.
+/// Returns the loss of each quantized variable.
 pub(super) fn measure(source: &QuantizedSource, monitor: &dyn Monitor) -> Result<Vec<Loss>> {
     let none = || vec![Loss::default(); source.quantized()];
     let one = |mut sum: Vec<Loss>, piece: Piece| -> Result<Vec<Loss>> {
@@ -44,7 +44,8 @@ pub(super) fn measure(source: &QuantizedSource, monitor: &dyn Monitor) -> Result
         .try_reduce(none, |a, b| Ok(a.into_iter().zip(b).map(|(a, b)| a.merge(b)).collect()))
 }
 
-/// Interleaved variables in one pass over the records where those are short; the others one by one.
+/// Splits the work: one pass over the records for interleaved variables if records are short, and separate
+/// pieces for the other variables.
 fn pieces(source: &QuantizedSource) -> Vec<Piece> {
     let layout = source.layout();
     let mut pieces = Vec::new();

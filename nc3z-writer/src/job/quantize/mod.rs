@@ -1,8 +1,8 @@
-//! Archives of quantized values: the classic file that results from rounding is written out nowhere, only read through
-//! [`source::QuantizedSource`], and archived exactly as any other.
+//! Archives quantized values. The rounded classic file is not written to disk: [`source::QuantizedSource`]
+//! provides its bytes, and it is archived like any other file.
 //!
 //! ```text
-//! original ─▶ choose variables ─▶ rewritten header ─▶ virtual classic file ─▶ the writer, as ever
+//! original ─▶ choose variables ─▶ rewritten header ─▶ virtual classic file ─▶ the writer, unchanged
 //!                   └─▶ proof and measurement of every element ─▶ metadata
 //! ```
 
@@ -30,20 +30,21 @@ fn refused(why: String) -> crate::Error {
     ErrorKind::Option { option: OPTION, why }.into()
 }
 
-/// A quantized file, and what is to be said of it.
+/// A quantized file with a description of its losses.
 pub(crate) struct Quantized {
     /// The virtual classic file.
     pub(crate) classic: ClassicFile,
-    /// What the metadata says.
+    /// The record of the losses in the metadata.
     pub(crate) record: LossRecord,
     /// Variables that `*` left out, each with the reason.
     pub(crate) skipped: Vec<String>,
 }
 
-/// Rounds what is asked for: proves the bound on every element, measures the errors, and gives the file that results.
+/// Rounds the requested variables. Checks the error bound of every element, measures the errors, and returns
+/// the quantized file.
 ///
 /// # Errors
-/// Names or types that cannot be quantized; a file that is cut short; reading.
+/// A name or type cannot be quantized, the file is cut short, or reading fails.
 pub(crate) fn quantize(
     original: ClassicFile,
     options: &WriterOptions,

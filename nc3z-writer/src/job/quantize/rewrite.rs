@@ -1,5 +1,5 @@
-//! The header of the quantized file: the original's, with CF's attributes (section 8.4) and container variables, laid
-//! out anew as the netCDF library would.
+//! Writes the header of the quantized file: the original's with CF's attributes (section 8.4) and container
+//! variables, laid out as the netCDF library does.
 
 use super::refused;
 use super::select::Chosen;
@@ -10,14 +10,14 @@ use nc3z_format::quantize::Quantize;
 use nc3z_reader::ClassicFile;
 use std::collections::BTreeMap;
 
-/// The name of the container variable, where it is free and one algorithm is used.
+/// The name of the container variable, if no other variable has it and one algorithm is used.
 const CONTAINER: &str = "quantization_info";
-/// Who rounded, in the form that CF asks for.
+/// The rounding software, in the form that CF requires.
 const IMPLEMENTATION: &str = concat!("nc3z version ", env!("CARGO_PKG_VERSION"));
 /// The highest offset that all readers of CDF-1 understand.
 const MAX_CDF1_BEGIN: u64 = i32::MAX as u64;
 
-/// The new header, with `begin`s; variables keep their ids, containers come after them.
+/// Returns the new header with its `begin`s. Variables keep their ids, and containers follow them.
 pub(super) fn rewritten(classic: &ClassicFile, chosen: &[Chosen]) -> Result<Header> {
     let mut header = classic.header().clone();
     let containers = containers(&header, chosen);
@@ -42,7 +42,7 @@ pub(super) fn rewritten(classic: &ClassicFile, chosen: &[Chosen]) -> Result<Head
     Ok(header)
 }
 
-/// Algorithm to the name of its container variable.
+/// Maps each algorithm to the name of its container variable.
 fn containers(header: &Header, chosen: &[Chosen]) -> BTreeMap<&'static str, String> {
     let mut names: BTreeMap<&'static str, String> = BTreeMap::new();
     for Chosen { quantizer, .. } in chosen {
@@ -80,7 +80,7 @@ fn parameter(mode: &Quantize) -> Attribute {
     }
 }
 
-/// Fixed variables, then records, in id order, each from a multiple of 4.
+/// Places fixed variables, then records, in id order, each at a multiple of 4.
 fn lay_out(header: &mut Header) -> Result<()> {
     let too_long = || refused("the quantized file would have 2^63 bytes or more".to_owned());
     let numrecs = match header.numrecs {
@@ -103,7 +103,7 @@ fn lay_out(header: &mut Header) -> Result<()> {
                     "with its longer header the file would need 64-bit offsets; turn it into CDF-2 first (nccopy -k 64-bit-offset)".to_owned(),
                 ));
             }
-            // A lone record variable is followed by nothing in its record, so its padding does not matter here.
+            // A lone record variable is the only one in its record, so its padding does not matter here.
             at = slot.checked_next_multiple_of(4).and_then(|s| at.checked_add(s)).ok_or_else(too_long)?;
         }
     }

@@ -1,4 +1,4 @@
-//! Which variables are quantized: floats that are data, as the CF conventions (section 8.4) want it.
+//! Selects the variables to quantize: floats that are data, as the CF conventions (section 8.4) require.
 
 use super::refused;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use nc3z_format::classic::{Header, VarId, Variable};
 use nc3z_format::quantize::{Quantize, Quantizer};
 use nc3z_reader::ClassicFile;
 
-/// Attributes whose words name variables that must keep their precision.
+/// Attributes that name variables which must keep their precision.
 const METADATA: [&[u8]; 5] = [b"coordinates", b"formula_terms", b"cell_measures", b"bounds", b"climatology"];
 
 /// One variable and its rounding.
@@ -17,13 +17,14 @@ pub(super) struct Chosen {
     pub(super) quantizer: Quantizer,
 }
 
-/// What is quantized, in id order, and what `*` left out.
+/// The variables to quantize, in id order, and those that `*` left out.
 pub(super) struct Choice {
     pub(super) variables: Vec<Chosen>,
     pub(super) skipped: Vec<String>,
 }
 
-/// The rounding that is asked for a variable, by a rule of its own or by its chain; and whether that names it.
+/// Returns the rounding requested for a variable, by a rule or by its chain, and whether that names the
+/// variable.
 fn asked(variable: &Variable, options: &WriterOptions) -> Result<Option<(Quantize, bool)>> {
     let name = &variable.name;
     let rule = options.quantize.of(name).map(|mode| (*mode, options.quantize.named(name).is_some()));
@@ -41,7 +42,7 @@ fn asked(variable: &Variable, options: &WriterOptions) -> Result<Option<(Quantiz
     match chain.rounding(variable.ty, &options.registry) {
         Ok(mode) => Ok(mode.map(|mode| (mode, is_named))),
         Err(e) if is_named => Err(refused(format!("variable `{}`: {e}", variable.name_lossy()))),
-        // The type is one that is not rounded: told like other variables that a rule for all does not fit.
+        // This type is not rounded. It is reported like other variables that a rule for all does not fit.
         Err(_) if !variable.ty.is_float() => Ok(Some((Quantize::BitRound { keepbits: 1 }, false))),
         Err(e) => Err(refused(format!("variable `{}`: {e}", variable.name_lossy()))),
     }
@@ -81,7 +82,7 @@ pub(super) fn selected(classic: &ClassicFile, options: &WriterOptions) -> Result
     Ok(choice)
 }
 
-/// Why a variable should not be quantized.
+/// Returns the reason why a variable should not be quantized.
 fn reason_against(header: &Header, variable: &Variable) -> Option<String> {
     if !matches!(variable.ty, NcType::Float | NcType::Double) {
         return Some(format!("is of type {}; only float and double can be quantized", variable.ty));
@@ -112,12 +113,13 @@ fn is_quantization(name: &[u8]) -> bool {
     name == b"quantization" || name.starts_with(b"_Quantize")
 }
 
-/// True where a blank-separated list of words has this one.
+/// True if a blank-separated list of words contains this one.
 fn names(list: &[u8], word: &[u8]) -> bool {
     list.split(|b| b.is_ascii_whitespace() || *b == 0).any(|w| w == word)
 }
 
-/// Values that are not touched: the fill value, netCDF's own where there is no other, and those of `missing_value`.
+/// Values that are not rounded: the fill value (netCDF's default if the variable has none) and those of
+/// `missing_value`.
 fn fills(variable: &Variable) -> Vec<Vec<u8>> {
     std::iter::once(variable.fill_value()).chain(variable.missing_values()).map(<[u8]>::to_vec).collect()
 }

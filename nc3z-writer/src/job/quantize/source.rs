@@ -1,4 +1,4 @@
-//! The quantized file as a byte source: nothing of it is stored, every read rounds what it reads.
+//! Provides the quantized file as a byte source: nothing is stored, and every read rounds its bytes.
 
 use super::refused;
 use super::select::Chosen;
@@ -10,7 +10,7 @@ use nc3z_reader::ClassicFile;
 use nc3z_reader::source::ByteSource;
 use std::sync::Arc;
 
-/// Records are read whole while one of them has at most this many bytes, and so many bytes at a time.
+/// If a record has at most `RECORD_LEN` bytes, records are read whole, `WINDOW_LEN` bytes at a time.
 const RECORD_LEN: u64 = 1 << 20;
 const WINDOW_LEN: u64 = 4 << 20;
 
@@ -31,7 +31,7 @@ impl QuantizedSource {
     pub(super) fn new(original: Arc<ClassicFile>, header: &Header, variables: &[Chosen]) -> Result<Self> {
         let header_bytes = encode(header)?;
         let header_len = header_bytes.len() as u64;
-        // First as if it had no end, to learn where it ends.
+        // First without an end, to find the end.
         let open = Layout::new(header, header_len, i64::MAX.cast_unsigned())?;
         let end = |begin: u64, len: u64| begin.checked_add(len).filter(|end| i64::try_from(*end).is_ok());
         let mut len = Some(header_len.next_multiple_of(4));
@@ -65,12 +65,12 @@ impl QuantizedSource {
         Ok(QuantizedSource { original, header_bytes, layout, len, chosen, quantizers, fixed })
     }
 
-    /// Where everything lies in the quantized file.
+    /// The layout of the quantized file.
     pub(super) fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// How many variables are quantized.
+    /// The number of quantized variables.
     pub(super) fn quantized(&self) -> usize {
         self.quantizers.len()
     }
@@ -80,19 +80,19 @@ impl QuantizedSource {
         self.chosen.get(variable.index()).copied().flatten()
     }
 
-    /// True where records are read and measured by the window.
+    /// True if records are read and measured in windows.
     pub(super) fn reads_whole_records(&self) -> bool {
         self.layout.records.as_ref().is_some_and(|r| r.stride <= RECORD_LEN)
             && self.original.layout().records.as_ref().is_some_and(|r| r.stride <= RECORD_LEN)
     }
 
-    /// Records of one window.
+    /// The number of records in one window.
     pub(super) fn window(&self) -> u64 {
         let strides = [self.layout.record_len, self.original.layout().record_len];
         (WINDOW_LEN / strides[0].max(strides[1]).max(1)).max(1)
     }
 
-    /// Bytes of a variable's flattened array, rounded.
+    /// Reads bytes of a variable's flattened array, rounded.
     fn read_variable(&self, variable: VarId, first: u64, out: &mut [u8]) -> nc3z_reader::Result<()> {
         if variable.index() >= self.chosen.len() {
             // A container variable: one character, NUL.
@@ -119,7 +119,7 @@ impl QuantizedSource {
         Ok(())
     }
 
-    /// Elements of a quantized variable, proven and measured; a byte range of whole elements.
+    /// Checks and measures elements of a quantized variable; the byte range has whole elements.
     pub(super) fn measure_variable(&self, variable: VarId, first: u64, len: usize) -> Result<Loss> {
         let Some(q) = self.position(variable) else { return Ok(Loss::default()) };
         let mut bytes = vec![0; len];
@@ -133,13 +133,13 @@ impl QuantizedSource {
         let end = begin + count * records.stride;
         let narrow = |n: u64| usize::try_from(n).expect("a window of records");
         let mut bytes = vec![0; narrow(end - begin)];
-        // Padding of the last record may lie beyond the end of the file.
+        // Padding of the last record may be beyond the end of the file.
         let present = end.min(records.end.max(begin)) - begin;
         self.original.source().read_into(begin, &mut bytes[..narrow(present)])?;
         Ok(bytes)
     }
 
-    /// The slots of quantized variables in records of the original, proven and measured.
+    /// Checks and measures the slots of quantized variables in records of the original.
     pub(super) fn measure_records(&self, first: u64, count: u64) -> Result<Vec<Loss>> {
         let mut losses = vec![Loss::default(); self.quantized()];
         let Some(records) = &self.original.layout().records else { return Ok(losses) };
@@ -156,7 +156,7 @@ impl QuantizedSource {
         Ok(losses)
     }
 
-    /// Records of the quantized file, padding zero.
+    /// Returns records of the quantized file, with zeros as padding.
     fn records(&self, first: u64, count: u64) -> nc3z_reader::Result<Vec<u8>> {
         let (Some(old), Some(new)) = (&self.original.layout().records, &self.layout.records) else {
             return Ok(Vec::new());
@@ -182,7 +182,7 @@ impl QuantizedSource {
         Ok(out)
     }
 
-    /// Fills the beginning of `out` from a place in the records; gives how much.
+    /// Fills the beginning of `out` from a position in the records. Returns the number of bytes.
     fn read_records(&self, at: u64, out: &mut [u8]) -> nc3z_reader::Result<usize> {
         let records = self.layout.records.as_ref().expect("the caller saw that there are records");
         let narrow = |n: u64| usize::try_from(n).expect("inside a window of records");
@@ -208,7 +208,7 @@ impl QuantizedSource {
         Ok(n)
     }
 
-    /// Fills the beginning of `out` from a place outside the records; gives how much.
+    /// Fills the beginning of `out` from a position outside the records. Returns the number of bytes.
     fn read_fixed(&self, at: u64, out: &mut [u8]) -> nc3z_reader::Result<usize> {
         let up_to = |end: u64, out: &[u8]| usize::try_from(end - at).map_or(out.len(), |n| n.min(out.len()));
         let header_len = self.header_bytes.len() as u64;
@@ -228,7 +228,7 @@ impl QuantizedSource {
                 return Ok(n);
             }
         }
-        // Padding, up to whatever comes next.
+        // Padding up to the next variable or the records.
         let records = self.layout.records.as_ref().map(|r| r.begin).filter(|b| *b > at);
         let end = self.fixed.get(next).map(begin).or(records).unwrap_or(self.len);
         let n = up_to(end, out);
