@@ -1,5 +1,6 @@
-//! Appending to an archive that exists: everything but the end, sync, section table and trailer, sync, commit slot. Until the trailer is written the
-//! archive is what it was; what fails is cut off again.
+//! Appends to an existing archive. The order is: everything but the end, sync, section table and trailer, sync,
+//! commit slot. Until the trailer is written, the archive is unchanged. If an append fails, the file is cut
+//! back.
 
 use super::ending::Unsealed;
 use super::held::Held;
@@ -18,23 +19,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Appends a generation to an archive of `end` bytes: `write` writes all but section table and trailer, from `end` on. Gives the new length.
+/// Appends a generation to an archive of `end` bytes. `write` writes everything but section table and trailer,
+/// starting at `end`. Returns the new length.
 ///
 /// # Errors
-/// What `write` or the system says; the archive is then cut back to `end`.
+/// `write` fails, or the system refuses an operation. The archive is then cut back to `end`.
 pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Result<Unsealed>) -> Result<u64> {
     let committed = write().and_then(|unsealed| {
         let at = unsealed.trailer.sections_offset;
         if let Some((offset, bytes)) = unsealed.patch()? {
             medium.write_at(offset, &bytes)?;
         }
-        // What the trailer commits is on disk before it.
+        // Everything that the trailer commits must be on disk before the trailer.
         medium.sync()?;
         medium.write_at(at, &[unsealed.table(), &unsealed.sealed()].concat())?;
         medium.sync()?;
         Ok(unsealed)
     });
-    // No sync follows the slot: one that is lost is older than the trailer, and the next commit writes it anew.
+    // No sync follows the slot: a lost slot is older than the trailer, and the next commit writes it anew.
     let (error, is_undone) = match committed {
         Err(error) => (error, true),
         Ok(unsealed) => match slots::change(medium, &unsealed.trailer.salt, &unsealed.slots()) {
@@ -42,52 +44,54 @@ pub(crate) fn append(medium: &Medium<'_>, end: u64, write: impl FnOnce() -> Resu
             Err(failed) => (failed.error, failed.is_undone),
         },
     };
-    // A slot must not name what is cut off.
+    // A slot must not name a part that is cut off.
     if is_undone {
         medium.set_len(end)?;
     }
     Err(error)
 }
 
-/// An archive that is being changed in place.
+/// An archive that is changed in place.
 pub(crate) struct InPlace {
     file: File,
     path: PathBuf,
-    /// What was locked; of a rehearsal nothing is.
+    /// The locked file; `None` in a dry run.
     held: Option<Held>,
-    /// How it is opened, also after what was appended.
+    /// The options for opening it, also after an append.
     options: OpenOptions,
     archive: Archive,
-    /// What a rehearsal writes behind the archive, which stays as it is.
+    /// In a dry run, the file for the appended bytes; the archive stays unchanged.
     over: Option<File>,
-    /// Whether the file goes on behind the generation that is open: that is cut off before anything is appended.
+    /// True if the file continues after the open generation. The rest is cut off before an append.
     uncut: bool,
 }
 
-/// Keeps others from changing the archive at `path`, which `file` is, as long as any handle of `file` is open. Who only reads asks for no
-/// lock. What is known of the archive must be read after this.
+/// Prevents other processes from changing the archive at `path`, which is open as `file`, as long as any handle
+/// of `file` is open. Readers need no lock. The archive must be read after this call.
 ///
 /// # Errors
-/// Another process has the lock, or has put another file in the place of this one; its mode lets nobody write; the file system has no locks.
+/// Another process has the lock or has replaced the file, the file's mode forbids writing, or the file system
+/// has no locks.
 pub(crate) fn lock(file: &File, path: &Path) -> Result<()> {
-    // The run that makes a temporary file holds its lock, and nobody else has any business with it.
+    // The run that creates a temporary file has its lock, and other runs do not use the file.
     if path.file_name().is_some_and(is_temporary_name) {
         return Ok(());
     }
     match platform::try_lock(file) {
         Ok(true) => {}
         Ok(false) => return Err(ErrorKind::Busy(path.to_owned()).into()),
-        // Where a system has no locks at all, whoever writes is to see that nobody else does.
+        // If a system has no locks, the caller must prevent concurrent writes.
         Err(_) if cfg!(not(unix)) => {}
         Err(e) => return Err(Error::io("lock", path, e)),
     }
     let locked = file.metadata().map_err(|e| Error::io("look at", path, e))?;
     check_mode(&locked, path)?;
-    // Who replaced it held the lock of a file that has no name any more.
+    // If the file was replaced, this lock belongs to a file that no longer has a name.
     if is_same_file(&locked, path) { Ok(()) } else { Err(ErrorKind::Busy(path.to_owned()).into()) }
 }
 
-/// A file whose mode lets nobody write stays as it is: the system itself would let its owner replace it, and root write to it.
+/// Refuses a file whose mode forbids writing. The system would allow its owner to replace it, and root to write
+/// to it.
 fn check_mode(file: &Metadata, path: &Path) -> Result<()> {
     if !file.permissions().readonly() {
         return Ok(());
@@ -97,8 +101,9 @@ fn check_mode(file: &Metadata, path: &Path) -> Result<()> {
 }
 
 impl InPlace {
-    /// Opens the archive at `path` for reading and writing, and locks it. One in the short form is given the long one, to which a
-    /// generation can be appended: by another file in its place, so that there is a whole archive at any moment.
+    /// Opens the archive at `path` for reading and writing, and locks it. An archive in the short form is first
+    /// converted to the long form, because generations can be appended only to that. A new file replaces the
+    /// old one, so that there is a complete archive at any moment.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self> {
         let place = Self::open_as_it_is(path, options)?;
         if !place.archive.is_short() {
@@ -107,9 +112,9 @@ impl InPlace {
         place.lengthened()
     }
 
-    /// The same, in whatever form it is: for who only takes away.
+    /// Opens and locks the archive in its present form, for callers that only remove something.
     pub(crate) fn open_as_it_is(path: &Path, options: &OpenOptions) -> Result<Self> {
-        // What is no file is refused before it is opened.
+        // A path that is not a regular file is refused before it is opened.
         let file = nc3z_reader::source::open_regular(path)
             .and_then(|_| File::options().read(true).write(true).open(path))
             .map_err(|e| Error::io("open for writing", path, e))?;
@@ -127,7 +132,7 @@ impl InPlace {
         })
     }
 
-    /// The archive in the long form, where it is in the short one; it takes the short one's place.
+    /// Replaces an archive in the short form by its long form.
     pub(crate) fn longer(&self) -> Result<Option<Self>> {
         if !self.archive.is_short() {
             return Ok(None);
@@ -135,14 +140,14 @@ impl InPlace {
         self.lengthened().map(Some)
     }
 
-    /// Reads what was appended.
+    /// Opens the archive again after an append.
     pub(crate) fn reload(&mut self) -> Result<()> {
         self.archive = Archive::from_source(self.source()?, &self.options)?;
         self.uncut = false;
         Ok(())
     }
 
-    /// Goes back to an older generation: what is appended next takes the place of those after it.
+    /// Opens an older generation. The next append replaces the generations after it.
     pub(crate) fn go_back(&mut self, generation: u32) -> Result<()> {
         let options = self.options.clone().with_generation(u64::from(generation));
         self.archive = Archive::from_source(self.source()?, &options)?;
@@ -150,13 +155,13 @@ impl InPlace {
         Ok(())
     }
 
-    /// The same archive, to find out what a change would do: what is written goes to a temporary file.
+    /// Returns the archive for a dry run: appended bytes go to a temporary file.
     pub(crate) fn rehearsal(&self) -> Result<Self> {
         let scratch = |e| Error::io("make a temporary file for", &self.path, e);
         let over = tempfile::tempfile().map_err(scratch)?;
         let (path, options) = (self.path.clone(), self.options.clone());
         if self.archive.is_short() {
-            // All of the long form, which is small.
+            // The whole long form, which is small.
             self.write_long(&Medium::File { file: &over, name: &path, path: None })?;
             let archive = Archive::from_source(shared(&over, &path)?, &options)?;
             return Ok(InPlace { file: over, path, held: None, options, archive, over: None, uncut: false });
@@ -166,7 +171,7 @@ impl InPlace {
         Ok(InPlace { file, path, held: None, options, archive, over: Some(over), uncut: false })
     }
 
-    /// Writes the archive in the long form to an empty medium. Gives its length.
+    /// Writes the archive in the long form to an empty medium. Returns its length.
     fn write_long(&self, medium: &Medium<'_>) -> Result<u64> {
         let digest = match self.archive.digest() {
             Digest::Sha256(sha256) => Some(sha256),
@@ -176,19 +181,19 @@ impl InPlace {
         unsealed.end(medium, digest)
     }
 
-    /// Puts the long form in the place of the short one, and opens it.
+    /// Replaces the short form by the long form, and opens the result.
     fn lengthened(&self) -> Result<Self> {
         let len = self.lengthen()?;
         let place = Self::open_as_it_is(&self.path, &self.options)?;
-        // Its lock is another one: whoever took that in between has changed the archive.
+        // The new file has a new lock. If another process took it in between, it has changed the archive.
         if place.end() == len { Ok(place) } else { Err(ErrorKind::Busy(self.path.clone()).into()) }
     }
 
-    /// Puts the long form in the place of the short one. Gives its length.
+    /// Replaces the short form by the long form. Returns its length.
     fn lengthen(&self) -> Result<u64> {
         let read = |e| Error::io("find", &self.path, e);
         let before = self.file.metadata().map_err(read)?;
-        // Through links: it is the file that is replaced, not a link to it.
+        // Links are followed: the file is replaced, not a link to it.
         let target = AtomicFile::create(&self.path.canonicalize().map_err(read)?, true)?;
         let len = self.write_long(&target.medium())?;
         platform::keep_owner(target.file(), &before);
@@ -197,12 +202,13 @@ impl InPlace {
         Ok(len)
     }
 
-    /// Checks that the archive is still ours to change ([`Held::check`]): before the first write, and before success is reported.
+    /// Checks that this process may still change the archive ([`Held::check`]): before the first write, and
+    /// before success is reported.
     pub(crate) fn check(&self) -> Result<()> {
         self.held.as_ref().map_or(Ok(()), |held| held.check(&self.file))
     }
 
-    /// The archive as it was found.
+    /// Returns the archive as it was opened.
     pub(crate) fn archive(&self) -> &Archive {
         &self.archive
     }
@@ -211,7 +217,7 @@ impl InPlace {
         &self.path
     }
 
-    /// The file, by position.
+    /// Returns the file, read by position.
     pub(crate) fn source(&self) -> Result<SharedSource> {
         match self.over {
             Some(_) => self.medium().source(),
@@ -226,7 +232,7 @@ impl InPlace {
         }
     }
 
-    /// How it is opened: for who opens it again.
+    /// Returns the options for opening the archive again.
     pub(crate) fn options(&self) -> &OpenOptions {
         &self.options
     }
@@ -236,8 +242,8 @@ impl InPlace {
         self.archive.trailer().archive_len
     }
 
-    /// Cuts the file behind an older generation, or behind the last one; what is left of it is on disk afterwards. The commit slots name what is left
-    /// before the rest is gone.
+    /// Cuts the file after an older generation, or after the last one. The remaining part is then on disk. The
+    /// commit slots are set to the remaining generations before the file is cut.
     pub(crate) fn cut(&self, len: u64) -> Result<()> {
         self.check()?;
         let medium = self.medium();
@@ -251,7 +257,7 @@ impl InPlace {
         let left = nc3z_reader::slots_at(&*self.source()?, len, superblock)?;
         slots::write(&medium, &superblock.salt, &left)?;
         if let Err(e) = medium.sync().and_then(|()| medium.set_len(len)) {
-            // Nothing is cut off: the slots are what they were.
+            // Nothing is cut off, and the slots get their old content.
             slots::write(&medium, &superblock.salt, &superblock.slots)?;
             return Err(e);
         }
@@ -260,7 +266,8 @@ impl InPlace {
         self.check()
     }
 
-    /// Appends a generation where the last trailer ends; what a commit left there that did not finish is no part of the archive.
+    /// Appends a generation at the end of the last trailer. Bytes that an unfinished commit left there do not
+    /// belong to the archive.
     pub(crate) fn append(&self, write: impl FnOnce(&Medium<'_>) -> Result<Unsealed>) -> Result<u64> {
         self.check()?;
         let (medium, end) = (self.medium(), self.end());
@@ -279,20 +286,20 @@ impl InPlace {
         Ok(len)
     }
 
-    /// Notes the length that the file has now by our own work.
+    /// Records the file's present length, which results from this process's work.
     fn note_len(&self, len: u64) {
         if let Some(held) = &self.held {
             held.set_len(len);
         }
     }
 
-    /// Checks that what was appended behind `end` is in the file of this name, to its trailer. Where the name leads to another file, it is
-    /// cut off again.
+    /// Checks that the named file contains what was appended at `end`, including its trailer. If the name
+    /// belongs to another file now, the appended part is cut off again.
     fn prove(&self, trailer: &[u8; TRAILER_LEN], end: u64) -> Result<()> {
         let Some(held) = &self.held else { return Ok(()) };
         let found = self.check().and_then(|()| held.check_trailer(&self.file, trailer));
         if found.is_err() && held.is_ours(&self.file) {
-            // A slot must not name what is cut off.
+            // A slot must not name a part that is cut off.
             let superblock = self.archive.superblock();
             slots::write(&self.medium(), &superblock.salt, &superblock.slots)?;
             self.medium().set_len(end)?;

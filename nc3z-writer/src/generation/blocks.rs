@@ -1,4 +1,4 @@
-//! Blocks, and what collects small tiles until they make one: containers and constants lists.
+//! Writes blocks, and collects small tiles for them in containers and constants lists.
 
 use super::sink::Sink;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use nc3z_format::archive::{ArrayId, BlockHeader, BlockKind, ContainerBuilder, In
 use nc3z_format::codec::{Chain, ChainSpec, Registry, Scratch, StageSpec};
 use std::io::Write;
 
-/// What all blocks of a generation have in common.
+/// The fields that all blocks of a generation share.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stamp {
     pub(super) generation: u32,
@@ -17,7 +17,7 @@ pub(super) struct Stamp {
     pub(super) required: u32,
 }
 
-/// What a block says of its content.
+/// The description of a block's content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Content {
     pub(super) kind: BlockKind,
@@ -29,7 +29,7 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// The header in front of a payload.
+    /// Returns the header of a payload.
     fn header(self, stamp: Stamp, payload: &[u8]) -> BlockHeader {
         let Content { kind, array, tile, chain, decoded_len, decoded_crc } = self;
         BlockHeader {
@@ -47,7 +47,7 @@ impl Content {
     }
 }
 
-/// Writes a block; gives its offset and header CRC.
+/// Writes a block. Returns its offset and header CRC.
 pub(super) fn write_block<W: Write>(
     sink: &mut Sink<'_, W>,
     stamp: Stamp,
@@ -61,18 +61,18 @@ pub(super) fn write_block<W: Write>(
     Ok((offset, BlockHeader::header_crc(&encoded)))
 }
 
-/// Members of a kind with fewer bytes stay with the others.
+/// Members of one kind stay with the others if they have fewer bytes.
 const APART: usize = 2 << 10;
 
 /// A container that is being filled.
 #[derive(Default)]
 pub(super) struct OpenContainer {
     members: Vec<Member>,
-    /// Theirs, one after another.
+    /// The stored bytes of the members, one after another.
     stored: Vec<u8>,
 }
 
-/// A member of a container, but for its place.
+/// A member of a container, without its position.
 struct Member {
     array: ArrayId,
     tile: u64,
@@ -106,7 +106,8 @@ impl OpenContainer {
         })
     }
 
-    /// Members whose chain is one of the numeric codec, and the others; `None` where either are too few to make a difference.
+    /// Splits the members into those of the numeric codec and the others; `None` if either group is too small
+    /// to save bytes.
     pub(super) fn apart(&self, is_numeric: impl Fn(u16) -> bool) -> Option<[OpenContainer; 2]> {
         let numeric: usize =
             self.members.iter().filter(|m| is_numeric(m.chain)).map(|m| m.len as usize).sum();
@@ -121,7 +122,7 @@ impl OpenContainer {
         Some(parts)
     }
 
-    /// The decoded container, and the entries of its members once its block stands at some offset.
+    /// Returns the decoded container, and a function that returns its members' entries for a block offset.
     pub(super) fn finish(self) -> (Vec<u8>, impl FnOnce(u64) -> Vec<(ArrayId, u64, IndexEntry)>) {
         let mut builder = ContainerBuilder::default();
         self.members().for_each(|(m, stored)| builder.push(m.array, m.tile, m.chain, stored));
@@ -138,22 +139,22 @@ impl OpenContainer {
     }
 }
 
-/// A container of another archive, carried over as it is stored.
+/// A container of another archive, copied in its stored form.
 pub(crate) struct WholeContainer {
     /// The chain of the container.
     pub(crate) chain: u16,
-    /// What the chain made.
+    /// The payload that the chain produced.
     pub(crate) payload: Vec<u8>,
     /// Bytes once decoded.
     pub(crate) decoded_len: u32,
     /// CRC-32 of the decoded bytes.
     pub(crate) decoded_crc: u32,
-    /// All its members, and their entries but for the container's offset.
+    /// All its members with their entries, without the container's offset.
     pub(crate) members: Vec<(ArrayId, u64, IndexEntry)>,
 }
 
-/// Compresses bytes of our own making (containers, constants lists) by zstd, or by the chain that is said, where that is smaller. Gives the
-/// number of the chain, and the payload.
+/// Compresses bytes that the writer produced (containers, constants lists) with zstd or the given chain, if
+/// that is smaller. Returns the number of the chain and the payload.
 pub(super) fn encode_own(
     decoded: &[u8],
     container_chain: Option<u16>,
@@ -167,7 +168,7 @@ pub(super) fn encode_own(
     let (chain, by) = if let Some(n) = container_chain {
         (Some(n), &chains[usize::from(n)])
     } else {
-        // The decoder needs no level: any chain that is just zstd serves.
+        // Decoders ignore the level, so any chain that is only zstd can be named.
         let zstd = chains.iter().position(|c| c.spec().is_zstd());
         wanted = Registry::default().bind(ChainSpec(vec![StageSpec::zstd(level)]));
         (zstd.map(|at| u16::try_from(at).expect("chain numbers are 16 bits")), &wanted)

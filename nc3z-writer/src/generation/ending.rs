@@ -13,18 +13,18 @@ use nc3z_reader::Archive;
 use std::ops::Range;
 use std::path::Path;
 
-/// What the trailer of a generation says beside the places of things, which are not known before the end.
+/// The contents of a generation's trailer, without the offsets, which are known only at the end.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
     trailer: Trailer,
-    /// Number of the version that it holds.
+    /// Number of the generation's version.
     version: u32,
-    /// What a commit slot says of the generation before.
+    /// The commit slot of the generation before.
     before: Option<CommitSlot>,
 }
 
 impl Ending {
-    /// Of the first generation of an archive.
+    /// Creates the ending of an archive's first generation.
     pub(crate) fn first(salt: Salt, original_len: u64) -> Self {
         let trailer = Trailer {
             generation: 1,
@@ -45,7 +45,8 @@ impl Ending {
         Ending { trailer, version: 1, before: None }
     }
 
-    /// Of the generation after the last one of `archive`: the same file with the same features, until it is told otherwise. `path` is for messages.
+    /// Creates the ending of the generation after the last one of `archive`, by default for the same file with
+    /// the same features. `path` is for messages.
     pub(crate) fn after(archive: &Archive, path: &Path) -> Result<Self> {
         let last = archive.trailer();
         let version = version_number(archive.version()?.number)?;
@@ -69,19 +70,19 @@ impl Ending {
         self.trailer.required
     }
 
-    /// The version that this generation holds is the one that its metadata name.
+    /// Sets the generation's version to the one in its metadata.
     pub(crate) fn set_version(&mut self, metadata: &Metadata) -> Result<()> {
         let record = VersionRecord::find(metadata)?.unwrap_or(VersionRecord::FIRST);
         self.version = version_number(record.number)?;
         Ok(())
     }
 
-    /// The number of the version that it holds.
+    /// Returns the number of the generation's version.
     pub(crate) fn version(&self) -> u32 {
         self.version
     }
 
-    /// The digest of the original; zeros where it is not known.
+    /// Returns the digest of the original; zeros if it is not known.
     pub(crate) fn sha256(&self) -> [u8; 32] {
         self.trailer.sha256
     }
@@ -97,25 +98,26 @@ impl Ending {
             if on { self.trailer.optional | features } else { self.trailer.optional & !features };
     }
 
-    /// The file of this generation has the header of the first one, until it is told otherwise.
+    /// Gives the generation's file the header of the first one.
     pub(crate) fn without_head(&mut self, original_len: u64) {
         self.trailer.required &= !REQUIRED_LATER_HEAD;
         self.trailer.original_len = original_len;
     }
 
-    /// This generation has a head of its own, of a file of this length.
+    /// Gives the generation a head of its own, for a file of this length.
     pub(crate) fn with_head(&mut self, original_len: u64) {
         self.trailer.required |= REQUIRED_LATER_HEAD;
         self.trailer.original_len = original_len;
     }
 
-    /// The digest of the original, if it is known.
+    /// Sets the digest of the original, if it is known.
     pub(crate) fn set_digest(&mut self, sha256: Option<[u8; 32]>) {
         self.trailer.digest_state = if sha256.is_some() { DigestState::Valid } else { DigestState::Stale };
         self.trailer.sha256 = sha256.unwrap_or_default();
     }
 
-    /// Section table and trailer, where the table stands at `at`, a multiple of 8, and the generation's blocks at `blocks`.
+    /// Creates section table and trailer. The table is at offset `at`, a multiple of 8; the generation's blocks
+    /// are at `blocks`.
     pub(crate) fn close(self, sections: Vec<SectionEntry>, blocks: Range<u64>, at: u64) -> Unsealed {
         let table = SectionTable::new(sections).encode();
         let trailer = Trailer {
@@ -124,7 +126,7 @@ impl Ending {
             sections_crc: self.trailer.salt.crc(at, &table),
             blocks_begin: blocks.start,
             blocks_end: blocks.end,
-            // Entries of the table are 24 bytes: the trailer stands on a multiple of 8.
+            // Entries of the table have 24 bytes, so the trailer is at a multiple of 8.
             archive_len: at + (table.len() + TRAILER_LEN) as u64,
             ..self.trailer
         };
@@ -132,14 +134,14 @@ impl Ending {
     }
 }
 
-/// A generation that is complete but for its trailer.
+/// A generation that is complete except for its trailer.
 #[derive(Debug, Clone)]
 pub(crate) struct Unsealed {
     pub(crate) trailer: Trailer,
     version: u32,
     before: Option<CommitSlot>,
     table: Vec<u8>,
-    /// The commit block as it has been written, and its offset.
+    /// The commit block as it was written, and its offset.
     pub(super) commit: Option<(u64, Commit)>,
 }
 
@@ -149,7 +151,7 @@ impl Unsealed {
         &self.table
     }
 
-    /// Where the trailer stands.
+    /// Returns the offset of the trailer.
     pub(crate) fn offset(&self) -> u64 {
         self.trailer.archive_len - TRAILER_LEN as u64
     }
@@ -159,7 +161,7 @@ impl Unsealed {
         self.trailer.encode(&self.trailer.salt, self.offset())
     }
 
-    /// The commit block with the digest that is known now, and its offset, where it is not what has been written.
+    /// Returns the commit block with the present digest, and its offset, if it differs from the written one.
     pub(super) fn patch(&self) -> Result<Option<(u64, Vec<u8>)>> {
         let Some((offset, commit)) = &self.commit else { return Ok(None) };
         let t = &self.trailer;
@@ -171,15 +173,16 @@ impl Unsealed {
         Ok(Some((*offset, commit.block(t.generation, lossy, &t.salt, *offset)?)))
     }
 
-    /// The commit slots of the archive that ends with this trailer.
+    /// Returns the commit slots of the archive that ends with this trailer.
     pub(crate) fn slots(&self) -> CommitSlots {
         CommitSlots::of(CommitSlot::new(&self.trailer, self.version), self.before)
     }
 
-    /// Ends a fresh archive: writes its trailer, with the digest of the original if it is known, and its commit slot. Gives its length.
+    /// Ends a new archive: writes its trailer, with the digest of the original if it is known, and its commit
+    /// slot. Returns its length.
     ///
     /// # Errors
-    /// What the medium says.
+    /// Writing to the medium fails.
     pub(crate) fn end(mut self, medium: &Medium<'_>, digest: Option<[u8; 32]>) -> Result<u64> {
         self.set_digest(digest);
         medium.write_at(self.offset(), &self.sealed())?;
@@ -194,17 +197,17 @@ impl Unsealed {
         }
     }
 
-    /// The trailer's bytes, with the digest of the original if it is known.
+    /// Returns the trailer's bytes, with the digest of the original if it is known.
     pub(crate) fn seal(mut self, digest: Option<[u8; 32]>) -> [u8; TRAILER_LEN] {
         self.set_digest(digest);
         self.sealed()
     }
 }
 
-/// The number of a version as slots have it.
+/// Returns the number of a version in the form for slots.
 ///
 /// # Errors
-/// All numbers are used up.
+/// No version number is left.
 pub(crate) fn version_number(number: u64) -> Result<u32> {
     u32::try_from(number).map_err(|_| {
         let what = "number of a version (`nc3z gc -o` keeps numbers; archive the newest version anew)";

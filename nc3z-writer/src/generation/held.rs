@@ -1,8 +1,8 @@
-//! What was locked: which file, by which process, of which length. It is checked again before anything is written and before success is
-//! reported, because a lock alone proves none of this:
+//! Records which file was locked, by which process, and its length. This is checked again before anything is
+//! written and before success is reported, because a lock alone does not guarantee it:
 //!
-//! * a lock on an open file is shared with forked children, which would append at the same place;
-//! * another file may be moved over the name meanwhile, and what is appended then belongs to a file without a name.
+//! * a forked child shares the lock of an open file, and could append at the same offset;
+//! * another file may be moved over the name; appended bytes would then go to a file without a name.
 
 use crate::atomic::is_same_file;
 use crate::error::{Error, ErrorKind, Result};
@@ -12,11 +12,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The archive as it was when its lock was taken.
+/// The archive's state when its lock was taken.
 pub(crate) struct Held {
     /// The name in messages.
     name: PathBuf,
-    /// The same, wherever the process goes.
+    /// The absolute path, which does not depend on the working directory.
     path: PathBuf,
     process: u32,
     /// Bytes of the file.
@@ -24,7 +24,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// Notes what `file` is, which has just been locked.
+    /// Records the state of `file`, which has just been locked.
     ///
     /// # Errors
     /// The system refuses.
@@ -34,10 +34,11 @@ impl Held {
         Ok(Held { name: name.to_owned(), path, process: std::process::id(), len: AtomicU64::new(len) })
     }
 
-    /// Checks that this is the process that took the lock, that the name still leads to `file`, and that nobody else changed its length.
+    /// Checks that this process took the lock, that the name still belongs to `file`, and that no other process
+    /// changed its length.
     ///
     /// # Errors
-    /// One of these does not hold: nothing may be written, and nothing counts as written.
+    /// A check fails: nothing may be written, and nothing counts as written.
     pub(crate) fn check(&self, file: &File) -> Result<()> {
         if std::process::id() != self.process {
             return self.lost(format!(
@@ -61,7 +62,7 @@ impl Held {
     /// Checks that the file ends with the trailer that was written.
     ///
     /// # Errors
-    /// Another process wrote over it, which a lock should have kept away.
+    /// Another process wrote over it, although the file was locked.
     pub(crate) fn check_trailer(&self, file: &File, trailer: &[u8; TRAILER_LEN]) -> Result<()> {
         let mut found = [0; TRAILER_LEN];
         let at = self.len.load(Ordering::Relaxed) - TRAILER_LEN as u64;
@@ -69,18 +70,18 @@ impl Held {
         if found == *trailer {
             return Ok(());
         }
-        // Not ours any more: nothing is taken back.
+        // The file belongs to another process now, so nothing is reverted.
         self.len.store(u64::MAX, Ordering::Relaxed);
         self.lost("another process wrote over the new version; does the file system keep locks?".to_owned())
     }
 
-    /// Whether the file is as long as we made it: what was appended may be taken back.
+    /// True if the file has the length that this process gave it. Then an append may be reverted.
     pub(crate) fn is_ours(&self, file: &File) -> bool {
         let expected = self.len.load(Ordering::Relaxed);
         std::process::id() == self.process && file.metadata().is_ok_and(|found| found.len() == expected)
     }
 
-    /// The length that the file has now, by our own work.
+    /// Records the file's length after this process's work.
     pub(crate) fn set_len(&self, len: u64) {
         self.len.store(len, Ordering::Relaxed);
     }

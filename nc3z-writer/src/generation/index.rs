@@ -1,5 +1,6 @@
-//! The index of a generation: entries as they come, then pages and variable table. What did not change since the generation before is
-//! not written again: rows are taken over, and of a tree only the pages on the way to what changed are new.
+//! Builds the index of a generation: collects entries, then writes pages and variable table. Unchanged parts of
+//! the previous generation's index are not written again. Their rows are copied, and of a tree only the pages
+//! above changed entries are new.
 
 use super::sink::Sink;
 use crate::error::Result;
@@ -23,9 +24,9 @@ pub(super) struct Older {
 enum Entries {
     /// All of them.
     All(Vec<IndexEntry>),
-    /// How many there are, and those that are not as they were.
+    /// The number of entries, and the changed ones.
     Changed(u64, BTreeMap<u64, IndexEntry>),
-    /// Those of an older generation, as they were.
+    /// The unchanged entries of an older generation.
     Kept(Row, Vec<IndexEntry>),
 }
 
@@ -37,24 +38,24 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// The index of a generation after another.
+    /// Creates the index of a generation that follows another.
     pub(super) fn after(older: Older) -> Self {
         Index { arrays: BTreeMap::new(), older: Some(older) }
     }
 
-    /// Whether the generation before has an array.
+    /// True if the previous generation has this array.
     pub(super) fn keeps(&self, array: ArrayId) -> bool {
         self.older.as_ref().is_some_and(|older| older.table.find(array).is_some())
     }
 
-    /// Announces an array; one that the generation before has keeps its entries but for those that are set.
+    /// Announces an array. If the previous generation has it, its entries are kept unless they are set.
     pub(super) fn declare(&mut self, array: ArrayId, tiles: u64) {
         let known = self.keeps(array);
         let entries = if known { Entries::Changed(tiles, BTreeMap::new()) } else { Entries::All(Vec::new()) };
         self.arrays.entry(array).or_insert(entries);
     }
 
-    /// Announces all arrays of an older generation, as they are there.
+    /// Announces all arrays of an older generation with their entries.
     pub(super) fn take_over(&mut self, table: &VariableTable) {
         for row in table.rows() {
             if let Some((row, inline)) = table.find(row.array) {
@@ -63,12 +64,12 @@ impl Index {
         }
     }
 
-    /// Announces an array of which nothing stays.
+    /// Announces an array none of whose entries are kept.
     pub(super) fn declare_anew(&mut self, array: ArrayId) {
         self.arrays.insert(array, Entries::All(Vec::new()));
     }
 
-    /// The same for an array of this many tiles that are lost unless they come.
+    /// Announces an array of this many tiles, which are lost unless they are put.
     pub(super) fn declare_lost(&mut self, array: ArrayId, tiles: u64) {
         let tiles = usize::try_from(tiles).expect("the caller has limited their number");
         self.arrays.insert(array, Entries::All(vec![IndexEntry::Lost; tiles]));
@@ -91,7 +92,7 @@ impl Index {
         }
     }
 
-    /// The tiles that are not as they were, by array, in runs.
+    /// Returns the changed tiles, by array, in runs.
     pub(super) fn changed(&self) -> Vec<(ArrayId, Vec<Range<u64>>)> {
         let mut all = Vec::new();
         for (&array, entries) in self.arrays.iter().filter(|(array, _)| **array != ArrayId::HEADS) {
@@ -108,7 +109,7 @@ impl Index {
         all
     }
 
-    /// Writes the pages; gives the variable table, and the section of the pages if there are any.
+    /// Writes the pages. Returns the variable table and the section of the pages, if there are any.
     pub(super) fn write<W: Write>(
         self,
         sink: &mut Sink<'_, W>,
@@ -148,7 +149,7 @@ impl Index {
     }
 }
 
-/// Ascending numbers as runs.
+/// Returns ascending numbers as runs.
 fn runs_of(numbers: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     let mut runs: Vec<Range<u64>> = Vec::new();
     for n in numbers {
@@ -160,7 +161,7 @@ fn runs_of(numbers: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
     runs
 }
 
-/// A whole tree; gives its root.
+/// Writes a whole tree; returns its root.
 fn write_tree<W: Write>(
     array: ArrayId,
     entries: &[IndexEntry],
@@ -175,14 +176,14 @@ fn write_tree<W: Write>(
     builder.finish(&mut write)
 }
 
-/// The entries of one array, as they were but for what changed.
+/// The entries of one array: the old ones, with changes.
 struct Copy<'a> {
     older: &'a Older,
     array: ArrayId,
-    /// Tiles now, and before.
+    /// Number of tiles now, and before.
     tiles: u64,
     before: u64,
-    /// The root that was, 0 where the entries stood in the table.
+    /// The old root; 0 if the entries were in the table.
     root: u64,
     inline: &'a [IndexEntry],
     changed: &'a BTreeMap<u64, IndexEntry>,
@@ -201,7 +202,7 @@ impl<'a> Copy<'a> {
         Copy { older, array, tiles, before: row.tile_count, root: row.root, inline, changed, salt }
     }
 
-    /// All entries, which are few.
+    /// Returns all entries, which are few.
     fn all(&self) -> Result<Vec<IndexEntry>> {
         let leaf = match self.root {
             0 => None,
@@ -210,7 +211,7 @@ impl<'a> Copy<'a> {
         self.entries(0..self.tiles, leaf)
     }
 
-    /// The entries of some tiles of one leaf, which stood in this page if they stood in any.
+    /// Returns the entries of some tiles of one leaf; `leaf` is the page of the old entries, if they had one.
     fn entries(&self, tiles: Range<u64>, leaf: Option<u64>) -> Result<Vec<IndexEntry>> {
         let page = leaf.map(|at| self.read(at, 0, tiles.start)).transpose()?;
         let mut entries = Vec::new();
@@ -225,7 +226,7 @@ impl<'a> Copy<'a> {
         Ok(entries)
     }
 
-    /// The page of a level that covers tile 0, below one of `level`.
+    /// Returns the page of the level `to` that covers tile 0, starting from a page of `level`.
     fn descend(&self, mut at: u64, level: u16, to: u16) -> Result<u64> {
         for level in (to + 1..=level).rev() {
             let (_, bytes) = self.read(at, level, 0)?;
@@ -234,7 +235,7 @@ impl<'a> Copy<'a> {
         Ok(at)
     }
 
-    /// A page of the tree that was.
+    /// Reads a page of the old tree.
     fn read(&self, at: u64, level: u16, tile: u64) -> Result<(u64, bytes::Bytes)> {
         let bytes = self.older.source.read_at(at, PAGE_LEN)?;
         Page::check(&bytes, &self.salt, at)?;
@@ -242,7 +243,7 @@ impl<'a> Copy<'a> {
         Ok((at, bytes))
     }
 
-    /// Writes what is new of the tree; gives its root.
+    /// Writes the new pages of the tree; returns its root.
     fn write<W: Write>(&self, sink: &mut Sink<'_, W>) -> Result<u64> {
         let height = tree_height(self.tiles);
         let was = tree_height(self.before);
@@ -254,7 +255,7 @@ impl<'a> Copy<'a> {
         self.page(height, 0, old, sink)
     }
 
-    /// The page of a level from tile `first` on; `old` is the one that was. Gives its offset.
+    /// Writes the page of a level that begins with tile `first`; `old` is its old version. Returns its offset.
     fn page<W: Write>(
         &self,
         level: u16,
@@ -264,7 +265,7 @@ impl<'a> Copy<'a> {
     ) -> Result<u64> {
         let end = |tiles: u64| first.saturating_add(tiles_below(level)).min(tiles);
         let tiles = first..end(self.tiles);
-        // A tree that grew taller has the old one below its first page.
+        // If the tree became taller, the old tree is below its first page.
         let old = old.or_else(|| {
             let is_root = first == 0 && self.root != 0 && level == tree_height(self.before);
             is_root.then_some(self.root)

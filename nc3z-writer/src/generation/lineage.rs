@@ -1,4 +1,4 @@
-//! What the commit block of a generation says of older generations (`spec/archive.md`, section 11).
+//! The references to older generations in a generation's commit block (`spec/archive.md`, section 11).
 
 use super::ending::Ending;
 use crate::error::Result;
@@ -8,38 +8,39 @@ use std::ops::Range;
 
 /// The generations that a new one refers to.
 pub(super) struct Lineage {
-    /// The generation whose index entries the new one has, but for those that change.
+    /// The generation whose index entries the new one has, except for changed ones.
     base: u32,
-    /// The generation of the later head that the generation before has; 0 where its head is the head copy.
+    /// The generation that has the head of the previous generation; 0 if that is the head copy.
     head_before: u32,
-    /// The same of the new generation.
+    /// The generation that has the new generation's head; 0 if that is the head copy.
     head: u32,
 }
 
 impl Lineage {
-    /// Of a generation after this one, with the head copy as its head.
+    /// Creates the lineage of the generation after this one, with the head copy as its head.
     pub(super) fn after(archive: &Archive) -> Result<Self> {
         let (base, head_before) = archive.block_generations()?;
         Ok(Lineage { base, head_before, head: 0 })
     }
 
-    /// The head is that of the generation before.
+    /// Keeps the head of the generation before.
     pub(super) fn keep_head(&mut self) {
         self.head = self.head_before;
     }
 
-    /// The head is a block of the new generation, which has this number.
+    /// Sets the head to a block of the new generation, which has this number.
     pub(super) fn put_head(&mut self, generation: u32) {
         self.head = generation;
     }
 
-    /// The generation holds again what an older version held.
+    /// Sets the content to that of an older version.
     pub(super) fn take_over(&mut self, version: &Archive) -> Result<()> {
         (self.base, self.head) = version.block_generations()?;
         Ok(())
     }
 
-    /// The commit of a generation whose blocks begin at `blocks_begin`, and are `blocks` with that of the commit.
+    /// Returns the commit of a generation whose blocks begin at `blocks_begin`; `blocks` is their number,
+    /// including the commit.
     pub(super) fn commit(
         &self,
         ending: &Ending,

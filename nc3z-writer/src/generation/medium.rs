@@ -1,4 +1,4 @@
-//! What holds an archive while it is written: a file, or memory. Both are read and written at any place.
+//! The target of an archive while it is written: a file, or memory. Both are read and written at any position.
 
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -9,26 +9,27 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What holds an archive.
+/// The place where an archive is written.
 pub(crate) enum Medium<'a> {
     /// A file.
     File {
         /// Open for reading and writing.
         file: &'a File,
-        /// What it is called in messages.
+        /// The name in messages.
         name: &'a Path,
-        /// Where it may be opened again, to map it; else it is read by position through `file`.
+        /// The path for opening the file again, to map it; without it, the file is read by position through
+        /// `file`.
         path: Option<&'a Path>,
     },
-    /// A file that is only read, and another one for what is written behind it.
+    /// A file that is only read, and another file for the bytes appended to it.
     Over {
-        /// The file that stays as it is.
+        /// The file that stays unchanged.
         file: &'a File,
-        /// What is written, from its beginning on.
+        /// The appended bytes, from the beginning of this file.
         over: &'a File,
-        /// Bytes of the first file that count.
+        /// The used length of the first file.
         end: u64,
-        /// What it is called in messages.
+        /// The name in messages.
         name: &'a Path,
     },
     /// Memory.
@@ -40,7 +41,7 @@ pub(crate) enum Medium<'a> {
 pub(crate) struct Memory(Mutex<Bytes>);
 
 impl Medium<'_> {
-    /// What it is called in messages.
+    /// Returns the name in messages.
     pub(crate) fn name(&self) -> &Path {
         match self {
             Medium::File { name, .. } | Medium::Over { name, .. } => name,
@@ -48,7 +49,7 @@ impl Medium<'_> {
         }
     }
 
-    /// Writes from `offset` on.
+    /// Returns a writer that starts at `offset`.
     pub(crate) fn writer_at(&self, offset: u64) -> Result<Box<dyn Write + '_>> {
         match self {
             Medium::File { file, name, .. } => {
@@ -107,7 +108,7 @@ impl Medium<'_> {
         }
     }
 
-    /// Everything written is on disk afterwards.
+    /// Makes sure that everything written is on disk.
     pub(crate) fn sync(&self) -> Result<()> {
         match self {
             Medium::File { file, name, .. } => file.sync_all().map_err(|e| Error::io("sync", name, e)),
@@ -115,7 +116,7 @@ impl Medium<'_> {
         }
     }
 
-    /// The bytes as they are now, to be read.
+    /// Returns the present bytes for reading.
     pub(crate) fn source(&self) -> Result<SharedSource> {
         match self {
             Medium::File { path: Some(path), .. } => Ok(nc3z_reader::source::open(path, true)?),
@@ -136,19 +137,19 @@ impl Medium<'_> {
 }
 
 impl Memory {
-    /// The bytes as they are now, shared until they change.
+    /// Returns the present bytes, shared until they change.
     pub(crate) fn bytes(&self) -> Bytes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The bytes, which nobody shares any more.
+    /// Returns the bytes, without a copy if they are not shared.
     pub(crate) fn into_vec(self) -> Vec<u8> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner).into()
     }
 
     fn change(&self, change: impl FnOnce(&mut Vec<u8>)) {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a copy where nobody else reads them.
+        // Does not copy the bytes if no reader shares them.
         let mut bytes = Vec::from(std::mem::take(&mut *shared));
         change(&mut bytes);
         *shared = Bytes::from(bytes);
@@ -184,7 +185,7 @@ impl Write for &Memory {
     }
 }
 
-/// A file's bytes up to `end`, and behind them those of another file.
+/// A file's bytes up to `end`, followed by those of another file.
 struct OverSource {
     file: FileSource,
     over: FileSource,
@@ -205,13 +206,13 @@ impl ByteSource for OverSource {
     }
 }
 
-/// What of a buffer, to be read from `offset` on, lies before `end`, and what behind.
+/// Splits a buffer for a read at `offset` into the parts before and after `end`.
 fn split(buf: &mut [u8], offset: u64, end: u64) -> (&mut [u8], &mut [u8]) {
     let below = usize::try_from(end.saturating_sub(offset)).map_or(buf.len(), |n| n.min(buf.len()));
     buf.split_at_mut(below)
 }
 
-/// Where a byte behind `end` is in the other file.
+/// Returns the position in the other file of a byte after `end`.
 fn behind(end: u64, offset: u64) -> io::Result<u64> {
     let refused = || io::Error::other("a rehearsal changes nothing that is there");
     offset.checked_sub(end).ok_or_else(refused)

@@ -1,22 +1,24 @@
-//! The short form: what a small fresh archive is turned into once it is complete, and out of before anything is appended to it.
+//! Converts a small new archive to the short form after it is complete, and back before a generation is
+//! appended.
 
 use super::ending::Unsealed;
 use super::medium::Medium;
 use crate::error::Result;
 use nc3z_format::archive::short::{self, expand};
 
-/// Archives are stored in the short form up to so many bytes of it.
+/// The largest archive in the short form, in bytes.
 const MOST: usize = 32 << 10;
-/// Longer archives in the long form are not looked at: without blocks, its frame is some hundred bytes.
+/// Longer archives in the long form are not tried: the overhead of the long form without its blocks is only
+/// some hundred bytes.
 const LOOKED_AT: u64 = 64 << 10;
-/// Longer files are not packed as a whole: who asks for some values has all of them decoded.
+/// Longer files are not packed as a whole: reading any value decodes all values.
 pub(crate) const WHOLE: u64 = 128 << 10;
 
-/// Turns the archive on the medium, which is complete but for its trailer, into the short form, if it has one of at most [`MOST`] bytes;
-/// gives its length then.
+/// Converts the archive on the medium, which is complete except for its trailer, to the short form, if that has
+/// at most [`MOST`] bytes. Returns the new length.
 ///
 /// # Errors
-/// What the medium says.
+/// Reading or writing the medium fails.
 pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]) -> Result<Option<u64>> {
     if unsealed.trailer.archive_len > LOOKED_AT || !nc3z_format::num::switch::is_on("short-form") {
         return Ok(None);
@@ -25,11 +27,12 @@ pub(crate) fn shorten(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]
     replace(medium, short::shorten(&long, MOST.min(long.len() - 1))?)
 }
 
-/// Turns the archive on the medium, in the long form and complete but for its trailer, or in the short form of `short` bytes, into the one that is the whole
-/// file, `file`, if that has at most `most` bytes and at most [`MOST`]; gives its length then.
+/// Replaces the archive on the medium by one that packs `file` as a whole, if that has at most `most` bytes and
+/// at most [`MOST`]. The old archive is in the long form without its trailer, or in the short form of `short`
+/// bytes. Returns the new length.
 ///
 /// # Errors
-/// What the medium says.
+/// Reading or writing the medium fails.
 pub(crate) fn shorten_whole(
     medium: &Medium<'_>,
     (unsealed, short): (&Unsealed, Option<u64>),
@@ -50,7 +53,7 @@ pub(crate) fn shorten_whole(
     replace(medium, short::shorten_whole(&long, file, most)?)
 }
 
-/// The archive in the long form, trailer and all.
+/// Returns the archive in the long form, including its trailer.
 fn sealed(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]) -> Result<Vec<u8>> {
     let mut long = vec![0; usize::try_from(unsealed.offset()).expect("some hundred KiB")];
     medium.read_exact_at(&mut long, 0)?;
@@ -58,7 +61,7 @@ fn sealed(medium: &Medium<'_>, unsealed: &Unsealed, digest: [u8; 32]) -> Result<
     Ok(long)
 }
 
-/// Puts a short form in the place of what is on the medium.
+/// Replaces the content of the medium by a short form.
 fn replace(medium: &Medium<'_>, short: Option<Vec<u8>>) -> Result<Option<u64>> {
     let Some(short) = short else { return Ok(None) };
     medium.write_at(0, &short)?;

@@ -1,14 +1,14 @@
-//! Commit slots as they are written: near the beginning of an archive, after the trailer that they name.
+//! Writes commit slots: near the beginning of an archive, after the trailer that they name.
 
 use super::medium::Medium;
 use crate::error::{Error, Result};
 use nc3z_format::archive::constants::{SLOT_LEN, SLOTS_AT};
 use nc3z_format::archive::{CommitSlots, SLOTS_LEN, Salt};
 
-/// Writes those of the two slots that are not what they should be.
+/// Writes the slots whose content differs from the given one.
 ///
 /// # Errors
-/// What the medium says.
+/// Reading or writing the medium fails.
 pub(crate) fn write(medium: &Medium<'_>, salt: &Salt, slots: &CommitSlots) -> Result<()> {
     change(medium, salt, slots).map_err(|failed| failed.error)
 }
@@ -16,14 +16,14 @@ pub(crate) fn write(medium: &Medium<'_>, salt: &Salt, slots: &CommitSlots) -> Re
 /// Slots that could not be written.
 pub(super) struct Failed {
     pub(super) error: Error,
-    /// Whether they are what they were before.
+    /// True if the slots have their old content.
     pub(super) is_undone: bool,
 }
 
-/// The same; where it fails, the slots are what they were before, if the medium can still be written.
+/// Writes the slots. After a failure, the old content is restored if the medium can still be written.
 pub(super) fn change(medium: &Medium<'_>, salt: &Salt, slots: &CommitSlots) -> Result<(), Failed> {
     if matches!(medium, Medium::Over { .. }) {
-        // A rehearsal leaves the archive as it is: its slots name what they named.
+        // A dry run leaves the archive and its slots unchanged.
         return Ok(());
     }
     let mut before = [0; SLOTS_LEN];

@@ -1,4 +1,4 @@
-//! One generation as it is written: blocks in any order, then index, sections and section table. Forward only, never seeks.
+//! Writes one generation: blocks in any order, then index, sections and section table. Forward only, never seeks.
 
 use super::blocks::{Content, OpenContainer, Stamp, WholeContainer, encode_own, write_block};
 use super::ending::{Ending, Unsealed};
@@ -25,14 +25,14 @@ use std::path::Path;
 
 /// Archives whose blocks end beyond this have a second copy of the head (`spec/archive.md`, section 6).
 const SECOND_HEAD_FROM: u64 = 64 << 10;
-/// So have smaller ones that are at least so many times as long as the head: the copy costs them 1.6 % at most.
+/// Smaller archives have it if they are at least this many times as long as the head: it costs them 1.6 % at most.
 const SECOND_HEAD_SHARE: u64 = 64;
-/// Heads of at least so many bytes have parity instead, where a copy would cost more than one part in so many of the blocks.
+/// Heads of at least this many bytes have parity instead, if a copy takes more than 1/`HEAD_PARITY_SHARE` of the blocks.
 const HEAD_PARITY_FROM: u64 = 32 << 10;
 const HEAD_PARITY_SHARE: u64 = 16;
-/// What one more container costs: a block's header, what fills it up, and places in the index that differ.
+/// The cost of one more container: a block's header, padding, and different offsets in the index.
 const ONE_MORE: usize = BLOCK_HEADER_LEN + 36;
-/// A section continues an older one where that takes at most three quarters of what it takes by itself.
+/// A section continues an older one if that takes at most `CONTINUED`/`CONTINUED_OF` of its own bytes.
 const CONTINUED: usize = 3;
 const CONTINUED_OF: usize = 4;
 /// Constants lists are closed at this size.
@@ -47,7 +47,7 @@ pub(crate) struct GenerationWriter<'a, W> {
     head: HeadSection,
     added: Option<Added>,
     index: Index,
-    /// The open containers, by what will pack them.
+    /// The open containers, by the chain that will pack them.
     open: BTreeMap<Option<u16>, OpenContainer>,
     containers: u64,
     constants: ConstantsBuilder,
@@ -57,32 +57,32 @@ pub(crate) struct GenerationWriter<'a, W> {
     blocks: u64,
 }
 
-/// Where the head section comes from.
+/// The origin of the head section.
 enum HeadSection {
-    /// The head copy as stored, kept for the second copy.
+    /// The stored head copy, kept in memory for the second copy.
     Fresh { bytes: Vec<u8>, compressed: bool, crc: u32 },
-    /// That of the generation before.
+    /// The head section of the generation before.
     Kept(SectionEntry),
 }
 
-/// What a generation after another adds to its beginning.
+/// The references of a later generation to older ones.
 struct Added {
     /// The generations that this one refers to.
     lineage: Lineage,
-    /// Chains beyond those of the head copy, as the metadata list them.
+    /// Chains in addition to those of the head copy, as the metadata list them.
     chains: Vec<ChainSpec>,
-    /// Sections of the generation before that stay: parity, which is stale then, and what this build does not know.
+    /// Sections of the previous generation that stay: parity, which is stale then, and sections unknown to this build.
     sections: Vec<SectionEntry>,
     /// The decoded head copy.
     head_copy: Vec<u8>,
     /// Variable tables of older generations, which need not be written again.
     tables: Vec<(VariableTable, SectionEntry)>,
-    /// Older sections that those of this generation may continue, and what they hold.
+    /// Older sections that this generation's sections may continue, and their content.
     whole: Vec<(SectionEntry, Vec<u8>)>,
 }
 
 impl<'a, W: Write> GenerationWriter<'a, W> {
-    /// The first generation of a fresh archive: writes superblock and head copy.
+    /// Creates the first generation of a new archive: writes superblock and head copy.
     pub(crate) fn fresh(
         out: W,
         path: &'a Path,
@@ -125,8 +125,8 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         })
     }
 
-    /// A generation after the last one of `archive`, whose bytes `older` reads. Arrays that are not declared are not in it; nor is a later
-    /// head, unless it is put.
+    /// Creates a generation after the last one of `archive`, whose bytes `older` reads. It contains only declared arrays, and a
+    /// later head only if one is put.
     pub(crate) fn after(out: W, path: &'a Path, archive: &Archive, older: SharedSource) -> Result<Self> {
         let last = archive.trailer();
         let mut ending = Ending::after(archive, path)?;
@@ -164,7 +164,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         })
     }
 
-    /// Writes the block that a generation after another ends its blocks with.
+    /// Writes the block that ends a later generation's blocks.
     fn write_commit(&mut self) -> Result<Option<(u64, Commit)>> {
         let Some(added) = &self.added else { return Ok(None) };
         let e = &self.ending;
@@ -175,7 +175,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(Some((offset, commit)))
     }
 
-    /// Adds a chain after those there are; gives its number.
+    /// Adds a chain after the existing ones; returns its number.
     pub(crate) fn put_chain(&mut self, chain: ChainSpec) -> Result<u16> {
         let number = u16::try_from(self.chains.len()).map_err(|_| {
             let (limit, found) = (1 << 16, self.chains.len() as u64 + 1);
@@ -192,7 +192,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(number)
     }
 
-    /// The number of a chain: that of the archive's, or of a new one.
+    /// Returns the number of a chain, which is added if it is new.
     pub(crate) fn chain_number(&mut self, chain: ChainSpec) -> Result<u16> {
         match self.chains.iter().position(|known| *known.spec() == chain) {
             Some(at) => Ok(u16::try_from(at).expect("chain numbers are 16 bits")),
@@ -200,7 +200,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         }
     }
 
-    /// The head of this generation is that of the one before, of a file of this length.
+    /// Keeps the head of the generation before, for a file of this length.
     pub(crate) fn keep_head(&mut self, original_len: u64) {
         if self.index.keeps(ArrayId::HEADS) {
             self.index.declare(ArrayId::HEADS, 1);
@@ -211,7 +211,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         }
     }
 
-    /// Gives this generation a head of its own: another header, and which arrays its variables have.
+    /// Gives this generation a head of its own: another header, and the arrays of its variables.
     pub(crate) fn put_head(&mut self, head: &LaterHead) -> Result<()> {
         let decoded = head.encode();
         let added = self.added.as_ref().expect("a fresh archive has its head copy");
@@ -227,7 +227,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         self.put_block(Content { kind, array, tile: 0, chain: 0, decoded_len, decoded_crc }, &payload)
     }
 
-    /// Makes this generation hold what an older one holds.
+    /// Gives this generation the content of an older one.
     pub(crate) fn take_over(&mut self, version: &Archive) -> Result<()> {
         let table = table_of(version)?;
         self.index.take_over(&table.0);
@@ -241,7 +241,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(())
     }
 
-    /// The digest of the file that this generation holds, if it is known.
+    /// Sets the digest of this generation's file, if it is known.
     pub(crate) fn set_digest(&mut self, sha256: Option<[u8; 32]>) {
         self.ending.set_digest(sha256);
     }
@@ -253,7 +253,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         }
     }
 
-    /// The same for an array whose tiles are lost unless they come.
+    /// Announces an array whose tiles are lost unless they are put.
     pub(crate) fn declare_lost(&mut self, array: ArrayId, tiles: u64) {
         if tiles > 0 {
             self.index.declare_lost(array, tiles);
@@ -265,7 +265,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         self.sink.offset()
     }
 
-    /// Sets required features, before the first block: blocks say that they are lossy.
+    /// Sets required features. Call it before the first block, because blocks record whether they are lossy.
     pub(crate) fn require(&mut self, features: u32) {
         self.ending.require(features);
     }
@@ -318,7 +318,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(())
     }
 
-    /// Writes a definition of a variable; definitions come before the tiles that need them.
+    /// Writes a definition of a variable. Definitions precede the tiles that need them.
     pub(crate) fn put_definition(&mut self, variable: u32, number: u64, bytes: &[u8]) -> Result<()> {
         let array = ArrayId::definitions(variable);
         self.declare(array, 1);
@@ -336,7 +336,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(())
     }
 
-    /// Writes a block; gives its offset and header CRC.
+    /// Writes a block; returns its offset and header CRC.
     fn block(&mut self, content: Content, payload: &[u8]) -> Result<(u64, u32)> {
         let e = &self.ending;
         self.blocks += 1;
@@ -344,12 +344,12 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         write_block(&mut self.sink, stamp, content, payload)
     }
 
-    /// Bytes of our own making as they are stored: the number of the chain, and the payload.
+    /// Encodes bytes that the writer produced: returns the number of the chain and the payload.
     fn encode_own(&self, decoded: &[u8], container_chain: Option<u16>) -> Result<(u16, Vec<u8>)> {
         with_scratch(|scratch| encode_own(decoded, container_chain, &self.chains, self.preset, scratch))
     }
 
-    /// Writes a block of bytes of our own making.
+    /// Writes a block of bytes that the writer produced.
     fn own_block(
         &mut self,
         (kind, array, tile): (BlockKind, ArrayId, u64),
@@ -362,7 +362,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(self.block(content, payload)?.0)
     }
 
-    /// Writes a container; two, where one of zstd would have to find the frequencies of text and of coded numbers in one table, and they are smaller.
+    /// Writes a container. Writes two if they are smaller: one zstd table would mix the frequencies of text and of coded numbers.
     fn write_container(&mut self, container_chain: Option<u16>, open: OpenContainer) -> Result<()> {
         if open.is_empty() {
             return Ok(());
@@ -409,7 +409,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(())
     }
 
-    /// Writes the containers and the constants list that are open.
+    /// Writes the open containers and the constants list.
     pub(crate) fn close_containers(&mut self) -> Result<()> {
         for (container_chain, open) in std::mem::take(&mut self.open) {
             self.write_container(container_chain, open)?;
@@ -417,7 +417,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         self.flush_constants()
     }
 
-    /// Writes what is open, index, sections and section table.
+    /// Writes what is still open, then index, sections and section table.
     pub(crate) fn finish(mut self, metadata: &Metadata) -> Result<Unsealed> {
         self.close_containers()?;
         self.ending.set_version(metadata)?;
@@ -445,7 +445,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         Ok(unsealed)
     }
 
-    /// Adds the head section, and what protects the head copy.
+    /// Adds the head section, and the protection of the head copy.
     fn write_head(&mut self, blocks_end: u64, sections: &mut Vec<SectionEntry>) -> Result<()> {
         let (bytes, compressed, crc) = match &self.head {
             HeadSection::Kept(entry) => {
@@ -479,7 +479,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
         let whole = self.added.iter().flat_map(|added| &added.whole).find(|(older, _)| older.kind == kind);
         if let Some((older, before)) = whole {
             let after = older.encode_after(before, decoded)?;
-            // Once much is not as it was, a whole one is what later ones continue.
+            // After many changes, a whole section is stored, and later sections continue it.
             if after.len() <= stored.len() / CONTINUED_OF * CONTINUED {
                 (encoding, stored) = (SectionEncoding::After, after);
             }
@@ -489,7 +489,7 @@ impl<'a, W: Write> GenerationWriter<'a, W> {
     }
 }
 
-/// The variable table of a generation, and where it stands.
+/// Returns the variable table of a generation, and its section entry.
 fn table_of(archive: &Archive) -> Result<(VariableTable, SectionEntry)> {
     Ok((archive.variable_table().clone(), archive.sections().find(SectionKind::VariableTable)?.clone()))
 }

@@ -27,8 +27,8 @@ pub enum TagChange {
     Delete,
 }
 
-/// Changes a tag of the archive at `path`. Of the options, only those of parity apply. Returns the version
-/// that has the tag, or had it before.
+/// Changes a tag of the archive at `path`. Of the options, only those of parity apply. Returns the version that
+/// the tag names or, if it is deleted, named.
 ///
 /// # Errors
 /// The name is not valid for a tag. There is no such version or tag. The tag names another version and may

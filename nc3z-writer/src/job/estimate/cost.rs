@@ -1,4 +1,4 @@
-//! What the pieces come to when they are encoded as the writer would, and how long that takes.
+//! Encodes the pieces as the writer would, and measures their size and the time.
 
 use super::PresetEstimate;
 use super::sample::{Samples, read};
@@ -21,31 +21,32 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// Files of at most this length are archived to nowhere instead: overhead weighs there.
+/// Files of at most this length are archived in memory instead of estimated: their overhead is a large share.
 pub(super) const WRITTEN_LEN: u64 = 4 << 20;
-/// Bytes of an index entry in a page, and of one in the compressed table of small arrays (about).
+/// Approximate bytes of an index entry in a page, and of one in the compressed table of small arrays.
 const PAGED_ENTRY_LEN: f64 = 24.3;
 const INLINE_ENTRY_LEN: f64 = 14.0;
 const INLINE_ENTRIES: u64 = 32;
-/// Bytes of containers' members that are compressed to see what that gains.
+/// Limit for the bytes of container members that are compressed to measure the gain.
 const PACKED_LEN: usize = 1 << 20;
-/// Section table, metadata, and whatever else is always there (about).
+/// Approximate bytes of the section table, the metadata and other parts of every archive.
 const SECTIONS_LEN: u64 = 5 * 24 + 80;
 
-/// What was found of one array.
+/// The measured cost of one array.
 pub(super) struct ArrayCost {
     id: ArrayId,
     /// Bytes of the pieces.
     raw: f64,
     /// Stored bytes of each piece over its raw bytes, in the order of the array.
     ratios: Vec<f64>,
-    /// Stored bytes of the pieces, block headers included.
+    /// Stored bytes of the pieces, including block headers.
     stored: f64,
-    /// Members of containers, which are compressed together.
+    /// Members of containers; they are compressed together.
     packed: Vec<u8>,
-    /// Bytes besides the tiles: a dictionary.
+    /// Bytes in addition to the tiles: a dictionary.
     fixed: f64,
-    /// Seconds of choosing, which is done once; of what grows with the array: scanning it for a dictionary, reading, …
+    /// Seconds for choosing a plan, which is done once. The other times grow with the array: scanning it for
+    /// a dictionary, reading, and so on.
     choose_seconds: f64,
     scan_seconds: f64,
     read_seconds: f64,
@@ -92,7 +93,7 @@ pub(super) fn array_cost(
     };
     let mut plan = with_scratch(|scratch| plan_array(&subject, policy, scratch))?;
     table.assign(&mut plan);
-    // Shorter pieces than tiles tell of shorter tiles anyway.
+    // Pieces shorter than tiles already measure the cost of shorter tiles.
     let whole = pieces.iter().any(|piece| Some(piece.len as u64) == info.linear_tile_len());
     let finer = if whole { finer_array(classic, info, &plan, options, monitor)? } else { None };
     let info = finer.as_ref().unwrap_or(info);
@@ -145,7 +146,7 @@ pub(super) fn array_cost(
     Ok(cost)
 }
 
-/// Bytes that do not belong to any tile.
+/// Bytes outside the tiles.
 pub(super) struct Overhead {
     head: u64,
     index: f64,
@@ -174,10 +175,10 @@ impl Overhead {
     }
 }
 
-/// What was found of all arrays that were looked at.
+/// The costs of all sampled arrays.
 pub(super) struct Costs {
     by_array: BTreeMap<ArrayId, ArrayCost>,
-    /// Bytes of the containers over those of their members: what is packed is compressed once more.
+    /// Bytes of the containers divided by those of their members: containers are compressed once more.
     packed: f64,
 }
 
@@ -188,7 +189,7 @@ impl Costs {
         Costs { by_array: found.into_iter().map(|cost| (cost.id, cost)).collect(), packed }
     }
 
-    /// The costs of the arrays that tell of this one.
+    /// The costs of the sampled arrays that represent this one.
     fn told(&self, samples: &Samples, id: ArrayId) -> Vec<&ArrayCost> {
         samples.witnesses(id).iter().filter_map(|witness| self.by_array.get(witness)).collect()
     }
@@ -206,7 +207,7 @@ fn packed_ratio(members: &[u8], preset: Preset) -> f64 {
     float(stored as u64) / float(members.len() as u64)
 }
 
-/// Bytes of an array in the archive, and its standard error.
+/// Returns an array's bytes in the archive, and their standard error.
 fn extrapolated(samples: &Samples, costs: &Costs, id: ArrayId) -> (f64, f64) {
     let Some(info) = samples.all().get(id) else { return (0.0, 0.0) };
     let total = float(info.total_bytes());
@@ -218,7 +219,8 @@ fn extrapolated(samples: &Samples, costs: &Costs, id: ArrayId) -> (f64, f64) {
     }
     let stored: f64 = told().map(|c| c.stored + float(c.packed.len() as u64) * costs.packed).sum();
     let fixed: f64 = told().map(|c| c.fixed).sum::<f64>() / float(witnesses.len() as u64);
-    // Neighbouring pieces are alike, so differences of neighbours tell what even spreading leaves to chance.
+    // Neighbouring pieces are similar. So the differences of neighbours measure the error that remains with
+    // evenly spread samples.
     let (mut n, mut squares, mut pairs) = (0.0, 0.0, 0.0);
     for cost in told() {
         n += float(cost.ratios.len() as u64);
@@ -230,7 +232,7 @@ fn extrapolated(samples: &Samples, costs: &Costs, id: ArrayId) -> (f64, f64) {
     (total * stored / raw + fixed, total * (variance / n * (1.0 - seen)).sqrt())
 }
 
-/// Bytes of an array in the archive.
+/// Returns an array's bytes in the archive.
 pub(super) fn array_len(samples: &Samples, costs: &Costs, id: ArrayId) -> u64 {
     whole(extrapolated(samples, costs, id).0)
 }
@@ -265,8 +267,8 @@ pub(super) fn preset_estimate(
     }
     let stored = stored + overhead.len(stored);
     let threads = float(threads.max(1) as u64);
-    // A restore decodes in parallel while one thread hashes and writes, which is about as quick as reading; the proof of an
-    // archive is a restore that reads the source again.
+    // A restore decodes in parallel while one thread hashes and writes. Writing is about as quick as reading.
+    // The check of a new archive is a restore that reads the source again.
     let restore = (decode / threads).max(bytes * hash_seconds() + read);
     PresetEstimate {
         preset,
@@ -277,17 +279,17 @@ pub(super) fn preset_estimate(
     }
 }
 
-/// Seconds for a byte of SHA-256 on this machine.
+/// Measures the seconds per byte of SHA-256 on this machine.
 fn hash_seconds() -> f64 {
     let buffer = vec![7_u8; 4 << 20];
     let begin = Instant::now();
     let digest = Sha256::digest(&buffer);
-    // The digest is looked at, so that it is computed.
+    // The digest is used, so that the compiler does not remove its computation.
     let least = if digest[0] == digest[1] { 1e-12 } else { 0.0 };
     begin.elapsed().as_secs_f64() / float(buffer.len() as u64) + least
 }
 
-/// The length of the archive, found by making it in memory.
+/// Returns the length of the archive, written in memory.
 pub(super) fn written_len(
     classic: &ClassicFile,
     options: &WriterOptions,
@@ -302,7 +304,7 @@ pub(super) fn float(n: u64) -> f64 {
     n as f64
 }
 
-/// A number of bytes.
+/// Rounds a number of bytes.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an estimate; negative is none")]
 pub(super) fn whole(bytes: f64) -> u64 {
     bytes.round() as u64
