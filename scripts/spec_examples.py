@@ -232,7 +232,7 @@ def examples():
 
     add("1. Short form", "A file as a whole. Its frame holds one block that is not compressed, so that the file can be seen in it; programs compress it.",
         short, prefix, "the file as a whole")
-    add("2. Its content, unpacked", "What the frame decodes to.", content, whole)
+    add("2. Its content, unpacked", "The decoded bytes of the frame.", content, whole)
     listed = {}
 
     def keep(found, classic):
