@@ -222,7 +222,7 @@ COORDINATES = [
     name("lat") + struct.pack(">IIII", 1, 1, 12, 3) + text("standard_name", "latitude") + text("long_name", "latitude") + text("units", "degrees_north") + text("axis", "Y") + struct.pack(">I", DOUBLE),
 ]
 
-# What this program adds: chains, metadata.
+# Entries that this program adds: chains, metadata.
 OURS = [
     b'{"options":{"layout":"auto","preset":"default"},"writer":"nc3z 0.1.0"}',
     b'{"options":{"preset":"fast"},"writer":"nc3z 0.1.0"}', b'{"options":{"preset":"max"},"writer":"nc3z 0.1.0"}', b'{"options":{"preset":"default"},"writer":"nc3z 0.1.0"}',

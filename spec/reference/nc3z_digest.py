@@ -101,7 +101,7 @@ def collection_root(members):
 
 
 class Classic:
-    """A classic file as dimensions, attributes and values; where each variable lies is worked out from its header."""
+    """A classic file as dimensions, attributes and values; the position of each variable is computed from its header."""
 
     def __init__(self, file):
         self.file = file
@@ -184,7 +184,7 @@ class Classic:
         return max(self.length - min(begins), 0) // stride
 
     def runs(self, v):
-        """(offset, bytes) of the parts of a variable that lie in the file, whole elements only."""
+        """(offset, bytes) of the parts of a variable that are inside the file, whole elements only."""
         size, element, begin = self.size(v, self.records), SIZES[v[3]], v[4]
         count, stride = (self.records, self.stride(self.records)) if self.is_record(v) else (1, 0)
         if size == 0 or count == 0:

@@ -28,7 +28,7 @@ def dtype(name):
 
 
 def known(step):
-    """Whether an object is one of these, with its keys and in their ranges."""
+    """True if the object is one of these filters, with its keys in their ranges."""
     name, keys = step["id"], {key: value for key, value in step.items() if key != "id"}
     if name in RANGES:
         return set(keys) == set(RANGES[name]) and all(number(keys[k], *r) for k, r in RANGES[name].items())
@@ -68,7 +68,7 @@ def is_codec(step):
 
 
 def encoded_length(step, length):
-    """What a filter makes of so many bytes."""
+    """The encoded length of `length` bytes."""
     name = step["id"]
     if name in SUMS:
         return length + 4
@@ -83,13 +83,13 @@ def encoded_length(step, length):
 
 
 def decoded_length(step, length):
-    """The inverse, for filters behind a codec; None where it is not known for every length."""
+    """The inverse of encoded_length, for filters behind a codec; None where it is not known for every length."""
     name = step["id"]
     return length - 4 if name in SUMS else length if name in SAME + ("shuffle", "bitshuffle") else None
 
 
 def decode(step, data, length, most, unzstd):
-    """Undoes one of these; `length` is None where the bytes must tell it, then at most `most`."""
+    """Undoes one filter. `length` is the decoded length; None if the bytes contain it, and then it is at most `most`."""
     name = step["id"]
     if name in SAME:
         out = data

@@ -63,7 +63,7 @@ class Type:
         return b ^ (self.all >> 1) if self.float and b & self.top else b
 
     def order(self, b):
-        """What the entries of a dictionary ascend by."""
+        """The sort key of dictionary entries."""
         return b if self.number in UNSIGNED else self.signed(self.key(b))
 
     def pattern(self, data):
@@ -371,7 +371,7 @@ def marked(part, n, valid, kind):
 
 
 def add_strides(words, n, where, valid, strides, allowed, kind):
-    """Adds to each position what stands one stride before it, stride by stride; `allowed[i]` tells whether position i is ever added,
+    """Adds to each position the value one stride before it, stride by stride; `allowed[i]` is true if position i may be added,
     None that all are."""
     grid = words
     if valid is not None:

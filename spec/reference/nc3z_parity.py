@@ -20,7 +20,7 @@ BASIS = [0x0001, 0xACCA, 0x3C0E, 0x163E, 0xC582, 0xED2E, 0x914C, 0x4012,
 
 
 class Damaged(Exception):
-    """What cannot be mended, and why."""
+    """The archive cannot be mended; the message has the reason."""
 
 
 # The field, section 3: logarithms of symbols to the base x.
@@ -89,7 +89,7 @@ def recover(known, lost, parity):
 
 
 class Groups:
-    """How items are dealt to groups, section 3."""
+    """The distribution of items over groups, section 3."""
 
     def __init__(self, items, groups, run, parity):
         self.items, self.groups, self.run, self.parity = items, groups, run, parity
@@ -153,7 +153,7 @@ class Parity:
         return self.begin + packet * self.packet + self.shards_before(packet) * self.shard
 
     def shard_at(self, shard):
-        """Where a shard begins and ends."""
+        """Begin and end of a shard."""
         if shard >= self.shards.items:
             row, total = shard - self.shards.items, self.shards.groups * self.shards.parity
             packets = -(-(row + 1) * (self.packets.count() - 1) // total)

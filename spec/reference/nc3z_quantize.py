@@ -41,7 +41,7 @@ def dropped(kind, bits, d):
 
 
 def granular_bits(x, digits):
-    """How many explicit bits so many decimal digits take."""
+    """The number of explicit bits that `digits` decimal digits take."""
     s, e = math.frexp(abs(x))
     l = log10(s)  # noqa: E741
     d = math.floor(e * D + l) + 1

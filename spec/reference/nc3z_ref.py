@@ -316,7 +316,7 @@ CONTAINERS, CONSTANTS, CHAINS, HEADS, COMMITS = range(0xC0000001, 0xC0000006)
 
 
 class Place:
-    """Where the bytes of one array stand in the file: `slot` bytes at `begin`, repeated every `stride` bytes."""
+    """The position of the bytes of one array in the file: `slot` bytes at `begin`, repeated every `stride` bytes."""
 
     def __init__(self, id, element, shape, begin, slot, stride, slots, length):
         self.id, self.element, self.shape = id, element, shape
@@ -396,7 +396,7 @@ class Gap:
 
 
 def meets(a, b):
-    """Whether two extents share a byte; an empty extent meets nothing."""
+    """True if two extents share a byte; an empty extent shares none."""
     return max(a[0], b[0]) < min(a[1], b[1])
 
 
@@ -747,7 +747,7 @@ class Archive:
         return trailer
 
     def _committed(self, end):
-        """Whether what follows the last whole trailer is a generation that was committed and lost its own."""
+        """True if the last whole trailer is followed by a generation that was committed and lost its own trailer."""
         for at in range(round_up(end, 64), end + 4096, 64):     # parity: the same file
             packet = self.data[at:at + 4096]
             if packet[:4] == b"\xb1NCp" and len(packet) > 64:
@@ -996,7 +996,7 @@ class Archive:
     # ------------------------------------------------------------ section 4: chains
 
     def decode(self, data, chain, length, variable, tile, own=None):
-        """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step. `own` is where block or container stand."""
+        """Undo a chain. `length` is that of the decoded bytes; filters keep it, so it also bounds every step. `own` is the offset of block or container."""
         what = f"array {variable:#x} tile {tile}"
         need(chain < len(self.chains), f"{what}: chain {chain} of {len(self.chains)}")
         steps, older = self.chains[chain], None
@@ -1061,7 +1061,7 @@ class Archive:
 
     @staticmethod
     def lengths(steps, length, payload, what):
-        """What each step decodes to, or None, and at most: from the tile's length up to the first codec, from the payload's behind the last."""
+        """The decoded length of each step or None, and its upper bound: from the tile's length up to the first codec, from the payload's length behind the last."""
         kept = ("shuffle", "bitshuffle")
         is_codec = lambda s: nc3z_filters.is_codec(s) or s["id"] not in kept + nc3z_filters.SAME + nc3z_filters.SUMS + ("packbits", "delta", "fixedscaleoffset")  # noqa: E731
         found, known, codecs = [], True, 0
@@ -1144,7 +1144,7 @@ class Archive:
 
     @staticmethod
     def known(step, key, low, high, what):
-        """Refuses an object of a chain that has not just this key, in this range."""
+        """Refuses an object of a chain unless it has exactly this key, in this range."""
         value = step.get(key)
         if set(step) != {"id", key} or type(value) is not int or not low <= value <= high:
             raise Refused(f"{what}: unknown codec {json.dumps(step)}")
@@ -1163,7 +1163,7 @@ class Archive:
             raise Refused(f"{what}: {error}") from error
 
     def refers(self, id, tile):
-        """Whether the chain that a tile's index entry names has a reference."""
+        """True if the chain that a tile's index entry names has a reference."""
         entry = self.entry(id, tile)
         if entry.kind not in (STORED, PACKED):
             return False

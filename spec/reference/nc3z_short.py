@@ -186,7 +186,7 @@ def directory(content, classic):
 
 
 def long_form(start, content, sha256):
-    """`start` stands where the payloads begin."""
+    """`start` is at the beginning of the payloads."""
     c = Cursor(content)
     required = c.varint(32)
     if required & ~7:
