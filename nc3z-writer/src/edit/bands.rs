@@ -1,6 +1,8 @@
-//! Selections cut into bands: parts of few tiles and few boxes, so that planning and staging a band takes little memory.
+//! Cuts selections into bands: parts of few tiles and few boxes, so that planning and staging a band takes
+//! little memory.
 //!
-//! A band ends between two tiles wherever it can: a tile that is overwritten whole is then seen as such, and not read.
+//! If possible, a band ends between two tiles. Then a tile that is overwritten whole is recognized and not
+//! read.
 
 mod pending;
 mod runs;
@@ -14,20 +16,20 @@ use nc3z_staged::{FlatRun, Segment, Selection};
 use pending::{LinearBand, SegmentBand};
 use runs::{Ranks, each_index, halves, runs_of, tiles_of, true_runs, walk};
 
-/// Bytes of the tiles that a band touches.
+/// Limit for the bytes of the tiles that a band touches.
 const BAND_BYTES: usize = if cfg!(test) { 64 } else { 16 << 20 };
-/// Boxes of a band.
+/// Limit for the boxes of a band.
 const BAND_BOXES: usize = if cfg!(test) { 3 } else { 1 << 14 };
-/// A band of so many times its boxes ends inside a tile.
+/// A band with this many times its limit of boxes ends inside a tile.
 const FORCED: usize = 4;
-/// Does something with a band.
+/// Receives a band.
 pub(super) type Each<'e> = &'e mut dyn FnMut(Selection) -> Result<()>;
 
-/// How an array is cut, as the staged array has it.
+/// The tiles of an array, as in the staged array.
 pub(super) struct Bands {
     /// Lengths of the variable.
     shape: Vec<usize>,
-    /// Lengths of a tile; of a linear tile the number of its elements.
+    /// Lengths of a tile; for a linear tile, the number of its elements.
     tile: Vec<usize>,
     is_linear: bool,
     tile_bytes: usize,
@@ -52,12 +54,12 @@ impl Bands {
         Ok(Bands { shape: narrow(shape)?, tile, is_linear, tile_bytes, most_bytes, most_boxes })
     }
 
-    /// One band of everything, for a plan that is printed.
+    /// Returns everything as one band, for a plan that is printed.
     pub(super) fn undivided(self) -> Self {
         Bands { most_bytes: usize::MAX, most_boxes: usize::MAX / FORCED, ..self }
     }
 
-    /// Lengths of the values' array as the bands name its places.
+    /// Lengths of the values' array to which the bands' positions refer.
     pub(super) fn values_shape(&self, picks: &Picks<'_>, elements: usize) -> Vec<usize> {
         match picks {
             Picks::Grid(picks) if !self.is_linear => {
@@ -67,7 +69,7 @@ impl Bands {
         }
     }
 
-    /// Calls `each` with band after band. The picks lie in the variable and select something.
+    /// Calls `each` with one band after another. The picks are inside the variable and not empty.
     pub(super) fn each(&self, picks: &Picks<'_>, each: Each<'_>) -> Result<()> {
         match picks {
             Picks::Grid(picks) => {
@@ -87,7 +89,7 @@ impl Bands {
         if self.is_linear { vec![self.shape.iter().product()] } else { self.shape.clone() }
     }
 
-    /// Chunks: halves the axis that touches several tiles until a part touches few.
+    /// For chunks: halves the axis that touches several tiles, until a part touches few tiles.
     fn grid(&self, axes: Vec<Vec<FlatRun>>, each: Each<'_>) -> Result<()> {
         let touched: Vec<usize> =
             axes.iter().zip(&self.tile).map(|(runs, &size)| tiles_of(runs, size)).collect();
@@ -124,7 +126,7 @@ impl Bands {
         self.grid(axes, each)
     }
 
-    /// Linear tiles: the runs that a grid has in the flattened array, ascending.
+    /// For linear tiles: takes the runs of a grid in the flattened array, in ascending order.
     fn linear_grid(&self, mut axes: Vec<Vec<FlatRun>>, each: Each<'_>) -> Result<()> {
         let mut units = vec![1; axes.len()];
         let mut value_units = vec![1; axes.len()];
@@ -132,7 +134,7 @@ impl Bands {
             units[axis - 1] = units[axis] * self.shape[axis];
             value_units[axis - 1] = value_units[axis] * axes[axis].iter().map(|run| run.count).sum::<usize>();
         }
-        // Axes that are whole make longer runs of the axis before them.
+        // Axes that are selected whole make the runs of the axis before them longer.
         let mut lens = self.shape.clone();
         while let [.., outer, last] = axes.as_mut_slice() {
             let len = lens[lens.len() - 1];
@@ -181,7 +183,7 @@ impl Bands {
         band.end()
     }
 
-    /// Chunks: tile by tile, row by row.
+    /// For chunks: goes through a mask tile by tile, row by row.
     fn mask(&self, mask: &[bool], each: Each<'_>) -> Result<()> {
         let ranks = Ranks::new(mask);
         let mut band = SegmentBand::new(self, each);
@@ -211,7 +213,8 @@ impl Bands {
         band.end()
     }
 
-    /// Points in the order of their tiles; of a box that spans several tiles along some axes, tile after tile of these.
+    /// Goes through points in the order of their tiles. A box that spans several tiles is split at the tiles'
+    /// edges.
     fn points(&self, starts: &[usize], count: &[usize], stride: &[usize], each: Each<'_>) -> Result<()> {
         let rank = count.len();
         let flat = |at: &[usize], lens: &[usize]| at.iter().zip(lens).fold(0, |flat, (i, n)| flat * n + i);
@@ -251,8 +254,9 @@ impl Bands {
         band.end()
     }
 
-    /// The parts of a box along an axis that are gone through one after another: those of each tile, or of linear tiles each index of the axes that points do not
-    /// differ in and that lie before all others.
+    /// Splits a box along an axis into parts that are processed one after another. For chunks, these are the
+    /// parts in each tile. For linear tiles, each index is a part if the axis precedes all axes along which the
+    /// box has one index.
     fn blocks(&self, axis: usize, starts: &[usize], count: &[usize], stride: &[usize]) -> Vec<Block> {
         let (n, step) = (count[axis], stride[axis]);
         let first = starts.get(axis).copied().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What staged arrays lie on: the tiles of an archive, decoded when they are touched, and a temporary file.
+//! The base of staged arrays: the tiles of an archive, decoded when they are touched, and a temporary file.
 
 use nc3z_format::archive::ArrayId;
 use nc3z_format::tile::{Edge, Extent, TileLayout};
@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-/// The linear tiles of an array of an archive: one axis, tile after tile.
+/// The linear tiles of an archive's array: one axis with the tiles in order.
 pub(super) struct LinearTiles {
     archive: Archive,
     array: ArrayId,
     tile_len: usize,
-    /// As long as whole tiles would be.
+    /// The length if all tiles were whole.
     shape: [usize; 1],
 }
 
@@ -38,7 +38,8 @@ impl<const N: usize> BaseSlab<[u8; N]> for LinearTiles {
             && self.archive.arrays().get(self.array).is_some_and(|info| {
                 info.tile_len(tile).is_ok_and(|len| len == out.len()) && count[0] <= self.tile_len
             });
-        // A commit compares what was written with the tile, and may code it against that.
+        // A commit compares the tile with the written one, and may code that relative to it, so the tile is
+        // cached.
         if whole {
             out.copy_from_slice(&self.archive.cached_tile(self.array, tile)?);
             return Ok(());
@@ -47,7 +48,7 @@ impl<const N: usize> BaseSlab<[u8; N]> for LinearTiles {
     }
 }
 
-/// The chunks of an array of an archive, one below the other.
+/// The chunks of an archive's array, stacked along one axis.
 pub(super) struct ChunkTiles {
     archive: Archive,
     array: ArrayId,
@@ -77,7 +78,7 @@ impl<const N: usize> BaseSlab<[u8; N]> for ChunkTiles {
         };
         let tile = (first / along) as u64;
         let info = self.archive.arrays().get(self.array).ok_or("the array is gone")?;
-        // The lengths that the tile is stored with.
+        // The lengths of the stored tile.
         let stored: Vec<usize> = match (info.tiling.layout(), info.tiling.extent(tile)?) {
             (TileLayout::Chunked { edge: Edge::Clipped, .. }, Extent::Chunk { shape, .. }) => {
                 shape.iter().map(|&n| usize::try_from(n)).collect::<std::result::Result<_, _>>()?
@@ -116,12 +117,12 @@ fn copy_box<const N: usize>(
     }
 }
 
-/// A temporary file that staged slabs are put away in.
+/// A temporary file for staged slabs.
 #[derive(Default)]
 pub(super) struct SpillFile(Mutex<Option<(Arc<File>, u64)>>);
 
 impl SpillFile {
-    /// Puts a slab away.
+    /// Moves a slab to the file.
     pub(super) fn put<const N: usize>(
         &self,
         shape: &[usize],
@@ -153,7 +154,7 @@ impl<const N: usize> BaseSlab<[u8; N]> for Spilled {
     }
 
     fn read(&self, start: &[usize], count: &[usize], out: &mut [[u8; N]]) -> Result<()> {
-        // As many axes as lie side by side in one run.
+        // As many axes as form one contiguous run.
         let rank = self.shape.len();
         let mut run = 1;
         let mut axes = 0;

@@ -1,6 +1,7 @@
-//! The elements of one variable that is edited: a staged array over its tiles, whatever the size of an element.
+//! The elements of one edited variable: a staged array over its tiles, for any element size.
 //!
-//! Linear tiles are chunks of one axis: a hyperslab of the variable is then the runs that it has in the flattened array.
+//! Linear tiles are chunks of one axis. A hyperslab of the variable is then a set of runs in the flattened
+//! array.
 
 use super::bands::{Bands, narrow};
 use super::base::{ChunkTiles, LinearTiles, SpillFile};
@@ -12,7 +13,7 @@ use nc3z_format::{Error as FormatError, runs};
 use nc3z_reader::Archive;
 use nc3z_staged::{BaseSlab, FlatRun, Selection, StagedArray, Table};
 
-/// Carries out the same for each size of element.
+/// Runs the same code for each element size.
 macro_rules! each {
     ($cells:expr, $array:ident => $body:expr) => {
         match $cells {
@@ -24,7 +25,7 @@ macro_rules! each {
     };
 }
 
-/// Staged arrays by the size of their elements, which are big-endian.
+/// Staged arrays by element size; the elements are big-endian.
 enum Elements {
     One(StagedArray<[u8; 1]>),
     Two(StagedArray<[u8; 2]>),
@@ -39,19 +40,19 @@ pub(super) struct Cells {
     shape: Vec<u64>,
     spec: TileLayoutSpec,
     size: usize,
-    /// Whether there is a base slab, the archive's tiles.
+    /// True if there is a base slab, the archive's tiles.
     is_over_archive: bool,
 }
 
 mod plan;
 
-/// What a commit does with a tile.
+/// The action of a commit for a tile.
 pub(super) enum Fate {
-    /// It is stored; so many elements along each axis are in the array.
+    /// The tile is stored.
     Store,
-    /// It holds the fill value alone.
+    /// All its elements are the fill value.
     Fill,
-    /// It is as it was.
+    /// It is unchanged.
     Keep,
 }
 
@@ -68,7 +69,7 @@ impl From<nc3z_staged::Error> for Error {
 }
 
 impl Cells {
-    /// The elements of an array of an archive, tile by tile.
+    /// Creates the elements of an archive's array, tile by tile.
     pub(super) fn over(
         archive: &Archive,
         array: ArrayId,
@@ -79,7 +80,7 @@ impl Cells {
         Self::new(info.tiling.shape(), spec, fill, Some((archive, array)))
     }
 
-    /// An array of the fill value.
+    /// Creates an array of the fill value.
     pub(super) fn full(shape: &[u64], spec: &TileLayoutSpec, fill: &[u8]) -> Result<Self> {
         Self::new(shape, spec, fill, None)
     }
@@ -112,18 +113,18 @@ impl Cells {
         matches!(self.spec, TileLayoutSpec::Linear(_))
     }
 
-    /// Bytes in memory.
+    /// Returns the bytes of staged values in memory.
     pub(super) fn staged_len(&self) -> u64 {
         each!(&self.elements, a => a.staged_len() as u64) * self.size as u64
     }
 
-    /// Puts what is staged away.
+    /// Moves staged values to the file.
     pub(super) fn spill(&mut self, file: &SpillFile) -> Result<()> {
         each!(&mut self.elements, a => a.spill(|shape, cells| file.put(shape, cells))?);
         Ok(())
     }
 
-    /// Makes the first axis longer or shorter; new elements are the fill value.
+    /// Changes the length of the first axis; new elements are the fill value.
     pub(super) fn set_len(&mut self, len: u64) -> Result<()> {
         let mut shape = self.shape.clone();
         shape[0] = len;
@@ -135,7 +136,8 @@ impl Cells {
         Ok(())
     }
 
-    /// Writes values, big-endian, in the order of the picks; one value serves for all. What is staged is put away into `file` whenever it is more than `most` bytes.
+    /// Writes values, big-endian, in the order of the picks; a single value is written to all elements.
+    /// Whenever the staged values exceed `most` bytes, they are moved to `file`.
     pub(super) fn set(
         &mut self,
         picks: &Picks<'_>,
@@ -210,7 +212,7 @@ impl Cells {
         Ok(())
     }
 
-    /// The bytes of a tile: what the array has of it.
+    /// Returns the bytes of a tile that are inside the array.
     pub(super) fn read_tile(&self, tile: u64) -> Result<Vec<u8>> {
         let grid: Vec<usize> = each!(&self.elements, a => a.slab_indices().shape().to_vec());
         let mut rest = narrow(&[tile])?[0];
@@ -222,7 +224,7 @@ impl Cells {
         Ok(each!(&self.elements, a => a.read_chunk(&at)?.into_flattened()))
     }
 
-    /// The same of padded chunks, filled up to the whole chunk.
+    /// Returns the bytes of a tile; padded chunks are filled up to the whole chunk.
     pub(super) fn read_padded_tile(&self, tile: u64, extent: &[u64]) -> Result<Vec<u8>> {
         let bytes = self.read_tile(tile)?;
         let TileLayoutSpec::Chunked { shape, padded: true } = &self.spec else { return Ok(bytes) };

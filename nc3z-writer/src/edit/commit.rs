@@ -1,4 +1,4 @@
-//! What was edited as a generation: the new header, and the tiles that are not as they were.
+//! Commits edits as a generation: the new header, and the changed tiles.
 
 use super::Edit;
 use super::cells::Fate;
@@ -30,7 +30,7 @@ pub(super) fn commit(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor) 
     Ok(Committed { parity, ..done })
 }
 
-/// The newest version, where nothing is to be committed.
+/// Returns the newest version, if there is nothing to commit.
 fn known(archive: &Archive, end: u64) -> Result<Committed> {
     let sha256 = if let nc3z_reader::Digest::Sha256(sha256) = archive.digest() { sha256 } else { [0; 32] };
     Ok(Committed {
@@ -48,7 +48,7 @@ fn commit_what_changed(edit: &mut Edit, note: &CommitNote, monitor: &dyn Monitor
     if edit.options.dry_run || !edit.place.archive().is_short() {
         return commit_to(edit, note, edit.options.dry_run, monitor);
     }
-    // The short form stays where nothing changes.
+    // An archive in the short form keeps it if nothing changes.
     let done = commit_to(edit, note, true, &())?;
     if done.is_known() { Ok(done) } else { commit_to(edit, note, false, monitor) }
 }
@@ -129,11 +129,11 @@ fn commit_to(edit: &mut Edit, note: &CommitNote, dry_run: bool, monitor: &dyn Mo
     })
 }
 
-/// The tiles that are not as they were.
+/// The changed tiles.
 struct Changed {
-    /// By the places of their variables in the new header.
+    /// Numbered by the position of their variables in the new header.
     tiles: BTreeSet<(ArrayId, u64)>,
-    /// Those among them that hold the fill value alone.
+    /// The changed tiles in which all elements are the fill value.
     fills: BTreeSet<(ArrayId, u64)>,
 }
 
@@ -156,7 +156,7 @@ impl Changed {
                 let padded = |was: &ArrayInfo| {
                     matches!(was.tiling.layout(), TileLayout::Chunked { edge: Edge::Padded, .. })
                 };
-                // An edge that was cut: what is stored is longer than the tile is now.
+                // A tile at the edge that was cut: the stored tile is longer than the present one.
                 let same = |was: &ArrayInfo| {
                     let (a, b) = (was.tiling.extent(tile), info.tiling.extent(tile));
                     a.is_ok_and(|a| b.is_ok_and(|b| a == b))
@@ -164,7 +164,7 @@ impl Changed {
                 let was = was.filter(|was| tile < was.tiling.tile_count());
                 let stays = match (&fate, was) {
                     (Fate::Keep, Some(was)) => padded(was) || same(was),
-                    // Written, and yet what it was.
+                    // The tile was written, but its bytes may be unchanged.
                     (Fate::Store, Some(was)) if same(was) => {
                         let content = changed.read(edit, old, file, info, tile)?;
                         matches!(content, Content::Bytes(bytes) if bytes == old.cached_tile(was.id, tile)?)
@@ -202,7 +202,7 @@ impl Changed {
         Ok(changed)
     }
 
-    /// What a tile holds.
+    /// Returns the content of a tile.
     fn read(
         &self,
         edit: &Edit,
@@ -241,7 +241,8 @@ fn file_layout<'a>(state: &State<'a>) -> &'a nc3z_format::classic::Layout {
     state.classic().layout()
 }
 
-/// Reads back what was written: the header, every tile that changed; and, with a digest, that all others are those that they were, and the whole file.
+/// Checks the written generation: the header and every changed tile. With a digest, also checks that all other
+/// tiles are unchanged, and the whole file.
 #[expect(clippy::too_many_arguments, reason = "one call of one place")]
 fn prove(
     place: &InPlace,

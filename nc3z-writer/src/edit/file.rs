@@ -1,4 +1,4 @@
-//! The file as the edits make it, as a byte source: what plans arrays from the bytes of a classic file plans edited ones too.
+//! Provides the edited file as a byte source, so that the planner works on it as on any classic file.
 
 use super::Edited;
 use crate::error::{Error, ErrorKind, Result};
@@ -8,7 +8,7 @@ use nc3z_reader::source::ByteSource;
 use nc3z_reader::{Archive, FlatArrays};
 use std::sync::Arc;
 
-/// An edited file that nobody has written.
+/// An edited file; its bytes are not written anywhere.
 pub(super) struct EditedFile {
     archive: Archive,
     arrangement: Arrangement,
@@ -30,18 +30,19 @@ impl EditedFile {
         &self.arrangement.layout
     }
 
-    /// Bytes of the gap, which is the padding of fixed variables.
+    /// Returns the bytes of the gap, which is the padding of fixed variables.
     pub(super) fn gap(&self) -> &[u8] {
         &self.gap
     }
 
-    /// Bytes that the archive has of a record variable's padding.
+    /// Returns the bytes of a record variable's padding in the archive.
     pub(super) fn padding_before(&self, place: u32) -> Option<(ArrayId, u64)> {
         let old = self.variables[place as usize].kept()?;
         self.archive.arrays().padding(old).map(|info| (info.id, info.total_bytes()))
     }
 
-    /// Bytes of an array's flattened form, by the variable's place in the new header.
+    /// Reads bytes of an array's flattened form. Arrays are numbered by the variable's position in the new
+    /// header.
     pub(super) fn read(&self, array: ArrayId, first: u64, out: &mut [u8]) -> Result<()> {
         match array.role() {
             Role::Variable(place) => self.variables[place as usize].read_flat(&self.archive, first, out),
@@ -55,7 +56,7 @@ impl EditedFile {
         }
     }
 
-    /// Padding of records that were there stays as it is; that of new ones is the fill value.
+    /// Padding of existing records stays unchanged; padding of new records is the fill value.
     fn read_padding(&self, place: u32, first: u64, out: &mut [u8]) -> Result<()> {
         let variable = &self.layout().variables[place as usize];
         let unit = variable.padded_len - variable.slot_len;
@@ -74,7 +75,7 @@ impl EditedFile {
     }
 }
 
-/// The padding behind the fixed variables: what the archive has there, else the fill value.
+/// Returns the padding after the fixed variables: the archive's bytes, otherwise the fill value.
 fn paddings_of_fixed(
     archive: &Archive,
     arrangement: &Arrangement,
@@ -158,7 +159,7 @@ impl FlatArrays for EditedFile {
     }
 }
 
-/// An error of the writer among the reader's.
+/// Converts an error of the writer to one of the reader.
 fn for_reader(e: Error) -> nc3z_reader::Error {
     match e.into_kind() {
         ErrorKind::Read(e) => e,

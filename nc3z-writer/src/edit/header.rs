@@ -1,12 +1,12 @@
-//! Edits of a classic header, and the rules of the format for them. Nothing here knows of archives.
+//! Edits a classic header under the format's rules. This module does not depend on archives.
 
 use nc3z_format::classic::{Attribute, DimId, Dimension, Header, NumRecs, Variable, Version};
 use nc3z_format::{Error, NcType, Result};
 
-/// The longest name that the netCDF library takes, in bytes.
+/// The longest name that the netCDF library accepts, in bytes.
 const NAME_LEN: usize = 256;
 
-/// What has attributes: a variable, or the file.
+/// The owner of attributes: a variable by its name, or the file (`None`).
 pub type Owner<'a> = Option<&'a str>;
 
 /// Refuses names that the netCDF library refuses.
@@ -38,7 +38,7 @@ pub(super) fn check_type(version: Version, what: &str, ty: NcType) -> Result<()>
     Ok(())
 }
 
-/// A variable's place in the header.
+/// Returns a variable's position in the header.
 pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
     header.variable(name.as_bytes()).map(|(id, _)| id.index()).ok_or_else(|| {
         let known = nc3z_format::near::suggest(name, header.variables.iter().map(|v| v.name_lossy()));
@@ -46,7 +46,7 @@ pub(super) fn find_variable(header: &Header, name: &str) -> Result<usize> {
     })
 }
 
-/// A dimension's place in the header.
+/// Returns a dimension's position in the header.
 pub(super) fn find_dimension(header: &Header, name: &str) -> Result<DimId> {
     header.dimension(name.as_bytes()).map(|(id, _)| id).ok_or_else(|| {
         let known = nc3z_format::near::suggest(name, header.dimensions.iter().map(Dimension::name_lossy));
@@ -54,7 +54,7 @@ pub(super) fn find_dimension(header: &Header, name: &str) -> Result<DimId> {
     })
 }
 
-/// Refuses a length that only the record dimension has.
+/// Refuses a length of 0, which only the record dimension has.
 pub(super) fn check_fixed_len(name: &str, len: u64) -> Result<()> {
     if len > 0 {
         return Ok(());
@@ -86,7 +86,7 @@ fn find(list: &[Attribute], owner: Owner<'_>, name: &str) -> Result<usize> {
     })
 }
 
-/// Sets an attribute in the place that it has, or behind the others. Values are big-endian.
+/// Sets an attribute in its present position, or after the others. Values are big-endian.
 pub(super) fn set_attribute(
     header: &mut Header,
     owner: Owner<'_>,
@@ -133,7 +133,7 @@ pub(super) fn rename_attribute(header: &mut Header, owner: Owner<'_>, name: &str
     }
     if let (Some(_), "_FillValue") = (owner, new) {
         let (ty, values) = (list[at].ty, list[at].values.clone());
-        // With all that is asked of one.
+        // Applies all rules for new attributes.
         let mut probe = header.clone();
         set_attribute(&mut probe, owner, new, ty, values)?;
     }
@@ -161,7 +161,7 @@ pub(super) fn rename_variable(header: &mut Header, name: &str, new: &str) -> Res
     Ok(())
 }
 
-/// Adds a dimension; of length 0 it is the record dimension.
+/// Adds a dimension; with length 0, it is the record dimension.
 pub(super) fn add_dimension(header: &mut Header, name: &str, len: u64) -> Result<()> {
     check_name("a dimension", name)?;
     if header.dimension(name.as_bytes()).is_some() {
@@ -179,7 +179,7 @@ pub(super) fn add_dimension(header: &mut Header, name: &str, len: u64) -> Result
     Ok(())
 }
 
-/// Adds a variable behind the others.
+/// Adds a variable after the others.
 pub(super) fn add_variable(header: &mut Header, name: &str, ty: NcType, dimensions: &[&str]) -> Result<()> {
     check_name("a variable", name)?;
     check_type(header.version, &format!("variable `{name}`"), ty)?;
@@ -204,7 +204,7 @@ pub(super) fn add_variable(header: &mut Header, name: &str, ty: NcType, dimensio
     Ok(())
 }
 
-/// Another kind of file, if it has the types.
+/// Changes the kind of the file, if that kind has all types in use.
 pub(super) fn set_kind(header: &mut Header, version: Version) -> Result<()> {
     for variable in &header.variables {
         check_type(version, &format!("variable `{}`", variable.name_lossy()), variable.ty)?;

@@ -1,5 +1,5 @@
-//! Edits of the file that an archive holds, without the file: attributes, names, dimensions, variables, values. What is edited is staged, and committed as a new
-//! version, which costs what was changed.
+//! Edits the file in an archive without extracting it: attributes, names, dimensions, variables, values. Edits
+//! are staged and then committed as a new version. The cost of a commit depends on the size of the change.
 //!
 //! ```
 //! use nc3z_format::{Hyperslab, NcType};
@@ -15,8 +15,9 @@
 //! assert_eq!(done.version, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-//! The classic form of such a version is canonical, as the netCDF library lays files out: the variables one after another, each on a multiple of 4, no gaps. Tiles
-//! know nothing of where their variable stands in the file, so that those that did not change are kept whatever becomes of the header.
+//! The classic form of such a version is canonical, as the netCDF library lays files out: the variables one
+//! after another, each at a multiple of 4, no gaps. Tiles do not depend on the position of their variable in
+//! the file. So unchanged tiles are kept whatever the change of the header.
 
 mod append;
 mod bands;
@@ -51,25 +52,25 @@ use nc3z_reader::{Archive, Dataset, Monitor};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The part of the options' memory that staged values may take, and the part that decoded tiles may take.
+/// Staged values and decoded tiles may each take 1/`SHARE` of the options' memory.
 const SHARE: u64 = 8;
 /// Bytes of values that are copied at a time.
 const BAND_LEN: u64 = 8 << 20;
-/// Records that the tiles of a new record variable are chosen for, at least.
+/// The tiles of a new record variable are chosen for at least this many records.
 const RECORDS_TO_COME: u64 = 1 << 20;
 
 /// One variable of the edited file.
 pub(crate) struct Edited {
-    /// The variable of the archive that it comes from.
+    /// The archive's variable that it comes from.
     origin: Option<VarId>,
-    /// Its elements, once something of them is to change.
+    /// Its elements, if any of them were accessed for an edit.
     cells: Option<Cells>,
-    /// Whether its tiles are those of the archive's variable, but for those that change.
+    /// True if its unchanged tiles are those of the archive's variable.
     keeps_tiles: bool,
 }
 
 impl Edited {
-    /// The variable of the archive whose tiles it keeps.
+    /// Returns the archive's variable whose tiles it keeps.
     fn kept(&self) -> Option<VarId> {
         self.origin.filter(|_| self.keeps_tiles)
     }
@@ -84,7 +85,7 @@ impl Edited {
     }
 }
 
-/// An archive that is being edited. It is locked as long as this lives; others can read it.
+/// An archive that is edited. It is locked as long as this value exists; other processes can read it.
 pub struct Edit {
     place: InPlace,
     header: Header,
@@ -100,9 +101,10 @@ impl Edit {
     /// Opens the newest version of the archive at `path` for edits.
     ///
     /// # Errors
-    /// No archive, or one with lost tiles; a file of which elements are missing; another process changes the archive.
+    /// `path` is not an archive, or it has lost tiles. Elements are missing from the file. Another process
+    /// changes the archive.
     pub fn open(path: &Path, options: &WriterOptions) -> Result<Self> {
-        // A cache of its own: what the process keeps for readers is no part of an edit's memory.
+        // The edit has its own cache, because the process's shared cache does not count as the edit's memory.
         let cache = TileCache::new(options.memory / SHARE);
         let place = InPlace::open_as_it_is(path, &options.open_options().with_cache(cache))?;
         let archive = place.archive();
@@ -125,49 +127,51 @@ impl Edit {
         Ok(Edit { place, header, numrecs, variables, options, spill, digest: true, touched: false })
     }
 
-    /// Whether a commit rebuilds the whole version for its SHA-256, which takes as long as a restore; it does unless said otherwise. Without it, a commit costs what
-    /// was changed, and the version has no SHA-256 on record.
+    /// Restores the whole version in a commit to compute its SHA-256 (on by default), which takes as long as a
+    /// restore. Without it, the time of a commit depends on the size of the change, and the version has no
+    /// recorded SHA-256.
     #[must_use]
     pub fn with_digest(mut self, digest: bool) -> Self {
         self.digest = digest;
         self
     }
 
-    /// Whether a commit only finds out what it would do: the archive stays as it is, and what was edited stays staged.
+    /// Makes a commit report only its effects (off by default): the archive stays unchanged, and edits stay
+    /// staged.
     #[must_use]
     pub fn with_dry_run(mut self, dry_run: bool) -> Self {
         self.options.dry_run = dry_run;
         self
     }
 
-    /// Whether a commit makes parity of the same share anew, where the archive has parity; it does unless said otherwise.
+    /// Renews parity with the same share in a commit, if the archive has parity (on by default).
     #[must_use]
     pub fn with_parity_renewed(mut self, renewed: bool) -> Self {
         self.options.renew_parity = renewed;
         self
     }
 
-    /// The version that is edited.
+    /// Returns the version that is edited.
     pub fn archive(&self) -> &Archive {
         self.place.archive()
     }
 
-    /// The header as it is now; offsets and the number of records are those before.
+    /// Returns the edited header; offsets and the number of records are the old ones.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The number of records as it is now.
+    /// Returns the present number of records.
     pub fn records(&self) -> u64 {
         self.numrecs
     }
 
-    /// Whether anything was edited since the last commit.
+    /// True if there were edits since the last commit.
     pub fn is_touched(&self) -> bool {
         self.touched
     }
 
-    /// An attribute of a variable, or of the file.
+    /// Returns an attribute of a variable, or of the file.
     pub fn attribute(&self, owner: Owner<'_>, name: &str) -> Option<&Attribute> {
         match owner {
             None => self.header.attribute(name.as_bytes()),
@@ -175,7 +179,7 @@ impl Edit {
         }
     }
 
-    /// Carries out an edit of the header that leaves the arrays as they are.
+    /// Applies an edit of the header that does not change the arrays.
     fn edit_header(&mut self, edit: impl FnOnce(&mut Header) -> nc3z_format::Result<()>) -> Result<()> {
         let mut header = self.header.clone();
         edit(&mut header)?;
@@ -184,7 +188,7 @@ impl Edit {
         Ok(())
     }
 
-    /// The fill value of a variable that grows in this edit stays what it was.
+    /// Refuses a change of the fill value of a variable that grows in this edit.
     fn check_fill(&self, owner: Owner<'_>, name: &str) -> Result<()> {
         let Some(variable) = owner.filter(|_| name == "_FillValue") else { return Ok(()) };
         let at = header::find_variable(&self.header, variable)?;
@@ -201,10 +205,12 @@ impl Edit {
         Ok(())
     }
 
-    /// Sets an attribute of a variable or of the file, in its place or behind the others. Values are big-endian.
+    /// Sets an attribute of a variable or of the file, in its present position or after the others. Values are
+    /// big-endian.
     ///
     /// # Errors
-    /// No such variable; a name or a type that the file cannot have; `_FillValue` of another type than the variable.
+    /// There is no such variable. The file cannot have the name or the type. `_FillValue` has another type than
+    /// the variable.
     pub fn set_attribute(&mut self, owner: Owner<'_>, name: &str, ty: NcType, values: &[u8]) -> Result<()> {
         self.check_fill(owner, name)?;
         self.edit_header(|h| header::set_attribute(h, owner, name, ty, values.to_vec()))
@@ -213,7 +219,7 @@ impl Edit {
     /// Deletes an attribute.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such attribute.
     pub fn delete_attribute(&mut self, owner: Owner<'_>, name: &str) -> Result<()> {
         self.check_fill(owner, name)?;
         self.edit_header(|h| header::delete_attribute(h, owner, name))
@@ -222,7 +228,7 @@ impl Edit {
     /// Renames an attribute.
     ///
     /// # Errors
-    /// There is none; a name that it cannot have, or that another one has.
+    /// There is no such attribute, or the new name is invalid or in use.
     pub fn rename_attribute(&mut self, owner: Owner<'_>, name: &str, new: &str) -> Result<()> {
         self.check_fill(owner, name)?;
         self.check_fill(owner, new)?;
@@ -232,7 +238,7 @@ impl Edit {
     /// Renames a dimension.
     ///
     /// # Errors
-    /// There is none; a name that it cannot have, or that another one has.
+    /// There is no such dimension, or the new name is invalid or in use.
     pub fn rename_dimension(&mut self, name: &str, new: &str) -> Result<()> {
         self.edit_header(|h| header::rename_dimension(h, name, new))
     }
@@ -240,23 +246,24 @@ impl Edit {
     /// Renames a variable.
     ///
     /// # Errors
-    /// There is none; a name that it cannot have, or that another one has.
+    /// There is no such variable, or the new name is invalid or in use.
     pub fn rename_variable(&mut self, name: &str, new: &str) -> Result<()> {
         self.edit_header(|h| header::rename_variable(h, name, new))
     }
 
-    /// Adds a dimension; of length 0 it is the record dimension.
+    /// Adds a dimension; with length 0, it is the record dimension.
     ///
     /// # Errors
-    /// A name that it cannot have, or that another one has; a second record dimension.
+    /// The name is invalid or in use, or there is already a record dimension.
     pub fn add_dimension(&mut self, name: &str, len: u64) -> Result<()> {
         self.edit_header(|h| header::add_dimension(h, name, len))
     }
 
-    /// Adds a variable behind the others; it holds the fill value until something is set.
+    /// Adds a variable after the others. Its elements are the fill value until they are set.
     ///
     /// # Errors
-    /// A name that it cannot have, or that another one has; a type that the file cannot have; no such dimension; the record dimension in another place than the first.
+    /// The name is invalid or in use. The file cannot have the type. There is no such dimension. The record
+    /// dimension is not the first one.
     pub fn add_variable(&mut self, name: &str, ty: NcType, dimensions: &[&str]) -> Result<()> {
         self.edit_header(|h| header::add_variable(h, name, ty, dimensions))?;
         self.variables.push(Arc::new(Edited { origin: None, cells: None, keeps_tiles: false }));
@@ -266,7 +273,7 @@ impl Edit {
     /// Deletes a variable.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such variable.
     pub fn delete_variable(&mut self, name: &str) -> Result<()> {
         let at = header::find_variable(&self.header, name)?;
         self.header.variables.remove(at);
@@ -275,19 +282,21 @@ impl Edit {
         Ok(())
     }
 
-    /// Makes the file one of another kind: CDF-1, -2 or -5.
+    /// Changes the kind of the file: CDF-1, -2 or -5.
     ///
     /// # Errors
-    /// A variable or an attribute of a type that the kind does not have. What is too large for it is told by the commit.
+    /// A variable or an attribute has a type that the kind does not have. Sizes are checked by the commit.
     pub fn set_kind(&mut self, version: Version) -> Result<()> {
         self.edit_header(|h| header::set_kind(h, version))
     }
 
-    /// Makes a dimension longer or shorter; new elements are the fill value. Of the record dimension, or the first one of a variable, what is there keeps its tiles. Where
-    /// another dimension of a variable changes, all its elements get new places, and all of it is stored anew.
+    /// Changes the length of a dimension; new elements are the fill value. For the record dimension, or the
+    /// first dimension of a variable, existing tiles are kept. For another dimension of a variable, all
+    /// elements move, and the variable is stored anew.
     ///
     /// # Errors
-    /// There is no such dimension; a length of 0 where it is not the record dimension; damage of what has to be read.
+    /// There is no such dimension. The length is 0, and it is not the record dimension. Data to be read are
+    /// damaged.
     pub fn resize_dimension(&mut self, name: &str, len: u64) -> Result<()> {
         let id = header::find_dimension(&self.header, name)?;
         if self.header.dimensions[id.index()].is_record() {
@@ -303,7 +312,7 @@ impl Edit {
         let inner: Vec<usize> = (0..self.header.variables.len())
             .filter(|&at| self.header.variables[at].dimensions.iter().skip(1).any(|d| *d == id))
             .collect();
-        // As they are before, all of it.
+        // All elements, before they move.
         for &at in &inner {
             self.cells(at)?;
         }
@@ -319,7 +328,8 @@ impl Edit {
         if len < before { self.cut(id) } else { Ok(()) }
     }
 
-    /// Cuts the variables whose first dimension became shorter, so that it may grow again without what they had there. Nothing is read for it.
+    /// Shortens the variables whose first dimension became shorter, so that a later growth gives fill values.
+    /// Nothing is read.
     fn cut(&mut self, id: DimId) -> Result<()> {
         for at in 0..self.variables.len() {
             if self.header.variables[at].dimensions.first() == Some(&id) {
@@ -329,7 +339,7 @@ impl Edit {
         Ok(())
     }
 
-    /// Puts a variable's elements into an array of another shape.
+    /// Copies a variable's elements to an array of another shape.
     fn rearrange(&mut self, at: usize) -> Result<()> {
         let shape = self.shape(at);
         let mut new = Cells::full(&shape, &self.new_spec(at)?, self.header.variables[at].fill_value())?;
@@ -348,13 +358,13 @@ impl Edit {
         self.spill_if_full()
     }
 
-    /// Lengths of a variable as they are now.
+    /// Returns the present lengths of a variable.
     fn shape(&self, at: usize) -> Vec<u64> {
         let of = |len| if len == 0 { self.numrecs } else { len };
         self.header.variables[at].dimensions.iter().map(|&d| of(self.header.dim_len(d))).collect()
     }
 
-    /// Lengths of a variable as they are now.
+    /// Returns the present lengths of a variable.
     ///
     /// # Errors
     /// There is no such variable.
@@ -366,7 +376,7 @@ impl Edit {
         Arc::get_mut(&mut self.variables[at]).expect("only a commit shares them, and it is over")
     }
 
-    /// How a variable is cut that the archive does not have.
+    /// Returns the tile layout of a variable that the archive does not have.
     fn new_spec(&self, at: usize) -> Result<TileLayoutSpec> {
         let is_record = self.header.is_record(&self.header.variables[at]);
         let numrecs = if is_record { self.numrecs.max(RECORDS_TO_COME) } else { self.numrecs };
@@ -375,7 +385,7 @@ impl Edit {
         Ok(Partition::new(&new.header, &new.layout, &self.options)?.variables.swap_remove(at))
     }
 
-    /// The elements of a variable, of the lengths that it has now.
+    /// Returns the elements of a variable with its present lengths.
     fn cells(&mut self, at: usize) -> Result<&mut Cells> {
         let (shape, fill) = (self.shape(at), self.header.variables[at].fill_value().to_vec());
         if self.variables[at].cells.is_none() {
@@ -404,7 +414,7 @@ impl Edit {
         Ok(cells)
     }
 
-    /// A copy of a variable of the archive, in tiles of its own.
+    /// Returns a copy of an archive's variable, in tiles of its own.
     fn copied(&self, archive: &Archive, at: usize, v: VarId, fill: &[u8]) -> Result<Cells> {
         let dataset = Dataset::from(archive.clone());
         let variable = dataset.variable_at(v).expect("it is the archive's own");
@@ -424,7 +434,7 @@ impl Edit {
         Ok(cells)
     }
 
-    /// Bytes that staged values may take in memory.
+    /// Limit for the bytes of staged values in memory.
     fn budget(&self) -> u64 {
         self.options.memory / SHARE
     }
@@ -443,11 +453,11 @@ impl Edit {
         Ok(())
     }
 
-    /// Commits what was edited as a new version. The edit goes on from there, with nothing staged.
+    /// Commits the edits as a new version. The edit continues from there, with nothing staged.
     ///
     /// # Errors
-    /// What does not fit the kind of file; words that are too long; the proof failed; the system refuses. The archive is then what it was, and what was edited is still
-    /// staged.
+    /// An edit does not fit the kind of file. The note is too long. The check of the new version failed. The
+    /// system refuses an operation. Then the archive is unchanged, and the edits are still staged.
     pub fn commit(&mut self, note: &CommitNote, monitor: &dyn Monitor) -> Result<Committed> {
         note.check()?;
         let done = commit::commit(self, note, monitor)?;
@@ -463,7 +473,7 @@ impl Edit {
         Ok(done)
     }
 
-    /// Lets go of the lock and of what is staged.
+    /// Releases the lock and drops staged edits.
     pub fn close(self) {}
 }
 
@@ -473,7 +483,7 @@ impl std::fmt::Debug for Edit {
     }
 }
 
-/// Nothing edited yet.
+/// Returns the state before any edit.
 fn begin(archive: &Archive) -> (Header, u64, Vec<Arc<Edited>>) {
     let header = archive.header().clone();
     let edited = |(v, _)| Arc::new(Edited { origin: Some(v), cells: None, keeps_tiles: true });

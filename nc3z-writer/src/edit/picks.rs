@@ -1,40 +1,41 @@
-//! What an edit selects: slices and lists along each dimension, points, or a mask.
+//! The selection of an edit: slices and lists along each dimension, points, or a mask.
 
 use crate::error::Result;
 use nc3z_format::tile::element_count;
 use nc3z_format::{Error as FormatError, Hyperslab};
 
-/// What is selected along one dimension.
+/// The selection along one dimension.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Pick {
-    /// `count` indices from `start` on, `stride` apart, which is negative where they descend.
+    /// `count` indices from `start` on, `stride` apart; the stride is negative for descending indices.
     Range {
         /// The first index.
         start: u64,
-        /// How many.
+        /// The number of indices.
         count: u64,
-        /// From one to the next; not zero.
+        /// The distance between indices; not zero.
         stride: i64,
     },
-    /// These indices, ascending, each once.
+    /// These indices, ascending, without duplicates.
     List(Vec<u64>),
 }
 
-/// What an edit reads or writes of a variable.
+/// The selection of an edit in a variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Picks<'p> {
-    /// What lies in the picks of all dimensions: values are an array of their lengths.
+    /// The elements whose index is picked in every dimension. Values are an array with the picks' lengths.
     Grid(Vec<Pick>),
-    /// A box at each point: values are an array of the number of points and the lengths of the box. Points of equal place are the same box; the last value written wins.
+    /// A box at each point. Values are an array of the number of points and the lengths of the box. Equal
+    /// points are the same box; the last value written applies.
     Points {
         /// The first index of each box along each dimension, box after box.
         starts: &'p [u64],
         /// Lengths of the box.
         count: Vec<u64>,
-        /// From one element of the box to the next along each dimension; positive.
+        /// The distance between the box's elements along each dimension; positive.
         stride: Vec<u64>,
     },
-    /// The elements at which a mask of the variable's shape, row-major, is true: values are in that order.
+    /// The elements for which a mask of the variable's shape, row-major, is true; values are in that order.
     Mask(&'p [bool]),
 }
 
@@ -54,12 +55,12 @@ impl Pick {
         }
     }
 
-    /// Whether there is no index.
+    /// True if there is no index.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Start, count and stride that lie in a dimension where all of the indices do.
+    /// Returns start, count and stride of a range that fits in a dimension exactly if all indices do.
     fn bounds(&self) -> (u64, u64, i64) {
         match self {
             Pick::Range { start, count, stride } => (*start, *count, *stride),
@@ -87,7 +88,7 @@ impl Picks<'_> {
         }
     }
 
-    /// Refuses what does not lie in a variable of `shape`, whose dimensions have these names.
+    /// Refuses picks outside a variable of `shape`, whose dimensions have these names.
     pub(super) fn check(&self, shape: &[u64], names: &[String]) -> Result<()> {
         let name = |n: usize| names.get(n).map(String::as_str);
         let within = |each: Vec<(u64, u64, i64)>| -> Result<()> {

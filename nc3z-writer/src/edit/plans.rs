@@ -1,20 +1,21 @@
-//! Plans of edits: what would be read, copied and written, without doing it.
+//! Plans of edits: the tiles that would be read, copied and written.
 
 use super::{Edit, Picks, header};
 use crate::error::Result;
 use nc3z_format::Error as FormatError;
 use std::fmt;
 
-/// What an operation on one variable would do. It prints as instructions.
+/// The plan of an operation on one variable, as instructions.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The instructions.
     pub text: String,
-    /// A drawing of the grid of tiles: `p` where a tile is touched in part, `w` where it is touched whole. Of linear tiles the grid has one axis.
+    /// A drawing of the grid of tiles: `p` for a tile that is touched in part, `w` for one that is touched
+    /// whole. The grid of linear tiles has one axis.
     pub map: String,
     /// Lengths of the grid of tiles.
     pub grid: Vec<usize>,
-    /// The tiles that are touched, by their index in the grid, and whether that is whole.
+    /// The touched tiles, by their index in the grid, and true for tiles that are touched whole.
     pub touched: Vec<(Vec<usize>, bool)>,
     /// The numbers of the archive's tiles that would be read, ascending.
     pub reads: Vec<u64>,
@@ -27,7 +28,7 @@ impl fmt::Display for Plan {
 }
 
 impl Edit {
-    /// What [`Edit::set_picks`] would do. A large selection is written in several parts; the plan shows them as one.
+    /// Plans [`Edit::set_picks`]. A large selection is written in several parts; the plan shows them as one.
     ///
     /// # Errors
     /// As [`Edit::set_picks`].
@@ -38,7 +39,7 @@ impl Edit {
         Ok(cells.plan(plan.to_string(), plan.touched, false))
     }
 
-    /// What [`Edit::get_picks`] would do.
+    /// Plans [`Edit::get_picks`].
     ///
     /// # Errors
     /// As [`Edit::get_picks`].
@@ -49,11 +50,12 @@ impl Edit {
         Ok(cells.plan(plan.to_string(), plan.touched, true))
     }
 
-    /// What [`Edit::resize_dimension`] would take of one variable. Where `dimension` is its first, edge tiles are filled up. Where it is another one,
-    /// all tiles are read, and the elements get new tiles.
+    /// Plans [`Edit::resize_dimension`] for one variable. If `dimension` is its first, edge tiles are filled
+    /// up. Otherwise all tiles are read, and the elements get new tiles.
     ///
     /// # Errors
-    /// There is no such variable or dimension; the variable does not have the dimension; a length of 0 where it is not the record dimension.
+    /// There is no such variable or dimension. The variable does not have the dimension. The length is 0, and
+    /// it is not the record dimension.
     pub fn plan_resize(&mut self, variable: &str, dimension: &str, len: u64) -> Result<Plan> {
         let at = header::find_variable(&self.header, variable)?;
         let id = header::find_dimension(&self.header, dimension)?;
@@ -81,7 +83,7 @@ impl Edit {
         }
     }
 
-    /// What bringing all of a variable into memory would take.
+    /// Plans loading a whole variable into memory.
     ///
     /// # Errors
     /// There is no such variable.
@@ -90,7 +92,7 @@ impl Edit {
         Ok(self.cells(at)?.plan_load())
     }
 
-    /// What a commit would store of a variable.
+    /// Plans a commit of a variable.
     ///
     /// # Errors
     /// There is no such variable.

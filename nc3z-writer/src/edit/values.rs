@@ -1,4 +1,4 @@
-//! Values of an edit: written, read, and planned.
+//! Writes, reads and plans values of an edit.
 
 use super::{Edit, Picks, header};
 use crate::error::Result;
@@ -6,8 +6,8 @@ use nc3z_format::Hyperslab;
 use std::sync::Arc;
 
 impl Edit {
-    /// Writes values into a hyperslab: big-endian, row-major in the order of the hyperslab; one value serves for all. Tiles that are overwritten whole are not
-    /// read for it, others once.
+    /// Writes values into a hyperslab: big-endian, row-major in the order of the hyperslab. A single value is
+    /// written to all elements. Tiles that are overwritten whole are not read; others are read once.
     ///
     /// # Errors
     /// As [`Edit::set_picks`].
@@ -15,12 +15,13 @@ impl Edit {
         self.set_picks(variable, &Picks::from(slab), values)
     }
 
-    /// Writes values, big-endian, in the order of the picks; one value serves for all. Only tiles that are touched are read, and of those only what is not overwritten
-    /// whole. What is staged beyond the memory of the options is kept in a temporary file.
+    /// Writes values, big-endian, in the order of the picks. A single value is written to all elements. Only
+    /// touched tiles are read, except those that are overwritten whole. Staged values beyond the options'
+    /// memory go to a temporary file.
     ///
     /// # Errors
-    /// There is no such variable; picks that do not lie in it (grow the dimension first); values of another number; damage of what has to be read, which can leave
-    /// a part of the values staged.
+    /// There is no such variable. Picks are outside it (grow the dimension first). The number of values is
+    /// wrong. Data to be read are damaged; then a part of the values may be staged.
     pub fn set_picks(&mut self, variable: &str, picks: &Picks<'_>, values: &[u8]) -> Result<()> {
         let at = self.check_picks(variable, picks)?;
         self.touched = true;
@@ -33,7 +34,7 @@ impl Edit {
         self.spill_if_full()
     }
 
-    /// Finds the variable, in which the picks must lie.
+    /// Returns the variable's position, after checking that the picks are inside it.
     pub(super) fn check_picks(&self, variable: &str, picks: &Picks<'_>) -> Result<usize> {
         let at = header::find_variable(&self.header, variable)?;
         let names: Vec<String> = self.header.variables[at]
@@ -45,7 +46,8 @@ impl Edit {
         Ok(at)
     }
 
-    /// How [`Edit::set`] would go about a hyperslab, as text: which tiles are read, copied and written. Nothing is done.
+    /// Returns the plan of [`Edit::set`] for a hyperslab, as text: the tiles to be read, copied and written.
+    /// Nothing is done.
     ///
     /// # Errors
     /// As [`Edit::set`].
@@ -53,7 +55,7 @@ impl Edit {
         Ok(self.plan_set(variable, &Picks::from(slab))?.text)
     }
 
-    /// Reads a hyperslab as it is now, big-endian.
+    /// Reads a hyperslab in its present state, big-endian.
     ///
     /// # Errors
     /// As [`Edit::get_picks`].
@@ -61,10 +63,11 @@ impl Edit {
         self.get_picks(variable, &Picks::from(slab))
     }
 
-    /// Reads elements as they are now, big-endian, in the order of the picks. Only tiles that are touched are read.
+    /// Reads elements in their present state, big-endian, in the order of the picks. Only touched tiles are
+    /// read.
     ///
     /// # Errors
-    /// There is no such variable; picks that do not lie in it; damage.
+    /// There is no such variable, picks are outside it, or data are damaged.
     pub fn get_picks(&mut self, variable: &str, picks: &Picks<'_>) -> Result<Vec<u8>> {
         let at = self.check_picks(variable, picks)?;
         self.cells(at)?.get(picks)

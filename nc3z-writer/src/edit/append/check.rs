@@ -1,4 +1,4 @@
-//! What the new file must have in common with the archive before its records can be appended.
+//! Checks that a new file fits the archive, before its records are appended.
 
 use super::coordinate::text;
 use super::rebase::Rebase;
@@ -9,7 +9,8 @@ use nc3z_format::classic::{Attribute, Variable as HeaderVariable};
 use nc3z_format::{NcType, runs};
 use nc3z_reader::{Dataset, Monitor, Variable, diff};
 
-/// Attributes that say what the stored numbers mean: where they differ, the numbers of two files do not go into one variable.
+/// Attributes that define the meaning of stored numbers. If they differ, the numbers of two files cannot be in
+/// one variable.
 const MEANING: [&str; 9] = [
     "units",
     "calendar",
@@ -21,11 +22,11 @@ const MEANING: [&str; 9] = [
     "flag_values",
     "flag_masks",
 ];
-/// Those among them that are words: zero bytes and blanks at their ends mean nothing.
+/// Attributes whose values are words: zero bytes and blanks at their ends are ignored.
 const WORDS: [&str; 3] = ["units", "calendar", "_Unsigned"];
 
 impl Edit {
-    /// The record variables of both files, once everything else is known to fit.
+    /// Returns the record variables of both files, after checking that everything else fits.
     pub(super) fn columns(
         &mut self,
         more: &Dataset,
@@ -75,7 +76,7 @@ impl Edit {
         Ok(columns)
     }
 
-    /// Bounds have the units of their variable.
+    /// Rebases bounds with the units of their variable.
     fn rebase_bounds(&self, columns: &mut [Column]) -> Result<()> {
         for n in 0..columns.len() {
             let Some(rebase) = columns[n].rebase.clone() else { continue };
@@ -89,7 +90,7 @@ impl Edit {
         Ok(())
     }
 
-    /// The type and the lengths of a record variable are those of the archive, and it has as many records as others.
+    /// Checks that a record variable has the archive's type and lengths, and as many records as the others.
     fn check_lengths(&self, at: usize, new: &Variable, first: Option<&Column>) -> Result<()> {
         let variable = &self.header.variables[at];
         let words = variable.name_lossy();
@@ -121,13 +122,13 @@ impl Edit {
         }
     }
 
-    /// A variable without records must be what it is.
+    /// Checks that a variable without records is unchanged.
     fn check_fixed(&mut self, at: usize, new: &Variable, monitor: &dyn Monitor) -> Result<()> {
         let words = self.header.variables[at].name_lossy().into_owned();
         let why = "differs in the new file; it has no records, and would stay as it is";
         let (dataset, shape) = (Dataset::from(self.place.archive().clone()), self.shape(at));
         let mut same = self.header.variables[at].ty == new.ty() && shape == new.shape();
-        // What nobody touched is compared by its tiles.
+        // Variables without edits are compared by their tiles.
         let untouched = self.variables[at].origin.filter(|_| self.variables[at].cells.is_none());
         if let Some(old) = untouched.and_then(|v| dataset.variable_at(v)).filter(|old| old.shape() == shape) {
             same = same && diff::is_same(&old, new, monitor)?;
@@ -155,7 +156,7 @@ impl Edit {
     }
 }
 
-/// The attributes that say what numbers mean are the same, but for units of times that are rebased.
+/// Checks that the attributes which define the meaning of numbers are equal, except for units of rebased times.
 fn check_meaning(name: &str, variable: &HeaderVariable, new: &Variable, is_rebased: bool) -> Result<()> {
     for attribute in MEANING {
         if is_rebased && ["units", "calendar"].contains(&attribute) {
@@ -175,7 +176,7 @@ fn check_meaning(name: &str, variable: &HeaderVariable, new: &Variable, is_rebas
     Ok(())
 }
 
-/// An attribute's value, without what means nothing at its end.
+/// Returns an attribute's value, without ignored bytes at its end.
 fn meaning<'a>(name: &str, attribute: &'a Attribute) -> &'a [u8] {
     let values = &attribute.values[..];
     if attribute.ty != NcType::Char || !WORDS.contains(&name) {

@@ -1,4 +1,4 @@
-//! Records of another file behind those there are: the new month.
+//! Appends records of another file, for example the next month.
 
 mod check;
 mod coordinate;
@@ -13,7 +13,7 @@ use nc3z_reader::{Dataset, Monitor, Variable};
 use place::{Place, Run};
 use rebase::Rebase;
 
-/// What becomes of records whose record coordinate does not continue that of the archive.
+/// The treatment of records whose record coordinate does not continue the archive's.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Overlap {
     /// They are an error, unless the archive has exactly these records.
@@ -21,44 +21,45 @@ pub enum Overlap {
     Refuse,
     /// They are written over the archive's records of the same coordinate.
     Replace,
-    /// They are appended all the same.
+    /// They are appended nevertheless.
     Allow,
 }
 
-/// What is allowed to differ between the archive and the file whose records are appended.
+/// The differences that are allowed between the archive and the file whose records are appended.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct AppendPolicy {
-    /// Variables without records, which stay as they are.
+    /// Variables without records may differ; they keep the archive's values.
     pub keep_fixed: bool,
-    /// Attributes that say what numbers mean, of record variables.
+    /// Attributes that define the meaning of record variables' numbers may differ.
     pub any_units: bool,
-    /// Records whose record coordinate does not continue that of the archive.
+    /// The treatment of records whose record coordinate does not continue the archive's.
     pub overlap: Overlap,
 }
 
-/// What an append did.
+/// The result of an append.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Appended {
-    /// Records behind those there were.
+    /// Records appended after the existing ones.
     pub appended: u64,
     /// Records written over others of the same coordinate.
     pub replaced: u64,
-    /// Records that the archive has already, values and all: nothing was staged for them.
+    /// Records that the archive already has with the same values; they were not staged.
     pub known: u64,
 }
 
-/// A record variable of the archive and what the new file has of it.
+/// A record variable of the archive with its counterpart in the new file.
 struct Column {
     name: String,
-    /// Its number in the edited header.
+    /// Its position in the edited header.
     at: usize,
     new: Variable,
-    /// Of times that count from another date, or in another unit.
+    /// The conversion of times with another reference date or unit.
     rebase: Option<Rebase>,
 }
 
 impl Column {
-    /// Records of the new file as the archive has them: big-endian, from `first` on.
+    /// Reads records of the new file, from `first` on, and converts them to the archive's form: big-endian,
+    /// rebased.
     fn read(&self, first: u64, count: u64) -> Result<Vec<u8>> {
         let mut bytes = self.new.read_bytes(&self.records(first, count))?;
         if let Some(rebase) = &self.rebase {
@@ -67,14 +68,14 @@ impl Column {
         Ok(bytes)
     }
 
-    /// The hyperslab of records.
+    /// Returns the hyperslab of records.
     fn records(&self, first: u64, count: u64) -> Hyperslab {
         let mut slab = self.new.all();
         (slab.start[0], slab.count[0]) = (first, count);
         slab
     }
 
-    /// Records that are copied or compared at a time; 0 where a record has no elements.
+    /// Returns the number of records that are copied or compared at a time; 0 if a record has no elements.
     fn step(&self) -> u64 {
         let row: u64 = self.new.shape()[1..].iter().product::<u64>() * self.new.ty().size() as u64;
         BAND_LEN.checked_div(row).map_or(0, |records| records.max(1))
@@ -82,12 +83,14 @@ impl Column {
 }
 
 impl Edit {
-    /// Appends the records of another file: each record variable must be in it, of the same type and the same other dimensions. Variables without records must be equal, and so
-    /// must attributes such as `units` and `scale_factor`, but that times may count from another date: they are written in the archive's units, where that is exact. The record
-    /// coordinate must continue that of the archive. The policy can allow otherwise.
+    /// Appends the records of another file. Each record variable must be in it, with the same type and the same
+    /// other dimensions. Variables without records must be equal, and so must attributes such as `units` and
+    /// `scale_factor`. Times may count from another date: they are converted to the archive's units, if that is
+    /// exact. The record coordinate must continue the archive's. The policy can relax these rules.
     ///
     /// # Errors
-    /// What does not fit, with what would have to change; damage. Nothing is staged then but what came before it.
+    /// The files do not fit, with the changes that would be needed, or data are damaged. Then this append has
+    /// staged nothing.
     pub fn append_records(
         &mut self,
         more: &Dataset,
@@ -109,7 +112,7 @@ impl Edit {
             Place::Known => return Ok(Appended { known: count, ..Appended::default() }),
             Place::At(runs) => runs,
         };
-        // What cannot be rebased is found before anything is staged.
+        // Times that cannot be rebased must be found before anything is staged.
         for column in columns.iter().filter(|column| column.rebase.is_some()) {
             let step = column.step().max(1);
             for first in (0..count).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {

@@ -1,4 +1,5 @@
-//! Where new records belong: behind the archive's, over some of them, or nowhere, since the archive has them.
+//! Finds the position of new records: after the archive's, over some of them, or none because the archive
+//! already has them.
 
 use super::coordinate::{Coordinate, Direction};
 use super::{Column, Edit, Overlap, refuse};
@@ -7,7 +8,7 @@ use crate::error::{ErrorKind, Result};
 use nc3z_format::decode_value::Number;
 use nc3z_reader::Monitor;
 
-/// Records of a new file, in a row, and the archive's records that they become.
+/// Consecutive records of a new file, and the archive's records that they become.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Run {
     pub(super) from: u64,
@@ -15,15 +16,15 @@ pub(super) struct Run {
     pub(super) count: u64,
 }
 
-/// What becomes of the records of a new file.
+/// The positions of a new file's records.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// The archive has them, values and all.
+    /// The archive already has them with the same values.
     Known,
     At(Vec<Run>),
 }
 
-/// How both files' record coordinates lie.
+/// The record coordinates of both files.
 struct Both {
     old: Vec<Option<Number>>,
     new: Vec<Option<Number>>,
@@ -31,7 +32,8 @@ struct Both {
 }
 
 impl Edit {
-    /// Where `count` new records belong, by the record coordinate; behind all others where there is none.
+    /// Returns the positions of `count` new records, by the record coordinate; after all others if there is no
+    /// coordinate.
     pub(super) fn place_records(
         &mut self,
         dimension: &str,
@@ -71,7 +73,7 @@ impl Edit {
         both.over(&coordinate).map(Place::At)
     }
 
-    /// Whether the new values all lie beyond the archive's last one, each further than the one before. Missing values say nothing.
+    /// True if the new values all continue the archive's last one in order. Missing values are ignored.
     fn continues(&mut self, coordinate: &Coordinate<'_>, count: u64) -> Result<bool> {
         let step = coordinate.column.step().max(1);
         let old = coordinate.of_archive(self, self.numrecs.saturating_sub(step), step.min(self.numrecs))?;
@@ -89,7 +91,8 @@ impl Edit {
             first += values.len() as u64;
             let values: Vec<Number> = values.into_iter().flatten().collect();
             if alone && direction.is_none() {
-                // One record alone has no direction: that of the new ones, or upwards.
+                // A single record has no direction. The direction is then that of the new records, otherwise
+                // ascending.
                 direction = match values[..] {
                     [a, b, ..] => Direction::of(a, b),
                     _ => None,
@@ -107,7 +110,7 @@ impl Edit {
         Ok(true)
     }
 
-    /// All values of both coordinates.
+    /// Reads all values of both coordinates.
     fn load(&mut self, coordinate: &Coordinate<'_>, count: u64) -> Result<Both> {
         let all = self.numrecs.saturating_add(count).saturating_mul(size_of::<Option<Number>>() as u64);
         if all > self.budget() {
@@ -132,7 +135,7 @@ impl Edit {
         Ok(Both { old, new, direction })
     }
 
-    /// The first variable of which the new file has other values than the archive's records from `at` on.
+    /// Returns the first variable whose new values differ from the archive's records from `at` on.
     fn first_difference(
         &mut self,
         columns: &[Column],
@@ -159,7 +162,7 @@ impl Edit {
     }
 }
 
-/// The direction of the last two values.
+/// Returns the direction of the last two values.
 fn direction(values: &[Option<Number>]) -> Option<Direction> {
     let mut last = values.iter().rev().flatten();
     let (end, before) = (last.next()?, last.next()?);
@@ -167,7 +170,8 @@ fn direction(values: &[Option<Number>]) -> Option<Direction> {
 }
 
 impl Both {
-    /// Where the archive has the new values in a row: at its end, or where the first of them is found.
+    /// Returns the position of the new values as consecutive values in the archive: at its end, or where the
+    /// first is found.
     fn equal_run(&self) -> Option<usize> {
         let count = self.new.len();
         let is_equal = |at: usize| self.old.get(at..at + count).is_some_and(|old| old == self.new);
@@ -176,7 +180,7 @@ impl Both {
         [Some(end), found].into_iter().flatten().find(|&at| count > 0 && is_equal(at))
     }
 
-    /// Whether all values are there, each further than the one before.
+    /// True if no value is missing and the values are in order.
     fn is_ordered(&self, values: &[Option<Number>]) -> bool {
         let is_there = values.iter().all(Option::is_some);
         is_there
@@ -186,13 +190,13 @@ impl Both {
             })
     }
 
-    /// The number of the archive's values before this one, where they are ordered.
+    /// Returns the number of the archive's values before this one, if they are ordered.
     fn place(&self, value: Number) -> usize {
         self.old
             .partition_point(|old| old.is_some_and(|old| Direction::of(old, value) == Some(self.direction)))
     }
 
-    /// The error of records that do not continue the archive's.
+    /// Returns the error for records that do not continue the archive's.
     fn refuse<T>(&self, coordinate: &Coordinate<'_>) -> Result<T> {
         let name = &coordinate.column.name;
         let wrong = |pair: &[Number]| Direction::of(pair[0], pair[1]) != Some(self.direction);
@@ -233,7 +237,8 @@ impl Both {
         )
     }
 
-    /// The archive's records of the same coordinate, and behind them what lies beyond the last one.
+    /// Returns the archive's records with the same coordinates, followed by the records beyond the archive's
+    /// last one.
     fn over(&self, coordinate: &Coordinate<'_>) -> Result<Vec<Run>> {
         let name = &coordinate.column.name;
         for (values, whose) in [(&self.old, "archive"), (&self.new, "new file")] {

@@ -1,4 +1,5 @@
-//! Times of another reference date or unit, written in the archive's: as ncrcat does, exactly or not at all.
+//! Converts times with another reference date or unit to the archive's, as ncrcat does; only exact conversions
+//! are allowed.
 
 use super::refuse;
 use crate::error::Result;
@@ -8,24 +9,25 @@ use nc3z_format::decode_value::Number;
 use nc3z_format::units::{Calendar, TimeUnit};
 use nc3z_reader::Variable;
 
-/// Microseconds by which a rebased float may differ from the moment of the new file. A double of days since the year 1 is rounded by 10 at most.
+/// Tolerance, in microseconds, for a rebased float. A double of days since the year 1 has a rounding error of
+/// at most 10.
 const TOLERANCE: u128 = 1_000;
-/// Attributes of packed variables: their elements are not times.
+/// Attributes of packed variables, whose elements are not times.
 const PACKING: [&str; 3] = ["scale_factor", "add_offset", "_Unsigned"];
 
-/// How times of a new file become times of the archive.
+/// The conversion of times of a new file to times of the archive.
 #[derive(Clone)]
 pub(super) struct Rebase {
     from: TimeUnit,
     to: TimeUnit,
     ty: NcType,
-    /// Elements that are no times.
+    /// Elements that are not times.
     missing: Vec<Vec<u8>>,
     /// Both units, for messages.
     words: (String, String),
 }
 
-/// The time unit of a variable: its units and its calendar.
+/// Returns the time unit of a variable: its units and its calendar.
 pub(super) fn time_unit(
     units: Option<&Attribute>,
     calendar: Option<&Attribute>,
@@ -38,7 +40,7 @@ pub(super) fn time_unit(
     Some((TimeUnit::parse(&units, calendar).ok()?, units))
 }
 
-/// The elements of a variable that mean that there is none.
+/// Returns the elements of a variable that mark missing values.
 fn missing(variable: &HeaderVariable) -> Vec<Vec<u8>> {
     let mut missing = vec![variable.fill_value().to_vec()];
     if let Some(a) = variable.attribute(b"missing_value").filter(|a| a.ty == variable.ty) {
@@ -48,7 +50,8 @@ fn missing(variable: &HeaderVariable) -> Vec<Vec<u8>> {
 }
 
 impl Rebase {
-    /// For a variable that holds times in both files, in one calendar; nothing for any other.
+    /// Returns the conversion for a variable with times in both files, in one calendar; `None` for other
+    /// variables.
     pub(super) fn of(old: &HeaderVariable, new: &Variable) -> Option<Self> {
         let (to, old_words) = time_unit(old.attribute(b"units"), old.attribute(b"calendar"))?;
         let (from, new_words) = time_unit(new.attribute("units"), new.attribute("calendar"))?;
@@ -61,15 +64,15 @@ impl Rebase {
         Some(Rebase { from, to, ty: old.ty, missing: missing(old), words: (new_words, old_words) })
     }
 
-    /// True where both units are the same, however they are written.
+    /// True if both units are equal, in whatever notation.
     pub(super) fn changes_nothing(&self) -> bool {
         self.from == self.to
     }
 
-    /// The same of the bounds of such a variable, which have its units.
+    /// Returns the conversion of the bounds of such a variable, which have its units.
     ///
     /// # Errors
-    /// Bounds that are packed.
+    /// The bounds are packed.
     pub(super) fn of_bounds(&self, name: &str, bounds: &HeaderVariable) -> Result<Self> {
         if PACKING.iter().any(|name| bounds.attribute(name.as_bytes()).is_some()) {
             let (from, to) = &self.words;
@@ -82,10 +85,10 @@ impl Rebase {
         Ok(Rebase { ty: bounds.ty, missing: missing(bounds), ..self.clone() })
     }
 
-    /// Rewrites big-endian elements.
+    /// Converts big-endian elements.
     ///
     /// # Errors
-    /// A time that the variable's type does not hold exactly.
+    /// The variable's type cannot represent a time exactly.
     pub(super) fn apply(&self, name: &str, bytes: &mut [u8]) -> Result<()> {
         for element in bytes.chunks_exact_mut(self.ty.size()) {
             let number = Number::of(self.ty, element);
@@ -108,7 +111,7 @@ impl Rebase {
         Ok(())
     }
 
-    /// One time, where the type holds it.
+    /// Converts one time, if the type can represent it.
     fn element(&self, number: Number) -> Option<Vec<u8>> {
         let value = self.from.to(&self.to).apply(number.real());
         Some(match (self.ty, number) {
@@ -124,7 +127,7 @@ impl Rebase {
         })
     }
 
-    /// Whether both numbers are the same moment.
+    /// True if both numbers are the same moment.
     fn is_same(&self, from: f64, to: f64) -> bool {
         match (self.from.moment(from), self.to.moment(to)) {
             (Some(a), Some(b)) => a.microseconds_from(&b).unsigned_abs() <= TOLERANCE,
@@ -133,7 +136,7 @@ impl Rebase {
     }
 }
 
-/// A whole number as an element of this type.
+/// Returns a whole number as an element of this type.
 fn whole_bytes(ty: NcType, n: i128) -> Option<Vec<u8>> {
     Some(match ty {
         NcType::Byte => i8::try_from(n).ok()?.to_be_bytes().to_vec(),

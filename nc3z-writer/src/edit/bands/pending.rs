@@ -1,17 +1,17 @@
-//! What waits for the end of its band.
+//! Collects the runs and segments of a band until its end.
 
 use super::runs::later;
 use super::{Bands, Each, FORCED};
 use crate::error::Result;
 use nc3z_staged::{FlatRun, Segment, Selection};
 
-/// Runs of linear tiles that wait for the end of their band.
+/// Runs of linear tiles, until the end of their band.
 pub(super) struct LinearBand<'b, 'e> {
     bands: &'b Bands,
     each: Each<'e>,
     runs: Vec<FlatRun>,
     bytes: usize,
-    /// The last tile that is touched.
+    /// The last touched tile.
     last: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ impl<'b, 'e> LinearBand<'b, 'e> {
         LinearBand { bands, each, runs: Vec::new(), bytes: 0, last: None }
     }
 
-    /// Takes a run behind the others; ends bands before and within it.
+    /// Adds a run after the others; ends bands before and within it.
     pub(super) fn push(&mut self, mut run: FlatRun) -> Result<()> {
         let Bands { ref tile, tile_bytes, most_bytes, most_boxes, .. } = *self.bands;
         loop {
@@ -59,7 +59,7 @@ impl<'b, 'e> LinearBand<'b, 'e> {
     }
 }
 
-/// Segments that wait for the end of their band.
+/// Segments, until the end of their band.
 pub(super) struct SegmentBand<'b, 'e> {
     bands: &'b Bands,
     each: Each<'e>,
@@ -73,7 +73,7 @@ impl<'b, 'e> SegmentBand<'b, 'e> {
         SegmentBand { bands, each, segments: Vec::new(), bytes: 0, last: None }
     }
 
-    /// The segments that come lie in another tile than those before.
+    /// Marks the end of a tile: the next segments are in another one.
     pub(super) fn tile_ends(&mut self) -> Result<()> {
         self.last = None;
         if self.bytes >= self.bands.most_bytes || self.segments.len() >= self.bands.most_boxes {
@@ -83,7 +83,7 @@ impl<'b, 'e> SegmentBand<'b, 'e> {
     }
 
     pub(super) fn push(&mut self, segment: Segment) -> Result<()> {
-        // The tile, where it is not told by `tile_ends`.
+        // The tile, if `tile_ends` does not mark the ends of tiles.
         let tile = if self.bands.is_linear { segment.at[0] / self.bands.tile[0] } else { 0 };
         if self.last.is_some_and(|last| last != tile) {
             self.tile_ends()?;

@@ -6,10 +6,10 @@ use crate::error::Result;
 use nc3z_format::Error as FormatError;
 use nc3z_staged::FlatRun;
 
-/// Elements of a mask between two of its counts.
+/// The distance between two counts of a mask, in elements.
 const RANK_LEN: usize = 4096;
 
-/// How many elements of a mask are true before one.
+/// The number of true elements of a mask before an element.
 pub(super) struct Ranks(Vec<usize>);
 
 impl Ranks {
@@ -65,7 +65,7 @@ pub(super) fn each_index(lens: &[usize], mut each: impl FnMut(&[usize]) -> Resul
     }
 }
 
-/// Calls `each` with the position and the value's place of every index of some axes, row-major.
+/// Calls `each` with the position of every index of some axes and the position of its value, row-major.
 pub(super) fn walk(
     axes: &[Vec<FlatRun>],
     units: &[usize],
@@ -84,15 +84,15 @@ pub(super) fn walk(
     Ok(())
 }
 
-/// A run without its first elements.
+/// Returns a run without its first elements.
 pub(super) fn later(run: &FlatRun, done: usize) -> FlatRun {
     let moved = run.value_step.unsigned_abs() * done;
-    // One behind the last of a descending run has no place.
+    // The position after the last element of a descending run would be negative.
     let value = if run.value_step < 0 { run.value.saturating_sub(moved) } else { run.value + moved };
     FlatRun { at: run.at + done * run.step, value, count: run.count - done, ..*run }
 }
 
-/// The indices of a dimension as ascending runs.
+/// Returns the indices of a dimension as ascending runs.
 pub(super) fn runs_of(pick: &Pick) -> Result<Vec<FlatRun>> {
     let list = match pick {
         Pick::List(list) => narrow(list)?,
@@ -121,7 +121,7 @@ pub(super) fn runs_of(pick: &Pick) -> Result<Vec<FlatRun>> {
     Ok(runs)
 }
 
-/// The number of tiles that ascending runs touch along an axis, or a little more.
+/// Returns an upper estimate of the number of tiles that ascending runs touch along an axis.
 pub(super) fn tiles_of(runs: &[FlatRun], size: usize) -> usize {
     let mut last = None;
     let mut tiles = 0_usize;
@@ -134,7 +134,7 @@ pub(super) fn tiles_of(runs: &[FlatRun], size: usize) -> usize {
     tiles
 }
 
-/// Runs of several tiles, cut between two tiles.
+/// Splits runs of several tiles between two tiles.
 pub(super) fn halves(runs: &[FlatRun], size: usize) -> (Vec<FlatRun>, Vec<FlatRun>) {
     let first = runs.first().map_or(0, |run| run.at / size);
     let last = runs.last().map_or(0, |run| (run.at + (run.count - 1) * run.step) / size);

@@ -1,4 +1,4 @@
-//! Plans of the elements of one variable.
+//! Plans for the elements of one variable.
 
 use super::super::bands::{Bands, narrow};
 use super::super::picks::Picks;
@@ -7,11 +7,11 @@ use super::{Cells, Elements, Fate};
 use crate::error::Result;
 use nc3z_staged::{GetPlan, Index, Selection, SetPlan, TileMap, Touched};
 
-/// Bytes of a plan's text beyond which it is cut.
+/// The text of a plan is cut at this many bytes.
 const TEXT_LEN: usize = 1 << 20;
 
 impl Cells {
-    /// What a commit does with each tile, in the order of their numbers.
+    /// Returns the action of a commit for each tile, in the order of the tiles' numbers.
     pub(in super::super) fn fates(&self) -> Vec<Fate> {
         let plan = each!(&self.elements, a => a.plan_commit());
         let grid = each!(&self.elements, a => a.slab_indices().shape().to_vec());
@@ -23,7 +23,7 @@ impl Cells {
         fates
     }
 
-    /// The plans that picks are written and read by.
+    /// Returns the plans for writing and reading picks.
     pub(in super::super) fn plans(&self, picks: &Picks<'_>) -> Result<(SetPlan, GetPlan)> {
         let mut plans = None;
         let bands = Bands::new(&self.shape, &self.spec, self.size)?.undivided();
@@ -43,7 +43,7 @@ impl Cells {
         })
     }
 
-    /// A plan as it is given out.
+    /// Returns a plan in its public form.
     pub(in super::super) fn plan(&self, text: String, touched: Vec<Touched>, reads_whole: bool) -> Plan {
         let grid = self.grid();
         let map = TileMap { grid: &grid, touched: &touched }.to_string();
@@ -53,7 +53,7 @@ impl Cells {
         Plan { text: cut(text), map, grid, touched, reads }
     }
 
-    /// Returns the plan of another length of the first axis: edge tiles are filled up.
+    /// Plans another length of the first axis: edge tiles are filled up.
     pub(in super::super) fn plan_resize(&self, shape: &[u64]) -> Result<Plan> {
         let wanted =
             if self.is_linear() { vec![nc3z_format::tile::element_count(shape)?] } else { shape.to_vec() };
@@ -67,7 +67,7 @@ impl Cells {
         Ok(self.plan(plan.to_string(), touched, false))
     }
 
-    /// Returns the plan of other lengths of inner axes: every element gets a new place, so that all tiles are read and made anew.
+    /// Plans other lengths of inner axes: every element moves, so all tiles are read and made anew.
     pub(in super::super) fn plan_rearrange(&self, shape: &[u64]) -> Plan {
         let touched: Vec<Touched> = self.indices().map(|at| Touched { at, whole: true }).collect();
         let on_base = touched.iter().filter(|tile| self.lies_on_base(&tile.at)).count();
@@ -79,7 +79,7 @@ impl Cells {
         self.plan(text, touched, true)
     }
 
-    /// What bringing all tiles into memory would take.
+    /// Plans loading all tiles into memory.
     pub(in super::super) fn plan_load(&self) -> Plan {
         let plan = each!(&self.elements, a => a.plan_load());
         let touched =
@@ -87,7 +87,7 @@ impl Cells {
         self.plan(plan.to_string(), touched, true)
     }
 
-    /// What a commit would store.
+    /// Plans a commit.
     pub(in super::super) fn plan_commit(&self) -> Plan {
         let plan = each!(&self.elements, a => a.plan_commit());
         let touched = plan.store.iter().map(|chunk| Touched { at: chunk.at.clone(), whole: true }).collect();
@@ -115,13 +115,13 @@ impl Cells {
         })
     }
 
-    /// Whether a tile is read from the archive: only there is a base slab, and it is the first.
+    /// True if a tile is read from the archive: the archive's tiles are the only base slab, which is slab 1.
     fn lies_on_base(&self, at: &[usize]) -> bool {
         self.is_over_archive && each!(&self.elements, a => a.slab_indices().get(at)) == 1
     }
 }
 
-/// Cuts a text that nobody would read.
+/// Cuts a text that is too long to read.
 fn cut(mut text: String) -> String {
     if text.len() > TEXT_LEN {
         let all = text.len();

@@ -1,4 +1,4 @@
-//! The elements of a variable against a plain array.
+//! Compares the elements of a variable with a plain array.
 
 use super::super::picks::Pick;
 use super::*;
@@ -6,7 +6,7 @@ use nc3z_format::Hyperslab;
 use proptest::prelude::*;
 
 proptest! {
-    /// Both kinds of tiles, and any hyperslab, against a plain array.
+    /// Compares any hyperslab, with both kinds of tiles, with a plain array.
     #[test]
     fn any_hyperslab_is_written_as_in_a_plain_array(
         shape in proptest::collection::vec(1..6_u64, 0..4),
@@ -72,7 +72,7 @@ proptest! {
         }
     }
 
-    /// The same of lists along each axis, of masks and of boxes at points.
+    /// Compares lists along each axis, masks and boxes at points with a plain array.
     #[test]
     fn lists_masks_and_points_are_written_as_in_a_plain_array(
         shape in proptest::collection::vec(1..7_u64, 1..4),
@@ -89,7 +89,8 @@ proptest! {
         let mut plain = vec![[9_u8; 2]; total];
         let file = SpillFile::default();
         for (kind, bits, points, scalar, value) in ops {
-            // The places along each axis: of lists those of a number's bits; of points a box of every second.
+            // The positions along each axis: for lists, the bits of a number; for points, a box of every second
+            // position.
             let of_bits = |axis: usize| (0..shape[axis]).filter(|n| bits[axis] >> n & 1 == 1).collect::<Vec<u64>>();
             let mask: Vec<bool> = (0..total).map(|n| bits[n % 3] >> (n / 3 % 64) & 1 == 1).collect();
             let boxed: Vec<bool> = (0..shape.len()).map(|axis| bits[axis] % 3 == 0).collect();
@@ -123,7 +124,7 @@ proptest! {
             prop_assert_eq!(cells.get(&picks).unwrap(), before);
             let n = if scalar { 1 } else { places.len() };
             let values: Vec<[u8; 2]> = (0..n).map(|i| [value, u8::try_from(i % 250).unwrap()]).collect();
-            // What the plan calls whole is written whole.
+            // Tiles that the plan calls whole are written whole.
             let plan = cells.plans(&picks).unwrap().0;
             let touched: usize = plan.touched.iter().filter(|tile| tile.whole).map(|tile| each!(&cells.elements, a => a.read_chunk(&tile.at).unwrap().len())).sum();
             let mut distinct = places.clone();
@@ -141,7 +142,7 @@ proptest! {
     }
 }
 
-/// The positions of a grid in a flattened array.
+/// Returns the positions of a grid in a flattened array.
 fn product(shape: &[u64], axes: &[Vec<u64>]) -> Vec<usize> {
     let mut found = vec![0_u64];
     for (axis, list) in axes.iter().enumerate() {
