@@ -1,5 +1,6 @@
-//! What each rule of the planner gains: all classic files given are archived in memory, unproven, with every rule on, then with each
-//! rule off in turn. A table of bytes, of processor time, and of the files on which a rule matters most.
+//! Measures the gain of each rule of the planner. All given classic files are archived in memory, without a check:
+//! first with every rule on, then with one rule off at a time. Prints bytes, processor time, and the files on which
+//! a rule matters most.
 //!
 //! ```sh
 //! cargo run --release -p nc3z-writer --features ablation --example ablation -- [--preset default] [--rule NAME]... FILE...
@@ -11,7 +12,7 @@ use nc3z_writer::{Preset, WriterOptions, archive_to_vec};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of each file's archive; `None` where a file is refused. And seconds.
+/// Returns the bytes of each file's archive, `None` for a refused file, and the seconds.
 fn run(files: &[(PathBuf, Arc<Vec<u8>>)], preset: Preset) -> (Vec<Option<u64>>, f64) {
     let options = WriterOptions::default().with_preset(preset).with_verify(false);
     let begin = processor_seconds();
@@ -26,7 +27,7 @@ fn run(files: &[(PathBuf, Arc<Vec<u8>>)], preset: Preset) -> (Vec<Option<u64>>, 
     (sizes, processor_seconds() - begin)
 }
 
-/// Processor time of this process, by the kernel's count of hundredths; 0 where it keeps none.
+/// Processor time of this process, from the kernel's count of hundredths of a second; 0 if it is not available.
 fn processor_seconds() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();

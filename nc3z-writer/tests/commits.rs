@@ -1,4 +1,4 @@
-//! Later states of a file in one archive: each restores to the byte, and what did not change is stored once.
+//! Later states of a file in one archive: each restores to the byte, and unchanged tiles are stored once.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -78,7 +78,7 @@ fn noise(i: u64) -> u32 {
     (i ^ 0x5bd1_e995).wrapping_mul(2_654_435_761) ^ i.wrapping_mul(40_503)
 }
 
-/// The same, but one value.
+/// The noise with one changed value.
 fn mended(i: u64) -> u32 {
     if i == 70_001 { 7 } else { noise(i) }
 }
@@ -105,7 +105,8 @@ fn first() -> File {
     File { title: "first", records: 6, vars: vec![LARGE, SMALL, GONE, SERIES] }
 }
 
-/// Another attribute, variables in another order, one value mended, a variable added and one removed, a record more.
+/// Another attribute, variables in another order, one changed value, a variable added and one removed, one more
+/// record.
 fn second() -> File {
     let large = Var { value: mended, ..LARGE };
     File { title: "second, and longer than the first", records: 7, vars: vec![SERIES, SMALL, NEW, large] }
@@ -142,7 +143,7 @@ impl Made {
         Archive::from_source(source, &OpenOptions::default().with_generation(generation)).unwrap()
     }
 
-    /// A generation restores to this file, as a stream, by ranges, and by variables.
+    /// Checks that a generation restores to this file, as a stream, by ranges, and by variables.
     fn holds(&self, generation: u64, file: &File) {
         let archive = self.open(generation);
         let (mut restored, expected) = (Vec::new(), file.bytes());
@@ -171,7 +172,7 @@ impl Made {
 }
 
 fn options() -> WriterOptions {
-    // Some two hundred tiles of the large variable: a tree of two levels.
+    // About two hundred tiles of the large variable: a tree of two levels.
     WriterOptions::default().with_tile_len(2048)
 }
 
@@ -202,10 +203,10 @@ fn both_states_restore_to_the_byte_and_share_what_is_alike() {
     assert_eq!((0..tiles).filter(differ).count(), 1);
     // Root and one leaf of two are new; the other leaf is the old one.
     assert_eq!((pages(&old), pages(&new)), (3, 2));
-    // The new variable has a number that none had, the removed one's is not given again.
+    // The new variable has a new number; the removed variable's number is not used again.
     assert_eq!(new.arrays().variable(new.variable_id("new").unwrap()).id, ArrayId::variable(4));
     assert!(new.variable_table().find(ArrayId::variable(2)).is_none());
-    // One tile mended, those of the new variable and of one record, header, index.
+    // One changed tile, those of the new variable and of one record, header, index.
     let added = made.bytes().len() - before.len();
     assert!(added < 16_000 + 2048 + 2800 + 2 * 4096 + 3500, "{added} bytes added");
 }
@@ -231,7 +232,7 @@ fn states_follow_each_other_and_an_array_may_grow_and_shrink_over_every_border()
     }
     made.is_sound();
     let last = made.open(2);
-    // Removed in generation 2, never to be had again.
+    // The variable was removed in generation 2, and its number is not used again.
     assert_eq!(last.next_number(), 4);
 }
 
@@ -243,7 +244,7 @@ fn a_state_that_is_the_one_before_adds_nothing_and_an_older_one_next_to_nothing(
     let done = made.commit(&second());
     assert_eq!((done.is_known(), done.version, done.generation), (true, 2, 2));
     assert_eq!(made.bytes().len(), before);
-    // And back to the first, of which everything is known.
+    // Back to the first state, of which all tiles are known.
     let done = made.commit(&first());
     assert_eq!((done.new_tiles, done.version, done.generation), (0, 3, 3));
     let added = made.bytes().len() - before;
@@ -294,7 +295,7 @@ fn every_flipped_bit_of_a_later_head_is_an_error_and_what_is_repaired_is_the_new
         bad[at] ^= 0x10;
         assert!(Archive::from_source(Arc::new(MemorySource::new(bad)), &<_>::default()).is_err(), "{at}");
     }
-    // A tile of the second state damaged: what is left of that state is saved, none of the first in its place.
+    // A tile of the second state is damaged. The rest of that state is saved, and no tile of the first replaces it.
     let new = archive.arrays().variable(archive.variable_id("new").unwrap()).id;
     let Some(offset) = archive.stored_offset(new, 0) else { panic!() };
     let mut bad = good.clone();
@@ -417,18 +418,19 @@ fn the_archive_of_copies_that_an_older_build_wrote_holds_all_versions() {
     for kind in [SectionKind::VariableTable, SectionKind::Metadata] {
         assert_eq!(sections.find(kind).unwrap().encoding, SectionEncoding::After);
     }
-    // Of another array, with a table of values and without; of its own; all of them members of a container.
+    // Differences to another array, with a table of values and without, and to the array itself; all are members of
+    // a container.
     for (name, others) in [("few_again", 1), ("noise_again", 1), ("ushorts_again", 1), ("shorts", 0)] {
         assert_eq!(differences(&newest, name).2, others, "{name}");
     }
 }
 
-/// The bytes of an archive with the commit slots of another state of it, as a process leaves them that is killed before it writes them.
+/// Returns an archive with the commit slots of another state, as after a kill before the slots are written.
 fn with_slots_of(bytes: &[u8], before: &[u8]) -> Vec<u8> {
     [&bytes[..112], &before[112..160], &bytes[160..]].concat()
 }
 
-/// Whether opening says that a later state was committed; what opens is generation 1.
+/// Returns true if opening reports that a later state was committed. Generation 1 opens.
 fn is_told(bytes: &[u8]) -> bool {
     let source = || Arc::new(MemorySource::new(bytes.to_vec()));
     let older = Archive::from_source(source(), &OpenOptions::default().with_older(true)).unwrap();
@@ -467,18 +469,19 @@ fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cu
             assert!(is_told(&bad), "bit {bit} of the trailer");
         }
     }
-    // Whole sectors gone, the section table with them: the commit slot still says how long the archive was.
+    // Whole sectors are lost, including the section table. The commit slot still has the archive's length.
     for lost in [128, 512, 4096] {
         let mut bad = good.clone();
         bad[end - lost..].fill(0);
         assert!(is_told(&bad), "{lost} bytes lost");
     }
-    // Cut off, it is told by the commit slots; killed on the way, the old state counts, and nothing need be said.
+    // If the file is cut off, the commit slots show it. If the commit was killed, the old state is valid without an
+    // error.
     for len in (one..end).step_by(997).chain([one + 1, one + 59, one + 60, end - 129, end - 128, end - 1]) {
         assert!(is_told(&good[..len]), "{len} of {end} bytes left");
         assert!(!is_told(&killed[..len]), "{len} of {end} bytes written");
     }
-    // The commit block says all that the trailer said: the version is rebuilt, and proven by its SHA-256.
+    // The commit block repeats the trailer's fields, so the version is rebuilt and confirmed by its SHA-256.
     let (damaged, saved) = (made.directory.path().join("bad.nc3z"), made.directory.path().join("saved.nc3z"));
     let mut bad = good.clone();
     bad[end - 20] ^= 1;
@@ -489,14 +492,14 @@ fn a_damaged_last_trailer_never_makes_the_older_state_the_newest_and_a_commit_cu
     let mut restored = Vec::new();
     Archive::open(&saved).unwrap().restore_to_stream(&mut restored, &()).unwrap();
     assert!(restored == second().bytes());
-    // Without it, the version before is saved, and said to be no more than that.
+    // Without the commit block, the version before is saved and reported as older.
     let block = bad.windows(4).rposition(|bytes| bytes == b"\xb1NCb").unwrap();
     bad[block + 20] ^= 1;
     std::fs::write(&damaged, &bad).unwrap();
     let again = RepairOptions { force: true, ..RepairOptions::default() };
     let done = repair_file(&damaged, &saved, &again, &()).unwrap();
     assert!(done.is_older && !done.is_complete(), "{:?}", done.notes);
-    // And a commit does not cut off what may be saved.
+    // A commit does not cut off bytes that may be saved.
     let edited = made.directory.path().join("edited.nc");
     std::fs::write(&edited, first().bytes()).unwrap();
     assert!(commit_file(&damaged, &edited, &CommitNote::default(), &options(), &()).is_err());
@@ -572,7 +575,7 @@ fn blocks_of_another_file_of_the_series_are_never_taken_for_ones_own() {
     std::fs::write(&damaged, &bytes).unwrap();
     let done = repair_file(&damaged, &saved, &RepairOptions::default(), &()).unwrap();
     assert_eq!((done.lost_tiles, done.is_complete()), (1, false), "{done:?}");
-    // Its own blocks alone: the salt says that they are all of the file.
+    // Only the first version's blocks: the salt confirms that they are the whole file.
     std::fs::write(&damaged, &a.bytes()[..bytes.len()]).unwrap();
     let force = RepairOptions { force: true, ..RepairOptions::default() };
     let done = repair_file(&damaged, &saved, &force, &()).unwrap();
@@ -592,7 +595,7 @@ fn of_an_archive_with_a_salt_of_the_header_alone_no_digest_is_claimed() {
     assert_eq!(Archive::open(&saved).unwrap().digest(), nc3z_reader::Digest::None);
 }
 
-/// The same file with another value here and there, by its number.
+/// A variant of the file with other values at some positions, selected by `n`.
 fn numbered(n: u32) -> File {
     const TITLES: [&str; 3] = ["one title", "another title, longer than that", "a third"];
     fn value(i: u64, n: u32) -> u32 {
@@ -611,7 +614,7 @@ fn any_of_many_versions_is_found_by_number_and_tag() {
     for n in 2..=MANY {
         let done = made.commit(&numbered(u32::try_from(n).unwrap()));
         assert_eq!((done.version, done.is_known()), (n, false));
-        // From the thirteenth on each file was there before.
+        // From the thirteenth on, each file is equal to an earlier one.
         assert!(n < 13 || done.new_tiles == 0, "{n}");
         if n == 20 {
             let change = TagChange::Set { version: None, force: false };
@@ -628,7 +631,7 @@ fn any_of_many_versions_is_found_by_number_and_tag() {
         let mut restored = Vec::new();
         assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record);
         assert!(restored == numbered(u32::try_from(n).unwrap()).bytes(), "{n}");
-        // The generations before it are those that there were.
+        // The earlier generations are unchanged.
         assert_eq!(archive.versions(u64::MAX).unwrap().len() as u64, n);
     }
     let tagged = open(VersionName::Tag("twenty".into())).unwrap();
@@ -674,7 +677,7 @@ fn a_changed_value_costs_its_difference_and_a_repair_keeps_it() {
     assert!(archive.restore_to_stream(&mut restored, &()).unwrap().matches_record);
     assert!(restored == changed(again).bytes());
 
-    // The older tile is lost: so is what is coded against it, in every version, and nothing else.
+    // The older tile is lost. The tiles coded against it are lost in every version, and no others.
     let id = newest.arrays().variable(newest.variable_id("large").unwrap()).id;
     let tile = u64::try_from(is_base(&newest).iter().position(|base| *base).unwrap()).unwrap();
     let IndexEntry::Stored { offset, .. } = made.open(1).entry(id, tile).unwrap() else { panic!() };
@@ -692,7 +695,8 @@ fn a_changed_value_costs_its_difference_and_a_repair_keeps_it() {
     );
 }
 
-/// The tiles of a variable whose chain codes them against older ones, how many are members of containers, and how many name another array's tile.
+/// Returns the number of a variable's tiles that are coded against older ones, how many of them are members of
+/// containers, and how many refer to another array's tile.
 fn differences(archive: &Archive, name: &str) -> (usize, usize, usize) {
     let id = archive.arrays().variable(archive.variable_id(name).unwrap()).id;
     let (mut all, mut packed, mut others) = (0, 0, 0);
@@ -738,7 +742,8 @@ fn what_another_array_holds_is_not_stored_again_even_if_that_one_goes() {
     let tiles = one.arrays().variable(one.variable_id("large").unwrap()).tiling.tile_count();
     let tiles = usize::try_from(tiles).unwrap();
     assert_eq!(differences(&two, "copy"), (tiles, tiles, tiles));
-    // The sources go, the copies are edited: they are what was stored first, still, and its table of values is there.
+    // The sources are removed, and the copies are edited. They still refer to the first stored tiles, whose table
+    // of values remains.
     let edited = [
         Var { name: "copy", value: mended, ..LARGE },
         Var { name: "again", value: recurring_but_one, ..table },
@@ -788,7 +793,7 @@ fn short_tiles_are_coded_against_what_they_replace_too() {
         before = made.bytes().len();
         made.holds(generation, &file(value));
     }
-    // One has a block of its own, several share a container.
+    // A single one has its own block; several share a container.
     assert_eq!(differences(&made.open(2), "large"), (1, 0, 0));
     let (all, packed, _) = differences(&made.open(3), "large");
     assert_eq!((all, packed), (3, 3));
@@ -836,7 +841,7 @@ fn sections_continue_those_of_the_generation_before_as_long_as_that_pays() {
         made.holds(u64::from(n) + 1, &numbered(n));
     }
     made.is_sound();
-    // Any damage of the section that others continue is found, and nothing is read that is wrong.
+    // Damage of a section that others continue is always found, and no wrong data are read.
     let newest = made.open(12);
     let (older, _) = newest.whole_section(SectionKind::Metadata, 1 << 20).unwrap();
     assert!(newest.sections().find(SectionKind::Metadata).unwrap().offset > older.offset);
@@ -851,7 +856,7 @@ fn sections_continue_those_of_the_generation_before_as_long_as_that_pays() {
 
 #[test]
 fn a_short_archive_does_not_swell_when_it_gets_a_second_version() {
-    // Containers are not compressed in the short form: its directory is.
+    // The short form compresses its directory instead of containers.
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let vars: Vec<Var> =
         names.iter().map(|&name| Var { name, record: false, len: 1500, value: recurring }).collect();

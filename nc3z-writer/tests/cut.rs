@@ -1,4 +1,4 @@
-//! Archives of several versions that lost their end: no older version is taken for the newest.
+//! Archives of several versions that lost their end: no older version is mistaken for the newest.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Where the slots stand, and bytes of one.
+/// The offset of the slots, and the bytes of one.
 const SLOTS: usize = 112;
 const SLOT: usize = 24;
 
@@ -57,7 +57,7 @@ impl Made {
         path
     }
 
-    /// Parity that there is stays in its place.
+    /// Existing parity is not renewed.
     fn commit(&self, version: u8) {
         let input = self.write(version);
         let options = WriterOptions::default().with_parity_renewed(false);
@@ -124,7 +124,7 @@ fn every_cut_of_the_last_generations_is_an_error_that_says_what_is_lost_and_what
     let report = quick(&source(&whole[..ends[2]]), &OpenOptions::default(), &()).unwrap();
     assert_eq!(report.findings.len(), 1, "{:?}", report.findings);
     assert_eq!(report.findings[0].structure, Structure::Tail);
-    // Of a single version nothing is left that opens.
+    // If the only version is cut, nothing opens.
     let one = Made::new();
     tag_version(&one.path, "t", &TagChange::Set { version: None, force: false }, &WriterOptions::default())
         .unwrap();
@@ -142,12 +142,12 @@ fn a_commit_that_was_killed_before_its_slot_counts_and_the_next_one_mends_the_sl
     made.commit(2);
     let after = made.bytes();
     assert_eq!((named(&before), named(&after)), ([2, 1], [2, 3]));
-    // Any mixture of the old and the new slots, as a kill may leave them, but for a slot without its trailer.
+    // Any mixture of the old and the new slots, as after a kill, except for a slot without its trailer.
     let mut killed = after.clone();
     killed[SLOTS..SLOTS + 2 * SLOT].copy_from_slice(&before[SLOTS..SLOTS + 2 * SLOT]);
     assert_eq!(open(&killed, None).unwrap().version().unwrap().number, 3);
     assert!(quick(&source(&killed), &OpenOptions::default(), &()).unwrap().is_sound());
-    // What a commit left that did not finish hides nothing, wherever it ended.
+    // An unfinished commit hides nothing, wherever it stopped.
     for len in before.len()..after.len() {
         let found = open(&killed[..len], None).map(|archive| archive.version().unwrap().number);
         assert_eq!(found.unwrap(), 2, "{len}");
@@ -192,7 +192,7 @@ fn a_damaged_slot_is_found_and_two_leave_only_what_is_asked_for() {
     let mut bad = good.clone();
     bad[..160].copy_from_slice(&other.encode());
     assert!(open(&bad, None).unwrap_err().is_corrupt() && open(&bad, Some(3)).is_ok());
-    // Without slots the last trailer counts, as of an archive that was written forward only.
+    // Without slots the last trailer is used, as for an archive that was written forward only.
     let mut none = good;
     none[SLOTS..SLOTS + 2 * SLOT].fill(0);
     assert_eq!(open(&none, None).unwrap().version().unwrap().number, 3);
@@ -222,7 +222,7 @@ fn parity_and_tags_have_slots_and_taking_parity_away_sets_them_back() {
     parity::add(&made.path, share, 1 << 28, &()).unwrap();
     let with = made.bytes();
     assert_eq!((named(&before), named(&with)), ([2, 1], [2, 3]));
-    // The end of the parity is gone, and the version is not.
+    // The end of the parity is lost, but not the version.
     let cut = &with[..with.len() - 1];
     let error = open(cut, None).unwrap_err().to_string();
     assert!(
@@ -235,7 +235,7 @@ fn parity_and_tags_have_slots_and_taking_parity_away_sets_them_back() {
         parity::remove(&made.path, &()).unwrap();
         assert_eq!(made.bytes(), before);
     }
-    // A version that is lost behind the parity does not go with it.
+    // Removing parity does not remove a lost version after it.
     std::fs::write(&made.path, &with).unwrap();
     made.commit(2);
     let bytes = made.bytes();
@@ -244,7 +244,7 @@ fn parity_and_tags_have_slots_and_taking_parity_away_sets_them_back() {
         assert!(parity::remove(&made.path, &()).is_err());
         assert_eq!(made.bytes(), &bytes[..end]);
     }
-    // Parity mends an archive that was committed to since, and leaves the slots right.
+    // Parity repairs an archive with a later commit, and the slots are correct afterwards.
     for damaged in [60..70, 0..160, SLOTS..SLOTS + 2 * SLOT, 100..300] {
         let mut bad = bytes.clone();
         bad[damaged.clone()].iter_mut().for_each(|byte| *byte ^= 0x55);

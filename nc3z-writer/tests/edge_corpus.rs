@@ -1,8 +1,8 @@
-//! Whole-variable reads of archives against a corpus of odd files whose values somebody else's generator wrote down.
+//! Compares whole variables of archives with a corpus of odd files, whose values an independent generator recorded.
 //!
 //! `NC3Z_EDGE_DIR` names a folder with `valid/`, `odd/` and `EXPECT.jsonl` (one JSON object a file: `id`, `class`,
-//! `file_sha256`, and for each variable `name`, `nbytes`, `sha256` of its big-endian values). Without it the test says
-//! that it did nothing.
+//! `file_sha256`, and for each variable `name`, `nbytes`, `sha256` of its big-endian values). Without it, the test
+//! reports that it did nothing.
 
 use nc3z_format::classic::VarId;
 use nc3z_reader::Archive;
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Logical sizes from here on are left to the acceptance tests.
+/// Files of this size or more are left to the acceptance tests.
 const LARGE: u64 = 64 << 20;
 
 fn hex(bytes: &[u8]) -> String {
@@ -22,7 +22,7 @@ fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Compares every variable of one archive; gives how many were compared.
+/// Compares every variable of one archive; returns the number of variables compared.
 fn compare(archive: &Archive, expected: &Value, id: &str) -> usize {
     let variables = expected["vars"].as_array().expect("a list of variables");
     assert_eq!(archive.header().variables.len(), variables.len(), "{id}");
@@ -60,7 +60,7 @@ fn values_of_every_variable_are_those_of_the_corpus() {
         if class == "malformed" || std::fs::metadata(&file).map_or(true, |m| m.len() > LARGE) {
             continue;
         }
-        // By tiles, and, where nobody asks for any, most of them as a whole.
+        // With short tiles, and with default options, where most of these files are packed as a whole.
         let options = WriterOptions::default().with_force(true);
         for options in [options.clone().with_tile_len(1 << 12), options] {
             let Ok(done) = archive_file(&file, &target, &options, &()) else { continue };

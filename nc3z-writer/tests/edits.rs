@@ -1,4 +1,5 @@
-//! Any sequence of edits, commits, refusals and reopenings beside a model: plain lists and vectors, written as a file by a few lines of its own.
+//! Compares any sequence of edits, commits, refusals and reopenings with a model: plain lists and vectors, and a
+//! short function of its own that writes the file.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,14 +20,14 @@ use std::sync::Arc;
 struct Var {
     name: String,
     ty: NcType,
-    /// By name, as dimensions come and go.
+    /// Names of the dimensions, because dimensions are added and removed.
     dims: Vec<String>,
     attributes: Vec<(String, NcType, Vec<u8>)>,
     /// Big-endian elements, row-major.
     values: Vec<u8>,
 }
 
-/// What a file is, without offsets.
+/// The content of a file, without offsets.
 #[derive(Debug, Clone, PartialEq)]
 struct Model {
     version: Version,
@@ -61,7 +62,7 @@ impl Model {
         var.dims.first().is_some_and(|d| self.dims.iter().any(|(name, len)| name == d && *len == 0))
     }
 
-    /// The file as the netCDF library would lay it out, by the letter of the format.
+    /// Returns the file in the netCDF library's layout, written from the format's specification.
     fn file(&self) -> Vec<u8> {
         let slot = |var: &Var| {
             let skip = usize::from(self.is_record(var));
@@ -120,7 +121,7 @@ impl Model {
         out
     }
 
-    /// Gives every variable the shape that it should have.
+    /// Gives every variable the shape that its dimensions define.
     fn resize(&mut self, before: &Model) {
         for n in 0..self.vars.len() {
             let (is, was) = (self.shape(&self.vars[n]), before.shape(&before.vars[n]));
@@ -228,7 +229,7 @@ fn sha(bytes: &[u8]) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
 
-/// A selection of a shape: the hyperslab, and the positions of its elements.
+/// Returns a selection of a shape: the hyperslab, and the positions of its elements.
 fn selected(shape: &[u64], picks: &[(u64, u64, i64, bool)]) -> Option<(Hyperslab, Vec<usize>)> {
     let mut slab = Hyperslab { start: vec![], count: vec![], stride: vec![] };
     for (&n, &(a, b, step, back)) in shape.iter().zip(picks) {
@@ -254,7 +255,7 @@ fn selected(shape: &[u64], picks: &[(u64, u64, i64, bool)]) -> Option<(Hyperslab
     Some((slab, places))
 }
 
-/// What is true of the archive at any time: every version that is there is the file that was committed.
+/// Checks that every version in the archive is the file that was committed.
 fn check(path: &Path, versions: &[(u64, Vec<u8>)]) {
     let archive = Archive::open(path).unwrap();
     let listed: Vec<u64> =
@@ -276,7 +277,7 @@ struct Machine {
     path: std::path::PathBuf,
     options: WriterOptions,
     edit: Option<Edit>,
-    /// The state that is committed, and that with the edits.
+    /// The committed state; `model` also has the edits.
     committed: Model,
     model: Model,
     versions: Vec<(u64, Vec<u8>)>,
@@ -288,7 +289,7 @@ impl Machine {
         self.edit.get_or_insert_with(|| Edit::open(path, options).unwrap())
     }
 
-    /// An edit is taken by both or refused by both.
+    /// Checks that both the archive and the model accept an edit, or both refuse it.
     fn both(&mut self, does: Option<Model>, edit: impl FnOnce(&mut Edit) -> nc3z_writer::Result<()>) {
         let done = edit(self.edit());
         assert_eq!(done.is_ok(), does.is_some(), "{done:?}");
@@ -450,7 +451,7 @@ impl Machine {
                     ..AppendPolicy::default()
                 };
                 let records = next.vars.iter().any(|v| next.is_record(v));
-                // A fixed variable that was edited in this edit is compared with nothing.
+                // A fixed variable that was changed in this edit is not compared.
                 self.both(records.then_some(next), |e| e.append_records(&dataset, policy, &()).map(drop));
             }
             Op::Kind(five) => {
@@ -475,7 +476,7 @@ impl Machine {
                 }
                 self.committed = self.model.clone();
                 check(&self.path, &self.versions);
-                // It goes on.
+                // The edit continues.
                 self.edit = Some(edit);
             }
             Op::Abandon => {
@@ -510,19 +511,19 @@ impl Machine {
                 check(&self.path, &self.versions);
             }
             Op::Cut(n, patched) => {
-                // A commit that was killed after any of its bytes: the old state.
+                // A commit that was killed at any byte leaves the old state.
                 self.run(Op::Abandon);
                 let before = std::fs::read(&self.path).unwrap();
                 self.set_number("cut", n);
                 let after = std::fs::read(&self.path).unwrap();
                 if !after.starts_with(&before) {
-                    // It was given the long form.
+                    // The archive was converted to the long form.
                     return std::fs::write(&self.path, &before).unwrap();
                 }
                 let len = before.len() + usize::from(n) % (after.len() - before.len());
                 let mut torn = after[..len].to_vec();
                 if !patched && len >= before.len() + 52 {
-                    // How long the archive will be is the last but one thing to be written.
+                    // The archive's length is the last but one field to be written.
                     torn[before.len() + 44..before.len() + 52].fill(0);
                 }
                 std::fs::write(&self.path, &torn).unwrap();
@@ -530,7 +531,7 @@ impl Machine {
                 if Archive::open(&self.path).is_err() {
                     return std::fs::write(&self.path, &before).unwrap();
                 }
-                // The next commit takes the place of what is left of it.
+                // The next commit replaces the unfinished one.
                 self.set_number("after", n);
                 let values = n.to_be_bytes().to_vec();
                 let attributes = &mut self.model.vars[0].attributes;
@@ -544,7 +545,7 @@ impl Machine {
                 check(&self.path, &self.versions);
             }
             Op::Second => {
-                // One writer at a time, and readers are not held up.
+                // There is one writer at a time, and readers do not wait.
                 let edited = self.path.with_extension("second.nc");
                 std::fs::write(&edited, self.model.file()).unwrap();
                 self.edit();
@@ -559,12 +560,12 @@ impl Machine {
         }
     }
 
-    /// Commits an attribute of the first variable that is a number. One that is there keeps its place.
+    /// Commits an attribute of the first variable, a number. An existing attribute keeps its position.
     fn set_number(&mut self, name: &str, n: u16) {
         let variable = self.model.vars[0].name.clone();
         let mut edit = Edit::open(&self.path, &self.options).unwrap();
         if name == "after" {
-            // As the model has it: at the end.
+            // The model puts it at the end.
             let _ = edit.delete_attribute(Some(&variable), name);
         }
         edit.set_attribute(Some(&variable), name, NcType::Short, &n.to_be_bytes()).unwrap();
@@ -572,7 +573,7 @@ impl Machine {
     }
 }
 
-/// What was cut is told, or was not committed yet: never is another state shown as if it were the newest.
+/// A cut is reported, or the cut part was not committed. No older state is shown as the newest.
 fn check_or_refused(path: &Path, versions: &[(u64, Vec<u8>)]) {
     if let Ok(archive) = Archive::open(path) {
         assert_eq!(archive.version().unwrap().number, versions.last().unwrap().0);
@@ -621,7 +622,7 @@ proptest! {
     }
 }
 
-/// The printed plans of the study that this is made after, of real archives.
+/// Compares with plans printed in the study that this module follows, for real archives.
 #[test]
 fn plans_print_as_in_the_examples() {
     let dir = tempfile::tempdir().unwrap();
@@ -654,7 +655,7 @@ fn plans_print_as_in_the_examples() {
     drop(edit);
     let mut edit = archived([30, 50], 10);
     let plan = edit.plan_of_set("v", &slab([5, 30], [15, 20])).unwrap();
-    // Partly covered tiles are read once, tiles that are covered whole are not.
+    // Partly covered tiles are read once; tiles that are covered whole are not read.
     for line in [
         "  # 2 transfers from slabs[1] to slabs[2]",
         "  slabs[2][0:10, 0:10] = slabs[1][30:40, 0:10]",

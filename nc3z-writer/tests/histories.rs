@@ -1,4 +1,5 @@
-//! Random histories of an archive, then damage: what is rebuilt without trailers is the newest version, and what is called complete is a version that there was.
+//! Random histories of an archive, then damage. A version rebuilt without trailers must be the newest one, and a
+//! version that is called complete must be one that existed.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -22,7 +23,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Histories by day; `scripts/nightly.sh` says how many by night.
+/// The number of histories in daily runs; `scripts/nightly.sh` sets that of nightly runs.
 const BY_DAY: u64 = 8;
 
 struct Random(u64);
@@ -84,7 +85,7 @@ impl History {
             }
             2 => {
                 let share = Share::parse("5%").unwrap();
-                // An archive that has parity for all of it keeps that.
+                // An archive whose parity covers all of it keeps that parity.
                 let _ = parity::add(&self.path, share, 1 << 26, &());
             }
             _ => self.edit(random),
@@ -139,7 +140,7 @@ impl History {
         }
     }
 
-    /// Sets some of a variable, or all of it.
+    /// Sets a part of a variable, or all of it.
     fn set(edit: &mut Edit, name: &str, random: &mut Random) {
         let shape = edit.shape_of(name).unwrap();
         let ty = edit.header().variables.iter().find(|v| v.name == name.as_bytes()).unwrap().ty;
@@ -160,15 +161,16 @@ impl History {
     }
 }
 
-/// Of so many cuts one is looked at by every way to read a file, and not only opened.
+/// One cut in `EVERY_WAY` is tested with every way to read a file, not only opened.
 const EVERY_WAY: usize = 64;
 
-/// Cuts of the last two generations: none opens, but by the number of an older version. Every command, Python and readers of URLs open an archive by this function.
+/// Tests cuts in the last two generations: no cut file opens, except by the number of an older version. Every
+/// command, Python and readers of URLs open an archive with this function.
 fn cuts(history: &History, good: &[u8], ends: &[(usize, usize)], seed: u64) -> usize {
     let step = if std::env::var_os("NC3Z_EXHAUSTIVE").is_some() { 1 } else { 13 };
     let from = ends.get(2).or(ends.last()).map_or(0, |&(at, _)| at + TRAILER_LEN);
     let newest = history.versions.len() as u64;
-    // Tags and parity are generations of the version before.
+    // Tags and parity are generations of the same version.
     let same = Archive::open(&history.path).unwrap().generations().unwrap().len() as u64 != newest;
     let mut count = 0;
     for len in (from.min(good.len() - 1)..good.len()).rev().step_by(step) {
@@ -192,7 +194,7 @@ fn cuts(history: &History, good: &[u8], ends: &[(usize, usize)], seed: u64) -> u
                 Archive::from_source(source.clone(), &options)
             };
             assert!(open(None).unwrap_err().is_corrupt(), "{} open", what());
-            // A version that is named is that version, or an error.
+            // A named version opens as that version, or gives an error.
             for number in 1..=newest {
                 match open(Some(number)) {
                     Ok(archive) => {
@@ -207,14 +209,14 @@ fn cuts(history: &History, good: &[u8], ends: &[(usize, usize)], seed: u64) -> u
     count
 }
 
-/// Where the trailers are, the last one first, and where the blocks of their generations end.
+/// Returns the offsets of the trailers, the last one first, and the end of each generation's blocks.
 fn trailers(path: &Path) -> Vec<(usize, usize)> {
     let place = |at: u64| usize::try_from(at).unwrap();
     let all = Archive::open(path).unwrap().generations().unwrap();
     all.into_iter().map(|(at, trailer)| (place(at), place(trailer.blocks_end))).collect()
 }
 
-/// Repairs these bytes; gives the file that was rebuilt too, if nothing of it is lost.
+/// Repairs these bytes. Also returns the rebuilt file, if nothing of it is lost.
 fn repaired(history: &History, bytes: &[u8]) -> Option<(Repaired, Option<Vec<u8>>)> {
     let (bad, good) = (history.directory.path().join("bad.nc3z"), history.directory.path().join("good.nc3z"));
     std::fs::write(&bad, bytes).unwrap();
@@ -230,7 +232,8 @@ fn repaired(history: &History, bytes: &[u8]) -> Option<(Repaired, Option<Vec<u8>
     Some((done, file))
 }
 
-/// Saves all versions of these bytes as `nc3z repair` does before anything else. Whether it calls that complete; nothing where it goes on to repair the newest version alone.
+/// Saves all versions of these bytes, as `nc3z repair` does first. Returns whether it reports that as complete;
+/// `None` if it would repair only the newest version.
 fn check_versions(history: &History, what: &str) -> Option<bool> {
     let (bad, good) = (history.directory.path().join("bad.nc3z"), history.directory.path().join("all.nc3z"));
     let options = WriterOptions::default().with_force(true);
@@ -257,7 +260,8 @@ fn check_versions(history: &History, what: &str) -> Option<bool> {
     Some(lost.is_empty())
 }
 
-/// What is said of a repair must be true. Without commit slots nothing says that a version is lost of which nothing is left.
+/// Checks the report of a repair. Without commit slots, nothing shows the loss of a version of which nothing is
+/// left.
 fn check(history: &History, bytes: &[u8], what: &str) -> bool {
     let has_slots = bytes[SLOTS_AT..160] != [0; 160 - SLOTS_AT];
     std::fs::write(history.directory.path().join("bad.nc3z"), bytes).unwrap();
@@ -287,7 +291,7 @@ fn run(seed: u64) -> usize {
     }
     let good = std::fs::read(&history.path).unwrap();
     if good[9] != 0 {
-        // Nothing was committed to the short form.
+        // The short form has a single version.
         return 0;
     }
     let ends = trailers(&history.path);
@@ -300,12 +304,12 @@ fn run(seed: u64) -> usize {
     let slots = SLOTS_AT..160;
     let no_trailers = zeroed(&good, &all);
     let neither = zeroed(&no_trailers, std::slice::from_ref(&slots));
-    // Blocks say all, whether anything says so at the beginning or not.
+    // The blocks suffice, with or without commit slots.
     assert!(check(&history, &no_trailers, &format!("{seed}: trailers lost")));
     assert!(check(&history, &neither, &format!("{seed}: trailers and slots lost")));
     let (_, file) = repaired(&history, &neither).unwrap();
     assert!(file.as_ref() == history.versions.last(), "{seed}");
-    // The end is cut off behind the blocks: of the newest generation that has any, all is there.
+    // The file is cut after the blocks: the newest generation that has blocks is complete.
     let (_, end) = *ends
         .iter()
         .find(|&&(at, end)| ends.iter().all(|&(t, _)| t == at || t + TRAILER_LEN != end))

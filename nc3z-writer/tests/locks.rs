@@ -1,4 +1,4 @@
-//! A change that is reported as done is in the file of that name, whatever others did to the name or the file meanwhile.
+//! A change that is reported as done is in the named file, whatever other processes did to the name or the file.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -46,7 +46,7 @@ impl Place {
         fs::read(&self.path).unwrap()
     }
 
-    /// A second name of the archive, which shows what becomes of the file.
+    /// Makes a second name for the archive, which shows the file's later content.
     fn second_name(&self) -> PathBuf {
         let name = self.dir.path().join("second.nc3z");
         fs::hard_link(&self.path, &name).unwrap();
@@ -79,7 +79,7 @@ fn an_archive_that_is_replaced_during_a_commit_is_an_error() {
         let note = CommitNote::default();
         let done = commit_file(&place.path, &place.edited, &note, &WriterOptions::default(), &meanwhile);
         assert!(meanwhile.0.is_completed() && is_lost(&done.unwrap_err()), "moved away: {away}");
-        // What took the name is as it was, and so is the file that had it.
+        // The file that took the name is unchanged, and so is the moved archive.
         assert_eq!(fs::read(&second).unwrap(), before);
         assert_eq!(place.path.exists(), !away);
         assert!(away || place.bytes() == replacing);
@@ -123,7 +123,7 @@ fn a_commit_follows_another_of_the_same_edit() {
     }
 }
 
-/// Runs a change of an archive that another process has moved away, and that of one whose modes forbid writing.
+/// Runs a change of an archive that another process has moved away, and of one whose mode forbids writing.
 fn every_change(change: impl Fn(&Path) -> Result<(), Error>) {
     let place = Place::new();
     let mut mode = fs::metadata(&place.path).unwrap().permissions();

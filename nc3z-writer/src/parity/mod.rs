@@ -1,13 +1,15 @@
-//! Parity: added, removed, and used to mend. `spec/parity.md`; reading and checking is in [`nc3z_reader::parity`].
+//! Adds and removes parity, and repairs with it. `spec/parity.md`; reading and checking is in
+//! [`nc3z_reader::parity`].
 //!
-//! Parity is a generation of its own: a region of packets and parity shards behind the archive as it was, then a section table and a
-//! trailer. So adding appends, removing cuts off, and `archive --parity` gives the same bytes as `archive` and `parity add`.
+//! Parity is a generation of its own: a region of packets and parity shards after the existing archive, then a
+//! section table and a trailer. So adding appends, removing cuts off, and `archive --parity` gives the same bytes
+//! as `archive` and `parity add`.
 //!
 //! ```text
-//! add:     region, sync, section table and trailer, sync, slot a crash leaves the archive as it was, and a torn tail
-//! remove:  slots, sync, cut behind the previous trailer, sync  done or not done
-//!          where others follow: a generation without it, sync  a crash leaves the archive as it was, and a torn tail
-//! repair:  lost shards alone are written over                  a crash leaves no more damage than there was
+//! add:     region, sync, section table and trailer, sync, slot  a crash leaves the old archive and a torn tail
+//! remove:  slots, sync, cut after the previous trailer, sync    done or not done
+//!          before later generations: one without it, sync       a crash leaves the old archive and a torn tail
+//! repair:  only lost shards are overwritten                     a crash leaves no additional damage
 //! ```
 
 mod encode;
@@ -33,10 +35,11 @@ use std::path::Path;
 /// Optional feature bit of the trailer: has parity.
 const HAS_PARITY: u32 = 1;
 
-/// Adds parity to the archive at `path`, in place. Gives its length before and after.
+/// Adds parity to the archive at `path`, in place. Returns its length before and after.
 ///
 /// # Errors
-/// It is no archive, or a damaged one, or has parity that covers all of it already; the system refuses. The archive is then what it was.
+/// It is not an archive, or a damaged one, or its parity already covers all of it. The system refuses an operation.
+/// Then the archive is unchanged.
 pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Result<(u64, u64)> {
     let place = InPlace::open(path, &OpenOptions::default())?;
     if let Some(layout) = current(place.archive())? {
@@ -53,18 +56,18 @@ pub fn add(path: &Path, share: Share, memory: u64, monitor: &dyn Monitor) -> Res
     Ok((before, after))
 }
 
-/// The share that the archive's parity was made for, if it has any.
+/// Returns the share that the archive's parity can repair, if it has parity.
 pub(crate) fn share_of(archive: &Archive) -> Option<Share> {
     let section = archive.sections().find(SectionKind::Parity).ok()?;
     if let Ok(Some(layout)) = nc3z_reader::parity::locate_in(archive) {
         return Some(share_of_layout(&layout));
     }
-    // All packets are damaged: the section is as long as it was.
+    // All packets are damaged; the section still has its length.
     let tail = u64::from(archive.trailer().sections_len) + TRAILER_LEN as u64;
     Some(Share::of_region(section.offset, tail, section.len))
 }
 
-/// The same for what does not open as an archive does.
+/// Returns the share for bytes that cannot be opened as an archive.
 pub(crate) fn share_in(source: &SharedSource) -> Option<Share> {
     nc3z_reader::parity::locate(source).ok().flatten().map(|located| share_of_layout(&located.layout))
 }
@@ -74,18 +77,18 @@ fn share_of_layout(layout: &ParityLayout) -> Share {
     Share::of_region(p.begin, p.archive_len - p.end, p.end - p.begin)
 }
 
-/// True where the archive's last generation is its parity and nothing else.
+/// True if the archive's last generation contains only its parity.
 pub(crate) fn is_last(archive: &Archive, source: &dyn ByteSource) -> bool {
     matches!(before_last(archive, source), Ok(Some(_)))
 }
 
-/// The trailer before the archive's last generation, where that is its parity and nothing else.
+/// Returns the trailer before the archive's last generation, if that contains only its parity.
 pub(crate) fn before_last(archive: &Archive, source: &dyn ByteSource) -> Result<Option<Trailer>> {
     let previous = previous_trailer(archive, source)?;
     Ok(previous.map(|(trailer, _)| trailer).filter(|trailer| is_parity_of(archive, trailer)))
 }
 
-/// The parity that covers all of the archive, if it has one.
+/// Returns the parity that covers all of the archive, if there is one.
 fn current(archive: &Archive) -> Result<Option<ParityLayout>> {
     let layout = nc3z_reader::parity::locate_in(archive)?;
     Ok(layout.filter(|l| l.params.archive_len == archive.trailer_offset() + TRAILER_LEN as u64))
@@ -101,7 +104,7 @@ fn previous_trailer(archive: &Archive, source: &dyn ByteSource) -> Result<Option
     Ok(Some((Trailer::decode(&bytes, at, &archive.superblock().salt)?, at)))
 }
 
-/// True where the archive's last generation is that of `previous` with parity, and nothing else.
+/// True if the archive's last generation is that of `previous` with parity, and nothing else.
 fn is_parity_of(archive: &Archive, previous: &Trailer) -> bool {
     let mine = archive.trailer();
     let as_added = Trailer {
@@ -116,13 +119,13 @@ fn is_parity_of(archive: &Archive, previous: &Trailer) -> bool {
         archive_len: mine.archive_len,
         ..previous.clone()
     };
-    // Sections of its own would lie behind the previous trailer.
+    // Sections of this generation are after the previous trailer.
     let own: Vec<SectionKind> =
         archive.sections().entries().iter().filter(|e| e.offset > mine.previous).map(|e| e.kind).collect();
     *mine == as_added && own == [SectionKind::Parity]
 }
 
-/// Appends parity to an open archive that its medium holds; gives the new length.
+/// Appends parity to an open archive on its medium; returns the new length.
 pub(crate) fn append(
     archive: &Archive,
     medium: &Medium<'_>,
@@ -134,7 +137,7 @@ pub(crate) fn append(
     generation::append(medium, end, || write(archive, medium, share, memory, monitor))
 }
 
-/// Writes the region of the archive that ends where the medium does.
+/// Writes the region of the archive that ends at the medium's end.
 fn write(
     archive: &Archive,
     medium: &Medium<'_>,
@@ -161,7 +164,7 @@ fn write(
     let (begin, end) = (layout.params.begin, layout.params.end);
     let place = entries.last_mut().expect("pushed above");
     *place = SectionEntry { offset: begin, len: end - begin, ..parity };
-    // Parity covers the end of the archive, which is not there yet.
+    // Parity covers the end of the archive, which is not written yet.
     let unsealed = ending.close(entries, old_len..old_len, end);
     let tail = [unsealed.table(), &unsealed.sealed()].concat();
     medium.write_at(old_len, &vec![0; usize::try_from(begin - old_len).expect("less than a shard")])?;
@@ -169,12 +172,12 @@ fn write(
     Ok(unsealed)
 }
 
-/// The sections of the last generation but for its parity.
+/// Returns the sections of the last generation without its parity.
 fn other_sections(archive: &Archive) -> Vec<SectionEntry> {
     archive.sections().entries().iter().filter(|e| e.kind != SectionKind::Parity).cloned().collect()
 }
 
-/// Parity over damage would keep the damage.
+/// Refuses a damaged archive: parity would preserve the damage.
 fn check_sound(place: &InPlace, monitor: &dyn Monitor) -> Result<()> {
     let report = verify::quick(&place.source()?, &OpenOptions::default(), monitor)?;
     // A torn tail is cut off, and the commit slots are written anew.

@@ -1,4 +1,4 @@
-//! Parity taken away: cut off where it stands last, left behind as history where other generations follow it.
+//! Removes parity. It is cut off if it is the last generation; otherwise it stays as history.
 
 use super::{HAS_PARITY, is_parity_of, other_sections, previous_trailer};
 use crate::error::{ErrorKind, Result};
@@ -10,29 +10,31 @@ use nc3z_reader::{Archive, Monitor, OpenOptions};
 use std::ops::Range;
 use std::path::Path;
 
-/// What was done.
+/// The result of removing parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
     /// Bytes of the file before.
     pub before: u64,
     /// Bytes of it now.
     pub after: u64,
-    /// Bytes of parity that are still in the file, since other generations follow it: history, of no use any more.
+    /// Bytes of parity that remain in the file before later generations. They are history and cannot repair
+    /// anything.
     pub left: u64,
 }
 
-/// Takes away the parity of the archive at `path`, in place, whether it is whole, damaged or stale. What a commit left behind that did
-/// not finish goes too.
+/// Removes the parity of the archive at `path`, in place, even if it is damaged or stale. Bytes left by an
+/// unfinished commit are removed too.
 ///
 /// # Errors
-/// It is no archive, or has no parity; something else than the parity is damaged, which it may be able to mend; the system refuses.
+/// It is not an archive, or has no parity. Other parts than the parity are damaged, which the parity may repair.
+/// The system refuses an operation.
 pub fn remove(path: &Path, monitor: &dyn Monitor) -> Result<Removed> {
     let place = InPlace::open_as_it_is(path, &OpenOptions::default().with_older(true))?;
     let archive = place.archive();
     let end = place.end();
     let before = end + archive.torn_tail();
     let Ok(section) = archive.sections().find(SectionKind::Parity).cloned() else {
-        // Parity whose trailer is lost, or was never written.
+        // Parity whose trailer is lost or was never written.
         if archive.is_short() || !is_torn_parity(&place)? {
             let why = "it has no parity".to_owned();
             return Err(ErrorKind::Parity { path: path.to_owned(), why }.into());
@@ -52,7 +54,7 @@ pub fn remove(path: &Path, monitor: &dyn Monitor) -> Result<Removed> {
     Ok(Removed { before, after, left: region.end - region.start })
 }
 
-/// A later version whose end is lost is not cut off with the parity.
+/// Refuses if a later version has lost its end, because that would be cut off with the parity.
 fn refuse_lost(place: &InPlace) -> Result<()> {
     let archive = place.archive();
     let version = archive.version()?.number;
@@ -67,7 +69,7 @@ fn cut_to(place: &InPlace, before: u64, after: u64) -> Result<Removed> {
     Ok(Removed { before, after, left: 0 })
 }
 
-/// A generation that is the last one without its parity.
+/// Returns a generation equal to the last one without its parity.
 fn without_parity(place: &InPlace) -> Result<Unsealed> {
     let mut ending = Ending::after(place.archive(), place.path())?;
     ending.set_optional(HAS_PARITY, false);
@@ -75,7 +77,7 @@ fn without_parity(place: &InPlace) -> Result<Unsealed> {
     Ok(ending.close(other_sections(place.archive()), end..end, end))
 }
 
-/// True where parity of the archive follows its end.
+/// True if parity of the archive follows its end.
 fn is_torn_parity(place: &InPlace) -> Result<bool> {
     let (source, end) = (place.source()?, place.end());
     if source.len() <= end {
@@ -87,7 +89,7 @@ fn is_torn_parity(place: &InPlace) -> Result<bool> {
     }))
 }
 
-/// Who takes parity away from a damaged archive takes what could have mended it. Damage of the parity itself is no reason to keep it.
+/// Refuses if the archive is damaged: its parity may repair the damage. Damage of the parity itself is accepted.
 fn check_sound(place: &InPlace, parity: Range<u64>, monitor: &dyn Monitor) -> Result<()> {
     let report = quick(&place.source()?, &OpenOptions::default(), monitor)?;
     let its_own = |bytes: &Range<u64>| parity.start <= bytes.start && bytes.end <= parity.end;

@@ -1,12 +1,12 @@
-//! Parity across a change of its archive: the change takes its place, and it is made anew over all there is then.
+//! Renews parity across a change of its archive: the change replaces it, and new parity covers the changed archive.
 //!
 //! ```text
-//! change:  what parity covers is checked, since new parity would keep its damage
-//!          parity that stands last is cut off, sync        a crash leaves the archive as it was, without parity
-//!          the new generation                              a crash leaves the archive as it was, without parity, and a torn tail
-//!          parity of the same share                        a crash leaves the new archive without parity, and a torn tail
+//! change:  the covered part is checked, since new parity would preserve damage
+//!          last parity is cut off, sync        a crash leaves the old archive without parity
+//!          the new generation                  a crash leaves the old archive without parity, and a torn tail
+//!          parity of the same share            a crash leaves the new archive without parity, and a torn tail
 //! ```
-//! Where the change fails, parity is made anew over what there was.
+//! If the change fails, parity is made anew for the old archive.
 
 use super::{current, is_last, previous_trailer, share_of, write};
 use crate::error::{Error, ErrorKind, Result};
@@ -15,23 +15,23 @@ use crate::options::WriterOptions;
 use nc3z_format::parity::Share;
 use nc3z_reader::Monitor;
 
-/// Parity that was made anew.
+/// Renewed parity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Renewed {
-    /// The share that it is made for.
+    /// The share that it can repair.
     pub share: Share,
-    /// Bytes of it; 0 where that was not tried.
+    /// Its bytes; 0 if the parity was not made.
     pub len: u64,
 }
 
-/// A change of an archive, whose parity is made anew behind it.
+/// A change of an archive, followed by renewed parity.
 pub(crate) struct Renewal(Option<Share>);
 
 impl Renewal {
-    /// Prepares the archive for a change: parity that stands last gives way to what is appended.
+    /// Prepares the archive for a change: parity at the end is cut off.
     ///
     /// # Errors
-    /// What parity covers is damaged.
+    /// The part that parity covers is damaged.
     pub(crate) fn begin(place: &mut InPlace, options: &WriterOptions, monitor: &dyn Monitor) -> Result<Self> {
         let share = if options.renew_parity { share_of(place.archive()) } else { None };
         if share.is_none() {
@@ -47,10 +47,10 @@ impl Renewal {
         Ok(Renewal(share))
     }
 
-    /// Makes parity anew, also where the change failed.
+    /// Makes parity anew, even if the change failed.
     ///
     /// # Errors
-    /// That of the change; parity cannot be made.
+    /// The change's error, or an error of making parity.
     pub(crate) fn end<T>(
         self,
         place: &mut InPlace,
@@ -68,7 +68,7 @@ impl Renewal {
                 let added = add(place, share, options.memory, monitor).map_err(|e| left_out(place, &e))?;
                 Ok((done, added))
             }
-            // Not to be interrupted a second time: the archive had parity.
+            // This step is not interruptible: the archive had parity before.
             Err(e) => {
                 add(place, share, options.memory, &()).map_err(|e| left_out(place, &e))?;
                 Err(e)
@@ -77,7 +77,7 @@ impl Renewal {
     }
 }
 
-/// Makes parity, where there is none that covers all of the archive.
+/// Makes parity, unless existing parity covers the whole archive.
 fn add(place: &mut InPlace, share: Share, memory: u64, monitor: &dyn Monitor) -> Result<Option<Renewed>> {
     place.reload()?;
     if current(place.archive())?.is_some() {

@@ -1,7 +1,7 @@
-//! What padded chunks hold where the array ends: any value may stand there, so one that costs next to nothing.
+//! Fills padded chunks beyond the end of the array. Any value is allowed there, so the cheapest one is used.
 
-/// Fills up a chunk, or its beginning, behind what the array has of it: each element is the one before it, row by row. So an edge
-/// brings no value that the array does not have, no predictor meets a jump that was not there, and what is constant stays it.
+/// Fills up a chunk, or its beginning, after the array's elements: each element is a copy of the one before, row by
+/// row. So an edge adds no new value and no jump for predictors, and constant chunks stay constant.
 ///
 /// `extent` and `chunk` are in elements of `size` bytes; no extent is 0.
 pub(crate) fn fill_up(tile: &mut [u8], extent: &[u64], chunk: &[u64], size: usize) {
@@ -47,7 +47,7 @@ mod tests {
         for at in 0..36 {
             assert_eq!(tile[at], if present[at] { expected[at] } else { tile[at - 1] }, "{at}");
         }
-        // A beginning is filled up as the whole is.
+        // A beginning of the chunk is filled up like the whole chunk.
         let whole = tile.clone();
         for slices in 1..=3 {
             let mut part = expected[..slices * 12].to_vec();

@@ -1,4 +1,4 @@
-//! The record region, record after record: every interleaved array is a column whose tiles fill as the records go by.
+//! Reads the record region, record after record: every interleaved array is a column whose tiles fill up.
 
 use super::RawTile;
 use super::chunks::Chunked;
@@ -10,11 +10,11 @@ use nc3z_format::arrays::Arrays;
 use nc3z_format::classic::Records;
 use nc3z_reader::ClassicFile;
 
-/// Bytes of the record region that are read at a time. Part of the order of tiles, so a constant.
+/// Bytes of the record region that are read at a time. The order of tiles depends on it, so it is a constant.
 const WINDOW_LEN: u64 = 4 << 20;
 
-/// Where the bytes that a column has in a record are at least so many on average, they are read one by one into their tiles: a window
-/// would be copied, and is memory that is touched for the first time.
+/// If the average length of a column's bytes in a record is at least this, they are read one by one directly into
+/// their tiles. A window would have to be copied, and would need new memory.
 const LONG_SLOT: u64 = 16 << 10;
 
 /// One column of the record region: a variable's slot or its padding.
@@ -28,13 +28,13 @@ pub(super) struct Column<'a> {
     open: Open<'a>,
 }
 
-/// Where a column's bytes go.
+/// The target of a column's bytes.
 enum Open<'a> {
     /// Into a linear tile.
     Tile(OpenTile<'a>),
     /// Into a layer of chunks.
     Layer(OpenLayer<'a>),
-    /// Nowhere: layers are too large, and are read apart once their records have passed. Bytes passed so far.
+    /// No target yet: the layers are too large, and are read separately after their records. Bytes passed so far.
     Later(Chunked<'a>, u64),
 }
 
@@ -116,7 +116,8 @@ pub(super) fn columns<'a>(
     Ok(columns)
 }
 
-/// Of the chunked columns, those whose layers fit beside the open tiles are filled as the records go by, the smallest first.
+/// Fills the chunked columns whose layers fit in memory beside the open tiles while the records are read, the
+/// smallest first.
 fn open_layers(columns: &mut Vec<Column<'_>>) {
     let tiles: u64 = columns.iter().map(Column::held_len).sum();
     let mut room = RECORD_TILES_LEN.saturating_sub(tiles);
@@ -206,7 +207,7 @@ impl Column<'_> {
         Ok(())
     }
 
-    /// Lets bytes of a column that is read apart go by; reads the layers that are then complete.
+    /// Skips bytes of a column that is read separately; reads the layers that are then complete.
     fn pass(
         &mut self,
         passed: u64,
@@ -228,7 +229,7 @@ impl Column<'_> {
         chunked.read_layers(first..end, reader, budget, sink)
     }
 
-    /// Copies this column's bytes out of a window of whole records (the last may be cut).
+    /// Copies this column's bytes from a window of whole records (the last may be cut).
     fn scatter(
         &mut self,
         window: &[u8],
@@ -250,7 +251,7 @@ impl Column<'_> {
                 copy_slots(&window[at..], stride, slot, self.take(n * slot));
                 at += n * stride;
             } else {
-                // The slot straddles two tiles, or is cut by the end of the file.
+                // The slot spans two tiles, or the end of the file cuts it.
                 let mut piece = &window[at..window.len().min(at + slot)];
                 let left = usize::try_from(self.left).unwrap_or(usize::MAX);
                 piece = &piece[..piece.len().min(left)];
@@ -267,7 +268,7 @@ impl Column<'_> {
         Ok(())
     }
 }
-/// Copies slots of `slot` bytes, `stride` bytes apart, one behind the other.
+/// Copies slots of `slot` bytes, `stride` bytes apart, one after another.
 fn copy_slots(from: &[u8], stride: usize, slot: usize, to: &mut [u8]) {
     fn fixed<const N: usize>(from: &[u8], stride: usize, to: &mut [u8]) {
         let (to, _) = to.as_chunks_mut::<N>();

@@ -1,4 +1,4 @@
-//! What of each array is looked at before it is planned.
+//! Reads samples of each array for planning.
 
 use super::{HeldTiles, chunk_samples};
 use crate::error::Result;
@@ -10,10 +10,10 @@ use nc3z_reader::ClassicFile;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// Bytes of each window of records that samples are taken from.
+/// Bytes of each window of records from which samples are taken.
 const RECORD_SAMPLE_LEN: u64 = 1 << 20;
 
-/// The samples of one array.
+/// Reads the samples of one array.
 pub(crate) fn read_samples(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -31,8 +31,8 @@ pub(crate) fn read_samples(
     Ok(samples.collect::<nc3z_reader::Result<Vec<_>>>()?)
 }
 
-/// Samples of all interleaved arrays at once, from a few windows of whole records: reading them one by one would touch
-/// every record for every array.
+/// Reads samples of all interleaved arrays together, from a few windows of whole records. Separate reads would
+/// touch every record for every array.
 pub(crate) fn record_samples(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -58,13 +58,13 @@ pub(crate) fn record_samples(
     Ok(samples)
 }
 
-/// Id, offset in the record and length of every interleaved array.
+/// Returns id, offset in the record and length of every interleaved array.
 fn record_columns(records: &Records, arrays: &Arrays) -> Vec<(ArrayId, usize, usize)> {
     let narrow = |n: u64| usize::try_from(n).expect("inside a record of at most RECORD_SAMPLE_LEN");
     let mut columns = Vec::new();
     for slot in &records.slots {
         let (offset, len) = (narrow(slot.offset_in_record), narrow(slot.slot_len));
-        // Samples of chunks are parts of chunks, which lie apart.
+        // Samples of chunks are parts of chunks, which are not contiguous.
         if arrays.variable(slot.variable).linear_tile_len().is_some() {
             columns.push((arrays.variable(slot.variable).id, offset, len));
         }
@@ -75,7 +75,7 @@ fn record_columns(records: &Records, arrays: &Arrays) -> Vec<(ArrayId, usize, us
     columns
 }
 
-/// The samples of one array out of its tiles, where those are runs of it.
+/// Takes the samples of one array from its cached tiles, if tiles are contiguous.
 pub(crate) fn held_samples<'a>(
     held: &'a HeldTiles,
     info: &ArrayInfo,
@@ -91,8 +91,9 @@ pub(crate) fn held_samples<'a>(
     Some(sample_ranges(info, policy).into_iter().filter_map(sample).collect())
 }
 
-/// Byte ranges (in the flattened array) of the samples: the beginnings of the first, a middle and the last whole tile. Of an array
-/// of which that were too much, and of one of fewer tiles, shorter pieces that begin where rows or planes do.
+/// Returns the byte ranges (in the flattened array) of the samples: the beginnings of the first, a middle and the
+/// last whole tile. If that is too much for the array, or it has fewer tiles, returns shorter pieces that begin at
+/// rows or planes.
 fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
     let total = info.total_bytes();
     let tile = info.linear_tile_len().unwrap_or(total).clamp(1, total.max(1));
@@ -100,13 +101,14 @@ fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
     let size = info.ty.size() as u64;
     let n = policy.count.min(tiles);
     if n < policy.count && total > policy.whole_len as u64 {
-        // The beginnings of one or two tiles tell little of the rest: surface levels stand there, or spin-up.
+        // The beginnings of one or two tiles do not represent the rest: they often contain surface levels or a
+        // model's spin-up.
         let len = planes_len(info, policy, policy.whole_len as u64 / policy.count);
         return pieces(info, total, len, policy.count.min(total / len).max(1));
     }
     let len = sample_len(info, policy).min(tile);
     if total < policy.pieces_below {
-        // An array of one plane has none before it.
+        // An array of one plane has no previous plane.
         let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).filter(|p| *p < info.tiling.present());
         let least = plane.unwrap_or(0).saturating_mul(policy.planes).max(policy.piece).saturating_mul(size);
         if least.saturating_mul(policy.count) < total {
@@ -122,7 +124,7 @@ fn sample_ranges(info: &ArrayInfo, policy: &SamplePolicy) -> Vec<(u64, usize)> {
         .collect()
 }
 
-/// `count` pieces of about `len` bytes, evenly spread, whole planes or rows where they fit.
+/// Returns `count` pieces of about `len` bytes, evenly spread; whole planes or rows if they fit.
 fn pieces(info: &ArrayInfo, total: u64, len: u64, count: u64) -> Vec<(u64, usize)> {
     let size = info.ty.size() as u64;
     let geometry = info.tiling.geometry(0).ok();
@@ -140,13 +142,14 @@ fn pieces(info: &ArrayInfo, total: u64, len: u64, count: u64) -> Vec<(u64, usize
         .collect()
 }
 
-/// Bytes of a sample at most: all of a short array, else some planes.
+/// Returns the largest length of a sample: the whole of a short array, otherwise some planes.
 fn sample_len(info: &ArrayInfo, policy: &SamplePolicy) -> u64 {
     let whole = policy.whole_len as u64;
     planes_len(info, policy, if info.total_bytes() <= whole { whole } else { policy.len })
 }
 
-/// At least `len` bytes, and some whole planes, so that predictors in time and scale-offset by plane are seen.
+/// Returns at least `len` bytes, and some whole planes, so that prediction in time and scale-offset by plane show
+/// their gain.
 fn planes_len(info: &ArrayInfo, policy: &SamplePolicy, len: u64) -> u64 {
     let plane = info.tiling.geometry(0).ok().and_then(|g| g.plane).unwrap_or(0);
     let plane = plane.saturating_mul(info.ty.size() as u64);

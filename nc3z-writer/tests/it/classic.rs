@@ -1,4 +1,4 @@
-//! Small classic files in memory, put together by hand.
+//! Small classic files in memory, built by hand.
 
 use nc3z_format::NcType;
 use nc3z_format::classic::{DimId, Dimension, Header, NumRecs, Variable, Version, encode};
@@ -12,7 +12,7 @@ pub(crate) struct Var {
     pub(crate) record: bool,
     /// Lengths of the fixed dimensions.
     pub(crate) shape: Vec<u64>,
-    /// Bytes left out before it, or, negative, shared with what comes before.
+    /// Bytes left out before it or, if negative, shared with the variable before.
     pub(crate) gap: i64,
 }
 
@@ -30,16 +30,16 @@ impl Var {
     }
 }
 
-/// What a file holds, from which its bytes follow.
+/// The description of a file, which defines its bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Model {
     pub(crate) version: Version,
-    /// Records that are laid out.
+    /// Records in the file.
     pub(crate) records: u64,
-    /// What the header says of them.
+    /// The header's number of records.
     pub(crate) numrecs: NumRecs,
     pub(crate) vars: Vec<Var>,
-    /// Bytes behind everything.
+    /// Bytes after everything else.
     pub(crate) tail: u64,
     /// Bytes cut off the end, never into the header.
     pub(crate) cut: u64,
@@ -47,7 +47,7 @@ pub(crate) struct Model {
     pub(crate) fill: u8,
 }
 
-/// A file and where its variables lie, worked out without the library.
+/// A file and the positions of its variables, computed without the library.
 #[derive(Debug, Clone)]
 pub(crate) struct Sample {
     pub(crate) bytes: Vec<u8>,
@@ -111,7 +111,8 @@ impl Model {
 }
 
 impl Sample {
-    /// A variable's elements taken from the file by a plain loop; `None` where the file does not hold them all.
+    /// Returns a variable's elements, taken from the file by a plain loop; `None` if the file does not contain them
+    /// all.
     pub(crate) fn variable(&self, var: usize) -> Option<Vec<u8>> {
         let (begin, len, record) = self.slots[var];
         let times = if record { self.records } else { 1 };
@@ -124,7 +125,7 @@ impl Sample {
     }
 }
 
-/// Bytes of a kind: zeros, one value, numbers that rise, noise, or all of these by turns.
+/// Bytes of a kind: zeros, one value, ascending numbers, noise, or a mixture of these.
 pub(crate) fn content(fill: u8, len: usize) -> Vec<u8> {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64 ^ u64::from(fill);
     let mut noise = || {

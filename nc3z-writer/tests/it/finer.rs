@@ -1,4 +1,4 @@
-//! Tiles of long arrays become shorter where that costs next to nothing, and nowhere else.
+//! Tiles of long arrays become shorter if that hardly costs bytes, and otherwise keep their length.
 
 use crate::classic::{Model, Sample, Var};
 use crate::support::check;
@@ -11,7 +11,7 @@ use nc3z_writer::WriterOptions;
 const PLANE: u64 = 64 << 10;
 const PLANES: u64 = 64;
 
-/// One variable of 16 MiB, 64 planes, whose elements are this of the plane and the place in it.
+/// A file with one variable of 16 MiB, 64 planes; `element` computes an element from its plane and its place there.
 fn sample(variable: Var, element: impl Fn(u32, u32) -> u32) -> Sample {
     let mut sample = Model::new(Version::Cdf2, PLANES, vec![variable]).build();
     let at = sample.bytes.len() - usize::try_from(4 * PLANE * PLANES).unwrap();
@@ -33,13 +33,13 @@ fn noise(seed: u32) -> u32 {
     b ^ b >> 16
 }
 
-/// Slopes with some noise, which have nothing to do with each other.
+/// Slopes with some noise, different in each plane.
 fn apart(plane: u32, place: u32) -> u32 {
     let slope = place % 256 * (noise(plane) >> 20) + place / 256 * (noise(!plane) >> 20);
     (noise(plane << 16 | place) & 0xFF) + slope
 }
 
-/// Elements of a tile, once every way of reading gave the original.
+/// Returns the elements of a tile, after checking that every way of reading gives the original.
 fn tile_len(sample: &Sample, options: &WriterOptions) -> u64 {
     let archive: Archive = check(sample, options, &[(9_000_000, 9_600_000)]);
     match &archive.head().layouts[..] {

@@ -45,7 +45,7 @@ fn an_archive_in_memory_is_the_archive_of_the_file() {
     }
 }
 
-/// Bytes that change while they are read: after so many reads, one of the last bytes is another.
+/// Bytes that change while they are read: after a number of reads, one of the last bytes changes.
 #[derive(Debug)]
 struct Changing {
     bytes: Vec<u8>,
@@ -80,7 +80,7 @@ fn the_proof_in_memory_finds_a_source_that_changed() {
     let (done, all) = reads(u64::MAX);
     done.unwrap();
     let found = (0..all).filter(|&until| match reads(until).0 {
-        // Changed before the first read that matters, or after the last: one file throughout.
+        // The change came before the first read that matters, or after the last.
         Ok(_) => false,
         Err(e) => {
             assert!(matches!(e.kind(), ErrorKind::Proof { .. }), "{e}");

@@ -1,4 +1,4 @@
-//! What a repair carries over.
+//! The content that a repair preserves.
 
 use crate::support::archive_bytes;
 use nc3z_format::archive::IndexEntry;
@@ -41,7 +41,7 @@ fn containers_are_carried_over_whole_and_no_archive_grows() {
     assert_eq!((done.digest, done.lost_tiles), (RepairedDigest::Confirmed, 0));
     let after = Archive::open(&new).unwrap();
     assert_eq!(containers(&after), chains);
-    // The metadata say that it was repaired, and how.
+    // The metadata record that the archive was repaired, and how.
     let metadata = after.metadata().encode().len() as u64;
     assert!(done.stored_len <= bytes.len() as u64 + metadata, "{} from {}", done.stored_len, bytes.len());
     for info in before.arrays().iter() {

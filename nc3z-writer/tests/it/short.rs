@@ -1,4 +1,4 @@
-//! Small archives are stored in the short form, and leave it when something is appended.
+//! Small archives are stored in the short form, and are converted when a generation is appended.
 
 use crate::classic::{Model, Var};
 use nc3z_format::NcType;
@@ -127,10 +127,10 @@ fn a_repaired_short_archive_is_short_and_one_that_lost_tiles_is_long() {
 
     let dir = TempDir::new().unwrap();
     let mut noise = vec![Var::fixed(NcType::Char, &[9_000])];
-    // A head that would be too dear twice.
+    // A second copy of this head would take too many bytes.
     noise.extend((0..30).map(|n| Var::fixed(NcType::Int, &[2 + n])));
     let large = Model { fill: 3, ..Model::new(Version::Cdf1, 0, noise) }.build().bytes;
-    // Whoever asks for tiles gets them, and no file as a whole.
+    // If tiles are requested, the file is not packed as a whole.
     let path = archived(&dir, &large, &WriterOptions::default().with_tile_len(1 << 20));
     let mut bytes = std::fs::read(&path).unwrap();
     assert!(is_short(&bytes));

@@ -1,4 +1,4 @@
-//! What presets and neighbours make of sizes.
+//! The effect of presets and of other variables on sizes.
 
 use crate::classic::{Model, Var};
 use crate::support::archive_bytes;
@@ -11,7 +11,7 @@ fn len(original: &[u8], preset: Preset) -> usize {
     archive_bytes(original, &WriterOptions::default().with_preset(preset)).len()
 }
 
-/// What a preset may have more than the quicker one: blocks begin at multiples of 8 bytes.
+/// The size limit for a preset, given the quicker preset's size: blocks begin at multiples of 8 bytes.
 fn allowed(quicker: usize) -> usize {
     quicker + quicker / 200 + 16
 }
@@ -31,7 +31,7 @@ fn no_preset_is_larger_than_a_quicker_one() {
 
 #[test]
 fn small_sources_are_archived_as_each_quicker_preset_does_too() {
-    // Short text and counts, in which estimates and zstd's higher levels mislead most.
+    // Short text and counts, for which estimates and zstd's higher levels are least reliable.
     for seed in 0..40u32 {
         let vars = [8, 60 + 9 * u64::from(seed), 300].map(|len| Var::fixed(NcType::Short, &[len]));
         let mut bytes = Model::new(Version::Cdf1, 0, vars.to_vec()).build().bytes;
@@ -55,8 +55,9 @@ fn small_sources_are_archived_as_each_quicker_preset_does_too() {
 
 #[test]
 fn a_field_that_turns_rough_behind_its_samples_falls_back() {
-    // One variable of four tiles: smooth where samples are taken (the beginnings of the first, a middle and the last tile), and
-    // elsewhere one short text of random bits over and over, which no prediction finds and zstd does.
+    // One variable of four tiles. It is smooth where samples are taken (the beginnings of the first, a middle and
+    // the last tile). Elsewhere one short sequence of random bits repeats, which zstd finds and prediction does
+    // not.
     let tile = 1usize << 18;
     let mut bytes =
         Model::new(Version::Cdf2, 0, vec![Var::fixed(NcType::Float, &[4 * tile as u64])]).build().bytes;
@@ -76,7 +77,7 @@ fn a_field_that_turns_rough_behind_its_samples_falls_back() {
     }
     let [fast, default] = [Preset::Fast, Preset::Default].map(|preset| len(&bytes, preset));
     assert!(default <= allowed(fast), "default {default}, fast {fast} bytes");
-    // Three quarters of three tiles are copies: they take nearly nothing.
+    // Three quarters of three tiles are copies, which take almost no bytes.
     assert!(default < 2 * tile, "{default} bytes");
 }
 
@@ -104,7 +105,8 @@ fn what_recurs_in_short_variables_is_stored_once() {
 
 #[test]
 fn what_lies_in_the_gap_may_be_what_arrays_had_before() {
-    // Values without structure, and behind them, in no variable, the same again; as programs leave it that moved their variables.
+    // Values without structure, and a copy of them after the variables, as programs leave it when they move
+    // variables.
     let n = 2000;
     let mut bytes = Model::new(Version::Cdf1, 0, vec![Var::fixed(NcType::Float, &[n])]).build().bytes;
     let at = bytes.len() - 4 * usize::try_from(n).unwrap();
@@ -118,7 +120,7 @@ fn what_lies_in_the_gap_may_be_what_arrays_had_before() {
     assert!(twice < once + 400, "{once} bytes without a gap, {twice} with one that holds the same");
 }
 
-/// A pseudo-random number below `below`, of a place.
+/// A pseudo-random number below `below` for a position.
 fn hash(at: usize, below: u64) -> f64 {
     let mixed = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -139,8 +141,8 @@ fn levels(levels: usize, value: impl Fn(usize, usize) -> f32) -> Vec<u8> {
 #[test]
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "as models pack them")]
 fn each_level_has_its_own_scale_though_the_first_are_nearly_empty() {
-    // An ocean model's field: each level was packed into 60,000 steps between its least and greatest value; of the upper levels
-    // (one tile is 16 levels) nearly nothing is there.
+    // An ocean model's field. Each level was packed into 60,000 steps between its minimum and maximum. The upper
+    // levels (one tile is 16 levels) are almost empty.
     let bytes = levels(24, |level, i| {
         let valid = if level < 4 { i % 40 == 7 } else { i % 128 < 90 };
         let (row, column) = (i / 128, i % 128);
@@ -152,7 +154,7 @@ fn each_level_has_its_own_scale_though_the_first_are_nearly_empty() {
     });
     for preset in [Preset::Fast, Preset::Default] {
         let stored = len(&bytes, preset);
-        // Some six bits a value are noise: hardly more than a byte is left of four.
+        // About six bits of a value are noise, so hardly more than one byte of four remains.
         assert!(stored < bytes.len() / 4, "{stored} of {} bytes at {}", bytes.len(), preset.name());
     }
 }
@@ -167,6 +169,6 @@ fn means_over_months_of_different_length_are_fractions_level_by_level() {
         (sum / (days * 800.0)) as f32
     });
     let stored = len(&bytes, Preset::Default);
-    // 13 bits of noise are 0.41 of 32; as floats they take half.
+    // 13 bits of noise are 0.41 of 32 bits; stored as floats, the values take half.
     assert!(stored < bytes.len() * 45 / 100, "{stored} of {} bytes", bytes.len());
 }

@@ -1,4 +1,4 @@
-//! Parity of archives that are made of others, and parity taken away where it is stale or damaged.
+//! Parity of archives that are made from others, and removal of stale or damaged parity.
 
 use crate::in_place::with_later_generation;
 use crate::made::{SLOTS, archive, checked, mended, source};
@@ -29,7 +29,7 @@ fn stale_parity_is_removed_by_a_generation_without_it() {
     let now = std::fs::read(&made.path).unwrap();
     assert_eq!((done.before, done.after), (longer.len() as u64, now.len() as u64));
     assert!(done.left > 20_000, "{done:?}");
-    // What there was is there, history and all; the parity is no longer the archive's.
+    // The old content is unchanged, with its history; the parity no longer belongs to the archive.
     let behind = SLOTS + 48;
     assert!(now[behind..].starts_with(&longer[behind..]) && sound(&now) && !has_parity(&now));
     let opened = Archive::open(&made.path).unwrap();
@@ -37,14 +37,14 @@ fn stale_parity_is_removed_by_a_generation_without_it() {
     let report = quick(&source(&now), &OpenOptions::default(), &()).unwrap();
     assert!(report.parity.is_none() && report.generations == 4);
     assert!(parity::remove(&made.path, &()).unwrap_err().to_string().contains("no parity"));
-    // Cut short, it is not removed, and nothing else. The commit slots tell that something is lost.
+    // Nothing is removed from a file that was cut short. The commit slots show that something is lost.
     for len in longer.len()..now.len() {
         let cut = source(&now[..len]);
         assert!(Archive::from_source(cut.clone(), &OpenOptions::default()).is_err());
         let opened = Archive::from_source(cut, &OpenOptions::default().with_older(true)).unwrap();
         assert_eq!(opened.trailer().generation, 3);
     }
-    // New parity covers all of it.
+    // New parity covers the whole archive.
     parity::add(&made.path, share("5%"), 1 << 28, &()).unwrap();
     let again = std::fs::read(&made.path).unwrap();
     let mut bad = again.clone();
@@ -58,7 +58,7 @@ fn damaged_parity_is_removed_and_other_damage_keeps_it() {
     let layout = checked(&made.bytes).layout;
     let at = |n: u64| usize::try_from(n).unwrap();
     let (begin, end) = (at(layout.params.begin), at(layout.params.end));
-    // A piece of the region, all of it, all and the trailer, and an addition that was cut short.
+    // A piece of the region, all of it, all and the trailer, and an interrupted addition.
     let mut bad = vec![made.bytes.clone(), made.bytes.clone(), made.bytes.clone()];
     bad[0][begin + 100..begin + 9_000].fill(7);
     bad[1][begin..end].fill(0);
@@ -72,7 +72,7 @@ fn damaged_parity_is_removed_and_other_damage_keeps_it() {
         assert_eq!((done.before, done.after), (bytes.len() as u64, plain.bytes.len() as u64), "case {case}");
         assert!(std::fs::read(&made.path).unwrap() == plain.bytes, "case {case}");
     }
-    // What could still be mended is not thrown away: a tile, the trailer before the parity.
+    // Parity that could repair damage is kept: of a tile, or of the trailer before the parity.
     for place in [5_000, plain.bytes.len() - 60] {
         let mut bad = made.bytes.clone();
         bad[place] ^= 1;
@@ -106,14 +106,14 @@ fn recompressed_archives_have_parity_of_the_share_they_had() {
         assert!(mended(&bad).unwrap() == bytes, "{len}");
         let (done, without) = recompress(ParityChoice::Without);
         assert!(done.parity.is_none() && !has_parity(&without) && without.len() < bytes.len());
-        // It is what adding parity afterwards would give.
+        // The result equals that of adding parity afterwards.
         parity::add(&made.path, share(text), 1 << 28, &()).unwrap();
         assert!(std::fs::read(&made.path).unwrap() == bytes);
         let (done, more) = recompress(ParityChoice::Share(share("20%")));
         assert_eq!(done.parity, Some(share("20%")));
         assert!(has_parity(&more) && more.len() >= bytes.len());
     }
-    // None before: none afterwards, unless it is asked for.
+    // Without parity before, there is none afterwards, unless it is requested.
     let made = archive(50_000, None);
     let done = recompress_file(&made.path, None, &<_>::default(), ReplacePolicy::default(), &()).unwrap();
     assert_eq!((done.parity_before, done.parity), (None, None));
@@ -130,7 +130,7 @@ fn parity_whose_packets_are_all_lost_is_still_carried_over_and_stale_parity_too(
     let done = recompress_file(&made.path, None, &<_>::default(), ReplacePolicy::default(), &()).unwrap();
     assert_eq!((done.parity_before, done.parity), (Some(share("7%")), Some(share("7%"))));
     assert!(checked(&std::fs::read(&made.path).unwrap()).is_intact());
-    // Behind another generation it is stale: then there is history to be dropped.
+    // Parity before another generation is stale, and removing it drops history.
     std::fs::write(&made.path, with_later_generation(&made.bytes)).unwrap();
     assert!(recompress_file(&made.path, None, &<_>::default(), ReplacePolicy::default(), &()).is_err());
     let terms = ReplacePolicy { drop_history: true, ..ReplacePolicy::default() };
@@ -146,7 +146,7 @@ fn repaired_archives_have_parity_of_the_share_they_had() {
     let layout = checked(&made.bytes).layout;
     let output = made.directory.path().join("good.nc3z");
     let region = usize::try_from(layout.params.begin).unwrap();
-    // More than it can mend; with the trailer, and without it, when its packets alone tell.
+    // More damage than parity can repair: with the trailer, and without it, when only its packets show the parity.
     let mut bad = made.bytes.clone();
     bad[100_000..1_400_000].fill(0);
     let mut cut = bad.clone();

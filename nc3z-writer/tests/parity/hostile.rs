@@ -1,10 +1,10 @@
-//! Packets that somebody made up: bounded in time and memory, and never wrong data.
+//! Forged packets: time and memory are bounded, and no wrong data are returned.
 
 use crate::made::{archive, checked, mended, source};
 use nc3z_format::parity::{Packet, Params, ParityLayout};
 use nc3z_reader::parity::{check, locate};
 
-/// A packet of these numbers, where the layout wants it.
+/// Writes a packet with these numbers at its place in the layout.
 fn put(bytes: &mut Vec<u8>, params: Params, number: u64, fill: u8) -> Option<ParityLayout> {
     let layout = ParityLayout::new(params).ok()?;
     let at = usize::try_from(layout.packet_offset(number)).ok()?;
@@ -21,7 +21,7 @@ fn put(bytes: &mut Vec<u8>, params: Params, number: u64, fill: u8) -> Option<Par
 fn claims_beyond_the_file_are_not_believed() {
     let made = archive(100_000, Some("5%"));
     let known = checked(&made.bytes).layout.params;
-    // Numbers that agree with each other, and a region 500 times as long as the file: 2 GiB of checksums to look at.
+    // Consistent numbers for a region 500 times as long as the file: 2 GiB of checksums to read.
     let (shards, packets) = (2000 + 2, 32_510u64);
     let huge = Params {
         begin: 2000 * 64,
@@ -47,11 +47,11 @@ fn claims_beyond_the_file_are_not_believed() {
     let layout = put(&mut bytes, fits, 0, 1).expect("the numbers agree");
     assert!(layout.params.archive_len > 8 * bytes.len() as u64 + (1 << 20));
     assert!(locate(&source(&bytes)).unwrap().is_none());
-    // The same in a file that could hold it is looked at: its packets are lost.
+    // In a file that is long enough, the same packets are accepted, and reported as lost.
     bytes.resize(1_000_000, 0);
     assert_eq!(locate(&source(&bytes)).unwrap().unwrap().layout, layout);
     assert!(check(&source(&bytes), &()).unwrap_err().is_corrupt());
-    // Many groups of a few shards would cost much work for each; they are not allowed.
+    // Many groups of a few shards would each take much work, so they are not allowed.
     assert!(ParityLayout::new(Params { groups: 1000, ..huge }).is_err());
 }
 
@@ -59,7 +59,7 @@ fn claims_beyond_the_file_are_not_believed() {
 fn packets_of_other_numbers_do_not_mislead() {
     let made = archive(300_000, Some("5%"));
     let layout = checked(&made.bytes).layout;
-    // The trailer is lost, and in the place of some data stand packets that claim another parity of the same generation.
+    // The trailer is lost, and packets that claim another parity of the same generation replace some data.
     let mut bad = made.bytes.clone();
     let end = bad.len();
     bad[end - 128..].fill(0);
@@ -87,7 +87,7 @@ fn packets_of_other_numbers_do_not_mislead() {
 fn packets_with_false_checksums_inside_are_refused_by_the_digest_or_the_shards() {
     let made = archive(50_000, Some("5%"));
     let layout = checked(&made.bytes).layout;
-    // All packets rewritten with good CRCs and a catalogue of nonsense.
+    // All packets rewritten with valid CRCs and a random catalogue.
     let mut bad = made.bytes.clone();
     for number in 0..layout.packet_count() {
         put(&mut bad, layout.params.clone(), number, 0x55).unwrap();
@@ -111,7 +111,7 @@ fn a_file_full_of_markers_is_searched_in_linear_time() {
 fn every_cut_and_many_flips_of_a_small_archive_end_well() {
     let made = archive(200, Some("5%"));
     for len in (0..made.bytes.len()).step_by(7) {
-        // Either the parity is found and says what is lost, or there is none, or its packets are too few.
+        // Either the parity is found and reports the loss, or there is none, or it has too few packets.
         if let Ok(Some(report)) = check(&source(&made.bytes[..len]), &()) {
             assert!(!report.is_intact());
             if report.is_mendable() {

@@ -1,4 +1,4 @@
-//! Archives with parity, and lots.
+//! Archives with parity, and random numbers.
 
 use nc3z_reader::parity::{ParityReport, check, copy, prove, repair};
 use nc3z_reader::source::{MemorySource, SharedSource};
@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
-/// Where the commit slots stand, which parity does not cover.
+/// The offset of the commit slots, which parity does not cover.
 pub(crate) const SLOTS: usize = 112;
 
-/// A generator of lots; the same seed gives the same.
+/// A generator of random numbers; equal seeds give equal numbers.
 pub(crate) struct Lots(pub(crate) u64);
 
 impl Lots {
@@ -25,7 +25,7 @@ impl Lots {
     }
 }
 
-/// A classic file with one variable of so many bytes of noise, which no codec makes smaller.
+/// A classic file with one variable of `len` bytes of noise, which no codec makes smaller.
 pub(crate) fn noise(len: usize) -> Vec<u8> {
     let mut file = b"CDF\x01".to_vec();
     let n = u32::try_from(len).unwrap();
@@ -80,7 +80,7 @@ pub(crate) fn checked(bytes: &[u8]) -> ParityReport {
     check(&source(bytes), &()).unwrap().expect("there is parity")
 }
 
-/// Mends bytes in memory and proves the result.
+/// Repairs bytes in memory and checks the result.
 pub(crate) fn mended(bytes: &[u8]) -> nc3z_reader::Result<Vec<u8>> {
     let report = check(&source(bytes), &())?.expect("there is parity");
     let view = report.view(&source(bytes));
@@ -97,7 +97,7 @@ pub(crate) fn mended(bytes: &[u8]) -> nc3z_reader::Result<Vec<u8>> {
     })?;
     let whole = source(&out);
     prove(&*whole, &report, &())?;
-    // Parity takes the commit slots for zeros.
+    // Parity treats the commit slots as zeros.
     if let Ok(archive) = Archive::from_source(whole.clone(), &OpenOptions::default().with_older(true)) {
         let (end, superblock) = (whole.len() - archive.torn_tail(), archive.superblock());
         let slots = slots_at(&*whole, end, superblock)?.encode(&superblock.salt);
