@@ -1,4 +1,5 @@
-//! Fragments on servers: those beside an aggregation that is on a server itself, and others where the caller trusts it.
+//! Fragments on servers: those in the directory of an aggregation that is on a server itself, and others
+//! where the caller trusts it.
 
 use crate::bundle::inside;
 use crate::error::{Error, Result};
@@ -6,20 +7,20 @@ use crate::fragments::OpenFragment;
 use nc3z_reader::source::SharedSource;
 use std::sync::Arc;
 
-/// Opens a URL, or tells in words why it cannot be.
+/// Opens a URL, or returns the reason why it cannot.
 pub type OpenUrl = Arc<dyn Fn(&str) -> Result<SharedSource, String> + Send + Sync>;
 
 /// Opens fragments by URL.
 pub struct Urls {
-    /// Scheme and host, and the directory of the aggregation; none where it is on disk.
+    /// The scheme and host, and the directory of the aggregation. None where the aggregation is on disk.
     base: Option<(String, String)>,
     outside: bool,
     open: OpenUrl,
 }
 
 impl Urls {
-    /// For an aggregation at the URL `address`, or on disk. Query and fragment of the URL are not those of its neighbours. Where
-    /// `outside` is true, fragments may be anywhere.
+    /// Opens fragments for an aggregation at the URL `address`, or on disk. The query and fragment part of
+    /// that URL are not used for the URLs of fragments. Where `outside` is true, fragments may be anywhere.
     pub fn beside(address: Option<&str>, outside: bool, open: OpenUrl) -> Self {
         let base = address.and_then(|url| {
             let (scheme, rest) = url.split(['?', '#']).next()?.split_once("://")?;
@@ -65,7 +66,7 @@ impl OpenFragment for Urls {
     }
 }
 
-/// Whether a name lies in a directory; all lie in the root.
+/// Returns whether a name is inside a directory. Every name is inside the root.
 fn below(directory: &str, name: &str) -> bool {
     directory.is_empty() || name.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'))
 }
@@ -76,7 +77,7 @@ mod tests {
     use nc3z_reader::source::MemorySource;
     use std::sync::Mutex;
 
-    /// The URL that is asked for, or what is said instead.
+    /// Returns the URL that is requested, or the error message.
     fn asked(address: Option<&str>, outside: bool, uri: &str) -> std::result::Result<Option<String>, String> {
         let last = Arc::new(Mutex::new(None));
         let note = last.clone();
@@ -109,7 +110,7 @@ mod tests {
         ] {
             assert!(asked(at, false, uri).is_err(), "{uri}");
         }
-        // Nothing on this machine, whoever is trusted.
+        // No file of this machine, even for a caller that trusts other servers.
         assert!(asked(at, true, "file:///etc/passwd").is_err());
     }
 

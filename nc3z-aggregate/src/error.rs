@@ -3,7 +3,7 @@
 use nc3z_format::units::UnitError;
 use std::path::PathBuf;
 
-/// What went wrong with an aggregation.
+/// An error of making or reading an aggregation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,7 +15,7 @@ pub enum Error {
     Malformed {
         /// The aggregation variable.
         variable: String,
-        /// What is wrong with it.
+        /// The defect, in words.
         what: String,
     },
     /// A fragment cannot be used.
@@ -23,10 +23,10 @@ pub enum Error {
     Fragment {
         /// The fragment, as the aggregation names it.
         file: String,
-        /// What is wrong with it.
+        /// The defect, in words.
         what: String,
     },
-    /// A fragment is not there.
+    /// A fragment does not exist.
     #[error("fragment `{file}`: {what}")]
     Absent {
         /// The fragment, as the aggregation names it.
@@ -43,7 +43,7 @@ pub enum Error {
         #[source]
         source: nc3z_reader::Error,
     },
-    /// Files that do not make one array.
+    /// Files that cannot be joined to one array.
     #[error("{0}")]
     Refused(String),
     /// One file that does not belong to the others; `--skip-misfits` leaves it out.
@@ -54,15 +54,15 @@ pub enum Error {
         /// The reason, with the names of both files.
         what: String,
     },
-    /// The convention cannot express the files' places in the array.
+    /// The convention cannot express the files' positions in the array.
     #[error("{0}")]
     Unsayable(String),
-    /// The system refused.
+    /// An error of the operating system.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// The system's words.
+        /// The system's error.
         #[source]
         source: std::io::Error,
     },
@@ -76,7 +76,7 @@ impl Error {
         Error::Malformed { variable: variable.to_owned(), what: what.into() }
     }
 
-    /// Names the fragment in an error of its bytes; an interruption stays one.
+    /// Names the fragment in an error of reading its bytes. An interruption stays an interruption.
     pub(crate) fn inside(file: &str, source: nc3z_reader::Error) -> Self {
         if source.is_interrupted() || source.is_replaced() {
             return Error::Reader(source);
@@ -100,7 +100,7 @@ impl Error {
         Error::Unsayable(what.into())
     }
 
-    /// The same error, of the same kind, with the place in front of its words.
+    /// The same kind of error, with the place in front of the message.
     pub(crate) fn within(self, place: &str) -> Self {
         match self {
             Error::Misfit { file, what } => Error::Misfit { file, what: format!("{place}: {what}") },

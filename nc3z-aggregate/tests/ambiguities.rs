@@ -1,4 +1,5 @@
-//! What the text of NCA-0.1 leaves open, one test for each point, in the order of the study: how this crate reads it.
+//! Points that the text of NCA-0.1 leaves open. Each test shows how this crate reads one point, in the order
+//! of the study.
 //!
 //! A master array `v(y, x)` of 2 x 3 elements, `10 * y + x`, unless a test says otherwise; sub-arrays are variables of the same file.
 
@@ -28,18 +29,18 @@ fn bytes(values: &[f64]) -> Vec<u8> {
 /// An aggregation before it is written.
 struct Case {
     file: NewFile,
-    /// A file `other.nc` beside it.
+    /// A file `other.nc` in the same directory.
     other: Option<NewFile>,
 }
 
 impl Case {
-    /// With the master `v(y, x)`.
+    /// Makes a case with the master `v(y, x)`.
     fn new() -> Self {
         let dimensions = vec![("y".to_owned(), 2), ("x".to_owned(), 3)];
         Case { file: NewFile { dimensions, ..NewFile::default() }, other: None }
     }
 
-    /// With the sub-array `a` that is all of the master.
+    /// Makes a case with the sub-array `a`, which is all of the master.
     fn whole() -> Self {
         Self::new().sub("a", &[2, 3], &TRUTH)
     }
@@ -62,13 +63,13 @@ impl Case {
         self
     }
 
-    /// Puts the sub-array `a` into a file of its own.
+    /// Moves the sub-array `a` into a file of its own.
     fn other(mut self) -> Self {
         self.other = Some(file_of_a());
         self
     }
 
-    /// Opens it with this description of the master array.
+    /// Opens the file with this description of the master array.
     fn open(self, array: &str) -> Result<Dataset> {
         self.open_with("y x", &[text_attribute("units", "K")], array, &Options::default())
     }
@@ -89,12 +90,12 @@ impl Case {
         wrap(Dataset::from_source(source, &OpenOptions::default())?, "agg.nc", None, &options)
     }
 
-    /// The master's elements.
+    /// Returns the master's elements.
     fn values(self, array: &str) -> Vec<f64> {
         read(&self.open(array).unwrap()).unwrap()
     }
 
-    /// What is wrong, on opening or on reading.
+    /// Returns the error of opening or reading.
     fn error(self, array: &str) -> String {
         self.open(array).and_then(|d| read(&d)).unwrap_err().to_string()
     }
@@ -128,7 +129,7 @@ fn read(dataset: &Dataset) -> Result<Vec<f64>> {
     Ok(v.read(&v.all())?)
 }
 
-/// The file beside the aggregation.
+/// The other file in the directory of the aggregation.
 struct Beside(Option<Vec<u8>>);
 
 impl OpenFragment for Beside {
@@ -138,7 +139,7 @@ impl OpenFragment for Beside {
     }
 }
 
-/// A master array of one partition with these keys.
+/// Describes a master array of one partition with these keys.
 fn one(keys: &str) -> String {
     format!(r#"{{"pdimensions": [], "pshape": [], "Partitions": [{{{keys}}}]}}"#)
 }
@@ -154,7 +155,7 @@ fn ambiguity_01_location_is_in_the_masters_order_and_half_open() {
         )
     };
     assert_eq!(case().values(&array("[[1, 2], [0, 3]]")), TRUTH);
-    // The other order of dimensions; ends that are included; an overlap; a hole; outside.
+    // The other order of dimensions; ends that are included; an overlap; a gap; an index outside.
     let wrong =
         ["[[0, 3], [1, 2]]", "[[1, 1], [0, 2]]", "[[0, 2], [0, 3]]", "[[1, 2], [0, 2]]", "[[1, 3], [0, 3]]"];
     for wrong in wrong {
@@ -187,19 +188,19 @@ fn ambiguity_02_index_and_pshape_are_in_the_order_of_pdimensions() {
     };
     assert_eq!(case().values(&array("[3, 2]")), TRUTH);
     assert!(case().error(&array("[2, 3]")).contains("index"));
-    // Not every dimension need be partitioned: the test before.
+    // A dimension that is not partitioned: see the test before.
 }
 
 #[test]
 fn ambiguity_03_part_indexes_the_sub_array_as_stored_before_it_is_turned() {
-    // Stored as (x, y) with x reversed, and one row of y too many at the beginning.
+    // Stored as (x, y) with x reversed, and with one extra row of y at the beginning.
     let stored = [-1.0, 2.0, 12.0, -1.0, 1.0, 11.0, -1.0, 0.0, 10.0];
     let keys = format!(
         r#"{WHOLE}, "dimensions": ["x", "y"], "directions": {{"x": false, "y": true}}, "part": "[(0, 3, 1), (1, 3, 1)]",
         "data": {{"shape": [3, 3], "ncvar": "a"}}"#
     );
     assert_eq!(Case::new().sub("a", &[3, 3], &stored).values(&one(&keys)), TRUTH);
-    // The part is taken first: the two elements that are stored first, then turned.
+    // The part is applied first: it takes the first two stored elements. Then they are reversed.
     let keys = r#""index": [], "location": [[0, 1], [0, 2]], "directions": {"x": false}, "part": "[(0, 1, 1), (0, 2, 1)]",
         "data": {"shape": [1, 3], "ncvar": "a"}"#;
     let mut case = Case::new().sub("a", &[1, 3], &[7.0, 6.0, 5.0]);
@@ -228,7 +229,7 @@ fn ambiguity_05_a_direction_counts_where_it_differs_from_the_masters() {
     let values =
         |stored: &[f64], master, own| Case::new().sub("a", &[2, 3], stored).values(&array(master, own));
     let down = r#"{"y": false, "x": true}"#;
-    // Both run down, told or not: nothing is turned.
+    // Both have descending coordinates, whether or not that is stated: nothing is reversed.
     assert_eq!(values(&TRUTH, down, ""), TRUTH);
     assert_eq!(values(&TRUTH, down, r#""directions": {"y": false},"#), TRUTH);
     assert_eq!(values(&turned, down, r#""directions": {"y": true},"#), TRUTH);
@@ -236,7 +237,7 @@ fn ambiguity_05_a_direction_counts_where_it_differs_from_the_masters() {
         values(&turned, r#"{"y": true, "x": true}"#, r#""directions": {"y": false, "x": true},"#),
         TRUTH
     );
-    // An extra dimension of one element: its direction may be told, and may be left out.
+    // An extra dimension of one element: its direction may be stated, or left out.
     for own in [r#""directions": {"z": false},"#, ""] {
         let array =
             array(down, &format!(r#""dimensions": ["z", "y", "x"], {own}"#)).replace("[2, 3]", "[1, 2, 3]");
@@ -250,7 +251,8 @@ fn ambiguity_06_a_missing_dimension_of_one_element_is_seen_by_the_rank() {
     case.file.dimensions[0].1 = 1;
     let keys = r#""index": [], "location": [[0, 1], [0, 3]], "data": {"shape": [3], "ncvar": "a"}"#;
     assert_eq!(case.values(&one(keys)), TRUTH[..3]);
-    // More dimensions than the master's must be named; one that is missing, or extra, must be of one element.
+    // If there are more dimensions than the master's, they must be named. A dimension that is missing or
+    // extra must have one element.
     let keys = format!(r#"{WHOLE}, "data": {{"shape": [1, 2, 3], "ncvar": "a"}}"#);
     assert!(Case::new().sub("a", &[1, 2, 3], &TRUTH).error(&one(&keys)).contains("does not name them"));
     let keys = format!(r#"{WHOLE}, "dimensions": ["x"], "data": {{"shape": [3], "ncvar": "a"}}"#);
@@ -261,7 +263,7 @@ fn ambiguity_06_a_missing_dimension_of_one_element_is_seen_by_the_rank() {
     assert!(Case::new().sub("a", &[2, 2, 3], &twice).error(&one(&keys)).contains("not 1"));
 }
 
-/// The elements that a part takes of `0 1 2 3 4 5 6 7`, or what is wrong with it.
+/// Returns the elements that a part selects from `0 1 2 3 4 5 6 7`, or the error.
 fn taken(part: &str, count: u64) -> std::result::Result<Vec<f64>, String> {
     let mut case = Case::new().sub("a", &[8], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
     case.file.dimensions[1].1 = count;
@@ -276,7 +278,7 @@ fn taken(part: &str, count: u64) -> std::result::Result<Vec<f64>, String> {
 fn ambiguity_07_lists_of_one_element_negative_steps_and_what_is_refused() {
     assert_eq!(taken(r#""[[3]]""#, 1), Ok(vec![3.0]));
     assert_eq!(taken(r#""[(4, 1, -2)]""#, 2), Ok(vec![4.0, 2.0]));
-    // Before the first, and not counted from the end as Python does.
+    // The index before the first, not counted from the end as in Python.
     assert_eq!(taken(r#""[(2, -1, -1)]""#, 3), Ok(vec![2.0, 1.0, 0.0]));
     for wrong in ["[[]]", "[[-1]]", "[(-3, 8, 1)]", "[(0, -1, 1)]", "[(3, 3, 1)]", "[(0, 2, 0)]"] {
         assert!(taken(&format!("\"{wrong}\""), 1).is_err(), "{wrong}");
@@ -292,7 +294,7 @@ fn ambiguity_08_a_list_in_square_brackets_may_be_of_any_length() {
 #[test]
 fn ambiguity_09_a_stop_past_the_end_is_an_error_and_not_cut() {
     assert_eq!(taken(r#""[(6, 8, 1)]""#, 2), Ok(vec![6.0, 7.0]));
-    // By Python's rule this would be 6 and 7, too.
+    // By Python's rule this would also select 6 and 7.
     assert!(taken(r#""[(6, 12, 1)]""#, 2).is_err());
     assert!(taken(r#""[(6, 9, 1)]""#, 3).unwrap_err().contains("does not lie in"));
     assert!(taken(r#""[[8]]""#, 1).unwrap_err().contains("does not lie in"));
@@ -325,11 +327,12 @@ fn ambiguity_12_units_of_a_partition_are_the_partitions_else_the_masters() {
     let case = || Case::new().sub("a", &[2, 3], &stored);
     let celsius = one(&format!(r#"{WHOLE}, "units": "degC", {DATA}"#));
     assert!(near(&case().values(&celsius)));
-    // The variable in the file may say the same in other words, and may not say something else.
+    // The variable in the file may give the same units in another spelling, but not other units.
     assert!(near(&case().text("units", "degree_Celsius").values(&celsius)));
     let e = case().text("units", "degF").error(&celsius);
     assert!(e.contains("`degF`") && e.contains("`degC`"), "{e}");
-    // None in the partition: the master's, as the text has it; where the variable says otherwise that is noted.
+    // If the partition gives no units, the master's apply, as the text says. Other units of the variable are
+    // noted.
     let notes = Notes::default();
     let mut options = Options::default();
     options.notes = notes.clone();
@@ -346,7 +349,7 @@ fn ambiguity_12_units_of_a_partition_are_the_partitions_else_the_masters() {
 
 #[test]
 fn ambiguity_13_netcdf_is_unpacked_by_the_attributes_of_its_own_variable() {
-    // What `data` says of packing is for other formats.
+    // The packing in `data` is for other formats.
     let data = DATA.replace("\"ncvar\"", "\"scale_factor\": 1000, \"add_offset\": 5, \"ncvar\"");
     let packed: Vec<f64> = TRUTH.iter().map(|x| (x - 1.0) / 0.5).collect();
     let case = Case::new()
@@ -360,7 +363,7 @@ fn ambiguity_13_netcdf_is_unpacked_by_the_attributes_of_its_own_variable() {
 fn ambiguity_14_a_relative_file_lies_beside_the_aggregation() {
     let array = one(&format!("{WHOLE}, {}", DATA.replace("\"ncvar\"", "\"file\": \"other.nc\", \"ncvar\"")));
     assert_eq!(Case::new().other().values(&array), TRUTH);
-    // On disk: in its own directory, whichever one the program runs in.
+    // On disk, a name is relative to the directory of the aggregation, not to the current directory.
     let place = tempfile::tempdir().unwrap();
     let mut file = Case::new().file;
     file.variables.push(master("y x", &[], &array));
@@ -389,7 +392,7 @@ fn ambiguity_16_a_dtype_is_for_information() {
 #[test]
 fn ambiguity_17_what_is_nearly_json_is_read() {
     for array in [
-        // Single quotes, Python's words, tuples; commas for colons, and one too many.
+        // Single quotes, constants of Python, tuples; commas for colons, and one too many.
         "{'directions': {'y': True, 'x': True}, 'pdimensions': [], 'pshape': (), 'Partitions': \
          [{'index': [], 'location': [(0, 2), (0, 3)], 'data': {'shape': (2, 3), 'ncvar': 'a', 'file': None}}]}",
         "{'directions': {'y', true, 'x', true}, 'Partitions': [{'data': {'shape': [2, 3], 'ncvar': 'a'}, }]}",
@@ -408,7 +411,7 @@ fn ambiguity_18_private_variables_are_hidden_and_read_by_name() {
         let case = Case::whole().number("nca_private", NcType::Byte, &[flag]);
         let dataset = case.open(&one(&format!("{WHOLE}, {DATA}"))).unwrap();
         assert_eq!(read(&dataset).unwrap(), TRUTH);
-        // By name it is there, in the file as it stands.
+        // The file itself still has the variable of this name.
         let own = as_aggregation(&dataset).unwrap().fragments().own();
         assert_eq!(own.variable("a").unwrap().shape(), [2, 3]);
         dataset.variables().map(|v| v.name().into_owned()).collect()

@@ -1,4 +1,4 @@
-//! Whether arrays may be one variable: type, units, cell methods; and the axes that each of them has.
+//! Decides whether arrays may be one variable: type, units, cell methods. Finds the axes of each of them.
 
 use super::groups::own_text;
 use super::scan::{Array, Axis};
@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_format::units::conversion;
 
-/// Of two arrays that differ in something, the one that fewer others agree with; the second where both have as many.
+/// Of two arrays, returns the one that agrees with fewer of the others. Where both agree with equally many, returns the
+/// second.
 pub(super) fn odd<'a, T: PartialEq>(
     members: &[&'a Array],
     of: impl Fn(&Array) -> T,
@@ -17,7 +18,7 @@ pub(super) fn odd<'a, T: PartialEq>(
     if count(a) < count(b) { a } else { b }
 }
 
-/// Makes sure that arrays are of one kind.
+/// Checks that arrays have the same kind of type, units and cell methods.
 pub(super) fn alike(members: &[&Array]) -> Result<()> {
     let first = members[0];
     for m in &members[1..] {
@@ -61,7 +62,8 @@ pub(super) fn alike(members: &[&Array]) -> Result<()> {
     Ok(())
 }
 
-/// An axis of each member: its own, or its scalar coordinate. A dimension of length 1 that a member lacks is that of the others.
+/// Returns one axis of each member: its own, or its scalar coordinate. A member that lacks a dimension of
+/// length 1 gets that of the others.
 pub(super) fn axis_of_each<'a>(
     members: &[&'a Array],
     key: &str,

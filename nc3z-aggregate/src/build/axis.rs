@@ -1,4 +1,4 @@
-//! The same axis in many files: its values put together, and where each file's lie among them.
+//! Joins the same axis of many files: collects its values, and finds the index range of each file.
 
 use super::scan::{Axis, Bounds, Coordinate};
 use crate::error::{Error, Result};
@@ -8,12 +8,12 @@ use nc3z_format::units::{Calendar, Conversion, TimeUnit, conversion, dates_after
 use std::ops::Range;
 use std::sync::Arc;
 
-/// How near two values are one.
+/// The largest difference between two values that count as equal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tolerance {
-    /// So far apart at most.
+    /// The largest absolute difference.
     pub absolute: f64,
-    /// So far apart at most, as a share of the value.
+    /// The largest difference, as a share of the value.
     pub relative: f64,
 }
 
@@ -21,15 +21,15 @@ pub struct Tolerance {
 pub(super) struct JoinedAxis {
     pub(super) name: String,
     pub(super) len: u64,
-    /// Whether values ascend.
+    /// True where values ascend.
     pub(super) ascending: bool,
-    /// The coordinate, in the master's units and sense.
+    /// The coordinate, in the master's units and direction.
     pub(super) coordinate: Option<Coordinate>,
-    /// For each member its place, and whether it runs the other way.
+    /// For each member its index range, and whether it is reversed.
     pub(super) places: Vec<(Range<u64>, bool)>,
-    /// Whether members differ here.
+    /// True where members have different values on this axis.
     pub(super) varies: bool,
-    /// What should be known.
+    /// Notes for the report.
     pub(super) notes: Vec<String>,
 }
 
@@ -37,11 +37,12 @@ pub(super) struct JoinedAxis {
 struct Converted {
     values: Vec<f64>,
     bounds: Option<Vec<f64>>,
-    /// Whether they were turned around for that.
+    /// True where the stored values descend, and were reversed.
     descending: bool,
 }
 
-/// Puts an axis together. `files` are the members' names; `in_order` joins what has no coordinate in the order given.
+/// Joins an axis. `files` are the members' names. Where `in_order` is true, dimensions without a coordinate
+/// are joined in the order given.
 pub(super) fn join(
     axes: &[&Axis],
     files: &[&str],
@@ -129,7 +130,7 @@ pub(super) fn join(
     })
 }
 
-/// Dimensions without coordinates: of one length, or one behind the other.
+/// Joins dimensions without coordinates: all have the same length, or they follow each other.
 fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<JoinedAxis> {
     let (name, mut len) = (axes[0].name.clone(), axes[0].len);
     let mut places: Vec<(Range<u64>, bool)> = Vec::new();
@@ -155,7 +156,7 @@ fn without_coordinate(axes: &[&Axis], files: &[&str], in_order: bool) -> Result<
     Ok(JoinedAxis { name, len, ascending: true, coordinate: None, places, varies, notes: vec![] })
 }
 
-/// Coordinates that are all the same, whatever their order.
+/// Joins coordinates with the same values, in any order.
 fn equal(
     axes: &[&Axis],
     files: &[&str],
@@ -191,7 +192,8 @@ fn equal(
     })
 }
 
-/// Of two members that differ in something, the one that fewer others agree with; the second where both have as many.
+/// Of two members, returns the one that agrees with fewer of the others. Where both agree with equally many, returns the
+/// second.
 fn odd<M, T: PartialEq>(members: &[M], of: impl Fn(&M) -> T, a: usize, b: usize) -> usize {
     let count = |n: usize| {
         let own = of(&members[n]);
@@ -233,7 +235,7 @@ fn all_values(c: &Coordinate) -> Vec<f64> {
     c.values.iter().chain(bounds).copied().collect()
 }
 
-/// Values of all members in the units of the first.
+/// The values of all members in the units of the first.
 fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Converted>> {
     let mut out = Vec::with_capacity(files.len());
     for (n, (c, file)) in coordinates.iter().zip(files).enumerate() {
@@ -263,7 +265,7 @@ fn converted(files: &[&str], coordinates: &[&Arc<Coordinate>]) -> Result<Vec<Con
     Ok(out)
 }
 
-/// All values, ascending, each once.
+/// All values in ascending order, without duplicates.
 fn union(values: &[Converted], near: impl Fn(f64, f64) -> bool) -> Vec<f64> {
     let mut all: Vec<f64> = values.iter().flat_map(|v| v.values.iter().copied()).collect();
     all.sort_unstable_by(f64::total_cmp);
@@ -276,7 +278,7 @@ fn position(all: &[f64], x: f64, near: impl Fn(f64, f64) -> bool) -> usize {
     if at > 0 && near(all[at - 1], x) { at - 1 } else { at }
 }
 
-/// Bounds of all values, where every member has them with as many vertices.
+/// The bounds of all values, where all members have bounds with the same number of vertices.
 fn joined_bounds(
     coordinates: &[&Arc<Coordinate>],
     values: &[Converted],
@@ -297,7 +299,7 @@ fn joined_bounds(
     Some(out)
 }
 
-/// Values that do not follow each other as others do.
+/// Finds values whose distance to the next value differs from the usual one.
 fn gaps(
     all: &[f64],
     bounds: Option<&[f64]>,
@@ -338,7 +340,7 @@ fn gaps(
     }
 }
 
-/// A value as people read it: times as dates.
+/// Formats a value for people: times as dates.
 pub(super) fn show(c: &Coordinate, x: f64) -> String {
     let units = c.attribute("units").unwrap_or_default();
     let calendar = Calendar::of(c.attribute("calendar").as_deref());
@@ -360,7 +362,7 @@ fn assemble(
         values.reverse();
         bounds = bounds.map(|b| b.chunks(vertices).rev().flatten().copied().collect());
     }
-    // One type for all of them; whole numbers that were converted may have become fractions.
+    // The master has one type. Whole numbers may have become fractions when their units were converted.
     let same = |ty: NcType, of: &dyn Fn(&Coordinate) -> Option<NcType>| {
         coordinates.iter().all(|c| of(c) == Some(ty))
     };

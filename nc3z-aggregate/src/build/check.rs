@@ -1,4 +1,5 @@
-//! Reading back what was made, before it is reported: names, types and shapes, and of each fragment the element at its far edge.
+//! Reads the new aggregation back before it is reported. Compares names, types and shapes, and of each
+//! fragment its last element.
 
 use super::groups::Group;
 use super::{Made, Report, Rules};
@@ -17,22 +18,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-/// An element of a fragment, and its place in the whole.
+/// An element of a fragment, and its index in the master array.
 #[derive(Debug, Clone)]
 pub(super) struct Check {
     file: Arc<str>,
     uri: Arc<str>,
     fingerprint: Arc<str>,
-    /// The variable of the file, and the aggregated one.
+    /// The name of the variable in the file, and of the aggregated one.
     variable: String,
     array: String,
-    /// Where the element is in the file, and where in the whole.
+    /// The index of the element in the file, and in the master array.
     stored: Vec<u64>,
     at: Vec<u64>,
 }
 
 impl Check {
-    /// The last element that a member of a group gives; nothing of a file that is not read again.
+    /// The last element of a member of a group. None for a file that is not read again.
     pub(super) fn of(group: &Group<'_>, n: usize, array: &str) -> Option<Self> {
         let m = group.members[n];
         let stored = group.orders[n].iter().zip(&m.shape).map(|(d, len)| {
@@ -51,7 +52,7 @@ impl Check {
     }
 }
 
-/// Reads an aggregation back that will be in `directory`.
+/// Reads the aggregation back, as it will be in `directory`.
 pub(super) fn read_back(
     made: &Made,
     aggregation: &NewAggregation,
@@ -97,7 +98,7 @@ fn wrong(what: &str) -> Error {
     Error::refused(format!("reading the aggregation back: {what}; nothing is written"))
 }
 
-/// Names, types, shapes, and the values that the aggregation has itself.
+/// Compares names, types, shapes, and the values that are stored in the aggregation itself.
 fn metadata(dataset: &Dataset, aggregation: &NewAggregation) -> Result<()> {
     let dims = |v: &Variable| -> Vec<(String, u64)> {
         let names = v.dimensions().map(|d| d.name_lossy().into_owned());
@@ -120,7 +121,8 @@ fn metadata(dataset: &Dataset, aggregation: &NewAggregation) -> Result<()> {
     Ok(())
 }
 
-/// Makes sure that the name leads to the file. Returns whether that lies outside the directory of the aggregation.
+/// Checks that the fragment's name resolves to the file. Returns whether the file is outside the directory of
+/// the aggregation.
 fn place(dataset: &Dataset, check: &Check) -> Result<bool> {
     let Some(aggregation) = as_aggregation(dataset) else { return Ok(false) };
     let found = aggregation.fragments().path(&check.uri, true)?;
@@ -134,7 +136,7 @@ fn place(dataset: &Dataset, check: &Check) -> Result<bool> {
     Ok(aggregation.fragments().path(&check.uri, false).is_err())
 }
 
-/// Compares an element of the whole with that of its file.
+/// Compares an element of the master array with the element in the file.
 fn element(dataset: &Dataset, check: &Check) -> Result<()> {
     let misfit = |what: String| Error::misfit(&check.file, format!("`{}`: {what}", check.file));
     let whole = dataset.variable(&check.array)?;
@@ -161,7 +163,7 @@ fn element(dataset: &Dataset, check: &Check) -> Result<()> {
     Ok(())
 }
 
-/// Returns the conversion from a file's variable to the whole.
+/// Returns the conversion from a file's variable to the master array.
 fn conform(v: &Variable, master: &MasterArray) -> Result<Conform, String> {
     let own = |name: &str| v.attribute(name).map(text);
     let calendar = own("calendar").or_else(|| master.calendar.clone());

@@ -1,4 +1,4 @@
-//! Which files and variables take part: those that were asked for, and that have values.
+//! Selects files and variables: those that were requested, and that have values.
 
 use super::Report;
 use super::groups::own_text;
@@ -46,7 +46,8 @@ fn references(a: &Array) -> Vec<String> {
     texts.flat_map(|t| t.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Leaves out variables and files without values, and aggregations that lie among the files that they are made of.
+/// Leaves out variables and files without values, and aggregations that are in the same directory as the
+/// files that they were made of.
 pub(super) fn with_values(scanned: &mut Vec<Scanned>, report: &mut Report) -> Result<()> {
     if scanned.iter().any(|s| !s.found_aggregation) {
         for s in scanned.iter().filter(|s| s.found_aggregation) {
@@ -71,7 +72,7 @@ pub(super) fn with_values(scanned: &mut Vec<Scanned>, report: &mut Report) -> Re
         );
         report.notes.push(format!("{what}; it is left out there"));
         last = Some(what);
-        // A file without any data has no say in what is constant.
+        // A file without any data does not decide what is constant.
         if s.arrays.iter().filter(|a| !a.helper).all(empty) {
             s.arrays.clear();
             s.scalars.clear();

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::write::NewVariable;
 use nc3z_format::NcType;
 
-/// An array that is the same in all files, and not cut: its values go into the aggregation.
+/// Stores an array in the aggregation if it is the same in all files and has no joined dimension.
 pub(super) fn constant(group: &Group<'_>, making: &mut Making<'_>) -> Result<()> {
     let first = group.members[0];
     let too_long = first.shape.iter().product::<u64>().saturating_mul(8) > MAX_STATIC;
@@ -32,7 +32,8 @@ pub(super) fn constant(group: &Group<'_>, making: &mut Making<'_>) -> Result<()>
     Ok(())
 }
 
-/// Values that are not the same in all files. The misfit is the first file where most others differ from it.
+/// Returns the error for values that are not the same in all files. The misfit is the first file where most
+/// others differ from it.
 fn differ(group: &Group<'_>, values: &[u8], other: &Array, rules: &Rules) -> Result<Error> {
     let first = group.members[0];
     let mut agree = 0;
@@ -47,7 +48,7 @@ fn differ(group: &Group<'_>, values: &[u8], other: &Array, rules: &Rules) -> Res
     Ok(Error::misfit(&odd.file, what))
 }
 
-/// All values of an array: as they stand, or unpacked as doubles.
+/// All values of an array: as stored, or unpacked to doubles.
 fn read_whole(m: &Array, rules: &Rules) -> Result<Vec<u8>> {
     let dataset = crate::file::open(std::path::Path::new(&*m.file), &rules.options)?;
     let v = dataset.variable(&m.name)?;

@@ -1,4 +1,4 @@
-//! An aggregation that is there already, as the files it was made of: nothing of them is read.
+//! Takes the list of files from an existing aggregation, without reading the files.
 
 use super::scan::{self, Array, Axis, Bounds, Coordinate, Scalar, Scanned};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
     let aggregation = as_aggregation(dataset).ok_or_else(|| refused("it is no aggregation"))?;
     let own = scan::scan(aggregation.fragments().own(), name, "")?;
     let mut files: BTreeMap<String, Scanned> = BTreeMap::new();
-    // Its own coordinates, and its attributes.
+    // The aggregation's own coordinates and attributes.
     let stored = aggregation.fragments().own();
     let mut presented = scan_arrays(dataset)?;
     presented.iter_mut().for_each(|a| drop_presented_fill(stored, &a.name, &mut a.attributes));
@@ -81,7 +81,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
         }
     }
     let mut out: Vec<Scanned> = files.into_values().collect();
-    // What it holds itself goes with its first file.
+    // Variables that are stored in the aggregation itself are added to its first file.
     if let Some(first) = out.first_mut() {
         let aggregated = |name: &str| aggregation.masters().any(|(_, _, m)| m.name == name);
         first.scalars.extend(own.scalars.into_iter().filter(|s| !aggregated(&s.name)));
@@ -94,12 +94,13 @@ pub(super) fn scan(dataset: &Dataset, name: &str) -> Result<Vec<Scanned>> {
     Ok(out)
 }
 
-/// Whether a master array has one value for each of its partitions, and none of them refers to a file.
+/// Returns whether a master array has one value for each of its partitions, and none of them refers to a
+/// file.
 fn is_values(master: &MasterArray) -> bool {
     master.partitions.get(0).is_ok_and(|p| p.sub_array().is_none())
 }
 
-/// The files of an array whose only cuts are those of `values`, in their order.
+/// The files of an array that is cut only where `values` is cut, in their order.
 fn files_of(array: &MasterArray, values: &MasterArray) -> Option<Vec<String>> {
     let [dim] = &values.dimensions[..] else { return None };
     let d = array.dimensions.iter().position(|name| name == dim)?;
@@ -149,7 +150,8 @@ fn slice(axis: &Axis, range: &Range<u64>) -> Axis {
     Axis { len: range.end - range.start, coordinate: Some(Arc::new(coordinate)), ..axis.clone() }
 }
 
-/// Drops the fill value that reading presents but the aggregation's file does not hold: files that join it have none either.
+/// Drops the fill value that the reader adds but the aggregation's file does not have: new files do not have
+/// it either.
 fn drop_presented_fill(stored: &Dataset, name: &str, attributes: &mut Vec<Attribute>) {
     let holds = |v: &Variable| v.attribute(b"_FillValue").is_some();
     if stored.header().variables.iter().any(|v| v.name == name.as_bytes() && !holds(v)) {

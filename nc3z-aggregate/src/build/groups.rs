@@ -1,4 +1,4 @@
-//! Arrays of the same identity become one variable.
+//! Joins arrays of the same identity to one variable.
 
 use super::alike::{alike, axis_of_each};
 use super::axis::{self, JoinedAxis};
@@ -25,16 +25,16 @@ pub(super) struct Making<'r> {
     pub(super) out: NewAggregation,
     pub(super) masters: Masters,
     pub(super) report: Report,
-    /// Elements that are compared when all is written.
+    /// Elements that are compared after the aggregation is written.
     pub(super) checks: Vec<Check>,
 }
 
-/// Arrays that should be one.
+/// Arrays that are joined to one.
 pub(super) struct Group<'a> {
     pub(super) members: Vec<&'a Array>,
-    /// Axes in the master's order.
+    /// The axes in the master's order.
     pub(super) axes: Vec<JoinedAxis>,
-    /// For each member, the number of each of its axes among the master's.
+    /// For each member, the position of each of its axes among the master's axes.
     pub(super) orders: Vec<Vec<usize>>,
     /// Scalar coordinates that all members share.
     scalars: Vec<Axis>,
@@ -65,7 +65,7 @@ pub(super) fn join(scanned: &[Scanned], making: &mut Making<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Two files with the same coordinates.
+/// Returns the error for two files with the same coordinates.
 fn same_cells(group: &Group<'_>) -> Error {
     let (a, b) = (group.members[0], group.members[1]);
     Error::misfit(
@@ -82,7 +82,7 @@ pub(super) fn own_text(a: &Array, name: &str) -> Option<String> {
     a.attributes.iter().find(|x| x.name == name.as_bytes()).map(text).filter(|t| !t.is_empty())
 }
 
-/// Makes sure that members are of one kind, and puts their axes together.
+/// Checks that members can be joined, and joins their axes.
 fn group<'a>(members: Vec<&'a Array>, rules: &Rules, report: &mut Report) -> Result<Group<'a>> {
     let first = members[0];
     alike(&members)?;
@@ -116,7 +116,7 @@ fn group<'a>(members: Vec<&'a Array>, rules: &Rules, report: &mut Report) -> Res
     Ok(Group { members, axes, orders, scalars: constant_scalars })
 }
 
-/// Keys of the master's axes in order, and scalar coordinates that are none.
+/// Keys of the master's axes in order, and the scalar coordinates that do not become axes.
 fn axis_keys(members: &[&Array], new_dimension: Option<&str>) -> (Vec<String>, Vec<Axis>) {
     let most = members.iter().map(|m| m.axes.len()).max().unwrap_or(0);
     let most = members.iter().find(|m| m.axes.len() == most).copied().unwrap_or(members[0]);
@@ -149,7 +149,7 @@ fn axis_keys(members: &[&Array], new_dimension: Option<&str>) -> (Vec<String>, V
     (new, constant)
 }
 
-/// Axes in an order that agrees with that of each member; as they are, where no order does.
+/// Orders axes so that the order agrees with that of each member. Keeps the order if that is not possible.
 fn in_order_of_all(keys: Vec<String>, members: &[&Array]) -> Vec<String> {
     let place = |axis: &Axis| keys.iter().position(|key| *key == axis.key);
     let mut before: Vec<HashSet<usize>> = vec![HashSet::new(); keys.len()];
@@ -168,7 +168,8 @@ fn in_order_of_all(keys: Vec<String>, members: &[&Array]) -> Vec<String> {
     order.into_iter().map(|n| keys[n].clone()).collect()
 }
 
-/// Names two files that fill the same place, with values, where they differ along one axis only.
+/// Returns the error for two files that have values at the same indices. Such files may differ along one axis
+/// only.
 fn overlap(members: &[&Array], axes: &[JoinedAxis]) -> Result<()> {
     let varying: Vec<&JoinedAxis> = axes.iter().filter(|a| a.varies).collect();
     let [axis] = varying[..] else { return Ok(()) };
@@ -203,7 +204,7 @@ fn overlap(members: &[&Array], axes: &[JoinedAxis]) -> Result<()> {
     Ok(())
 }
 
-/// An array whose files are referred to.
+/// Adds an array whose data stay in the files.
 fn array(group: &Group<'_>, making: &mut Making<'_>) -> Result<()> {
     let first = group.members[0];
     let name = making.out.free_name(&first.name);

@@ -1,4 +1,5 @@
-//! Which arrays of different files are one variable: by `standard_name`, by name, and by `long_name`, in this order.
+//! Decides which arrays of different files are one variable: by `standard_name`, by name, and by `long_name`,
+//! in this order.
 
 use super::Report;
 use super::groups::own_text;
@@ -9,17 +10,18 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 /// The rule by which arrays of different files are one variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Identity {
-    /// The `standard_name`; else the name, whatever the `long_name` says; else the `long_name`. One name for two standard names is
-    /// an error.
+    /// The `standard_name`; otherwise the name, whatever the `long_name` is; otherwise the `long_name`. Two
+    /// standard names with the same variable name are an error.
     #[default]
     Auto,
     /// The name alone.
     Name,
-    /// The `standard_name`, else the `long_name`, else the name. Of two variables of one name the second gets a number.
+    /// The `standard_name`; otherwise the `long_name`; otherwise the name. If two variables have the same
+    /// name, a number is added to the name of the second.
     Meaning,
 }
 
-/// Arrays that should be one variable.
+/// Arrays that are joined to one variable.
 struct Same<'a> {
     members: Vec<&'a Array>,
     names: BTreeSet<&'a str>,
@@ -48,7 +50,7 @@ impl<'a> Same<'a> {
         self.files.extend(other.files);
     }
 
-    /// The text of an attribute where all members have the same.
+    /// The text of an attribute, if it is the same in all members.
     fn common_text(&self, attribute: &str) -> Option<String> {
         let first = own_text(self.members[0], attribute)?;
         let same = |m: &&Array| own_text(m, attribute).as_ref() == Some(&first);
@@ -73,7 +75,7 @@ pub(super) fn variables<'a>(
     Ok(found.into_iter().map(|same| same.members).collect())
 }
 
-/// Arrays by the first thing that makes them one.
+/// Groups arrays by the first text that identifies them.
 fn keys(scanned: &[Scanned], identity: Identity) -> Vec<Vec<&Array>> {
     let meaning = |a: &Array| match identity {
         _ if a.helper => None,
@@ -96,7 +98,7 @@ fn keys(scanned: &[Scanned], identity: Identity) -> Vec<Vec<&Array>> {
     order
 }
 
-/// Texts that two arrays of one file have.
+/// Texts that occur in two arrays of one file.
 fn twice(scanned: &[Scanned], text: &dyn Fn(&Array) -> Option<String>) -> HashSet<String> {
     let mut twice = HashSet::new();
     for s in scanned {
@@ -106,7 +108,7 @@ fn twice(scanned: &[Scanned], text: &dyn Fn(&Array) -> Option<String>) -> HashSe
     twice
 }
 
-/// Joins what has a name in common, unless a file has both, or their standard names differ.
+/// Joins groups with the same name, unless one file has both, or their standard names differ.
 fn by_name(found: &mut Vec<Same<'_>>) {
     merge(found, |a, b| {
         let names = a.names.intersection(&b.names).next().is_some();
@@ -115,7 +117,7 @@ fn by_name(found: &mut Vec<Same<'_>>) {
     });
 }
 
-/// Joins what has a long name in common, and no standard name.
+/// Joins groups with the same long name and no standard name.
 fn by_long_name<'a>(found: &mut Vec<Same<'a>>, scanned: &'a [Scanned]) {
     let long_name = |a: &Array| own_text(a, "long_name").filter(|_| !a.helper);
     let twice = twice(scanned, &long_name);
@@ -127,7 +129,7 @@ fn by_long_name<'a>(found: &mut Vec<Same<'a>>, scanned: &'a [Scanned]) {
     });
 }
 
-/// Joins each group with the first one before it that belongs to it.
+/// Joins each group with the first earlier group for which `belong` returns true.
 fn merge(found: &mut Vec<Same<'_>>, belong: impl Fn(&Same<'_>, &Same<'_>) -> bool) {
     let mut out: Vec<Same<'_>> = Vec::new();
     for same in found.drain(..) {
@@ -139,7 +141,7 @@ fn merge(found: &mut Vec<Same<'_>>, belong: impl Fn(&Same<'_>, &Same<'_>) -> boo
     *found = out;
 }
 
-/// Refuses two variables of one name.
+/// Refuses two variables with the same name.
 fn two_of_one_name(found: &[Same<'_>]) -> Result<()> {
     for (n, b) in found.iter().enumerate() {
         for a in &found[..n] {
@@ -166,7 +168,7 @@ fn two_of_one_name(found: &[Same<'_>]) -> Result<()> {
     Ok(())
 }
 
-/// Notes that members of one variable say different things of it.
+/// Adds a note where members of one variable have different names or attributes.
 fn note_names(same: &Same<'_>, report: &mut Report) {
     let first = same.members[0];
     for attribute in ["standard_name", "long_name"] {

@@ -7,16 +7,16 @@ use crate::master::values::put_double;
 use crate::write::{NewAggregation, NewVariable, free};
 use nc3z_format::NcType;
 
-/// Axes that are in the file already, by their values.
+/// The axes that are already in the file, by their values.
 #[derive(Default)]
 pub(super) struct Masters {
     axes: Vec<(usize, String, u64, Option<Coordinate>)>,
 }
 
 impl Masters {
-    /// The dimension of an axis, with its coordinate variable.
+    /// Returns the dimension of an axis. Adds it with its coordinate variable if it is new.
     pub(super) fn dimension(&mut self, joined: &JoinedAxis, out: &mut NewAggregation) -> Result<usize> {
-        // The same numbers in other units are other values.
+        // The same numbers in other units are different values.
         let meaning = |c: &Option<Coordinate>| {
             c.as_ref().map(|c| (c.values.clone(), c.attribute("units"), c.attribute("calendar")))
         };

@@ -1,7 +1,9 @@
-//! Making an aggregation from metadata alone: which arrays of which files are one, where each lies, and what keeps them apart.
+//! Makes an aggregation from metadata alone: decides which arrays of which files are one variable, and finds
+//! the indices of each.
 //!
-//! Arrays are one where their identity, units, cell methods and axes agree; along each axis a file's coordinates tell its place. The
-//! files need not be given in order, and may differ along several axes at once.
+//! Arrays are joined where their identity, units, cell methods and axes agree. Along each axis a file's
+//! coordinates give its indices. The files may be given in any order, and may differ along several axes at
+//! once.
 
 mod alike;
 mod axis;
@@ -34,36 +36,37 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How files are joined.
+/// The options for joining files.
 #[derive(Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 pub struct Rules {
-    /// The convention to write; without one, CF-1.13 where it can say how the files lie, else NCA-0.1.
+    /// The convention to write. None means CF-1.13 if it can express the files' positions, otherwise NCA-0.1.
     pub convention: Option<Convention>,
     /// The rule by which arrays of different files are one variable.
     pub identity: Identity,
-    /// Variables to join, with the variables that their attributes name; all where the list is empty.
+    /// Variables to join, with the variables that their attributes name. An empty list means all.
     pub variables: Vec<String>,
-    /// Dimensions along which files may be joined; without any, all. Where files have no coordinates along one of these, they are
-    /// joined in the order given.
+    /// Dimensions along which files may be joined. An empty list means all. Where files have no coordinates
+    /// along one of these, they are joined in the order given.
     pub along: Vec<String>,
-    /// A dimension that no file has, along which they are joined in the order given.
+    /// A dimension that no file has. Files are joined along it in the order given.
     pub new_dimension: Option<String>,
-    /// Files that do not belong to the others are left out, and reported with the reason.
+    /// Leaves out files that do not fit the others, and reports them with the reason.
     pub skip_misfits: bool,
-    /// How near coordinates are equal.
+    /// The tolerance for equal coordinates.
     pub tolerance: Tolerance,
-    /// Gaps between cells are refused, and not only noted.
+    /// Refuses gaps between cells. Otherwise they are only noted.
     pub contiguous: bool,
-    /// Fragments are named by absolute `file://` URIs, which readers understand that count relative ones from elsewhere.
+    /// Names fragments by absolute `file://` URIs, for readers that resolve relative names from another
+    /// directory.
     pub absolute: bool,
-    /// Notes length and digests of each file, so that a changed one is found out.
+    /// Stores the length and digests of each file, so that a change is detected.
     pub fingerprints: bool,
     /// Reads the aggregation back before it is reported.
     pub verify: bool,
     /// A line for the attribute `history`.
     pub history: Option<String>,
-    /// How files are opened.
+    /// The options for opening files.
     pub options: Options,
 }
 
@@ -92,22 +95,23 @@ impl Default for Rules {
 pub struct Input {
     /// The file.
     pub path: PathBuf,
-    /// It was found in a directory or by a pattern, and not named itself: an aggregation among others is left out then.
+    /// True where the file was found in a directory or by a pattern. An aggregation that was found so is left
+    /// out.
     pub found: bool,
 }
 
-/// What was found out, besides the aggregation itself.
+/// The result of a run, besides the aggregation itself.
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Files that were read and joined.
     pub files: usize,
-    /// Files that the aggregation had already.
+    /// Files that were already in the aggregation.
     pub known: usize,
     /// Each aggregated variable: name, dimensions, shape, matrix of fragments.
     pub arrays: Vec<Joined>,
     /// Files that were left out, each with the reason.
     pub skipped: Vec<(String, String)>,
-    /// What people should know, and what was left out.
+    /// Notes for the user, and what was left out.
     pub notes: Vec<String>,
 }
 
@@ -120,26 +124,27 @@ pub struct Joined {
     pub dimensions: Vec<String>,
     /// Their lengths.
     pub shape: Vec<u64>,
-    /// Fragments along each.
+    /// The number of fragments along each.
     pub fragments: Vec<u64>,
 }
 
-/// An aggregation that was put together.
+/// A new aggregation.
 #[derive(Debug, Clone)]
 pub struct Made {
-    /// The file.
+    /// The bytes of the file.
     pub bytes: Vec<u8>,
     /// The convention that it is written in.
     pub convention: Convention,
-    /// The notes and counts of the run.
+    /// The notes and counts.
     pub report: Report,
 }
 
-/// Puts files together. `output` is where the aggregation will be: names of files count from its directory. `existing` is an
-/// aggregation whose files are taken over without being read again. `seen` counts files while they are read.
+/// Joins files. `output` is the path of the new aggregation: names of files are relative to its directory.
+/// `existing` is an aggregation whose files are taken over without being read again. `seen` is called with
+/// the number of files read.
 ///
 /// # Errors
-/// Files that do not make one: which, and why.
+/// Files that cannot be joined. The error names them and gives the reason.
 pub fn aggregate(
     files: &[Input],
     output: &Path,
@@ -182,7 +187,7 @@ pub fn aggregate(
     }
 }
 
-/// Looks at all files that the aggregation does not have yet.
+/// Scans all files that are not yet in the aggregation.
 fn scan_all(
     files: &[Input],
     directory: &Path,
@@ -225,13 +230,14 @@ fn scan_all(
     Ok(())
 }
 
-/// The convention of an aggregation that is added to.
+/// The convention of an existing aggregation that gets more files.
 fn convention_of(existing: &Dataset) -> Option<Convention> {
     let (_, convention, _) = as_aggregation(existing)?.masters().next()?;
     (convention != Convention::Cfa).then_some(convention)
 }
 
-/// Joins all files, and reads back what was made. Where no convention was asked for, NCA says what CF-1.13 cannot.
+/// Joins all files, and reads the result back. Where no convention was requested, NCA is used for what
+/// CF-1.13 cannot express.
 fn put_together(scanned: &[Scanned], directory: &Path, rules: &Rules, report: &Report) -> Result<Made> {
     let first = rules.convention.unwrap_or(Convention::Cf);
     match made(scanned, directory, rules, report, first) {
@@ -274,7 +280,7 @@ fn made(
     Ok(made)
 }
 
-/// Coordinates with equal values are one in memory, and compared at once.
+/// Makes coordinates with equal values share memory, so that comparing them is cheap.
 fn share_coordinates(scanned: &mut [Scanned]) {
     let mut known: HashMap<(String, u64), Vec<Arc<scan::Coordinate>>> = HashMap::new();
     let axes =
@@ -290,7 +296,7 @@ fn share_coordinates(scanned: &mut [Scanned]) {
     }
 }
 
-/// The directory that names of fragments count from.
+/// The directory that names of fragments are relative to.
 fn home(output: &Path) -> Result<PathBuf> {
     let parent = output.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     parent.canonicalize().map_err(|e| Error::io(parent, e))
@@ -299,7 +305,7 @@ fn home(output: &Path) -> Result<PathBuf> {
 /// The name of a file in an aggregation in `directory`.
 fn uri(file: &Path, directory: &Path, absolute: bool) -> Result<String> {
     let path = std::path::absolute(file).map_err(|e| Error::io(file, e))?;
-    // Links in the name itself stay: only its directory is resolved.
+    // A symbolic link in the name itself is kept: only its directory is resolved.
     let (parent, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
     let path = parent.canonicalize().map_err(|e| Error::io(file, e))?.join(name);
     let text = |path: &Path| {
@@ -320,7 +326,7 @@ fn uri(file: &Path, directory: &Path, absolute: bool) -> Result<String> {
     text(&out)
 }
 
-/// Global attributes that all files have alike.
+/// Global attributes that are the same in all files.
 fn globals(
     scanned: &[Scanned],
     rules: &Rules,
@@ -344,7 +350,8 @@ fn globals(
     out
 }
 
-/// Attributes that all lists have alike, in the order of the first; and the names of others.
+/// Attributes that are the same in all lists, in the order of the first. Also returns the names of the
+/// others.
 fn common(lists: &[&[Attribute]]) -> (Vec<Attribute>, Vec<String>) {
     let (mut out, mut dropped) = (Vec::new(), BTreeSet::new());
     for a in lists.iter().flat_map(|list| list.iter()) {

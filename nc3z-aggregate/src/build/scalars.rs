@@ -1,5 +1,5 @@
-//! Variables without dimensions: one value where all files have the same; else each file's own, along the dimension that tells the
-//! files apart.
+//! Variables without dimensions. If all files have the same value, it is stored once. Otherwise each file's
+//! value is stored along the dimension that distinguishes the files.
 
 use super::masters::coordinate;
 use super::scan::{Scalar, Scanned};
@@ -12,7 +12,7 @@ use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
 use std::collections::{BTreeSet, HashMap};
 
-/// The one dimension along which files lie, one behind the other.
+/// The one dimension along which files follow each other.
 struct Row {
     dimension: usize,
     direction: bool,
@@ -32,7 +32,7 @@ pub(super) fn add(
     let mut done = BTreeSet::new();
     for (file, s) in scanned.iter().flat_map(|file| file.scalars.iter().map(move |s| (file, s))) {
         if out.is_taken(&s.name) {
-            // A scalar that tells the place of another variable is in the coordinate.
+            // A scalar that gives the position of another variable is already in the coordinate.
             let used = file.arrays.iter().flat_map(|a| &a.scalars).any(|axis| axis.name == s.name);
             if !used && done.insert(&s.name) && !is_own(out, s) {
                 let what = "in others it is a coordinate or another variable";
@@ -78,7 +78,7 @@ pub(super) fn add(
     }
 }
 
-/// Adds the scalar coordinates of numbers that the aggregation has itself.
+/// Adds the numeric scalar coordinates that are stored in the aggregation itself.
 pub(super) fn add_coordinates(scanned: &[Scanned], out: &mut NewAggregation) -> Result<()> {
     for point in scanned.iter().flat_map(|s| &s.points) {
         let is_own = out.own.variables.iter().any(|v| v.name == point.name && v.dimensions.is_empty());
@@ -96,7 +96,7 @@ fn is_own(out: &NewAggregation, s: &Scalar) -> bool {
     out.own.variables.iter().any(|v| v.name == s.name && v.dimensions.is_empty() && v.values == s.values)
 }
 
-/// The row of the files, where there is one: each of them in one place along one dimension.
+/// Returns the dimension along which each file has its own index range, if there is one.
 fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
     let mut found: Option<Row> = None;
     for array in &out.arrays {
@@ -126,7 +126,7 @@ fn row(scanned: &[Scanned], out: &NewAggregation) -> Option<Row> {
     (each.len() == row.uris.len() && files).then_some(row)
 }
 
-/// A scalar along the row; nothing where it cannot stand so.
+/// Returns a scalar as an array along the files. None where that is not possible.
 fn along(row: &Row, scanned: &[Scanned], all: &[&Scalar]) -> Option<NewArray> {
     let first = all[0];
     let is_packed = |a: &Attribute| a.name == b"scale_factor" || a.name == b"add_offset";

@@ -1,4 +1,4 @@
-//! What one file has to offer: its arrays, each with the coordinates of its axes. Nothing is read but headers and coordinates.
+//! Scans one file: its arrays, each with the coordinates of its axes. Only headers and coordinates are read.
 
 use crate::error::{Error, Result};
 use crate::file::as_aggregation;
@@ -11,49 +11,50 @@ use nc3z_reader::{Dataset, Variable};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Elements of a coordinate variable that are read at most.
+/// The maximal number of elements of a coordinate variable that are read.
 const MAX_COORDINATES: u64 = 100_000_000;
-/// Bytes of an array that is copied into the aggregation.
+/// The maximal length in bytes of an array that is copied into the aggregation.
 pub(super) const MAX_STATIC: u64 = 64 << 20;
 
 /// A file.
 pub(super) struct Scanned {
-    /// As it was given.
+    /// The name as it was given.
     pub(super) file: Arc<str>,
     /// Its name in the aggregation.
     pub(super) uri: Arc<str>,
-    /// It was found in a directory, and is an aggregation itself.
+    /// True where the file was found in a directory, and is an aggregation itself.
     pub(super) found_aggregation: bool,
-    /// An aggregation has it already.
+    /// True where the file is already in the aggregation.
     pub(super) known: bool,
     pub(super) attributes: Vec<Attribute>,
     pub(super) arrays: Vec<Array>,
-    /// Arrays without dimensions that are no coordinates: grid mappings, numbers.
+    /// Arrays without dimensions that are no coordinates: grid mappings and numbers.
     pub(super) scalars: Vec<Scalar>,
-    /// The scalars once more, as arrays: in another file the variable may have dimensions.
+    /// The scalars again, as arrays: in another file the variable may have dimensions.
     pub(super) points: Vec<Array>,
-    /// Numbers without dimensions that no attribute `coordinates` names: in another file one of them may be a coordinate variable.
+    /// Numbers without dimensions that no attribute `coordinates` names. In another file one of them may be a
+    /// coordinate variable.
     pub(super) loose: Vec<Arc<Coordinate>>,
 }
 
-/// An array of a file, or an array that an aggregation has already.
+/// An array of a file, or an array that is already in the aggregation.
 #[derive(Clone)]
 pub(super) struct Array {
     pub(super) name: String,
-    /// It belongs to other variables: an auxiliary coordinate, a cell measure.
+    /// True where it belongs to other variables: an auxiliary coordinate, a cell measure.
     pub(super) helper: bool,
-    /// An aggregation has it already.
+    /// True where it is already in the aggregation.
     pub(super) known: bool,
     pub(super) file: Arc<str>,
     pub(super) uri: Arc<str>,
     pub(super) fingerprint: Arc<str>,
     /// Type of the unpacked values.
     pub(super) ty: NcType,
-    /// Type as stored, where nothing is packed.
+    /// The stored type, where nothing is packed.
     pub(super) raw: Option<NcType>,
     pub(super) fill: Vec<u8>,
     pub(super) attributes: Vec<Attribute>,
-    /// As stored.
+    /// The stored shape.
     pub(super) shape: Vec<u64>,
     pub(super) axes: Vec<Axis>,
     /// Scalar coordinates.
@@ -63,7 +64,7 @@ pub(super) struct Array {
 /// One axis of an array.
 #[derive(Clone)]
 pub(super) struct Axis {
-    /// What tells it from others: the standard name of its coordinate, else its own name.
+    /// The key of the axis: the standard name of its coordinate, otherwise its own name.
     pub(super) key: String,
     /// The dimension's name.
     pub(super) name: String,
@@ -84,7 +85,7 @@ pub(super) struct Coordinate {
 /// The cells of a coordinate.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Bounds {
-    /// They are those of a climatology, whose cells overlap.
+    /// True for the bounds of a climatology, whose cells overlap.
     pub(super) climatology: bool,
     pub(super) name: String,
     pub(super) ty: NcType,
@@ -96,7 +97,7 @@ pub(super) struct Bounds {
 /// A variable without dimensions.
 pub(super) struct Scalar {
     pub(super) name: String,
-    /// It belongs to other variables: a grid mapping, a term of a formula.
+    /// True where it belongs to other variables: a grid mapping, a term of a formula.
     pub(super) helper: bool,
     pub(super) ty: NcType,
     pub(super) attributes: Vec<Attribute>,
@@ -104,7 +105,7 @@ pub(super) struct Scalar {
 }
 
 impl Axis {
-    /// A scalar coordinate.
+    /// Makes an axis of a scalar coordinate.
     pub(super) fn of_scalar(c: Arc<Coordinate>) -> Self {
         let key = c.attribute("standard_name").unwrap_or_else(|| c.name.clone());
         Axis { key, name: c.name.clone(), len: 1, coordinate: Some(c) }
@@ -116,10 +117,10 @@ impl Coordinate {
         self.attributes.iter().find(|a| a.name == name.as_bytes()).map(text)
     }
 
-    /// `Some(true)` where values ascend, `Some(false)` where they descend; nothing for one value.
+    /// `Some(true)` where values ascend, `Some(false)` where they descend, `None` for a single value.
     ///
     /// # Errors
-    /// They do neither.
+    /// Values that neither ascend nor descend.
     pub(super) fn direction(&self) -> Result<Option<bool>, ()> {
         let each = || self.values.windows(2);
         match self.values.len() {
@@ -141,7 +142,7 @@ fn listed(dataset: &Dataset, attributes: &[&str]) -> BTreeSet<String> {
     all.flat_map(|a| text(a).split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// Looks at a file.
+/// Scans a file.
 pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> {
     let in_file = |e: nc3z_reader::Error| Error::misfit(name, format!("`{name}`: {}", e.with_causes()));
     let bounds_names = listed(dataset, &["bounds", "climatology"]);
@@ -150,7 +151,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
         .union(&auxiliary)
         .cloned()
         .collect();
-    // Of an aggregation, that of the file itself.
+    // Of an aggregation, the file itself.
     let stored = as_aggregation(dataset).map_or(dataset, |aggregation| aggregation.fragments().own());
     let print: Arc<str> = fingerprint(stored)?.into();
     let coordinates: Vec<Option<Arc<Coordinate>>> = dataset
@@ -220,7 +221,7 @@ pub(super) fn scan(dataset: &Dataset, name: &str, uri: &str) -> Result<Scanned> 
     Ok(out)
 }
 
-/// An array as its header tells it.
+/// Returns an array as described in its header.
 pub(super) fn array(v: &Variable, axes: Vec<Axis>) -> Result<Array, String> {
     let header = v.header();
     let packed = packing(header).map_err(|what| format!("variable `{}`: {what}", v.name()))?.is_some();

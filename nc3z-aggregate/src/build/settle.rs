@@ -1,5 +1,5 @@
-//! What one file leaves open, and others say: a variable without dimensions that has some elsewhere, a scalar that is a coordinate
-//! variable elsewhere, an axis whose standard name is missing.
+//! Completes what one file leaves open from the other files: a variable without dimensions that has
+//! dimensions elsewhere, a scalar that is a coordinate variable elsewhere, an axis without a standard name.
 
 use super::groups::own_text;
 use super::scan::{Array, Axis, Coordinate, Scanned};
@@ -12,13 +12,13 @@ struct Known {
     shaped: HashSet<String>,
     /// Variables by name or standard name, and the names of their dimensions.
     axes: HashSet<(String, String)>,
-    /// Standard names of coordinates by the name of the dimension; nothing where there are two.
+    /// Standard names of coordinates by the name of the dimension. None where a dimension has two.
     keys: HashMap<String, Option<String>>,
     /// Variables without dimensions whose scalar coordinates are not the same in all files.
     moving: HashSet<String>,
 }
 
-/// Brings together what files say of their axes. Scalars that `along` names count as coordinates.
+/// Combines what files say about their axes. Scalars that `along` names count as coordinates.
 pub(super) fn settle(scanned: &mut [Scanned], along: &[String]) {
     let known = Known::of(scanned);
     for s in scanned.iter_mut() {
@@ -67,7 +67,8 @@ impl Known {
         }
     }
 
-    /// Returns true where a variable without dimensions has some in another file, or lies at different scalar coordinates.
+    /// Returns true where a variable without dimensions has dimensions in another file, or has different
+    /// scalar coordinates.
     fn is_array(&self, point: &Array) -> bool {
         !point.helper
             && (labels(point).any(|label| self.shaped.contains(&label)) || self.moving.contains(&point.name))

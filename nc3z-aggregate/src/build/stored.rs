@@ -21,7 +21,7 @@ pub(super) const STORED: [&str; 10] = [
     "fragment_fingerprints",
 ];
 
-/// Type, and attributes with the fill value, of the whole.
+/// Returns the type, and the attributes with the fill value, of the joined variable.
 pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Vec<Attribute>) {
     let first = group.members[0];
     let members = &group.members;
@@ -37,7 +37,7 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     attributes.retain(|a| {
         !STORED.iter().any(|n| n.as_bytes() == a.name) || (plain && a.name.starts_with(b"valid_"))
     });
-    // A standard name that only some of them have is meant for all.
+    // A standard name that only some members have applies to all.
     if let Some(name) = members.iter().find_map(|m| m.attributes.iter().find(|a| a.name == b"standard_name"))
         && attributes.iter().all(|a| a.name != b"standard_name")
         && members.iter().filter_map(|m| own_text(m, "standard_name")).all(|t| t == text(name))
@@ -59,7 +59,8 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
         ));
     }
     if ty != NcType::Char {
-        // The fill value that all have, else the type's own: said in any case, so that no reader has to know it.
+        // The fill value that all members have, otherwise the default of the type. It is always written, so
+        // that no reader has to know the default.
         let same = members.iter().all(|m| m.raw == Some(ty) && m.fill == first.fill);
         let fill = if same { first.fill.clone() } else { ty.default_fill().to_vec() };
         attributes.push(attribute("_FillValue", ty, fill));
@@ -67,7 +68,7 @@ pub(super) fn stored_form(group: &Group<'_>, report: &mut Report) -> (NcType, Ve
     (ty, attributes)
 }
 
-/// A type that has the values of both.
+/// A type that can hold the values of both.
 fn promote(a: NcType, b: NcType) -> NcType {
     if a == b {
         return a;

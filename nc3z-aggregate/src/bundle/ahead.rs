@@ -1,5 +1,5 @@
-//! Reads many members of one object in few requests. A read of bytes that are not in memory fails, and its range is noted. All noted
-//! ranges are fetched in merged requests, and the reads are tried again.
+//! Reads many members of one object in few requests. A read of bytes that are not in memory fails, and its
+//! range is recorded. All recorded ranges are fetched in merged requests, and the reads are tried again.
 
 use bytes::Bytes;
 use nc3z_reader::source::{ByteSource, Reach, SharedSource};
@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Bytes that are fetched in one round; those of the round before are kept too.
+/// Bytes that are fetched in one round. Those of the previous round are kept too.
 const ROUND_LEN: u64 = 64 << 20;
 
-/// Ranges of an object that were fetched for several readers, and the ranges that they need next.
+/// Ranges of an object that were fetched for several readers, and the ranges that are needed next.
 pub struct Ahead {
     source: SharedSource,
     state: Mutex<State>,
@@ -20,13 +20,13 @@ pub struct Ahead {
 #[derive(Default)]
 struct State {
     wanted: Vec<Range<u64>>,
-    /// By offset: of this round and of the one before.
+    /// By offset: the pieces of this round, and of the previous one.
     pieces: [BTreeMap<u64, Bytes>; 2],
-    /// Reads are passed on to the source, and no range is noted.
+    /// True where reads are passed on to the source, and no range is recorded.
     direct: bool,
 }
 
-/// The error of a read whose range was noted.
+/// The error of a read whose range was recorded.
 #[derive(Debug, thiserror::Error)]
 #[error("these bytes are fetched together with others")]
 struct Deferred;
@@ -40,7 +40,8 @@ impl Ahead {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Fetches the noted ranges, at most about `ROUND_LEN` bytes. Returns false where no range was noted.
+    /// Fetches the recorded ranges, at most about `ROUND_LEN` bytes. Returns false where no range was
+    /// recorded.
     ///
     /// # Errors
     /// Errors of the source.
@@ -52,7 +53,7 @@ impl Ahead {
             sum += range.end - range.start;
             sum > ROUND_LEN
         });
-        // One at least: what is wanted twice is fetched then.
+        // Fetches at least one range, so that each round makes progress.
         merged.truncate(enough.unwrap_or(merged.len()).max(1));
         if merged.is_empty() {
             return Ok(false);
@@ -65,12 +66,12 @@ impl Ahead {
         Ok(true)
     }
 
-    /// From now on reads are passed on to the source.
+    /// Passes all later reads on to the source.
     pub(crate) fn read_directly(&self) {
         self.state().direct = true;
     }
 
-    /// The bytes of ranges; where one is missing, all are noted.
+    /// Returns the bytes of ranges. If one is missing, all of them are recorded.
     fn read(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
         let mut state = self.state();
         let found: Vec<Option<Bytes>> = ranges.iter().map(|range| state.get(range)).collect();
@@ -101,7 +102,7 @@ impl State {
     }
 }
 
-/// The object, as its readers see it.
+/// The object as a source for its readers.
 pub(super) struct AheadSource(pub(super) Arc<Ahead>);
 
 impl ByteSource for AheadSource {
@@ -159,7 +160,7 @@ mod tests {
             assert_eq!(source.read_at(at, 8).unwrap(), bytes[usize::try_from(at).unwrap()..][..8]);
         }
         assert!(!ahead.fetch().unwrap());
-        // The pieces of the round before are there, older ones are not.
+        // The pieces of the previous round are still there, older ones are not.
         assert!(source.read_at(500, 1).is_err());
         assert!(ahead.fetch().unwrap());
         assert!(source.read_at(10, 8).is_ok());

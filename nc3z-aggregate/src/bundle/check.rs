@@ -1,4 +1,4 @@
-//! Checks of a bundle: checksums of members, and the index against the directory.
+//! Checks a bundle: the checksums of members, and the index against the ZIP's directory.
 
 use super::heads::Head;
 use super::index::Entry;
@@ -9,13 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
 use zip::ZipArchive;
 
-/// Bytes that are read at once.
+/// Bytes of one read.
 const STEP: usize = 4 << 20;
-/// Differences that are listed.
+/// The maximal number of differences in the list.
 const MOST: usize = 100;
 
 impl Bundle {
-    /// The CRC-32 that the bundle has on record for a member; nothing in a tar, which has none.
+    /// Returns the CRC-32 that the bundle stores for a member. A tar stores none.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -32,8 +32,8 @@ impl Bundle {
         }
     }
 
-    /// The bytes of a member as they are in the bundle, and none of what the index repeats of them; nothing where there is no such
-    /// member.
+    /// Returns the bytes of a member as they are in the bundle, without the copies in the index. None where
+    /// there is no such member.
     ///
     /// # Errors
     /// As [`Bundle::member`].
@@ -44,7 +44,8 @@ impl Bundle {
         Ok(Some(Arc::new(bare.map_err(|what| Error::fragment(name, what))?)))
     }
 
-    /// Compares the index of a bundle with the ZIP's own directory and with the members. Returns the differences in words.
+    /// Compares the index of a bundle with the ZIP's own directory and with the members. Returns a list of
+    /// the differences.
     ///
     /// # Errors
     /// The directory cannot be read.
@@ -66,7 +67,8 @@ impl Bundle {
                 }
                 Ok(found)
             }
-            // Members that another program added are not in the index; a damaged one is not read either.
+            // Members that another program added are not in the index, and a damaged index is not used
+            // either.
             Directory::Zip(_) => Ok(match (self.crc32(index::NAME)?, self.member_as_stored(index::NAME)?) {
                 (Some(expected), Some(index)) if crc32_of(&index, &|_| true)? != Some(expected) => {
                     vec!["its index is damaged: members are found by the directory of the ZIP".to_owned()]
@@ -76,7 +78,7 @@ impl Bundle {
         }
     }
 
-    /// Returns true where a member has the bytes that the index repeats.
+    /// Returns true where a member has the bytes that are copied in the index.
     fn has_head(&self, entry: &Entry) -> bool {
         let parts = entry.head.parts();
         let ranges: Vec<_> = parts
@@ -127,7 +129,8 @@ impl Bundle {
     }
 }
 
-/// The CRC-32 of all bytes of a source. `tell` is called with the bytes that were read; where it answers no, nothing is given.
+/// Returns the CRC-32 of all bytes of a source. `tell` is called with the number of bytes read. If it returns
+/// false, the result is None.
 ///
 /// # Errors
 /// Errors of the source.

@@ -1,5 +1,6 @@
-//! The heads of members: the bytes that opening one reads, and the index of its tiles. With them in the bundle's index a member is
-//! opened without a request, and reading it asks for the data alone.
+//! The heads of members: the bytes that are read when a member is opened, and the index of its tiles. The
+//! bundle's index stores them, so that a member is opened without a request, and reading it requests only
+//! data.
 
 use crate::fragments::fingerprint;
 use bytes::Bytes;
@@ -10,19 +11,20 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Bytes of one member's head at most; an archive with more of an index is opened by it, and its pages are read when needed.
+/// The maximal length of a member's head in bytes. If an archive has a longer index, the head only suffices
+/// to open it, and index pages are read when needed.
 const MAX_HEAD: u64 = 1 << 20;
-/// An aggregation up to this length is held whole: names of files, and coordinates.
+/// An aggregation up to this length is stored as a whole: names of files, and coordinates.
 const MAX_AGGREGATION: u64 = 32 << 20;
-/// Ranges no further apart than this are one.
+/// Ranges with at most this distance in bytes are merged.
 const GAP: u64 = 64;
 
-/// Parts of a member, ascending and apart from each other. Cheap to clone.
+/// Parts of a member, ascending and not adjacent. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Head(Arc<[(u64, Bytes)]>);
 
 impl Head {
-    /// Parts by their places in the member.
+    /// Makes a head of parts, each with its offset in the member.
     pub(super) fn new(parts: Vec<(u64, Bytes)>) -> Self {
         Head(parts.into())
     }
@@ -35,7 +37,7 @@ impl Head {
         &self.0
     }
 
-    /// The bytes from `offset` on, if one part has them all.
+    /// Returns the bytes from `offset` on, if one part has them all.
     pub(super) fn get(&self, offset: u64, len: usize) -> Option<Bytes> {
         let n = self.0.partition_point(|(begin, _)| *begin <= offset).checked_sub(1)?;
         let (begin, bytes) = &self.0[n];
@@ -44,7 +46,7 @@ impl Head {
         Some(bytes.slice(at..end))
     }
 
-    /// The parts at both ends of a member of length `len`.
+    /// Returns the parts at both ends of a member of length `len`.
     pub(super) fn ends(&self, len: u64) -> (Bytes, Bytes) {
         let first = self.0.first().filter(|(at, _)| *at == 0).map(|(_, bytes)| bytes.clone());
         let last = self.0.last().filter(|(at, bytes)| *at > 0 && at + bytes.len() as u64 == len);
@@ -52,7 +54,8 @@ impl Head {
     }
 }
 
-/// The head of a file that will be a member; empty of what is no netCDF file, and of a file so small that it is read at once.
+/// Returns the head of a file that will be a member. It is empty for a file that is not netCDF, and for one
+/// so small that it is read at once.
 pub(super) fn head_of(source: &SharedSource) -> Head {
     let len = source.len();
     let wanted = wanted(source).unwrap_or_default();
@@ -60,11 +63,11 @@ pub(super) fn head_of(source: &SharedSource) -> Head {
         let size = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
         Some((range.start, source.read_at(range.start, size).ok()?))
     });
-    // A file that cannot be read is told when it is copied.
+    // An unreadable file is reported when it is copied.
     Head::new(parts.collect::<Option<Vec<_>>>().unwrap_or_default())
 }
 
-/// What is read to open a file, and to find its tiles.
+/// The ranges that are read to open a file, and to find its tiles.
 fn wanted(source: &SharedSource) -> Result<Vec<Range<u64>>> {
     let noted = Arc::new(Noting { source: source.clone(), ranges: Mutex::default() });
     let options = OpenOptions::of_command();
@@ -76,11 +79,12 @@ fn wanted(source: &SharedSource) -> Result<Vec<Range<u64>>> {
     let Some(archive) = dataset.archive() else {
         return Ok(std::iter::once(0..dataset.layout().header_len).collect());
     };
-    // In the short form head and data are one.
+    // In the short form head and data are not separate.
     if archive.is_short() {
         return Ok(Vec::new());
     }
-    // What is looked at when a fragment is opened; an archive that cannot tell it is refused then.
+    // Opening a fragment also reads its fingerprint. If that fails here, it is reported when the fragment is
+    // opened.
     let _ = fingerprint(&dataset);
     let opening = noted.take();
     let sum = |ranges: &[Range<u64>]| ranges.iter().map(|r| r.end - r.start).sum::<u64>();
@@ -92,8 +96,8 @@ fn wanted(source: &SharedSource) -> Result<Vec<Range<u64>>> {
     Ok(if sum(&both) > MAX_HEAD { opening } else { both })
 }
 
-/// Reads all pages of an archive's index, until there are too many. Gives the places of the headers of containers: they tell what their
-/// tiles cost, which is asked for more often than data.
+/// Reads all pages of an archive's index, until there are too many. Returns the ranges of the headers of
+/// shared containers: they are needed for the cost of tiles, which is requested more often than data.
 fn read_pages(archive: &Archive, enough: &dyn Fn() -> bool) -> Result<Vec<Range<u64>>> {
     let mut containers = BTreeSet::new();
     for row in archive.variable_table().rows() {
@@ -109,7 +113,7 @@ fn read_pages(archive: &Archive, enough: &dyn Fn() -> bool) -> Result<Vec<Range<
     Ok(containers.into_iter().map(|at| at..at.saturating_add(BLOCK_HEADER_LEN as u64)).collect())
 }
 
-/// Ranges in order, neighbours joined, none beyond `len`.
+/// Sorts ranges, joins neighbours, and drops those beyond `len`.
 fn merged(mut ranges: Vec<Range<u64>>, len: u64) -> Vec<Range<u64>> {
     ranges.sort_by_key(|r| (r.start, r.end));
     let mut out: Vec<Range<u64>> = Vec::new();
@@ -122,7 +126,8 @@ fn merged(mut ranges: Vec<Range<u64>>, len: u64) -> Vec<Range<u64>> {
     out
 }
 
-/// A source that notes what is read of it. It gives no ends, so that each part is asked for by itself.
+/// A source that records which ranges are read. It does not return its ends in advance, so that each part is
+/// requested separately.
 struct Noting {
     source: SharedSource,
     ranges: Mutex<Vec<Range<u64>>>,

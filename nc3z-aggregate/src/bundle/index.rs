@@ -1,6 +1,7 @@
-//! The index of a bundle: its last member, where each member lies and what its head is. The comment of the ZIP's end record points to
-//! it, `nc3z-index OFFSET LENGTH CRC32`, and so does the padding before the first member's data, where the length of the bundle
-//! follows: whoever has the first bytes of a bundle reads the index next, and needs nothing else.
+//! The index of a bundle is its last member: the offset of each member, and its head. The comment of the
+//! ZIP's end record points to the index: `nc3z-index OFFSET LENGTH CRC32`. The same pointer, followed by the
+//! length of the bundle, is in the padding before the first member's data: a reader that has the first bytes
+//! of a bundle can read the index next, and needs nothing else.
 //!
 //! ```text
 //! 0   8  "nc3zidx2"
@@ -9,7 +10,8 @@
 //!                          {"version": 2, "members": [[name, offset, length, crc32, [[at, bytes], …]], …]}
 //!                          the parts of the heads one after another, in the order of the list
 //! ```
-//! Members are in the order of the file; offsets are those of their bytes. A part of a head is given by its place in the member.
+//! Members are in the order of the file. Offsets are those of their bytes. The offset of a part of a head
+//! counts from the start of the member.
 
 use super::heads::Head;
 use super::{TAIL, list};
@@ -20,20 +22,20 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Read;
 
-/// Name of the member.
+/// The first word of the comment.
 pub(super) const NAME: &str = ".nc3z/index";
-/// First word of the comment.
+/// The first bytes of the index.
 const WORD: &str = "nc3z-index";
-/// First bytes of the index.
+/// The maximal length of an index, both stored and decompressed.
 const MAGIC: &[u8; 8] = b"nc3zidx2";
-/// Longest index that is read, as it is stored and decompressed.
+/// The length in bytes of the hint before the first member's data.
 const MAX_LEN: u64 = 2 << 30;
-/// Bytes of the hint in front of the first member's data.
+/// The compression level. It is high because heads are similar, and are written only once.
 pub(super) const HINT_LEN: usize = 96;
 /// Level of compression: heads are alike, and written once.
 const LEVEL: i32 = 15;
 
-/// Where a member lies, and what is known of it.
+/// The range of a member, its checksum and its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) offset: u64,
@@ -45,7 +47,7 @@ pub(super) struct Entry {
 /// Names in the order of the file, and members by name.
 pub(super) type Entries = (Vec<String>, HashMap<String, Entry>);
 
-/// The member's bytes.
+/// Encodes the index.
 pub(super) fn encode(members: &[(String, Entry)]) -> Result<Vec<u8>> {
     let list: Vec<Value> = members
         .iter()
@@ -65,26 +67,27 @@ pub(super) fn encode(members: &[(String, Entry)]) -> Result<Vec<u8>> {
     Ok([MAGIC, &(plain.len() as u64).to_le_bytes()[..], &packed].concat())
 }
 
-/// The comment that points to it.
+/// The comment that points to the index.
 pub(super) fn comment(offset: u64, bytes: &[u8]) -> String {
     format!("{WORD} {offset} {} {:08x}", bytes.len(), crc32fast::hash(bytes))
 }
 
-/// The same with the length of the bundle, filled up with zeros.
+/// The hint: the comment and the length of the bundle, padded with zeros.
 pub(super) fn hint(comment: &str, bundle_len: u64) -> Vec<u8> {
     let mut hint = format!("{comment} {bundle_len}").into_bytes();
     hint.resize(HINT_LEN, 0);
     hint
 }
 
-/// Where the index lies, and its checksum.
+/// The range of the index, and its checksum.
 struct Pointer {
     offset: u64,
     len: u64,
     crc32: u32,
 }
 
-/// The members by the index; nothing where there is none, it is damaged, or members were added since: then the ZIP's directory tells.
+/// Returns the members by the index. None where there is no index, it is damaged, or members were added
+/// later: then the ZIP's directory is used.
 pub(super) fn find(source: &SharedSource) -> Result<Option<Entries>> {
     let len = source.len();
     if let Some(pointer) = by_hint(source)
@@ -98,7 +101,7 @@ pub(super) fn find(source: &SharedSource) -> Result<Option<Entries>> {
     read(source, &pointer, Some((first, &tail)))
 }
 
-/// Reads the index; nothing where its checksum is another.
+/// Reads the index. None where its checksum differs.
 fn read(source: &SharedSource, pointer: &Pointer, tail: Option<(u64, &Bytes)>) -> Result<Option<Entries>> {
     let size = usize::try_from(pointer.len).unwrap_or(0);
     let held = tail.and_then(|(first, tail)| {
@@ -106,7 +109,7 @@ fn read(source: &SharedSource, pointer: &Pointer, tail: Option<(u64, &Bytes)>) -
         Some(tail.slice(at..at.checked_add(size).filter(|end| *end <= tail.len())?))
     });
     let bytes = held.map_or_else(|| source.read_at(pointer.offset, size), Ok)?;
-    // Of builds before this one it is another, and the directory does.
+    // Earlier builds wrote another index. For those the ZIP's directory is used.
     if crc32fast::hash(&bytes) != pointer.crc32 || !bytes.starts_with(MAGIC) {
         return Ok(None);
     }
@@ -115,7 +118,7 @@ fn read(source: &SharedSource, pointer: &Pointer, tail: Option<(u64, &Bytes)>) -
         .map_err(|what| Error::refused(format!("the index of the bundle is wrong: {what}")))
 }
 
-/// Offset, length and checksum of a pointer, and the words behind them.
+/// Parses offset, length and checksum of a pointer, and the length of the bundle that may follow.
 fn words(text: &str, bundle_len: u64) -> Option<(Pointer, Option<u64>)> {
     let mut words = text.split_ascii_whitespace();
     let (word, offset, len, crc) = (words.next()?, words.next()?, words.next()?, words.next()?);
@@ -130,7 +133,8 @@ fn words(text: &str, bundle_len: u64) -> Option<(Pointer, Option<u64>)> {
     Some((pointer, words.next().and_then(|len| len.parse().ok())))
 }
 
-/// From the padding of the first member. It counts for a bundle of the length that it tells.
+/// Returns the pointer in the padding of the first member. It is valid only for a bundle of the length that
+/// it gives.
 fn by_hint(source: &SharedSource) -> Option<Pointer> {
     let local = source.read_at(0, 30).ok().filter(|local| local.starts_with(b"PK\x03\x04"))?;
     let word = |at: usize| u64::from(u16::from_le_bytes([local[at], local[at + 1]]));
@@ -144,9 +148,11 @@ fn by_hint(source: &SharedSource) -> Option<Pointer> {
     (told == Some(source.len())).then_some(pointer)
 }
 
-/// From the end of a ZIP. The directory must follow the index: members that another program added are not in it.
+/// Returns the pointer at the end of a ZIP. The directory must follow the index: members that another program
+/// added are not in the index.
 fn by_comment(tail: &[u8], bundle_len: u64) -> Option<Pointer> {
-    // The end record: its signature, 18 bytes, the length of the comment, the comment, and nothing behind it.
+    // The end record: its signature, 18 bytes, the length of the comment, and the comment at the end of the
+    // file.
     let end = (0..=tail.len().checked_sub(22)?).rev().find(|at| {
         tail[*at..].starts_with(b"PK\x05\x06")
             && usize::from(u16::from_le_bytes([tail[at + 20], tail[at + 21]])) == tail.len() - at - 22
@@ -154,7 +160,7 @@ fn by_comment(tail: &[u8], bundle_len: u64) -> Option<Pointer> {
     let (pointer, _) = words(std::str::from_utf8(&tail[end + 22..]).ok()?, bundle_len)?;
     let four = |at: usize| tail.get(at..at + 4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
     let directory = match four(end + 16)? {
-        // The long form: 56 bytes, and 20 that point to them, stand before the end record.
+        // The long form: 56 bytes, and 20 that point to them, precede the end record.
         u32::MAX => {
             let long = end.checked_sub(76).filter(|at| tail[*at..].starts_with(b"PK\x06\x06"))?;
             u64::from(four(long + 48)?) | u64::from(four(long + 52)?) << 32
@@ -164,13 +170,13 @@ fn by_comment(tail: &[u8], bundle_len: u64) -> Option<Pointer> {
     (pointer.offset + pointer.len == directory).then_some(pointer)
 }
 
-/// Bytes that the index of a bundle of this length may have when it is decompressed. Its heads are copies of bytes of the bundle, and an entry
-/// of the list is shorter than the two headers that a ZIP has for each member.
+/// The maximal decompressed length of the index of a bundle of this length. Its heads are copies of bytes of
+/// the bundle, and an entry of the list is shorter than the two headers that a ZIP has for each member.
 fn earned(bundle_len: u64) -> u64 {
     (1 << 20_u64).max(bundle_len.saturating_mul(4)).min(MAX_LEN)
 }
 
-/// Decompresses what says how long it will be.
+/// Decompresses bytes that start with their decompressed length.
 fn unpack(bytes: &[u8], most: u64) -> std::result::Result<Vec<u8>, String> {
     let (len, packed) = bytes
         .strip_prefix(&MAGIC[..])

@@ -11,10 +11,10 @@ use std::fmt;
 /// Version of the list.
 const VERSION: u64 = 2;
 
-/// Name, offset, length, CRC-32, and places and lengths of the parts of the head.
+/// Name, offset, length, CRC-32, and the offsets and lengths of the parts of the head.
 type Item = (String, u64, u64, u32, Vec<(u64, u64)>);
 
-/// Reads the list of a bundle of `bundle_len` bytes; `heads` are the parts of the heads, one after another.
+/// Reads the list of a bundle of `bundle_len` bytes. `heads` are the parts of the heads, one after another.
 pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries, String> {
     let mut found = Found { names: Vec::new(), entries: HashMap::new(), heads, bundle_len };
     let mut reader = serde_json::Deserializer::from_slice(text);
@@ -22,7 +22,7 @@ pub(super) fn read(text: &[u8], heads: Bytes, bundle_len: u64) -> Result<Entries
     Ok((found.names, found.entries))
 }
 
-/// What has been read.
+/// The entries read so far.
 struct Found {
     names: Vec<String>,
     entries: HashMap<String, Entry>,
@@ -45,7 +45,8 @@ impl Found {
         Ok(())
     }
 
-    /// The head of a member with these parts; nothing where something does not lie where it should.
+    /// Returns the head of a member with these parts. None where a part is outside the member, or the member
+    /// outside the bundle.
     fn head(&mut self, offset: u64, length: u64, places: &[(u64, u64)]) -> Option<Head> {
         offset.checked_add(length).filter(|end| *end <= self.bundle_len)?;
         let mut parts = Vec::with_capacity(places.len());

@@ -1,23 +1,25 @@
-//! The header that a ZIP has in front of each member's bytes: it says whether the member is still as long as the index of the bundle
-//! knows, since a program that changes a member in place changes its length there.
+//! The header that a ZIP has before each member's bytes. It shows whether the member still has the length
+//! that the index of the bundle has: a program that changes a member in place changes its length there.
 
-/// Length and alignment of what stands between the name and the bytes: padding, and the long form of lengths.
+/// The maximal length of the extra field between the name and the bytes: padding, and the long form of
+/// lengths.
 const EXTRA: usize = 4096 + 64;
 /// Bytes before the name.
 const FIXED: usize = 30;
 
-/// Bytes before a member's own that have its header, whatever its padding.
+/// The number of bytes before a member's data that contain its header, for any padding.
 pub(super) fn window_len(name: &str) -> u64 {
     (FIXED + name.len() + EXTRA) as u64
 }
 
-/// The length of the member `name`, whose bytes follow the window; nothing where there is no header of it.
+/// Returns the length of the member `name`, whose bytes follow the window. None where the window has no
+/// header of it.
 pub(super) fn length(window: &[u8], name: &str) -> Option<u64> {
     let last = window.len().checked_sub(FIXED + name.len())?;
     (0..=last).rev().find_map(|at| parse(&window[at..], name))
 }
 
-/// A header that fills all of these bytes.
+/// Parses a header that fills all of these bytes.
 fn parse(bytes: &[u8], name: &str) -> Option<u64> {
     let two = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let four = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);

@@ -1,4 +1,4 @@
-//! A range of a byte source as a byte source of its own, some of whose bytes may be at hand.
+//! A range of a byte source as a byte source of its own. Some of its bytes may be in memory.
 
 use super::heads::Head;
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use nc3z_reader::{Error, Result};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// A member up to this length whose head is not known is read as a whole, where each request costs a round trip.
+/// A member up to this length whose head is not known is read as a whole, if each request costs a round trip.
 const SMALL: u64 = 64 << 10;
 
 /// A member of a bundle.
@@ -16,12 +16,12 @@ pub struct Member {
     offset: u64,
     len: u64,
     head: Head,
-    /// All bytes of a small member, once they were read.
+    /// All bytes of a small member, after they were read.
     whole: OnceLock<Bytes>,
 }
 
 impl Member {
-    /// The bytes from `offset` on; those of `head` are known already.
+    /// Makes a member of `len` bytes from `offset` on. The bytes of `head` are known already.
     pub(super) fn new(
         source: SharedSource,
         offset: u64,
@@ -36,7 +36,7 @@ impl Member {
         }
     }
 
-    /// Where it begins in the bundle.
+    /// The offset of the member in the bundle.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -56,7 +56,7 @@ impl Member {
         Ok(())
     }
 
-    /// All bytes of a small member without a head; nothing of others.
+    /// All bytes of a small member without a head. None for other members.
     fn whole(&self) -> Result<Option<&Bytes>> {
         if !self.head.is_empty() || self.len > SMALL || !self.source.reach().fetches_ahead() {
             return Ok(None);
@@ -69,7 +69,8 @@ impl Member {
         Ok(Some(self.whole.get_or_init(|| read)))
     }
 
-    /// The bytes from `offset` on, which are inside the member, where they are in the head or the member is small.
+    /// Returns the bytes from `offset` on, which are inside the member, if they are in the head or the member
+    /// is small.
     fn in_memory(&self, offset: u64, len: usize) -> Result<Option<Bytes>> {
         if let Some(bytes) = self.head.get(offset, len) {
             return Ok(Some(bytes));
@@ -139,7 +140,7 @@ impl ByteSource for Member {
         self.source.identity()
     }
 
-    /// Where a part is at hand, the first and last bytes of that: it has all that opening needs.
+    /// Where a part is in memory, returns its first and last bytes: they suffice for opening.
     fn ends(&self, head: u64, tail: u64) -> Result<(Bytes, Bytes)> {
         if self.head.is_empty() {
             let ends = if head.saturating_add(tail) >= self.len {

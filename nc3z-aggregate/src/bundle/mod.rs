@@ -1,5 +1,6 @@
-//! Bundles: many files in one, each read where it lies. An uncompressed ZIP or a tar; nc3z writes the former, with an index of its own
-//! as last member. With the members' heads in it, a bundle and an aggregation in it are open after two requests.
+//! Bundles: many files in one, each readable in place. A bundle is an uncompressed ZIP or a tar. nc3z writes
+//! a ZIP with its own index as last member. The index has the members' heads, so that a bundle and an
+//! aggregation in it are open after two requests.
 
 mod ahead;
 mod check;
@@ -27,20 +28,20 @@ use std::path::{Component, Path};
 use std::sync::{Arc, Mutex, PoisonError};
 use zip::{CompressionMethod, ZipArchive};
 
-/// Bytes at the end in which the end record of a ZIP lies.
+/// The number of bytes at the end that contain the end record of a ZIP.
 const TAIL: u64 = 64 << 10;
-/// Members of a bundle.
+/// The maximal number of members of a bundle.
 const MAX_MEMBERS: usize = 20_000_000;
-/// Bytes of a header of a tar.
+/// The length in bytes of a header of a tar.
 const TAR_HEADER: usize = 512;
-/// Bytes of the name of a member of a tar.
+/// The maximal length in bytes of the name of a member of a tar.
 const MAX_NAME: usize = 1 << 20;
 
-/// How the members are found.
+/// The list of members.
 enum Directory {
-    /// All places are known.
+    /// The ranges of all members are known.
     Index(HashMap<String, Entry>),
-    /// The ZIP's own directory, which does not tell where data begins.
+    /// The ZIP's own directory, which does not give the offset of a member's data.
     Zip(Mutex<ZipArchive<Reader>>),
 }
 
@@ -48,7 +49,7 @@ enum Directory {
 pub struct Bundle {
     source: SharedSource,
     directory: Directory,
-    /// The ZIP's own directory, once a member is not as the index knows it.
+    /// The ZIP's own directory, read after a member turned out to differ from its entry in the index.
     changed: Mutex<Option<ZipArchive<Reader>>>,
     /// Names in the order of the file.
     names: Vec<String>,
@@ -56,10 +57,10 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Whether the bytes are those of a ZIP or a tar.
+    /// Returns whether the bytes are those of a ZIP or a tar.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the source.
     pub fn is_bundle(source: &SharedSource) -> Result<bool> {
         Ok(kind(source)?.is_some())
     }
@@ -67,7 +68,7 @@ impl Bundle {
     /// Opens a bundle.
     ///
     /// # Errors
-    /// It is none; its directory is damaged, or names two members alike.
+    /// It is not a bundle, its directory is damaged, or two members have the same name.
     pub fn open(source: SharedSource) -> Result<Self> {
         let wrong = |what: String| Error::refused(format!("the bundle cannot be opened: {what}"));
         match kind(&source)? {
@@ -94,7 +95,7 @@ impl Bundle {
         self.kind
     }
 
-    /// Whether places of members were found without the ZIP's own directory.
+    /// Returns whether members were found without the ZIP's own directory.
     pub fn is_indexed(&self) -> bool {
         matches!(self.directory, Directory::Index(_))
     }
@@ -104,15 +105,15 @@ impl Bundle {
         &self.names
     }
 
-    /// The bytes of a member; nothing where there is none of that name.
+    /// Returns the bytes of a member. None where no member has that name.
     ///
     /// # Errors
-    /// It is compressed or encrypted, or does not lie in the bundle.
+    /// The member is compressed or encrypted, or is not inside the bundle.
     pub fn member(&self, name: &str) -> Result<Option<SharedSource>> {
         Ok(self.find(name, &self.source)?.map(|member| Arc::new(member) as SharedSource))
     }
 
-    /// Where the bytes of a member begin in the bundle; nothing where there is none of that name.
+    /// Returns the offset of a member's bytes in the bundle. None where no member has that name.
     ///
     /// # Errors
     /// As [`Bundle::member`].
@@ -120,7 +121,7 @@ impl Bundle {
         Ok(self.find(name, &self.source)?.map(|member| member.offset()))
     }
 
-    /// A member, which is read through `source`.
+    /// Returns a member that is read through `source`.
     fn find(&self, name: &str, source: &SharedSource) -> Result<Option<Member>> {
         let wrong = |what: String| Error::fragment(name, what);
         let entries = match &self.directory {
@@ -132,11 +133,13 @@ impl Bundle {
         };
         let Some(Entry { offset, length, head, .. }) = entries.get(name) else { return Ok(None) };
         let member = |head| Member::new(source.clone(), *offset, *length, head).map_err(wrong);
-        // An object on a server is another one when it changes, with another tag; and there the index saves requests.
+        // On a server, a changed object has another tag, so the index is up to date, and using it saves
+        // requests.
         if self.kind == "tar" || source.reach().fetches_ahead() {
             return Ok(Some(member(head.clone())?));
         }
-        // Here the bytes themselves are as near as the index, which does not know what was changed in place since.
+        // A local bundle may have been changed in place since the index was written. Reading the header is
+        // cheap, so it is checked.
         let begin = offset.saturating_sub(local::window_len(name));
         let window = source.read_at(begin, usize::try_from(offset - begin).unwrap_or(usize::MAX))?;
         if local::length(&window, name) == Some(*length) {
@@ -153,7 +156,7 @@ impl Bundle {
     }
 }
 
-/// A member by the ZIP's own directory.
+/// Finds a member in the ZIP's own directory.
 fn in_directory(
     archive: &mut ZipArchive<Reader>,
     name: &str,
@@ -172,7 +175,7 @@ fn in_directory(
     Ok(Some(Member::new(source.clone(), offset, file.size(), Head::default()).map_err(wrong)?))
 }
 
-/// The members of a ZIP by its own directory.
+/// Lists the members of a ZIP from its own directory.
 fn zip_entries(source: &SharedSource) -> Result<(Vec<String>, ZipArchive<Reader>), String> {
     let words = |e: zip::result::ZipError| e.to_string();
     let mut archive = ZipArchive::new(Reader::new(source.clone(), usize::MAX)).map_err(words)?;
@@ -190,7 +193,7 @@ fn zip_entries(source: &SharedSource) -> Result<(Vec<String>, ZipArchive<Reader>
     Ok((names, archive))
 }
 
-/// Opens fragments of an aggregation that is a member: beside it in the bundle.
+/// Opens fragments of an aggregation that is a member: other members of the bundle.
 pub struct Members {
     bundle: Arc<Bundle>,
     directory: String,
@@ -199,7 +202,7 @@ pub struct Members {
 }
 
 impl Members {
-    /// Names count from the directory of the member `aggregation`.
+    /// Opens members by names relative to the directory of the member `aggregation`.
     pub fn beside(bundle: Arc<Bundle>, aggregation: &str) -> Self {
         let directory = aggregation.rsplit_once('/').map_or("", |(directory, _)| directory).to_owned();
         let source = Arc::clone(&bundle.source);
@@ -227,7 +230,7 @@ impl OpenFragment for Members {
     }
 
     fn gathering(&self) -> Option<Gathering> {
-        // Of a gathering opener none: its reads are gathered already.
+        // An opener that is already gathering returns None.
         let own = Arc::ptr_eq(&self.source, &self.bundle.source);
         (own && self.source.reach().fetches_ahead()).then(|| {
             let ahead = Arc::new(Ahead::new(Arc::clone(&self.source)));
@@ -238,7 +241,7 @@ impl OpenFragment for Members {
     }
 }
 
-/// A relative name, as one from the root of what it is in; nothing where it leads outside.
+/// Resolves a relative name against a directory of the bundle. None where it leads outside the bundle.
 ///
 /// ```
 /// use nc3z_aggregate::bundle::inside;
@@ -269,7 +272,7 @@ fn kind(source: &SharedSource) -> Result<Option<&'static str>> {
     })
 }
 
-/// Members of a tar: read through its headers once.
+/// Lists the members of a tar by reading all its headers once.
 fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String, Entry>)> {
     let mut archive = tar::Archive::new(Reader::new(source.clone(), MAX_NAME));
     let (mut names, mut entries) = (Vec::new(), HashMap::new());
@@ -288,7 +291,7 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
         if names.len() >= MAX_MEMBERS {
             return Err(io::Error::other("it has too many members"));
         }
-        // Of two with one name the last counts, as when it is unpacked.
+        // Of two members with the same name the last one counts, as when the tar is unpacked.
         if entries.insert(name.clone(), place).is_none() {
             names.push(name);
         }
@@ -296,11 +299,12 @@ fn tar_entries(source: &SharedSource) -> io::Result<(Vec<String>, HashMap<String
     Ok((names, entries))
 }
 
-/// A byte source as the standard library reads.
+/// A byte source with the traits of the standard library.
 struct Reader {
     source: SharedSource,
     at: u64,
-    /// Bytes that may be read at a stretch into buffers longer than a header of a tar: those are names, whose length the file says.
+    /// The maximal length of a single read into a buffer longer than a header of a tar. Such reads are names,
+    /// whose length is given by the file.
     most: usize,
     stretch: usize,
 }

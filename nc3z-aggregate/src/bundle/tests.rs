@@ -46,7 +46,7 @@ fn members_are_read_by_the_index_and_without_it() {
     check(&indexed);
     let Directory::Index(entries) = &indexed.directory else { panic!("an index") };
     assert!(entries.values().all(|e| e.offset.is_multiple_of(4096)));
-    // The index is damaged: the ZIP's own directory tells.
+    // The index is damaged: the ZIP's own directory is used.
     let at = bytes.windows(8).position(|w| w == b"nc3zidx2").unwrap();
     let mut damaged = bytes.clone();
     damaged[at + 20] ^= 1;
@@ -57,7 +57,7 @@ fn members_are_read_by_the_index_and_without_it() {
         let member = plain.member(&format!("sub/f{n}.nc")).unwrap().unwrap();
         assert_eq!(member.read_at(0, content(n).len()).unwrap(), content(n));
     }
-    // Any byte may be wrong: an answer or an error, never more.
+    // Any byte may be wrong: the result is an answer or an error, never a panic.
     for at in (0..bytes.len()).rev().take(1500).chain((0..bytes.len()).step_by(511)) {
         let mut hurt = bytes.clone();
         hurt[at] ^= 0x55;
@@ -122,7 +122,7 @@ fn members_of_a_tar_are_read_in_place() {
     }
 }
 
-/// More members than the short end record can count. They are not aligned, for the sake of the disk.
+/// More members than the short end record can count. They are not aligned, to save disk space.
 #[test]
 fn more_members_than_the_short_form_counts() {
     const MEMBERS: usize = 65_600;
@@ -134,7 +134,7 @@ fn more_members_than_the_short_form_counts() {
     let out = dir.path().join("out.zip");
     write::write_aligned(&files, 1, &mut File::create_new(&out).unwrap(), &|_| true).unwrap();
     let mut bytes = std::fs::read(&out).unwrap();
-    // The long end record and its locator stand before the short one, which has no number of members.
+    // The long end record and its locator precede the short one, which has no number of members.
     let end = bytes.windows(4).rposition(|w| w == b"PK\x05\x06").unwrap();
     assert_eq!(
         (&bytes[end - 20..end - 16], &bytes[end - 76..end - 72]),
@@ -150,7 +150,7 @@ fn more_members_than_the_short_form_counts() {
         }
     };
     check(bytes.clone(), true);
-    // The place of the directory in the long record alone.
+    // The offset of the directory is only in the long record.
     bytes[end + 16..end + 20].fill(0xff);
     check(bytes.clone(), true);
     let at = bytes.windows(8).rposition(|w| w == b"nc3zidx2").unwrap();

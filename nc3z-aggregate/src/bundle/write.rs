@@ -13,34 +13,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
-/// Members begin on multiples of this.
+/// Members begin at multiples of this.
 const ALIGNMENT: u16 = 4096;
 /// Bytes copied at once.
 const COPY_LEN: usize = 1 << 20;
-/// Archives in the short form are opened by all their bytes. The index repeats the first of them, up to this length together: a request
-/// to a server costs as much as a mebibyte.
+/// Archives in the short form are opened by reading all their bytes. The index contains copies of the first
+/// ones, up to this total length: a request to a server takes as long as transferring a mebibyte.
 const SHORT_LEN: u64 = 1 << 20;
-/// Members from this length on need the long form of their entries.
+/// Members of at least this length need the long form of their entries.
 const LARGE: u64 = u32::MAX as u64 - (1 << 20);
 
-/// A file on its way into a bundle.
+/// A file to put into a bundle.
 #[derive(Debug, Clone)]
 pub struct Bundled {
-    /// Its name there.
+    /// Its name in the bundle.
     pub name: String,
     /// The file.
     pub path: PathBuf,
 }
 
-/// Writes a bundle of some files, in their order. `tell` is called with the bytes that were copied; where it answers no, it ends.
+/// Writes a bundle of files, in their order. `tell` is called with the number of bytes copied. If it returns
+/// false, writing stops.
 ///
 /// # Errors
-/// Names that are absolute, lead outside or come twice; what the system says.
+/// Names that are absolute, lead outside or occur twice; errors of the system.
 pub fn write_bundle(files: &[Bundled], out: &mut File, tell: &dyn Fn(u64) -> bool) -> Result<()> {
     write_aligned(files, ALIGNMENT, out, tell)
 }
 
-/// The same with members on multiples of `alignment`.
+/// Writes a bundle with members at multiples of `alignment`.
 pub(super) fn write_aligned(
     files: &[Bundled],
     alignment: u16,
@@ -105,7 +106,7 @@ pub(super) fn write_aligned(
         .map_or(Ok(()), |(_, first)| write_hint(out, first.offset, &comment).map_err(|e| failed(e.into())))
 }
 
-/// Archives in the short form, while members are copied.
+/// Archives in the short form, collected while members are copied.
 #[derive(Default)]
 struct Short {
     /// Their numbers and bytes.
@@ -133,7 +134,7 @@ impl Short {
     }
 }
 
-/// Repeats the comment in the padding before the first member's data, if there is room.
+/// Copies the comment into the padding before the first member's data, if there is room.
 fn write_hint(out: &mut File, data: u64, comment: &str) -> io::Result<()> {
     let hint = index::hint(comment, out.metadata()?.len());
     let Some(at) = data.checked_sub(HINT_LEN as u64) else { return Ok(()) };
@@ -156,7 +157,7 @@ fn options(len: u64, alignment: u16) -> SimpleFileOptions {
         .large_file(len >= LARGE)
 }
 
-/// A file, and where it stands.
+/// A file, and the current offset in it.
 struct Counting<'f> {
     inner: &'f mut File,
     at: Arc<AtomicU64>,

@@ -1,4 +1,5 @@
-//! Aggregation variables of CF-1.13 section 2.8, and of what came before: CFA-0.6.2 and the drafts between.
+//! Aggregation variables of CF-1.13 section 2.8, of its predecessor CFA-0.6.2, and of the drafts between
+//! them.
 
 use super::strings::Strings;
 use super::{Read, fill_of, master_of};
@@ -27,7 +28,7 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
         helpers.push(found.id());
         Ok(Some(found))
     };
-    // In CFA-0.6 the map is called `location`, and in the drafts the uris are.
+    // In CFA-0.6 the map is called `location`. In the drafts the variable of URIs is called `location`.
     let draft = terms.contains_key("map") || terms.contains_key("shape");
     let (map_keys, uri_keys): (&[&str], &[&str]) = if draft {
         (&["map", "shape"], &["uris", "location", "file"])
@@ -147,7 +148,8 @@ fn read_map(name: &str, map: &Variable, dimensions: &[String], cuts: &mut [Vec<u
     Ok(())
 }
 
-/// The values that whole fragments have, in the master's type; nothing where they are missing.
+/// The values of fragments that have one value for all elements, in the master's type. None where they are
+/// missing.
 fn unique(master: &crate::master::MasterArray, v: &Variable) -> Result<Vec<Option<Vec<u8>>>> {
     let wrong = |what: String| Error::malformed(&master.name, format!("`{}`: {what}", v.name()));
     let count = v.shape().iter().try_fold(1_u64, |n, len| n.checked_mul(*len));
@@ -171,7 +173,7 @@ fn substitutions(uris: Option<&Variable>) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-/// Fragments in a grid: their partitions are made when they are asked for.
+/// Fragments in a grid. Each partition is made when it is requested.
 struct Grid {
     name: String,
     count: usize,
@@ -180,12 +182,12 @@ struct Grid {
     identifiers: Option<Strings>,
     values: Option<Vec<Option<Vec<u8>>>>,
     checks: Option<Strings>,
-    /// CFA-0.6, where names may be missing and alternatives stand behind each other.
+    /// True for CFA-0.6, where names may be missing and a fragment may have several alternative names.
     is_draft: bool,
 }
 
 impl Grid {
-    /// Makes sure that there are as many names as fragments.
+    /// Checks that there are as many names as fragments.
     fn check(&self, matrix: &[u64]) -> Result<()> {
         let wrong = |what: String| Err(Error::malformed(&self.name, what));
         if let Some(values) = &self.values {
@@ -234,7 +236,7 @@ impl Grid {
 
     fn uri(&self, n: usize) -> Option<String> {
         let names = self.names.as_ref()?;
-        // Of alternatives the first that is given.
+        // Of several alternatives, the first that is given.
         let each = usize::try_from(names.count()).unwrap_or(0) / self.count.max(1);
         let mut found = (n * each..(n + 1) * each).map(|n| names.get(n)).find(|name| !name.is_empty())?;
         for (from, to) in &self.substitutions {

@@ -1,5 +1,5 @@
-//! The JSON of an aggregation of NCA or CFA, read as a stream: a partition is read, used and dropped before the next one, since the tree of
-//! a JSON text takes up to a hundred times its bytes.
+//! Reads the JSON of an aggregation of NCA or CFA as a stream: each partition is read, used and dropped
+//! before the next one, because the tree of a JSON text takes up to a hundred times its bytes.
 
 use super::literal;
 use nc3z_format::Limits;
@@ -14,30 +14,30 @@ type Object = Map<String, Value>;
 
 /// The key of the list of partitions.
 const PARTITIONS: &str = "Partitions";
-/// Keys of the array that are read, beside that.
+/// The other keys of the array that are read.
 const KEYS: [&str; 6] = ["pmdimensions", "pdimensions", "pmshape", "pshape", "directions", "base"];
 
-/// The description of an array, but for its partitions.
+/// The description of an array, without its partitions.
 pub(super) struct Described<'t> {
-    /// What is said of the array.
+    /// The values of the keys.
     pub(super) fields: Object,
-    /// The number of partitions; nothing where there is no list of them.
+    /// The number of partitions. None where there is no list of them.
     pub(super) count: Option<usize>,
-    /// Whether one of them has the key of CFA for its data.
+    /// True where a partition has the key of CFA for its data.
     pub(super) has_subarray: bool,
     partitions: Partitions<'t>,
 }
 
-/// Where the partitions are.
+/// The list of partitions.
 enum Partitions<'t> {
-    /// In the text.
+    /// As JSON text.
     Text(&'t str),
-    /// In what is nearly JSON.
+    /// As parsed values of text that is nearly JSON.
     Read(Vec<Value>),
 }
 
 impl<'t> Described<'t> {
-    /// Reads JSON, or else what is nearly JSON.
+    /// Reads JSON, or text that is nearly JSON.
     pub(super) fn parse(text: &'t str, limits: &Limits) -> Result<Self, String> {
         let count = Count::new("description of an aggregation", limits);
         let mut found = Found { fields: Object::new(), count: None, has_subarray: false };
@@ -87,14 +87,14 @@ impl<'t> Described<'t> {
     }
 }
 
-/// What the first pass found.
+/// The result of the first pass.
 struct Found {
     fields: Object,
     count: Option<usize>,
     has_subarray: bool,
 }
 
-/// The first pass: all but the partitions, which are counted.
+/// The first pass: reads everything except the partitions, which it counts.
 struct Array<'a, 'l> {
     found: &'a mut Found,
     count: &'a Count<'l>,
@@ -129,7 +129,7 @@ impl<'de> Visitor<'de> for Array<'_, '_> {
             } else {
                 from.next_value::<IgnoredAny>()?;
                 others += 1;
-                // Remembered, so that it stands once; nobody needs many of them.
+                // The key is recorded, so that a duplicate is detected. Valid files have only few other keys.
                 if others > 1000 {
                     return Err(A::Error::custom("it has more than 1000 other keys"));
                 }
@@ -140,7 +140,7 @@ impl<'de> Visitor<'de> for Array<'_, '_> {
     }
 }
 
-/// Partitions, and whether one of them has the key `subarray`.
+/// The number of partitions, and whether one of them has the key `subarray`.
 struct Counted(usize, bool);
 
 impl<'de> Deserialize<'de> for Counted {
@@ -165,7 +165,7 @@ impl<'de> Deserialize<'de> for Counted {
     }
 }
 
-/// Whether an object has the key `subarray`.
+/// True where an object has the key `subarray`.
 struct HasSubarray(bool);
 
 impl<'de> Deserialize<'de> for HasSubarray {
@@ -298,7 +298,7 @@ mod tests {
             let e = partitions(&text).unwrap_err();
             assert!(e.contains("keys"), "{e}");
         }
-        // What nobody reads is passed over.
+        // Values of unknown keys are skipped.
         assert_eq!(partitions(&format!(r#"{{"note": {bomb}, "Partitions": []}}"#)), Ok(Vec::new()));
     }
 }

@@ -1,15 +1,17 @@
-//! Text that is nearly JSON: single quotes, `True`, tuples, a comma for a colon, a quote forgotten, as NCA's own examples have them.
+//! Text that is nearly JSON: single quotes, `True`, tuples, a comma in place of a colon, a missing quote.
+//! NCA's own examples have these.
 
 use serde_json::{Map, Value};
 
-/// Values inside each other at most.
+/// The maximal nesting of values.
 const MAX_DEPTH: u32 = 64;
-/// Values at most: people write such texts, programs write JSON. A value takes up to a hundred times its text.
+/// The maximal number of values. People write such texts, programs write JSON. A value takes up to a hundred
+/// times the memory of its text.
 const MAX_VALUES: u32 = 1 << 20;
-/// Keys of all objects at most.
+/// The maximal number of keys in all objects.
 const MAX_KEYS: u32 = 1 << 17;
 
-/// Reads what is nearly JSON.
+/// Reads text that is nearly JSON.
 pub(super) fn parse(text: &str) -> Result<Value, String> {
     let mut parser = Parser { text, at: 0, depth: 0, values: 0, keys: 0 };
     let value = parser.value()?;
@@ -76,7 +78,7 @@ impl Parser<'_> {
                 Value::String(key) => key,
                 other => other.to_string(),
             };
-            // The examples have commas where colons belong.
+            // The examples have commas in place of colons.
             if !self.skip(b':') && !self.skip(b',') {
                 return Err(format!("behind `{key}` stands no colon"));
             }
@@ -111,7 +113,7 @@ impl Parser<'_> {
         Ok(Value::Array(out))
     }
 
-    /// A string in either quotes, with one of them forgotten or none; a number; a constant.
+    /// Reads a string in either kind of quotes, of which one or both may be missing; a number; a constant.
     fn word(&mut self) -> Value {
         self.blanks();
         let quote = self.peek().filter(|b| matches!(b, b'"' | b'\''));

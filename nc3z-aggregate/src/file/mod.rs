@@ -1,4 +1,5 @@
-//! Aggregation files: found out, read, and presented as a [`Dataset`] whose aggregated variables have their data.
+//! Aggregation files: detects and reads them, and presents them as a [`Dataset`] whose aggregated variables
+//! have their data.
 
 mod cf;
 mod described;
@@ -23,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-/// How a variable says that it is an aggregation.
+/// The convention by which a variable is marked as an aggregation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Convention {
     /// CF-1.13, or its predecessors CFA-0.6.
@@ -34,7 +35,7 @@ pub enum Convention {
     Cfa,
 }
 
-/// The convention of a variable that is an aggregation.
+/// Returns the convention of a variable that is an aggregation.
 pub(crate) fn convention(v: &Variable) -> Option<Convention> {
     let has = |name: &str| v.attribute(name.as_bytes()).is_some();
     match () {
@@ -45,20 +46,20 @@ pub(crate) fn convention(v: &Variable) -> Option<Convention> {
     }
 }
 
-/// Whether a file has variables that are aggregations.
+/// Returns whether a file has variables that are aggregations.
 pub fn is_aggregation(dataset: &Dataset) -> bool {
     has_aggregations(dataset.header())
 }
 
-/// Whether a header has variables that are aggregations.
+/// Returns whether a header has variables that are aggregations.
 pub fn has_aggregations(header: &Header) -> bool {
     header.variables.iter().any(|v| convention(v).is_some())
 }
 
-/// Opens a file; where it is an aggregation, its aggregated variables have their data.
+/// Opens a file. If it is an aggregation, its aggregated variables have their data.
 ///
 /// # Errors
-/// It cannot be opened; what is wrong with the aggregation.
+/// The file cannot be opened, or the aggregation is malformed.
 pub fn open(path: &Path, options: &Options) -> Result<Dataset> {
     let source = nc3z_reader::source::open(path, false)?;
     let dataset = Dataset::from_source(source, &options.open)?;
@@ -68,13 +69,14 @@ pub fn open(path: &Path, options: &Options) -> Result<Dataset> {
     wrap(dataset, &path.to_string_lossy(), path.parent(), options)
 }
 
-/// The dataset of an aggregation that was opened as it stands; `name` is its name in messages, `base` its directory.
+/// Presents the file of an aggregation that is already open. `name` is its name in messages, `base` its
+/// directory.
 ///
 /// # Errors
-/// What is wrong with the aggregation.
+/// The aggregation is malformed.
 pub fn wrap(own: Dataset, name: &str, base: Option<&Path>, options: &Options) -> Result<Dataset> {
     let mut options = options.clone();
-    // The file itself is the first that a fragment may not lead back to.
+    // The file itself is the first one that a fragment may not refer back to.
     if options.ancestors.is_empty() {
         options.ancestors.extend(Path::new(name).canonicalize().ok());
     }
@@ -100,13 +102,13 @@ pub fn wrap(own: Dataset, name: &str, base: Option<&Path>, options: &Options) ->
     Ok(Dataset::new(Arc::new(Aggregation::new(fragments, masters, &hidden)?)))
 }
 
-/// The aggregation that a dataset is.
+/// Returns the aggregation of a dataset, if it is one.
 pub fn as_aggregation(dataset: &Dataset) -> Option<&Aggregation> {
     let any: &dyn std::any::Any = dataset.source().as_any()?;
     any.downcast_ref()
 }
 
-/// Whether a variable only holds sub-arrays of others.
+/// Returns whether a variable only contains sub-arrays of other variables.
 fn is_private(v: &Variable) -> bool {
     let flag = v.attribute(b"nca_private").is_some_and(|a| a.values.iter().any(|b| *b != 0));
     let role = v.attribute(b"cf_role").map(text);
@@ -116,11 +118,12 @@ fn is_private(v: &Variable) -> bool {
 /// An aggregated variable as read from a file.
 struct Read {
     master: MasterArray,
-    /// Variables that only describe it.
+    /// Variables that only describe the aggregation.
     helpers: Vec<VarId>,
 }
 
-/// What every convention takes from the aggregation variable itself. The cuts are those of one partition.
+/// Reads the properties of the aggregation variable that all conventions have. The cuts are those of a single
+/// partition.
 fn master_of(
     own: &Dataset,
     variable: &nc3z_reader::Variable,
@@ -152,7 +155,7 @@ fn master_of(
     })
 }
 
-/// The value that stands for what is missing: `_FillValue`, else `missing_value`, else the type's own.
+/// The value of missing elements: `_FillValue`, otherwise `missing_value`, otherwise the default of the type.
 fn fill_of(v: &Variable) -> Vec<u8> {
     let first = v.own_fill_value().or_else(|| v.missing_values().next());
     first.unwrap_or(v.ty.default_fill()).to_vec()

@@ -22,7 +22,8 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     let json = attribute(["nca_array", "cfa_array"]).unwrap_or_default();
     let name = master.name.clone();
     let wrong = |what: String| Error::malformed(&name, what);
-    // What a file of a few KB earns is enough for one partition, and for what is said of them all.
+    // The memory that `Limits` grant for a file of a few KB is enough for one partition, and for the
+    // description of all.
     let limits = Limits::default().within(0);
     let text = Text::parse(&json, &limits).map_err(wrong)?;
     let described = Described::of(&master, &text).map_err(wrong)?;
@@ -33,21 +34,21 @@ pub(super) fn read(own: &Dataset, variable: &Variable) -> Result<Read> {
     Ok(Read { master, helpers })
 }
 
-/// Variables of the file itself that are private, and hold sub-arrays.
+/// Private variables of the file itself that contain sub-arrays.
 fn own_variables(own: &Dataset, partitions: &[Partition], but: VarId) -> Vec<VarId> {
     let subs = partitions.iter().filter_map(Partition::sub_array).filter(|sub| sub.file == FileRef::Own);
     let ids = subs.filter_map(|sub| own.header().variable(sub.variable.as_bytes()));
     ids.filter(|(id, v)| *id != but && super::is_private(v)).map(|(id, _)| id).collect()
 }
 
-/// What is said of the master array.
+/// The description of the master array, without its partitions.
 struct Described {
     /// Numbers of the partitioned dimensions, in the order of `index`.
     pdimensions: Vec<usize>,
     pshape: Vec<usize>,
-    /// Sense of the master's dimensions; increasing where nothing is said.
+    /// The direction of the master's dimensions. A dimension that is not listed is increasing.
     directions: BTreeMap<String, bool>,
-    /// Whether ranges of `location` include their ends.
+    /// True where ranges of `location` include their ends.
     inclusive: bool,
     base: Option<String>,
 }
@@ -150,7 +151,7 @@ impl Described {
         Ok((cuts, all.ok_or("a partition is missing")?))
     }
 
-    /// The place of a partition in the matrix, in the master's order.
+    /// Returns the position of a partition in the matrix, in the master's order.
     fn index(&self, partition: &Object, matrix: &[usize]) -> Result<Vec<usize>, String> {
         let given = numbers(partition.get("index"), "index")?.unwrap_or_default();
         if given.len() != self.pdimensions.len() {
@@ -164,7 +165,7 @@ impl Described {
         Ok(out)
     }
 
-    /// The box that a partition fills.
+    /// Returns the box that a partition fills.
     fn location(&self, partition: &Object, shape: &[u64]) -> Result<Vec<Range<u64>>, String> {
         let Some(given) = partition.get("location") else {
             return Ok(shape.iter().map(|len| 0..*len).collect());
@@ -251,7 +252,7 @@ impl Described {
         })
     }
 
-    /// Dimensions whose sense differs from the master's.
+    /// Returns the dimensions whose direction differs from the master's.
     fn reversed(
         &self,
         master: &MasterArray,
@@ -272,7 +273,7 @@ impl Described {
                 })
                 .map(|(dim, _)| dim.clone())
                 .collect(),
-            // Of a scalar: one element has no sense.
+            // A dimension that the master lacks has one element, and no direction.
             _ => Vec::new(),
         })
     }

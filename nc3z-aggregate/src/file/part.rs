@@ -2,10 +2,10 @@
 
 use crate::master::Indices;
 
-/// Indices in all lists together.
+/// The maximal number of indices in all lists.
 const MAX_INDICES: usize = 10_000_000;
 
-/// Reads a part.
+/// Parses a part.
 pub(super) fn parse(text: &str) -> Result<Vec<Indices>, String> {
     let wrong = || format!("the part `{}` is not understood", text.chars().take(80).collect::<String>());
     let inner = text.trim().strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(wrong)?;
@@ -34,7 +34,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Indices>, String> {
     Ok(out)
 }
 
-/// A half-open range; backwards, its stop may be -1, which is one before the first and not counted from the end.
+/// Makes a half-open range. If it runs backwards, its stop may be -1: the index before the first, not counted
+/// from the end.
 pub(super) fn range(numbers: &[i64]) -> Result<Indices, String> {
     let (start, stop, step) = match *numbers {
         [start, stop, step] => (start, stop, step),
@@ -52,7 +53,7 @@ pub(super) fn range(numbers: &[i64]) -> Result<Indices, String> {
     Ok(Indices::Range { start: first, count, step })
 }
 
-/// A list of indices.
+/// Makes a list of indices.
 pub(super) fn list(numbers: &[i64]) -> Result<Indices, String> {
     if numbers.is_empty() {
         return Err("a list is empty".into());
@@ -64,7 +65,7 @@ pub(super) fn list(numbers: &[i64]) -> Result<Indices, String> {
     list.map(Indices::List).map_err(|_| "an index is below 0".into())
 }
 
-/// The text of a part.
+/// Formats a part as text.
 pub(crate) fn write(part: &[Indices]) -> String {
     let each = part.iter().map(|indices| match indices {
         Indices::Range { start, count, step } => {

@@ -1,4 +1,5 @@
-//! An aggregation as an array source: its own variables as they stand, aggregated ones from their fragments.
+//! An aggregation as an array source: reads its own variables from its file, and aggregated ones from their
+//! fragments.
 
 use super::Convention;
 use crate::error::{Error, Result};
@@ -25,10 +26,11 @@ const ATTRIBUTES: [&str; 8] = [
     "cfa_array",
     "nca_private",
 ];
-/// Bytes of a tile that stands for the pieces by which a variable is walked through.
+/// The length in bytes of the tiles that a variable is divided into when its partitions are too large for
+/// that.
 const TILE_LEN: u64 = 16 << 20;
 
-/// Where a variable's elements are.
+/// The location of a variable's elements.
 enum Slot {
     Own(VarId),
     Master(Box<Master>),
@@ -85,7 +87,7 @@ impl Aggregation {
         (0_u32..).map(VarId).take(self.slots.len()).filter_map(|id| self.master(id).map(|(c, m)| (id, c, m)))
     }
 
-    /// The files that it refers to.
+    /// The files that the aggregation refers to.
     pub fn fragments(&self) -> &Fragments {
         &self.fragments
     }
@@ -97,7 +99,8 @@ impl Aggregation {
     }
 }
 
-/// The header that is presented: aggregated variables with their dimensions, and nothing that only describes them.
+/// Makes the header that is presented: aggregated variables with their dimensions, without the variables that
+/// only describe them.
 fn present(
     own: &Dataset,
     masters: &BTreeMap<VarId, (Convention, MasterArray)>,
@@ -112,8 +115,8 @@ fn present(
             let role =
                 |a: &nc3z_format::classic::Attribute| a.name == b"cf_role" && a.values.starts_with(b"cfa_");
             v.attributes.retain(|a| !role(a));
-            // What a fragment lacks is the type's fill value then, which programs take for data unless an attribute says so. Single
-            // bytes have no such value.
+            // Elements that a fragment lacks get the fill value of the type. Programs take it for data unless
+            // an attribute names it. Types of one byte have no such value.
             let says = [&b"_FillValue"[..], b"missing_value"].iter().any(|name| v.attribute(name).is_some());
             if !says && v.ty.size() > 1 {
                 let (ty, values) = (v.ty, master.fill.clone());
@@ -128,7 +131,7 @@ fn present(
         }
         variables.push(v);
     }
-    // Dimensions that only hidden variables have go with them.
+    // Dimensions that only hidden variables use are hidden too.
     let used = |vars: &[nc3z_format::classic::Variable]| -> BTreeSet<DimId> {
         vars.iter().flat_map(|v| v.dimensions.iter().copied()).collect()
     };
@@ -174,7 +177,7 @@ fn present(
     Ok(arrange(header(Version::Cdf5, true), own.records())?)
 }
 
-/// Tiles by which a variable is walked through: as its partitions, where those are not too large.
+/// Returns the tiles that a variable is read in: its partitions, where those are not too large.
 fn tiling(array: &MasterArray) -> Result<Tiling> {
     let shape = array.shape();
     let elements = nc3z_format::tile::element_count(&shape)?;
@@ -219,7 +222,7 @@ impl ArraySource for Aggregation {
                 let rank = start.len();
                 Hyperslab::new(start, shape, vec![1; rank])?
             }
-            // A scalar, or nothing at all.
+            // A scalar, or an array without elements.
             Extent::Linear { .. } => Hyperslab::all(tiling.shape()),
         };
         Ok(array.read(&self.fragments, &slab, out)?)
@@ -298,11 +301,12 @@ impl ArraySource for Aggregation {
     }
 }
 
-/// A run of the flattened array as hyperslabs, in order.
+/// Splits a run of the flattened array into hyperslabs, in order.
 fn flat(shape: &[u64], mut first: u64, mut count: u64) -> Vec<Hyperslab> {
     let mut out = Vec::new();
     while count > 0 {
-        // The largest box that begins here and is not longer than what is left: whole inner dimensions, some of the next.
+        // The largest box that begins here and is at most as long as the remaining run: whole inner
+        // dimensions, and a part of the next.
         let (mut rest, mut index) = (first, vec![0; shape.len()]);
         for d in (0..shape.len()).rev() {
             index[d] = rest % shape[d];
@@ -342,7 +346,8 @@ mod tests {
                         assert_eq!(begin, at);
                         let elements: u64 = slab.count.iter().product();
                         assert!(slab.resolve(shape).is_ok() && elements > 0);
-                        // Its last element is as far away as it is long: it is one run.
+                        // The box is contiguous, since its last element is as far from the first as its
+                        // length says: it is one run.
                         let last = slab.start.iter().zip(&slab.count).map(|(s, n)| s + n - 1);
                         assert_eq!(last.zip(shape).fold(0, |n, (i, len)| n * len + i), at + elements - 1);
                         at += elements;

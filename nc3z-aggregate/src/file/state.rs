@@ -1,4 +1,5 @@
-//! What the fragments of a variable are like now: for caches, whose entries must not outlive a change of a fragment.
+//! The current state of a variable's fragments, for caches: an entry must not be used after a fragment
+//! changed.
 
 use super::Aggregation;
 use crate::error::{Error, Result};
@@ -11,12 +12,12 @@ use std::fmt::Write;
 use std::time::UNIX_EPOCH;
 
 impl Aggregation {
-    /// A digest of what tells the fragments of a variable from others of their names: of files on disk path, length and time, of others
-    /// the name and what the aggregation has on record. Nothing where the variable is no aggregated one. Fragments of fragments do not
-    /// count.
+    /// Returns a digest that changes with the fragments of a variable. It covers path, length and time of
+    /// files on disk, and of other fragments the name and the stored fingerprint. None where the variable is
+    /// not aggregated. Fragments of fragments are not included.
     ///
     /// # Errors
-    /// What the aggregation says of its fragments makes no sense.
+    /// The description of the fragments is malformed.
     pub fn fragments_state(&self, var: VarId) -> Result<Option<String>> {
         let Some((_, master)) = self.master(var) else { return Ok(None) };
         let mut files = BTreeSet::new();
@@ -41,7 +42,7 @@ impl Aggregation {
         Ok(Some(hex(&digest.finalize())))
     }
 
-    /// The archive that the aggregation is stored in, if it is.
+    /// The archive that the aggregation is stored in, if any.
     pub fn archive(&self) -> Option<&nc3z_reader::Archive> {
         self.fragments().own().archive()
     }

@@ -1,17 +1,18 @@
-//! Text in classic files: arrays of characters, the last dimension along each string, filled up with zeros or blanks.
+//! Text in classic files: arrays of characters whose last dimension runs along each string, padded with zeros
+//! or blanks.
 
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use nc3z_reader::Variable;
 
-/// Bytes of text that are read at most.
+/// The maximal number of bytes of text that are read.
 const MAX_LEN: u64 = 1 << 30;
 
 /// An array of strings.
 pub(super) struct Strings {
     bytes: Vec<u8>,
     len: usize,
-    /// Shape of the array, without the dimension along the strings.
+    /// The shape of the array, without the dimension along the strings.
     pub(super) shape: Vec<u64>,
 }
 
@@ -35,12 +36,12 @@ impl Strings {
         Ok(Strings { bytes, len, shape })
     }
 
-    /// How many there are.
+    /// The number of strings.
     pub(super) fn count(&self) -> u64 {
         self.shape.iter().product()
     }
 
-    /// The `n`-th, without what fills it up; the empty string where there is none.
+    /// Returns the `n`-th string without its padding. An index past the end gives the empty string.
     pub(super) fn get(&self, n: usize) -> String {
         let bytes = n.checked_mul(self.len).and_then(|at| self.bytes.get(at..at + self.len)).unwrap_or(&[]);
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());

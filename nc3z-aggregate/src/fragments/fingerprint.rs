@@ -1,15 +1,16 @@
-//! What a file was like when it was aggregated: its length and a digest of its header, which are the same of a classic file and of
-//! its archive; and, where an archive has it on record, the digest of all of it.
+//! The fingerprint of a file when it was aggregated: its length and a digest of its header, which are the
+//! same for a classic file and its archive. If an archive stores the digest of the whole file, the
+//! fingerprint has that too.
 
 use crate::error::Result;
 use nc3z_reader::{Dataset, Digest};
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write;
 
-/// Bytes of the header's digest that are kept.
+/// The number of bytes that are kept of the header's digest.
 const HEADER_DIGEST: usize = 16;
 
-/// `LENGTH HEADER` or `LENGTH HEADER SHA256`.
+/// Returns `LENGTH HEADER` or `LENGTH HEADER SHA256`.
 pub(crate) fn fingerprint(dataset: &Dataset) -> Result<String> {
     let len = dataset.layout().header_len;
     let mut header = vec![0; usize::try_from(len).unwrap_or(0)];
@@ -21,7 +22,7 @@ pub(crate) fn fingerprint(dataset: &Dataset) -> Result<String> {
     Ok(out)
 }
 
-/// How two fingerprints differ; a digest that only one has is no difference.
+/// Describes the difference of two fingerprints. A digest that only one of them has is not a difference.
 pub(super) fn differs(expected: &str, found: &str) -> Option<String> {
     let names = ["length", "header's digest", "SHA-256"];
     let pairs = expected.split_whitespace().zip(found.split_whitespace()).zip(names);

@@ -1,5 +1,5 @@
-//! The files that an aggregation refers to: found by rules that can be restricted, opened when they are touched, a bounded number of
-//! them open at a time.
+//! The files that an aggregation refers to. Restrictable rules find them. They are opened when they are
+//! needed, and a bounded number of them is open at a time.
 
 mod fingerprint;
 mod notes;
@@ -19,29 +19,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Aggregations inside aggregations at most.
+/// The maximal nesting of aggregations.
 const MAX_DEPTH: usize = 8;
 
-/// What to do where a fragment is not there.
+/// The action for a fragment that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Missing {
-    /// An error that names it.
+    /// An error that names the fragment.
     #[default]
     Refuse,
     /// Its elements are missing values.
     Fill,
 }
 
-/// Opens what is no path: URLs, members of bundles.
+/// Opens fragments that are not paths: URLs, members of bundles.
 pub trait OpenFragment: Send + Sync {
-    /// The bytes of a fragment; nothing where this is no name that it knows.
+    /// Returns the bytes of a fragment. None where this opener does not know the name.
     ///
     /// # Errors
-    /// It knows the name, and cannot open it.
+    /// The opener knows the name, and cannot open the fragment.
     fn open_fragment(&self, uri: &str) -> Result<Option<SharedSource>>;
 
-    /// An opener of the same fragments whose reads are fetched together; nothing where that is no use, since each is an object of its
-    /// own or a request costs nothing.
+    /// Returns an opener of the same fragments whose reads are fetched together. None where that does not
+    /// help: each fragment is an object of its own, or a request costs nothing.
     fn gathering(&self) -> Option<Gathering> {
         None
     }
@@ -51,26 +51,26 @@ pub trait OpenFragment: Send + Sync {
 pub struct Gathering {
     /// Opens the fragments.
     pub opener: Arc<dyn OpenFragment>,
-    /// Fetches what they want.
+    /// Fetches the ranges that the fragments need.
     pub ahead: Arc<Ahead>,
 }
 
-/// How an aggregation's fragments are opened.
+/// The options for opening an aggregation's fragments.
 #[derive(Clone)]
 pub struct Options {
-    /// How each file is opened.
+    /// The options for opening each file.
     pub open: OpenOptions,
-    /// What to do where one is not there.
+    /// The action for a fragment that does not exist.
     pub missing: Missing,
-    /// Whether fragments may lie outside the aggregation's own directory.
+    /// True where fragments may be outside the aggregation's own directory.
     pub outside: bool,
-    /// Files that are open at a time.
+    /// The number of files that are open at a time.
     pub open_files: usize,
-    /// Opens what is no path.
+    /// Opens fragments that are not paths.
     pub opener: Option<Arc<dyn OpenFragment>>,
-    /// Where it is noted what readers should know.
+    /// Collects notes for the reader of the aggregation.
     pub notes: Notes,
-    /// Files that are being opened: those that led to this one.
+    /// The chain of aggregations that are being opened.
     pub(crate) ancestors: Vec<PathBuf>,
 }
 
@@ -92,7 +92,7 @@ impl Default for Options {
 pub struct Fragments {
     own: Dataset,
     name: String,
-    /// The directory of the aggregation; none where it has no place in a file system.
+    /// The directory of the aggregation. None where it is not in a file system.
     base: Option<PathBuf>,
     options: Options,
     cache: Cache<String, Dataset>,
@@ -101,7 +101,7 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// The files of the aggregation in `own`, which is called `name` in messages and lies in the directory `base`.
+    /// The files of the aggregation in `own`. Messages call it `name`; its directory is `base`.
     pub fn new(own: Dataset, name: impl Into<String>, base: Option<&Path>, options: &Options) -> Self {
         Fragments {
             own,
@@ -114,12 +114,12 @@ impl Fragments {
         }
     }
 
-    /// How the file of the aggregation is called.
+    /// The name of the aggregation's file.
     pub(crate) fn own_name(&self) -> String {
         self.name.clone()
     }
 
-    /// Whether fragments are opened by others' means, from a server mostly, and none by its path.
+    /// Returns whether fragments are opened only by an opener, usually from a server, and not by path.
     pub(crate) fn are_far(&self) -> bool {
         self.base.is_none() && self.options.opener.is_some()
     }
@@ -129,32 +129,33 @@ impl Fragments {
         &self.own
     }
 
-    /// How often a file was opened.
+    /// The number of times that a file was opened.
     pub fn opened(&self) -> u64 {
         self.opened.load(Ordering::Relaxed)
     }
 
-    /// How often a fragment was not there, and missing values were given instead.
+    /// The number of times that a fragment did not exist and missing values were returned.
     pub fn filled(&self) -> u64 {
         self.filled.load(Ordering::Relaxed)
     }
 
-    /// Notes what readers should know.
+    /// Adds a note for the reader of the aggregation.
     pub(crate) fn note(&self, what: String) {
         self.options.notes.add(what);
     }
 
-    /// Opens a fragment; nothing where it is not there and that is allowed.
+    /// Opens a fragment. None where it does not exist and that is allowed.
     ///
     /// # Errors
-    /// It is not there; it lies where none may; it is no netCDF file; it is another one than it was.
+    /// The fragment does not exist, is in a directory that is not allowed, is no netCDF file, or has changed.
     pub fn open(&self, file: &FileRef, expected: Option<&str>) -> Result<Option<Dataset>> {
         let FileRef::Uri(uri) = file else { return Ok(Some(self.own.clone())) };
         if let Some(dataset) = self.cache.get(uri) {
             return Ok(Some(dataset));
         }
-        // Nothing is held meanwhile: opening reads in parallel, and a thread that waits for its part may take up another task that
-        // needs this very file. So two threads may open it at once, and one of both stays.
+        // No lock is held here. Opening reads in parallel, and a thread that waits for its part may take up
+        // another task that needs this very file. Two threads may therefore open it at once; one of the two
+        // stays in the cache.
         match self.open_anew(uri, expected, self.options.opener.as_ref()) {
             Ok(dataset) => {
                 self.cache.insert(uri.clone(), dataset.clone());
@@ -164,7 +165,7 @@ impl Fragments {
         }
     }
 
-    /// Nothing in the place of a fragment that is not there, where that is allowed.
+    /// Returns None for a fragment that does not exist, where that is allowed.
     fn fill(&self, uri: &str, refused: Refused) -> Result<Option<Dataset>> {
         match refused {
             Refused::Absent(_) if self.options.missing == Missing::Fill => {
@@ -181,7 +182,7 @@ impl Fragments {
         self.options.opener.as_ref()?.gathering()
     }
 
-    /// Opens a fragment by another opener, past the cache.
+    /// Opens a fragment by another opener, without the cache.
     ///
     /// # Errors
     /// As [`Fragments::open`].
@@ -212,13 +213,13 @@ impl Fragments {
                 return Err(wrong(format!("it has changed since the aggregation was made: {what}")));
             }
         }
-        // A fragment may be an aggregation itself; it may not lead back here.
+        // A fragment may be an aggregation itself, but may not refer back to this one.
         if !crate::file::is_aggregation(&dataset) {
             return Ok(dataset);
         }
         let mut options = self.options.clone();
         options.opener = opener.cloned();
-        // What an opener gives is told by its name, which stands for one file at every depth.
+        // A fragment from an opener is identified by its name, which means the same file at every depth.
         let place = path.clone().unwrap_or_else(|| PathBuf::from(uri));
         if options.ancestors.contains(&place) {
             return Err(wrong("it is an aggregation that refers to itself".into()));
@@ -231,17 +232,17 @@ impl Fragments {
         crate::file::wrap(dataset, uri, base, &options).map_err(Refused::Other)
     }
 
-    /// The path that the name of a fragment stands for.
+    /// Returns the path that the name of a fragment resolves to.
     ///
     /// # Errors
-    /// There is no such file; it lies outside the aggregation's directory, and `outside` is false.
+    /// There is no such file, or it is outside the aggregation's directory and `outside` is false.
     pub(crate) fn path(&self, uri: &str, outside: bool) -> Result<PathBuf> {
         resolve::resolve(uri, self.base.as_deref(), outside).map_err(|e| match e {
             Refused::Absent(e) | Refused::Other(e) => e,
         })
     }
 
-    /// The bytes of a fragment, and its path where it has one.
+    /// Returns the bytes of a fragment, and its path where it has one.
     fn source(
         &self,
         uri: &str,
@@ -265,7 +266,7 @@ impl Refused {
     }
 }
 
-/// Why a fragment was not opened.
+/// The reason why a fragment was not opened.
 enum Refused {
     /// There is no such file.
     Absent(Error),

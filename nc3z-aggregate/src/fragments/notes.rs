@@ -1,12 +1,12 @@
-//! What readers of an aggregation should know, though it is no error.
+//! Notes for readers of an aggregation that are not errors.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Notes that are kept.
+/// The maximal number of notes.
 const MOST: usize = 1000;
 
-/// Each note once. Clones share them.
+/// A set of notes without duplicates. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct Notes(Arc<Mutex<BTreeSet<String>>>);
 
@@ -18,7 +18,7 @@ impl Notes {
         }
     }
 
-    /// All so far, in the order of the alphabet; they are told once.
+    /// Returns all notes so far in alphabetical order, and removes them, so that each is reported once.
     pub fn take(&self) -> Vec<String> {
         let mut notes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *notes).into_iter().collect()

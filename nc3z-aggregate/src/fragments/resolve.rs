@@ -1,5 +1,6 @@
-//! From the name of a fragment to a path. Relative names count from the aggregation's own directory; they are meant literally, and
-//! percent-decoded where there is no such file. What lies outside that directory is refused unless it is allowed.
+//! Resolves the name of a fragment to a path. Relative names are relative to the aggregation's own directory.
+//! They are taken literally first, and percent-decoded if there is no such file. Files outside that directory
+//! are refused unless they are allowed.
 
 use super::Refused;
 use crate::error::Error;
@@ -7,7 +8,8 @@ use nc3z_reader::platform::path_of;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use std::path::{Path, PathBuf};
 
-/// Bytes that a URI cannot hold as they are, and that readers take amiss. Blanks stay: readers do not decode them.
+/// Bytes that a URI cannot contain, or that readers do not accept. Blanks are not encoded: readers do not
+/// decode them.
 const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b'#').add(b'?');
 
 /// A relative path as a URI reference.
@@ -36,7 +38,7 @@ pub(super) fn resolve(uri: &str, base: Option<&Path>, outside: bool) -> Result<P
     if decoded != literal.as_bytes() && !decoded.contains(&0) {
         names.push(path_of(&decoded));
     }
-    // A file that was archived since the aggregation was made.
+    // The file may have been archived after the aggregation was made.
     for n in 0..names.len() {
         let mut archived = names[n].clone().into_os_string();
         archived.push(".nc3z");

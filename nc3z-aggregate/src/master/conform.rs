@@ -1,4 +1,4 @@
-//! One partition bound to the variable that holds its sub-array: where each dimension goes, and how values are converted.
+//! Binds one partition to the variable of its sub-array: maps the dimensions, and converts the values.
 
 use super::copy::strides;
 use super::values::{self, Conform, text};
@@ -19,15 +19,15 @@ pub(super) struct Bound {
 
 /// A dimension of a sub-array as stored.
 struct Axis {
-    /// The master's dimension that it is.
+    /// The corresponding dimension of the master.
     master: Option<usize>,
-    /// Whether it runs against the master's.
+    /// True where its direction is opposite to the master's.
     reversed: bool,
-    /// What of it applies.
+    /// The indices that belong to the partition.
     indices: Indices,
 }
 
-/// Along one stored dimension: a run of indices, and where they go.
+/// A run of indices along one stored dimension, and its position in the output.
 struct Run {
     start: u64,
     count: u64,
@@ -35,7 +35,7 @@ struct Run {
     at: usize,
 }
 
-/// What is wanted of a partition along one of the master's dimensions: indices inside the partition.
+/// The requested indices along one of the master's dimensions. They count from the start of the partition.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) start: u64,
@@ -44,7 +44,7 @@ pub(super) struct Wanted {
 }
 
 impl Bound {
-    /// The sub-array of a partition of this `extent`, in its file.
+    /// Binds the sub-array of a partition of this `extent` to the variable in its file.
     pub(super) fn new(
         master: &MasterArray,
         partition: &Partition,
@@ -101,8 +101,8 @@ impl Bound {
         Ok(Bound { variable, file, axes, conform })
     }
 
-    /// Reads a part of the partition: conformed values in the stored order of dimensions, and for each of the master's dimensions
-    /// the distance between neighbours there.
+    /// Reads a part of the partition. Returns conformed values in the stored order of dimensions, and for
+    /// each of the master's dimensions the stride in them.
     pub(super) fn read(&self, wanted: &[Wanted]) -> Result<(Vec<u8>, Vec<usize>)> {
         let runs: Vec<Vec<Run>> = self.axes.iter().map(|axis| axis.runs(wanted)).collect();
         let counts: Vec<usize> =
@@ -161,7 +161,7 @@ impl Bound {
         }
     }
 
-    /// Bytes of the file's variable that a part of the partition is read from.
+    /// Returns the number of bytes of the file's variable that a part of the partition is read from.
     pub(super) fn bytes_of(&self, wanted: &[Wanted]) -> u64 {
         wanted.iter().map(|w| w.count).product::<u64>() * self.variable.ty().size() as u64
     }
@@ -176,14 +176,14 @@ fn in_memory(n: u64) -> usize {
 }
 
 impl Axis {
-    /// The stored indices of what is wanted, in the order wanted, as runs.
+    /// Returns the stored indices of a request as runs, in the order of the request.
     fn runs(&self, wanted: &[Wanted]) -> Vec<Run> {
         let Some(d) = self.master else {
             return vec![Run { start: self.indices.at(0), count: 1, stride: 1, at: 0 }];
         };
         let Wanted { start, count, stride } = wanted[d];
         let extent = self.indices.count();
-        // Modulo 2^64: the request lies in the partition.
+        // Modulo 2^64; the result is right, since the request is inside the partition.
         let nth = |i: u64| {
             let n = start.wrapping_add(stride.cast_unsigned().wrapping_mul(i));
             self.indices.at(if self.reversed { extent - 1 - n } else { n })
@@ -272,7 +272,7 @@ fn axes(
     Ok(axes.collect())
 }
 
-/// The master's dimensions in order, where some of length 1 may be missing in what is stored.
+/// Maps the master's dimensions, in order, to stored ones. Dimensions of length 1 may be missing in the file.
 fn align(counts: &[u64], extent: &[u64]) -> Option<Vec<Option<usize>>> {
     if counts.len() == extent.len() {
         return Some((0..counts.len()).map(Some).collect());
@@ -290,7 +290,7 @@ fn align(counts: &[u64], extent: &[u64]) -> Option<Vec<Option<usize>>> {
 }
 
 impl Partition {
-    /// The sub-array, if it refers to one.
+    /// The sub-array, if the partition refers to one.
     pub fn sub_array(&self) -> Option<&SubArray> {
         match &self.data {
             Data::Array(sub) => Some(sub),

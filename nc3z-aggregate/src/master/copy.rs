@@ -1,6 +1,6 @@
-//! Elements of one box copied into another, each with its own order of dimensions.
+//! Copies elements of one box into another. Each box has its own order of dimensions.
 
-/// Along one dimension: how many elements, and the distance between neighbours on both sides, in elements.
+/// One dimension: the number of elements, and the stride on both sides, in elements.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) count: usize,
@@ -8,12 +8,12 @@ pub(super) struct Way {
     pub(super) to: usize,
 }
 
-/// Copies elements of `size` bytes; `to` is moved by `at` elements. All of them must lie in both.
+/// Copies elements of `size` bytes. `to` starts at element `at`. All elements must be inside both buffers.
 pub(super) fn copy(ways: &[Way], size: usize, from: &[u8], to: &mut [u8], at: usize) {
     if ways.iter().any(|w| w.count == 0) {
         return;
     }
-    // Dimensions of one element say nothing; neighbours that run through on both sides are one.
+    // Drops dimensions of one element, and joins neighbouring dimensions that are contiguous on both sides.
     let mut merged: Vec<Way> = Vec::with_capacity(ways.len());
     for way in ways.iter().filter(|w| w.count > 1) {
         match merged.last_mut() {
@@ -52,7 +52,7 @@ fn rows<const N: usize>(ways: &[Way], from: &[u8], first: usize, to: &mut [u8], 
     }
 }
 
-/// Distance between neighbours along each dimension of a row-major array.
+/// The strides of a row-major array.
 pub(super) fn strides(counts: &[usize]) -> Vec<usize> {
     let mut out = vec![1; counts.len()];
     for d in (1..counts.len()).rev() {

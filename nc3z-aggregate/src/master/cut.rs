@@ -1,5 +1,5 @@
-//! Sub-arrays placed anywhere in a master array become a partition matrix: where their edges are not aligned, a sub-array is seen
-//! as several *virtual* partitions.
+//! Turns sub-arrays placed anywhere in a master array into a matrix of partitions. Where their edges are not
+//! aligned, a sub-array is divided into several *virtual* partitions.
 
 use super::{Data, Indices, MAX_PARTITIONS, Partition};
 use crate::error::{Error, Result};
@@ -20,8 +20,8 @@ pub struct Placed {
 /// The cuts along each dimension, and the partitions between them in row-major order.
 pub(crate) type Matrix = (Vec<Vec<u64>>, Vec<Partition>);
 
-/// Cuts a master array so that every sub-array is one or more whole partitions. `dimensions` are the master's; `directions` do not
-/// matter here, since partitions name what is reversed.
+/// Cuts a master array so that every sub-array consists of one or more whole partitions. `dimensions` are the
+/// master's. Their directions are not needed: partitions name their reversed dimensions.
 ///
 /// ```
 /// # use nc3z_aggregate::{cut, Data, Partition, Placed, UnitsOf};
@@ -36,7 +36,7 @@ pub(crate) type Matrix = (Vec<Vec<u64>>, Vec<Partition>);
 /// ```
 ///
 /// # Errors
-/// Boxes that overlap, leave the array or leave a gap, named; a matrix of too many partitions.
+/// Boxes that overlap, leave the array or leave a gap; the error names them. A matrix of too many partitions.
 pub fn cut(dimensions: &[String], shape: &[u64], placed: &[Placed]) -> Result<Matrix> {
     let mut edges: Vec<BTreeSet<u64>> = shape.iter().map(|len| BTreeSet::from([0, *len])).collect();
     for p in placed {
@@ -63,7 +63,7 @@ pub fn cut(dimensions: &[String], shape: &[u64], placed: &[Placed]) -> Result<Ma
     let mut owner: Vec<Option<u32>> = vec![None; cells];
     for (n, p) in placed.iter().enumerate() {
         let n = u32::try_from(n).map_err(|_| Error::refused("more than 2^32 sub-arrays"))?;
-        // Edges are among the cuts.
+        // Every edge is one of the cuts.
         let at = |d: usize, edge: u64| cuts[d].partition_point(|c| *c < edge);
         let ranges: Vec<Range<usize>> =
             p.location.iter().enumerate().map(|(d, r)| at(d, r.start)..at(d, r.end)).collect();
@@ -115,7 +115,7 @@ fn each_cell(
     inner(ranges, cuts, 0, f)
 }
 
-/// The box of a cell.
+/// Returns the box of a cell.
 pub(crate) fn location(mut cell: usize, cuts: &[Vec<u64>]) -> Vec<Range<u64>> {
     let mut out = vec![0..0; cuts.len()];
     for (range, cuts) in out.iter_mut().zip(cuts).rev() {
@@ -126,13 +126,13 @@ pub(crate) fn location(mut cell: usize, cuts: &[Vec<u64>]) -> Vec<Range<u64>> {
     out
 }
 
-/// The partition that fills a box inside a placed sub-array.
+/// Returns the partition that fills a box inside a placed sub-array.
 fn part_of(placed: &Placed, dimensions: &[String], location: &[Range<u64>]) -> Result<Partition> {
     let Placed { location: whole, partition, name } = placed;
     if whole == location || !matches!(partition.data, Data::Array(_)) {
         return Ok(partition.clone());
     }
-    // Where each dimension of the data array lies in the master array.
+    // Maps each dimension of the data array to the master array.
     let stored = partition.dimensions.as_deref().unwrap_or(dimensions);
     let mut part = Vec::with_capacity(stored.len());
     for (n, dim) in stored.iter().enumerate() {

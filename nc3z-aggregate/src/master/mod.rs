@@ -1,7 +1,8 @@
 //! The master array: an array of partitions, each of which refers to a part of a sub-array.
 //!
-//! Words are those of NCA: the *sub-array* is a whole array in some file; a partition's *data array* is the part of it that
-//! applies; it is *conformed* when it has the master's order and sense of dimensions, units, type and fill value.
+//! The terms are those of NCA. The *sub-array* is a whole array in some file. A partition's *data array* is
+//! the part of it that the partition uses. It is *conformed* when it has the master's order and direction of
+//! dimensions, units, type and fill value.
 
 mod conform;
 mod copy;
@@ -15,7 +16,7 @@ use crate::error::{Error, Result};
 use nc3z_format::NcType;
 use std::borrow::Cow;
 
-/// Partitions that one master array may have.
+/// The maximal number of partitions of one master array.
 pub(crate) const MAX_PARTITIONS: usize = 20_000_000;
 
 /// One array over many sub-arrays.
@@ -32,15 +33,15 @@ pub struct MasterArray {
     pub calendar: Option<String>,
     /// Names of its dimensions, slowest first.
     pub dimensions: Vec<String>,
-    /// Where it is cut along each dimension: 0, the borders between partitions, its length.
+    /// The cuts along each dimension: 0, the borders between partitions, its length.
     pub cuts: Vec<Vec<u64>>,
     /// Its partitions in row-major order of the matrix that the cuts make.
     pub partitions: Box<dyn PartitionList>,
 }
 
-/// Partitions by their place in the matrix.
+/// Partitions by their position in the matrix.
 pub trait PartitionList: Send + Sync {
-    /// How many there are.
+    /// The number of partitions.
     fn len(&self) -> usize;
 
     /// True where there are none.
@@ -51,7 +52,7 @@ pub trait PartitionList: Send + Sync {
     /// One partition.
     ///
     /// # Errors
-    /// What the aggregation says of it makes no sense.
+    /// The description of the partition is malformed.
     fn get(&self, n: usize) -> Result<Cow<'_, Partition>>;
 }
 
@@ -66,27 +67,28 @@ impl PartitionList for Vec<Partition> {
     }
 }
 
-/// A partition: what its place in the master array is filled with.
+/// A partition: the content of one box of the master array.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Partition {
-    /// Dimensions of the data array, as stored; without them the master's, of which some of length 1 may be missing.
+    /// The stored dimensions of the data array. None means the master's dimensions, of which some of length 1
+    /// may be missing.
     pub dimensions: Option<Vec<String>>,
-    /// Those of them that run against the master's.
+    /// Those of them whose direction is opposite to the master's.
     pub reversed: Vec<String>,
-    /// Where the units of its values are told.
+    /// The source of the units of its values.
     pub units: UnitsOf,
-    /// The part of the sub-array that applies, for each dimension as stored; without it, all of it.
+    /// The indices of the sub-array that the partition uses, for each stored dimension. None means all.
     pub part: Option<Vec<Indices>>,
     /// The sub-array.
     pub data: Data,
 }
 
-/// Where the units of a sub-array are told.
+/// The source of the units of a sub-array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnitsOf {
-    /// In the attributes of the variable that holds it; the master's, if it has none.
+    /// The attributes of the variable that contains it. If it has none, the master's units.
     Variable,
-    /// In the aggregation; each the master's if it is not given.
+    /// The aggregation. A value that is not given is the master's.
     Given {
         /// Units.
         units: Option<String>,
@@ -95,7 +97,7 @@ pub enum UnitsOf {
     },
 }
 
-/// What a partition refers to.
+/// The content that a partition refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Data {
     /// Nothing: all elements are missing.
@@ -113,13 +115,13 @@ pub struct SubArray {
     pub file: FileRef,
     /// The variable.
     pub variable: String,
-    /// Its shape, where the aggregation tells it.
+    /// Its shape, if the aggregation gives it.
     pub shape: Option<Vec<u64>>,
-    /// What the file was like when the aggregation was made.
+    /// The fingerprint of the file when the aggregation was made.
     pub fingerprint: Option<String>,
 }
 
-/// A file, as an aggregation names it.
+/// A reference to a file, as an aggregation names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FileRef {
     /// The file of the aggregation itself.
@@ -131,26 +133,26 @@ pub enum FileRef {
 /// Indices along one dimension of a sub-array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Indices {
-    /// So many, from the first on, each so much further.
+    /// `count` indices with a constant distance.
     Range {
-        /// The first.
+        /// The first index.
         start: u64,
-        /// How many.
+        /// The number of indices.
         count: u64,
         /// Distance from one to the next; not 0.
         step: i64,
     },
-    /// These.
+    /// A list of indices.
     List(Vec<u64>),
 }
 
 impl Indices {
-    /// A dimension of length `len`, all of it.
+    /// Returns all indices of a dimension of length `len`.
     pub fn all(len: u64) -> Self {
         Indices::Range { start: 0, count: len, step: 1 }
     }
 
-    /// How many there are.
+    /// The number of indices.
     pub fn count(&self) -> u64 {
         match self {
             Indices::Range { count, .. } => *count,
@@ -158,10 +160,11 @@ impl Indices {
         }
     }
 
-    /// The `n`-th of them, which exists.
+    /// Returns the `n`-th index; `n` must be less than the count.
     pub(crate) fn at(&self, n: u64) -> u64 {
         match self {
-            // Modulo 2^64: what is inside an array is found, and `lies_in` has checked that it is.
+            // Modulo 2^64; the result is right, since `lies_in` has checked that all indices are inside the
+            // array.
             Indices::Range { start, step, .. } => start.wrapping_add(step.cast_unsigned().wrapping_mul(n)),
             Indices::List(list) => {
                 usize::try_from(n).ok().and_then(|n| list.get(n)).copied().unwrap_or(u64::MAX)
@@ -169,7 +172,7 @@ impl Indices {
         }
     }
 
-    /// Whether all of them lie in a dimension of length `len`.
+    /// Returns whether all indices are inside a dimension of length `len`.
     pub(crate) fn lies_in(&self, len: u64) -> bool {
         match self {
             Indices::Range { count: 0, start, .. } => *start <= len,
@@ -181,7 +184,7 @@ impl Indices {
         }
     }
 
-    /// Some of them, which exist: from `first` on so many.
+    /// Returns `count` of the indices from number `first` on; they must exist.
     pub(crate) fn slice(&self, first: u64, count: u64) -> Self {
         match self {
             Indices::Range { step, .. } => Indices::Range { start: self.at(first), count, step: *step },
@@ -201,10 +204,11 @@ impl MasterArray {
         self.cuts.iter().map(|cuts| cuts.len().saturating_sub(1)).collect()
     }
 
-    /// Makes sure that cuts and partitions belong together.
+    /// Checks that cuts and partitions fit.
     ///
     /// # Errors
-    /// Cuts that do not ascend; another number of partitions than the cuts make; more than anyone has.
+    /// Cuts that do not ascend; a number of partitions that does not fit the cuts, or exceeds
+    /// `MAX_PARTITIONS`.
     pub fn check(&self) -> Result<()> {
         let wrong = |what: String| Err(Error::malformed(&self.name, what));
         if self.cuts.len() != self.dimensions.len() {

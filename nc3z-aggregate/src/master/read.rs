@@ -1,4 +1,5 @@
-//! Hyperslabs of a master array: which partitions they meet, each read by itself, several at once.
+//! Reads hyperslabs of a master array: finds the partitions that a hyperslab meets, and reads several of them
+//! at once.
 
 use super::conform::{Bound, Wanted};
 use super::copy::{Way, copy, strides};
@@ -11,31 +12,32 @@ use rayon::prelude::*;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// Bytes of partitions that are read before they are copied.
+/// The number of bytes of partitions that are read before they are copied.
 const BATCH_LEN: u64 = 64 << 20;
-/// Partitions that are read before they are copied.
+/// The number of partitions that are read before they are copied.
 const BATCH: usize = 512;
 
-/// Fragments on servers that are read at once.
+/// The number of fragments on servers that are read at once.
 const WAITING: usize = 16;
 
-/// Rounds of merged requests to one object; after them each fragment sends its own requests.
+/// The maximal number of rounds of merged requests to one object. After them each fragment sends its own
+/// requests.
 const ROUNDS: usize = 12;
 
-/// Values, and the distance between neighbours along each dimension of the master.
+/// Values, and the stride along each dimension of the master.
 type Fetched = (Vec<u8>, Vec<usize>);
 
-/// Along one dimension: a part of the request that lies in one partition.
+/// The part of a request along one dimension that is inside one partition.
 struct Segment {
     /// The partition's number along the dimension, and its length.
     cell: usize,
     extent: u64,
-    /// Where the part begins in the output.
+    /// The position of the part in the output.
     at: usize,
     wanted: Wanted,
 }
 
-/// What one partition contributes to a request.
+/// The contribution of one partition to a request.
 struct Task {
     cell: usize,
     extent: Vec<u64>,
@@ -43,10 +45,10 @@ struct Task {
     wanted: Vec<Wanted>,
 }
 
-/// Tasks whose partitions are in one file, which is opened once for all of them; or in none.
+/// Tasks whose partitions are in the same file, which is opened once for all of them, or in no file.
 struct Group<'a> {
     file: Option<(FileRef, Option<String>)>,
-    /// With their numbers, which ascend.
+    /// The tasks with their numbers, which ascend.
     tasks: Vec<(usize, &'a Task, Cow<'a, Partition>)>,
 }
 
@@ -54,13 +56,14 @@ struct Group<'a> {
 type Open<'a> = dyn Fn(&FileRef, Option<&str>) -> Result<Option<Dataset>> + Sync + 'a;
 
 impl Group<'_> {
-    /// What each task gives, with its number; where the file cannot be opened, the first task tells so for all.
+    /// Returns the result of each task with its number. If the file cannot be opened, the first task returns
+    /// the error for all.
     fn each<T: Send>(
         &self,
         open: &Open<'_>,
         give: &(impl Fn(&Task, &Partition, Option<&Dataset>) -> Result<T> + Sync),
     ) -> Vec<(usize, Result<T>)> {
-        // Nothing where there is no file, or it is missing and that is allowed.
+        // None where there is no file, or it does not exist and that is allowed.
         let opened = self.file.as_ref().map_or(Ok(None), |(file, print)| open(file, print.as_deref()));
         let dataset = match opened {
             Ok(dataset) => dataset,
@@ -71,24 +74,25 @@ impl Group<'_> {
     }
 }
 
-/// A partition that a request meets, as [`MasterArray::explain`] tells.
+/// A partition that a request meets, as returned by [`MasterArray::explain`].
 #[derive(Debug, Clone)]
 pub struct Touched {
     /// Its number in the matrix.
     pub partition: usize,
     /// Its file, if it has one.
     pub file: Option<String>,
-    /// Elements wanted of it.
+    /// The number of elements that are requested.
     pub elements: u64,
-    /// Bytes that they are in the fragment's own type.
+    /// The length of these elements in bytes, in the fragment's own type.
     pub bytes: u64,
 }
 
 impl MasterArray {
-    /// Fills `out` with a hyperslab's elements, big-endian. Nothing of a partition that the hyperslab does not meet is read.
+    /// Fills `out` with a hyperslab's elements, big-endian. Partitions that the hyperslab does not meet are
+    /// not read.
     ///
     /// # Errors
-    /// A hyperslab that does not lie in the array; what is wrong with a fragment, which is named.
+    /// The hyperslab is not inside the array, or a fragment cannot be read; the error names it.
     pub fn read(&self, files: &Fragments, slab: &Hyperslab, out: &mut [u8]) -> Result<()> {
         let shape = self.shape();
         let elements = slab.resolve(&shape)?.elements();
@@ -129,7 +133,7 @@ impl MasterArray {
         }
     }
 
-    /// The partitions that a hyperslab meets. Their fragments are opened, and nothing is read.
+    /// Lists the partitions that a hyperslab meets. Opens their fragments, and reads no values.
     ///
     /// # Errors
     /// As [`MasterArray::read`].
@@ -148,8 +152,8 @@ impl MasterArray {
         })
     }
 
-    /// What each task gives, several of them at once: as many as there are cores, or, where fragments are far away, as many as it pays
-    /// to wait for.
+    /// Runs several tasks at once, and returns their results. The number of threads is the number of cores,
+    /// or `WAITING` where fragments are on servers.
     fn give<T: Send>(
         &self,
         files: &Fragments,
@@ -166,17 +170,18 @@ impl MasterArray {
             ([_], _) => groups.iter().flat_map(|group| group.each(&open, &give)).collect(),
             (_, true) => match files.gathering() {
                 Some(gathering) => together(files, &groups, &give, &gathering)?,
-                // Threads of a pool of its own: a caller that is in another pool goes on with other work there while it waits.
+                // A separate thread pool: a caller in another pool goes on with other work there while it
+                // waits.
                 None => far().map_or_else(work, |pool| pool.install(work)),
             },
             (_, false) => work(),
         };
-        // Of several errors the first is told.
+        // Of several errors, the first one is reported.
         done.sort_by_key(|(n, _)| *n);
         done.into_iter().map(|(_, done)| done).collect()
     }
 
-    /// Tasks by the file that they need.
+    /// Groups tasks by the file that they need.
     fn groups<'a>(&'a self, tasks: &'a [Task]) -> Result<Vec<Group<'a>>> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         let mut known: HashMap<Option<FileRef>, usize> = HashMap::new();
@@ -193,7 +198,7 @@ impl MasterArray {
         Ok(groups)
     }
 
-    /// Values of one partition, and the distance between neighbours along each dimension of the master.
+    /// Reads the values of one partition. Returns them with the stride along each dimension of the master.
     fn fetch(
         &self,
         files: &Fragments,
@@ -211,7 +216,8 @@ impl MasterArray {
         }
     }
 
-    /// What each partition that a hyperslab meets contributes, in row-major order of the matrix; the hyperslab lies in the array.
+    /// Lists the tasks of all partitions that a hyperslab meets, in row-major order of the matrix. The
+    /// hyperslab must be inside the array.
     fn tasks(&self, slab: &Hyperslab) -> impl Iterator<Item = Task> {
         let segments: Vec<Vec<Segment>> = self
             .cuts
@@ -242,7 +248,8 @@ impl MasterArray {
     }
 }
 
-/// Runs the tasks of groups whose files are in one object. The ranges that they need are fetched in merged requests.
+/// Runs the tasks of groups whose files are in one object. The ranges that they need are fetched in merged
+/// requests.
 fn together<T: Send>(
     files: &Fragments,
     groups: &[Group<'_>],
@@ -261,7 +268,7 @@ fn together<T: Send>(
         let (whole, broken): (Vec<_>, Vec<_>) =
             tried.into_iter().partition(|(_, each)| each.iter().all(|(_, done)| done.is_ok()));
         done.extend(whole.into_iter().flat_map(|(_, each)| each));
-        // Where nothing is wanted any more, what is broken stays so.
+        // When no more ranges are needed, the remaining errors are final.
         if broken.is_empty() || round >= ROUNDS || !gathering.ahead.fetch()? {
             done.extend(broken.into_iter().flat_map(|(_, each)| each));
             break;
@@ -282,7 +289,7 @@ fn segments(cuts: &[u64], start: u64, count: u64, stride: i64) -> Vec<Segment> {
     let mut out = Vec::new();
     let mut done = 0;
     while done < count {
-        // Inside the dimension, as was checked.
+        // The index is inside the dimension; that was checked before.
         let index = start.wrapping_add(stride.cast_unsigned().wrapping_mul(done));
         let cell = cuts.partition_point(|c| *c <= index) - 1;
         let (low, high) = (cuts[cell], cuts[cell + 1]);

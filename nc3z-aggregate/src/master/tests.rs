@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Files in memory, and which of them were opened.
+/// Files in memory, and a record of those that were opened.
 #[derive(Default)]
 struct Memory {
     files: HashMap<String, Vec<u8>>,
@@ -31,7 +31,7 @@ fn dataset(bytes: Vec<u8>) -> Dataset {
     Dataset::from_source(Arc::new(MemorySource::new(bytes)), &OpenOptions::default()).unwrap()
 }
 
-/// One array in a random master: its truth is `value(index)` in kelvin.
+/// One array in a random master. Its element at `index` is `value(index)` in kelvin.
 struct Case {
     rng: TestRng,
     shape: Vec<u64>,
@@ -39,7 +39,7 @@ struct Case {
     placed: Vec<Placed>,
 }
 
-/// A sub-array's own packing.
+/// The packing of a sub-array.
 struct Packing {
     ty: NcType,
     scale: f64,
@@ -74,7 +74,7 @@ impl Case {
         case
     }
 
-    /// Cuts a box at random, again and again.
+    /// Cuts a box at random, recursively.
     fn split(&mut self, location: Vec<Range<u64>>, depth: u32) {
         let d = self.below(u32::try_from(location.len()).unwrap()) as usize;
         let len = location[d].end - location[d].start;
@@ -90,7 +90,7 @@ impl Case {
         self.split(high, depth - 1);
     }
 
-    /// How a sub-array in these units is packed, if it is: numbers by which its values, whole kelvins, are whole.
+    /// Returns a packing for a sub-array in these units, or none. Its numbers keep whole kelvins whole.
     fn packing(&mut self, units: &str) -> Option<Packing> {
         let ty = [NcType::Short, NcType::Int, NcType::UShort, NcType::Float, NcType::Double]
             .get(self.below(8) as usize)
@@ -104,7 +104,8 @@ impl Case {
         Some(Packing { ty, scale: step * degree, offset: zero + least * degree })
     }
 
-    /// A dimension of a file of which so many indices apply: its length, and which.
+    /// Returns the length of a dimension of a file, and the `count` indices of it that belong to the
+    /// partition.
     fn applies(&mut self, count: u64) -> (u64, Indices) {
         match self.below(4) {
             0 => {
@@ -131,7 +132,7 @@ impl Case {
         }
     }
 
-    /// A sub-array for a box, with everything that may be arbitrary.
+    /// Makes a sub-array for a box, with random properties.
     fn place(&mut self, location: Vec<Range<u64>>) {
         let all = names(location.len());
         let lens: Vec<u64> = location.iter().map(|r| r.end - r.start).collect();
@@ -153,7 +154,7 @@ impl Case {
             .filter(|d| *d != "extra" && self.rng.next_u32().is_multiple_of(3))
             .cloned()
             .collect();
-        // Along each stored dimension: its length in the file, and which of its indices apply.
+        // Along each stored dimension: its length in the file, and the indices that belong to the partition.
         let mut lengths = Vec::new();
         let mut part = Vec::new();
         for dim in &stored {
@@ -286,7 +287,7 @@ proptest! {
             }
             check(&slab)?;
         }
-        // The flat way is the same.
+        // Reading the flattened array gives the same elements.
         let mut flat = vec![0; usize::try_from(8 * case.shape.iter().product::<u64>()).unwrap()];
         dataset.source().read_range(v.id(), 0, &mut flat).unwrap();
         prop_assert_eq!(flat, v.read_bytes(&v.all()).unwrap());
@@ -327,7 +328,7 @@ fn eleven_sub_arrays_make_twenty_four_partitions() {
     assert_eq!(cuts, [vec![0, 2, 4, 6, 8], vec![0, 1, 2, 3, 4, 5, 7]]);
     assert_eq!(partitions.len(), 24);
     assert_eq!(partitions.iter().filter(|p| p.part.is_some()).count(), 22);
-    // One is missing; one is there twice; one leaves the array.
+    // One is missing; one is given twice; one leaves the array.
     let gap = cut(&dims, &[8, 7], &placed[1..]).unwrap_err().to_string();
     assert_eq!(gap, "nothing fills d0 0 to 1, d1 0 to 0");
     let mut twice = placed.to_vec();
@@ -395,7 +396,8 @@ fn only_what_is_touched_is_opened() {
     assert_eq!(touched.iter().map(|t| t.elements).sum::<u64>(), 67);
 }
 
-/// Files in memory, the opening of which is work that is shared among threads, as reading a large map in an archive is.
+/// Files in memory. Opening one is work that is shared among threads, like reading a large index in an
+/// archive.
 struct Slow(Memory);
 
 impl OpenFragment for Slow {
@@ -407,7 +409,8 @@ impl OpenFragment for Slow {
     }
 }
 
-/// An aggregation of `n` by so many elements: each its own partition, of files `name(row)`, cut from their variable `v`.
+/// An aggregation of `n` by `width` elements. Each element is a partition, from the variable `v` of the files
+/// `name(row)`.
 fn by_element(n: u64, width: u64, name: &dyn Fn(u64) -> String) -> Vec<u8> {
     let partitions = (0..n * width).map(|at| Partition {
         dimensions: None,
@@ -434,8 +437,8 @@ fn by_element(n: u64, width: u64, name: &dyn Fn(u64) -> String) -> Vec<u8> {
     NewAggregation { own, arrays: vec![array] }.to_bytes(Convention::Nca).unwrap()
 }
 
-/// Aggregations in an aggregation, read by many threads in a pool of few: a thread that waits while it opens a file takes up others' tasks,
-/// which need the same file, and none may wait for itself.
+/// Aggregations in an aggregation, read by many threads in a small pool. A thread that waits while it opens a
+/// file takes up tasks of others, which need the same file. No thread may wait for itself.
 #[test]
 fn nested_aggregations_are_read_by_many_threads() {
     const FILES: u64 = 4;
@@ -461,7 +464,8 @@ fn nested_aggregations_are_read_by_many_threads() {
     let expected: Vec<f64> =
         (0..FILES * FILES * WIDTH).map(|n| f64::from(u32::try_from(n).unwrap())).collect();
     let (tell, told) = std::sync::mpsc::channel();
-    // Far or not: fragments on servers are read by threads of their own. Files are closed at once, and opened again.
+    // With and without a base directory: fragments on servers are read by a separate pool of threads. Files
+    // are closed at once, and opened again.
     for (base, open_files) in [(None, 2), (Some(std::path::Path::new(".")), 2), (None, 100)] {
         let memory = Arc::new(Slow(Memory { files: files.clone(), ..Memory::default() }));
         let options = Options { opener: Some(memory), open_files, ..Options::default() };

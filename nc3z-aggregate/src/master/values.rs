@@ -1,4 +1,5 @@
-//! Values of a fragment as the master wants them: unpacked, in its units and its type, missing ones as its fill value.
+//! Converts values of a fragment to the master's: unpacked, in its units and type, missing values as its fill
+//! value.
 
 use crate::error::{Error, Result};
 use nc3z_format::NcType;
@@ -6,7 +7,7 @@ use nc3z_format::classic::{Attribute, Variable};
 use nc3z_format::decode_value::{Decoding, Number};
 use nc3z_format::units::Conversion;
 
-/// How values of one variable are conformed.
+/// The conversion of one variable's values to the master's form.
 #[derive(Debug, Clone)]
 pub(crate) struct Conform {
     from: NcType,
@@ -17,10 +18,11 @@ pub(crate) struct Conform {
 }
 
 impl Conform {
-    /// From a variable as its header describes it to type, units and fill value of the master.
+    /// Makes the conversion from a variable, as described in its header, to type, units and fill value of the
+    /// master.
     ///
     /// # Errors
-    /// Text as numbers or the other way; attributes of packing that are no number.
+    /// A conversion between text and numbers; packing attributes that are not numbers.
     pub(crate) fn new(from: &Variable, to: NcType, fill: &[u8], unit: Conversion) -> Result<Self, String> {
         if (from.ty == NcType::Char) != (to == NcType::Char) {
             return Err(format!("it is of type {}, the aggregation of type {to}", from.ty));
@@ -30,7 +32,7 @@ impl Conform {
         Ok(Conform { from: from.ty, to, decoding, unit, fill: fill.to_vec() })
     }
 
-    /// Whether bytes stay as they are.
+    /// Returns whether bytes are unchanged.
     pub(crate) fn is_identity(&self) -> bool {
         self.from == self.to
             && !self.decoding.has_other_sign()
@@ -39,7 +41,7 @@ impl Conform {
             && self.decoding.is_only_fill(&self.fill)
     }
 
-    /// The values in the master's type; an error tells the number of the value and what is wrong with it.
+    /// Converts values to the master's type. An error has the number of the value, and the reason.
     pub(crate) fn apply(&self, bytes: Vec<u8>) -> Result<Vec<u8>, (usize, String)> {
         if self.is_identity() {
             return Ok(bytes);
@@ -48,7 +50,7 @@ impl Conform {
         for (n, item) in bytes.chunks_exact(self.from.size()).enumerate() {
             let stored = self.decoding.stored(item);
             let is_missing = self.decoding.is_missing(item);
-            // A NaN that no attribute names stays one.
+            // A NaN that no attribute names stays a NaN.
             if is_missing && (!stored.is_nan() || self.decoding.names_nan()) {
                 out.extend_from_slice(&self.fill);
                 continue;
@@ -66,10 +68,10 @@ impl Conform {
     }
 }
 
-/// `scale_factor` and `add_offset` of a variable; a pair that changes nothing is none.
+/// Returns `scale_factor` and `add_offset` of a variable. None where they change nothing.
 ///
 /// # Errors
-/// One of them is not one number: what the values mean is then not known.
+/// One of them is not a single number, so that the meaning of the values is not known.
 pub(crate) fn packing(v: &Variable) -> Result<Option<(f64, f64)>, String> {
     for name in ["scale_factor", "add_offset"] {
         let is_number = |a: &Attribute| a.count() == 1 && a.ty != NcType::Char;
@@ -91,7 +93,8 @@ pub(crate) fn doubles(ty: NcType, bytes: &[u8]) -> Vec<f64> {
     bytes.chunks_exact(ty.size()).map(|item| Number::of(ty, item).real()).collect()
 }
 
-/// Appends a number as big-endian bytes of a type that has it; a fraction has no place among whole numbers.
+/// Appends a number as big-endian bytes of a type that can hold it. A fraction is an error for an integer
+/// type.
 pub(crate) fn put_double(value: f64, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
     put(Number::Real(value), ty, out)
 }
@@ -135,7 +138,7 @@ fn put(value: Number, ty: NcType, out: &mut Vec<u8>) -> Result<(), String> {
     Ok(())
 }
 
-/// The whole number that a value is, but for rounding.
+/// Returns the integer that a value equals up to rounding.
 fn whole(value: Number, ty: NcType) -> Result<i128, String> {
     let x = match value {
         Number::Whole(n) => return Ok(n),

@@ -1,4 +1,5 @@
-//! CF-1.13 section 2.8, with arrays of characters for strings, so that the aggregation is a classic file.
+//! Writes CF-1.13 section 2.8, with arrays of characters for strings, so that the aggregation is a classic
+//! file.
 
 use super::NewArray;
 use super::classic::{NewFile, NewVariable, attribute, text_attribute};
@@ -7,7 +8,8 @@ use crate::master::{Data, FileRef, Partition, UnitsOf};
 use nc3z_format::NcType;
 use std::collections::HashMap;
 
-/// Adds aggregated variables to a file. Those with the same fragments share what describes them.
+/// Adds aggregated variables to a file. Variables with the same fragments share the variables that describe
+/// them.
 pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
     let mut maps = HashMap::new();
     let mut names = HashMap::new();
@@ -58,7 +60,7 @@ pub(super) fn add(file: &mut NewFile, arrays: &[NewArray]) -> Result<()> {
     Ok(())
 }
 
-/// The aggregation variable itself.
+/// Adds the aggregation variable.
 fn variable(file: &mut NewFile, array: &NewArray, data: &str, checks: Option<&str>) {
     let dims: Vec<&str> = array.dimensions.iter().map(|d| file.dimensions[*d].0.as_str()).collect();
     let mut attributes = array.attributes.clone();
@@ -70,7 +72,7 @@ fn variable(file: &mut NewFile, array: &NewArray, data: &str, checks: Option<&st
     file.variables.push(NewVariable { name, ty, dimensions: vec![], attributes, values });
 }
 
-/// One value for each fragment, all of whose elements have it; the fill value where they are missing.
+/// Adds one value for each fragment whose elements are all equal; the fill value where they are missing.
 fn unique_values(file: &mut NewFile, array: &NewArray, dimensions: Vec<usize>) -> Result<String> {
     let own = array.attributes.iter().find(|a| a.name == b"_FillValue" && a.ty == array.ty);
     let fill = own.map_or(array.ty.default_fill(), |a| &a.values[..]);
@@ -88,7 +90,7 @@ fn unique_values(file: &mut NewFile, array: &NewArray, dimensions: Vec<usize>) -
     Ok(name)
 }
 
-/// A fragment as CF names it.
+/// A fragment with the names that CF uses.
 struct Ref<'a> {
     uri: &'a str,
     variable: &'a str,
@@ -163,7 +165,7 @@ fn map(file: &mut NewFile, array: &NewArray) -> Result<String> {
     Ok(name)
 }
 
-/// A variable of texts, filled up with zeros: readers do not take blanks off.
+/// Adds a variable of texts, padded with zeros: readers do not remove blanks.
 fn strings(file: &mut NewFile, name: &str, dimensions: &[usize], texts: &[&str]) -> String {
     let name = file.free_name(name);
     let len = texts.iter().map(|t| t.len()).max().unwrap_or(0).max(1);

@@ -29,7 +29,7 @@ pub struct NewVariable {
     pub name: String,
     /// Type.
     pub ty: NcType,
-    /// Dimensions by their place in the file.
+    /// Its dimensions, as indices into those of the file.
     pub dimensions: Vec<usize>,
     /// Attributes.
     pub attributes: Vec<Attribute>,
@@ -48,7 +48,8 @@ pub fn attribute(name: &str, ty: NcType, values: impl Into<Vec<u8>>) -> Attribut
 }
 
 impl NewFile {
-    /// Adds a dimension, or finds one of the same name and length; a name that is taken gets a number.
+    /// Adds a dimension, or finds one of the same name and length. If the name is taken, a number is
+    /// appended.
     pub fn dimension(&mut self, name: &str, len: u64) -> usize {
         let taken: BTreeSet<&str> = self.dimensions.iter().map(|(n, _)| n.as_str()).collect();
         if let Some(found) = self.dimensions.iter().position(|d| d.0 == name && d.1 == len) {
@@ -64,15 +65,15 @@ impl NewFile {
         self.variables.iter().any(|v| v.name == name)
     }
 
-    /// A name that no variable has yet.
+    /// Returns the name, with a number appended if a variable has it already.
     pub fn free_name(&self, name: &str) -> String {
         free(name, |n| self.has(n) || self.reserved.contains(n))
     }
 
-    /// The file's bytes, in the first of the classic formats that it fits.
+    /// Returns the file's bytes, in the first of the classic formats that can express it.
     ///
     /// # Errors
-    /// It fits none; a variable has more or fewer values than its dimensions ask for.
+    /// No classic format can express it, or the number of values of a variable does not match its dimensions.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let mut names = BTreeSet::new();
         if let Some(v) = self.variables.iter().find(|v| !names.insert(&v.name)) {
@@ -141,7 +142,7 @@ impl ClassicValues for Values<'_> {
     }
 }
 
-/// The name, or the first of `NAME_2`, `NAME_3`, … that is not taken.
+/// Returns the name, or the first of `NAME_2`, `NAME_3`, … that is not taken.
 pub(crate) fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|n| format!("{name}_{n}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|n| !taken(n)).unwrap_or_default()

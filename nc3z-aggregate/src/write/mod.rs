@@ -1,4 +1,4 @@
-//! Aggregations as classic files: what they hold of their own, and references to everything else.
+//! Writes aggregations as classic files: their own variables, and references to all others.
 
 mod cf;
 mod classic;
@@ -16,7 +16,7 @@ use nc3z_format::classic::Attribute;
 /// A file with aggregated variables, before it is written.
 #[derive(Debug, Clone, Default)]
 pub struct NewAggregation {
-    /// Dimensions, attributes, and variables that have their data here.
+    /// Dimensions, attributes, and the variables whose data are in this file.
     pub own: NewFile,
     /// Aggregated variables.
     pub arrays: Vec<NewArray>,
@@ -29,13 +29,13 @@ pub struct NewArray {
     pub name: String,
     /// Type of the elements.
     pub ty: NcType,
-    /// Attributes, but for those of the aggregation.
+    /// Its attributes, without those of the aggregation.
     pub attributes: Vec<Attribute>,
-    /// Dimensions by their place in the file.
+    /// Its dimensions, as indices into those of the file.
     pub dimensions: Vec<usize>,
-    /// Whether coordinates ascend along each of them.
+    /// For each dimension, true where coordinates ascend.
     pub directions: Vec<bool>,
-    /// Where it is cut along each of them.
+    /// The cuts along each dimension.
     pub cuts: Vec<Vec<u64>>,
     /// Its partitions in row-major order.
     pub partitions: Vec<Partition>,
@@ -47,15 +47,16 @@ impl NewAggregation {
         self.own.has(name) || self.arrays.iter().any(|a| a.name == name)
     }
 
-    /// The name, with a number where a variable has it.
+    /// Returns the name, with a number appended if a variable has it already.
     pub(crate) fn free_name(&self, name: &str) -> String {
         free(name, |n| self.is_taken(n))
     }
 
-    /// The file in a convention, as bytes.
+    /// Returns the bytes of the file in a convention.
     ///
     /// # Errors
-    /// What the convention cannot say: the message tells which one can. What does not fit a classic file.
+    /// The convention cannot express the aggregation; the message names one that can. It does not fit a
+    /// classic file.
     pub fn to_bytes(&self, convention: Convention) -> Result<Vec<u8>> {
         let mut file = self.own.clone();
         file.reserved = self.arrays.iter().map(|a| a.name.clone()).collect();

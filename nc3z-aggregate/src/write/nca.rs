@@ -1,4 +1,4 @@
-//! NCA-0.1: the master array in one attribute, as JSON.
+//! Writes NCA-0.1: the description of the master array is JSON in one attribute.
 
 use super::NewArray;
 use super::classic::{NewFile, NewVariable, text_attribute};
@@ -58,7 +58,7 @@ fn partition(array: &NewArray, dims: &[String], p: &Partition, out: &mut Map<Str
     let up = |dim: &String| dims.iter().position(|d| d == dim).is_none_or(|n| array.directions[n]);
     let mut directions: Map<String, Value> =
         p.reversed.iter().map(|dim| (dim.clone(), Value::Bool(!up(dim)))).collect();
-    // Those of dimensions that the master does not have must be told, whatever they mean.
+    // Dimensions that the master does not have must be listed, even where their direction has no meaning.
     for extra in p.dimensions.iter().flatten().filter(|dim| !dims.contains(dim)) {
         directions.insert(extra.clone(), true.into());
     }
