@@ -1,4 +1,4 @@
-//! What choosing works on: pieces of one variable, what is known of it, and reused memory.
+//! The state of a choice: pieces of one variable, facts about it, and reused memory.
 
 use super::kept::Kept;
 use super::maps::Maps;
@@ -9,7 +9,7 @@ use crate::geometry::DeltaAxes;
 use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 
-/// How much time a variable is worth. Each effort encodes on the samples what the one before would pick, besides its own.
+/// The time to spend on a variable. Each effort also encodes the lower effort's choice on the samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Effort {
     /// zstd only, level 1.
@@ -21,46 +21,46 @@ pub enum Effort {
     Max,
 }
 
-/// A plan, and what it costs by an estimate or by real encodes.
+/// A plan with its cost, estimated or from real encodes.
 pub(crate) type Costed = (u64, EncodePlan);
 
-/// The cheapest first. One function for words of all widths.
+/// Sorts plans by cost, the cheapest first. It does not depend on the word width, so it is compiled once.
 pub(crate) fn sort_by_cost(plans: &mut [Costed]) {
     plans.sort_by_key(|plan| plan.0);
 }
 
-/// One variable, and what was found of it.
+/// One variable, and the facts found about it.
 pub(crate) struct Chooser<'a, W> {
     pub(crate) pieces: Pieces<'a, W>,
     /// The elements of all samples.
     pub(crate) sampled: u64,
-    /// Whether the samples are worth many encodes.
+    /// True if the samples are worth many encodes.
     pub(crate) thorough: bool,
     pub(crate) ty: ElementType,
     pub(crate) mask: Option<u64>,
     pub(crate) effort: Effort,
-    /// Bytes that a dictionary costs besides the tiles, and the elements that share them.
+    /// The bytes of a dictionary, and the number of elements that share them.
     pub(crate) dict_len: u64,
     pub(crate) elements: u64,
     pub(crate) scratch: Scratch,
-    /// Where all of the variable is looked at.
+    /// The best encoding so far, if the samples are the whole variable.
     pub(crate) kept: Option<Kept>,
-    /// A scratch that nothing is kept in.
+    /// A scratch without cached content.
     pub(crate) spare: Option<Scratch>,
     pub(crate) maps: Maps,
-    /// A piece as it was mapped, while estimates spoil it.
+    /// A mapped piece for estimates, which change it.
     pub(crate) integers: Pool,
     pub(crate) tokens: Vec<u8>,
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// A plan for trials: zstd at level 1, which ranks plans as its higher levels do.
+    /// Returns a plan for trials: zstd at level 1, which ranks plans as its higher levels do.
     pub(crate) fn plan(&self, transform: TransformPlan, axes: DeltaAxes, coder: Coder) -> EncodePlan {
         let shape = if self.effort == Effort::Max { Shape::FINE } else { Shape::ALONE };
         EncodePlan { mask: self.mask, transform, axes, coder, shape, level: 1 }
     }
 
-    /// The zstd level of tiles.
+    /// Returns the zstd level of tiles.
     pub(crate) fn level(&self) -> i32 {
         match self.effort {
             Effort::Fast => 1,
@@ -69,14 +69,14 @@ impl<W: Word> Chooser<'_, W> {
         }
     }
 
-    /// What `len` elements bear of the dictionary.
+    /// Returns the share of the dictionary's bytes for `len` elements.
     pub(crate) fn share(&self, plan: &EncodePlan, len: usize) -> u64 {
         let len = len as u64;
         if plan.dictionary().is_some() { self.dict_len * len / self.elements.max(len).max(1) } else { 0 }
     }
 }
 
-/// The kind of a transform, and the step of a scale-offset.
+/// The kind of a transform, with the step of a scale-offset.
 pub(crate) type TransformKind = (std::mem::Discriminant<TransformPlan>, u64);
 
 pub(crate) fn transform_kind(transform: &TransformPlan) -> TransformKind {

@@ -1,4 +1,4 @@
-//! A hill climb over how often differences are repeated.
+//! A hill climb over the number of repeated differences.
 
 use super::chooser::{Chooser, Costed};
 use crate::encode::EncodePlan;
@@ -6,17 +6,17 @@ use crate::error::Result;
 use crate::switch::is_on;
 use crate::word::Word;
 
-/// What a climb may do.
+/// The parameters of a climb.
 pub(crate) struct Climb<'a> {
     /// Changes of (neighbours, rows) that are tried at each step.
     pub(crate) steps: &'a [(i8, i8)],
-    /// A step must save one part in so many.
+    /// A step must save at least 1/`gain`.
     pub(crate) gain: u64,
 }
 
 impl Climb<'_> {
-    /// From `start` to the cheapest plan around, as long as that saves enough; gives the plans passed, `start` not among them.
-    /// `cost` costs the plans it is given, and may leave some out.
+    /// Climbs from `start` to the cheapest neighbouring plan, as long as each step saves enough. Returns the plans
+    /// on the way, without `start`. `cost` adds costs to plans, and may omit some plans.
     pub(crate) fn run<'c, W: Word>(
         &self,
         chooser: &mut Chooser<'c, W>,

@@ -6,11 +6,11 @@ use crate::scale_offset::{ScaleOffset, Segments};
 use crate::word::Word;
 use std::ops::Range;
 
-/// The least rows of a plane in a crop, and how many first rows and columns are not judged where the sample has more: what
-/// differences leave there stands once in a plane or row, but often in crops.
+/// The smallest number of rows of a plane in a crop, and the number of first rows and columns that are not judged
+/// if the sample has more. Differences leave large values there: once in a plane or row, but more often in crops.
 const ROWS: usize = 16;
 const BORDER: usize = 3;
-/// How the elements of a sample are to be seen.
+/// The interpretation of a sample's elements.
 #[derive(Clone, Copy)]
 pub(crate) struct Look<W> {
     pub(crate) mask: Option<W>,
@@ -21,10 +21,11 @@ pub(crate) struct Look<W> {
 pub(crate) struct Crop<W> {
     pub(crate) words: Vec<W>,
     pub(crate) geom: Geometry,
-    /// One plane of the sample has so many times the elements of one of the crop.
+    /// The number of elements in a plane of the sample divided by that of the crop.
     pub(crate) shrink: usize,
     pub(crate) border: Border,
-    /// What whole planes of the sample show, for the planes of the crop: least values are seldom in crops.
+    /// The scale-offsets of the sample's whole planes, for the planes of the crop: crops seldom contain the
+    /// minimum.
     pub(crate) planes: Option<Segments>,
 }
 
@@ -37,11 +38,11 @@ pub(crate) struct Border {
 }
 
 impl Border {
-    /// All are judged.
+    /// All elements are judged.
     pub(crate) const NONE: Border =
         Border { plane: usize::MAX, row: usize::MAX, first_of_plane: 0, first_of_row: 0 };
 
-    /// Which of the valid elements are judged, as ranges of their numbers.
+    /// Returns the judged elements as ranges of the valid elements' numbers.
     pub(crate) fn judged(&self, runs: &Runs) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         let mut before = 0;
@@ -62,7 +63,7 @@ impl Border {
     }
 }
 
-/// Cuts about `len` elements out of a sample, `part` eighths away from its beginning.
+/// Cuts about `len` elements from a sample, at `part` eighths of its length.
 pub(crate) fn crop<W: Word>(
     sample: &[W],
     geom: &Geometry,
@@ -123,17 +124,17 @@ pub(crate) fn crop<W: Word>(
     Crop { words, geom, shrink, border, planes }
 }
 
-/// The scale-offsets of whole planes, sought as long as more than two thirds of the planes may have one.
+/// The scale-offsets of whole planes. The search stops when a third of the planes has none.
 struct PlaneScales {
     wanted: usize,
     missed: usize,
-    /// That of the last plane that has one.
+    /// The scale-offset of the last plane that has one.
     last: Option<ScaleOffset>,
     list: Vec<ScaleOffset>,
 }
 
 impl PlaneScales {
-    /// That of the next plane; an empty plane says nothing of any.
+    /// Adds the scale-offset of the next plane. An empty plane ends the search.
     fn add<W: Word>(&mut self, plane: &[W], look: Look<W>) {
         if plane.is_empty() || !look.float {
             self.missed = self.wanted;
@@ -152,7 +153,7 @@ impl PlaneScales {
     }
 }
 
-/// Crops of all samples: one of each, or three of a lone one.
+/// Returns crops of all samples: one of each, or three of a single sample.
 pub(crate) fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize, look: Look<W>) -> Vec<Crop<W>> {
     match samples {
         [sample] if sample.len() > len => [1, 4, 7].map(|part| crop(sample, geom, len, part, look)).into(),
@@ -160,8 +161,8 @@ pub(crate) fn crops<W: Word>(samples: &[&[W]], geom: &Geometry, len: usize, look
     }
 }
 
-/// Parts of samples that together have at most `len` elements, whole planes or rows if those are short enough, from the same places
-/// that crops are cut from; samples that are no longer as they are.
+/// Returns parts of samples with at most `len` elements together, whole planes or rows if those are short enough,
+/// at the positions of the crops. Samples that are shorter are returned whole.
 pub(crate) fn parts<'a, W>(samples: &[&'a [W]], geom: &Geometry, len: usize) -> Vec<&'a [W]> {
     let each = len / samples.len().max(1);
     let part = |(eighths, sample): (usize, &&'a [W])| {
@@ -178,13 +179,13 @@ pub(crate) fn parts<'a, W>(samples: &[&'a [W]], geom: &Geometry, len: usize) -> 
     places(samples).zip(samples).map(part).collect()
 }
 
-/// Where a sample is cut: eighths of the way through it.
+/// Returns the positions of the cuts in the samples, in eighths of their lengths.
 fn places<W>(samples: &[&[W]]) -> impl Iterator<Item = usize> {
     let lone = samples.len() == 1;
     (0..).map(move |i: usize| if lone { 4 } else { (1 + 3 * i).min(7) })
 }
 
-/// Keeps these ranges.
+/// Keeps only these ranges.
 pub(crate) fn compact<W: Word>(words: &mut Vec<W>, ranges: &[Range<usize>]) {
     let mut kept = 0;
     for range in ranges {

@@ -1,4 +1,4 @@
-//! Plans by a cheap estimate: order-0 entropy of their tokens on crops of the samples.
+//! Ranks plans by a cheap estimate: order-0 entropy of their tokens on crops of the samples.
 
 use super::chooser::{Chooser, Costed, sort_by_cost};
 use super::climb::Climb;
@@ -13,18 +13,19 @@ use crate::geometry::DeltaAxes;
 use crate::switch::is_on;
 use crate::word::Word;
 
-/// A plan that needs more than this many hundredths of the best on one crop, and so many bytes more, is out.
+/// A plan is dropped if, on one crop, it needs more than `BEHIND` hundredths of the best plan's bytes and `SLACK`
+/// bytes.
 pub(crate) const BEHIND: u64 = 115;
 pub(crate) const SLACK: u64 = 256;
 
-/// Plans are tried with repeated differences if they need at most so many hundredths of the best.
+/// Repeated differences are tried for plans that need at most this many hundredths of the best.
 const CLIMBS: u64 = 130;
-/// At most so many plans are.
+/// The largest number of plans for which they are tried.
 const STARTS: usize = 3;
-/// Up only; a repeat must save one part in 256.
+/// Only upwards; a repeat must save 1/256.
 const UP: Climb<'_> = Climb { steps: &[(1, 0), (0, 1)], gain: 256 };
 
-/// Order-0 estimate of residuals in bits / 65536: tokens by entropy, raw bits as they are. Spoils the words.
+/// Order-0 estimate of residuals in bits / 65536: entropy for tokens, raw bits as they are. Overwrites the words.
 fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u64 {
     if signed {
         zigzag_all(words);
@@ -38,7 +39,7 @@ fn token_bits<W: Word>(words: &mut [W], signed: bool, tokens: &mut Vec<u8>) -> u
     token_cost(&histogram) + (raw << 16)
 }
 
-/// Bytes besides residuals, as they would be with the planes of the sample.
+/// Returns the bytes besides residuals, scaled to the planes of the sample.
 pub(crate) fn side<W>(staged: &Staged, plan: &EncodePlan, crop: &Crop<W>) -> u64 {
     let transform = staged.transform_len();
     let kept = if matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane) {
@@ -50,7 +51,7 @@ pub(crate) fn side<W>(staged: &Staged, plan: &EncodePlan, crop: &Crop<W>) -> u64
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Adds the estimated bits / 65536 of plans that share a transform, on some of the crops.
+    /// Adds the estimated bits / 65536 of plans that share a transform, for some of the crops.
     pub(crate) fn estimate(&mut self, plans: &mut [Costed], crops: &[usize]) -> Result<()> {
         for &crop in crops {
             let Some((_, plan)) = plans.first() else { break };
@@ -77,8 +78,8 @@ impl<W: Word> Chooser<'_, W> {
         Ok(())
     }
 
-    /// All pairs of transform and delta axes with their estimates, the best first. Those that are far behind on one crop are not
-    /// estimated on the others.
+    /// Returns all pairs of transform and delta axes with their estimates, the best first. Pairs that need far more
+    /// than the best on one crop are not estimated on the others.
     pub(crate) fn estimates(&mut self, transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
         let axes = self.axes();
         let all = |t: &TransformPlan| {
@@ -90,9 +91,10 @@ impl<W: Word> Chooser<'_, W> {
         for plans in &mut estimated {
             self.estimate(plans, &[middle])?;
             self.estimate_alone(plans, middle)?;
-            // Before any is left out: repeated differences may be worth more than a better transform.
+            // Before any plan is dropped: repeated differences may save more than a better transform.
             self.climb_all(plans, &[middle], 2, u64::MAX)?;
-            // Neighbours are left out where that is better at once: else such plans would take the place of smoother ones.
+            // Plans without neighbours stay only if they are better at once. Otherwise they would displace smoother
+            // plans.
             let smooth =
                 plans.iter().filter(|s| !s.1.axes.are_alone()).map(|s| s.0).min().unwrap_or(u64::MAX);
             plans.retain(|s| !s.1.axes.are_alone() || s.0 < smooth);
@@ -112,7 +114,7 @@ impl<W: Word> Chooser<'_, W> {
         Ok(estimated)
     }
 
-    /// Adds the best plan without its neighbours; where that is better, all that have none.
+    /// Adds the best plan without its neighbours. If that is better, adds all plans without neighbours.
     fn estimate_alone(&mut self, plans: &mut Vec<Costed>, crop: usize) -> Result<()> {
         let best = plans.iter().min_by_key(|s| s.0).filter(|s| s.1.axes != DeltaAxes::NEIGHBOURS).cloned();
         let best = best.filter(|_| is_on("without-neighbours"));
@@ -133,8 +135,8 @@ impl<W: Word> Chooser<'_, W> {
         Ok(())
     }
 
-    /// Repeats the differences of the best plans, at most `starts` and `margin` hundredths of the best, as long as that
-    /// saves enough; adds the steps to the plans.
+    /// Repeats the differences of the best plans, at most `starts` plans and within `margin` hundredths of the
+    /// best, as long as that saves enough. Adds the steps to the plans.
     fn climb_all(
         &mut self,
         plans: &mut Vec<Costed>,
@@ -159,7 +161,7 @@ impl<W: Word> Chooser<'_, W> {
         Ok(())
     }
 
-    /// All delta axes that the longest crop can show.
+    /// Returns all delta axes that the longest crop has.
     fn axes(&self) -> Vec<DeltaAxes> {
         let Some(longest) = self.pieces.crops.iter().max_by_key(|p| p.words.len()) else { return Vec::new() };
         let all = [

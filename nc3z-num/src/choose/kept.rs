@@ -1,4 +1,5 @@
-//! What was encoded on the way to a choice, so that a tile that is the whole variable need not be encoded again.
+//! Caches the best encoding made during a choice, so that a tile that is the whole variable need not be encoded
+//! again.
 
 use super::chooser::{Chooser, Costed};
 use super::pieces::Piece;
@@ -6,30 +7,31 @@ use crate::encode::{EncodePlan, Prepared, longest};
 use crate::scratch::Scratch;
 use crate::word::Word;
 
-/// A sample by a plan, or all but written.
+/// A sample encoded by a plan, or prepared for writing.
 pub(crate) enum Encoded {
     Payload(Vec<u8>),
-    /// With contexts of one of the shapes that it was prepared for; its residuals stand in the chooser's scratch.
+    /// Prepared with contexts; the number selects one of the prepared shapes. The residuals are in the chooser's
+    /// scratch.
     Prepared(Box<Prepared>, usize),
 }
 
-/// The cheapest plan by which the sample was encoded so far.
+/// The cheapest plan that has encoded the sample so far.
 pub(crate) struct Kept {
     costed: Costed,
     encoded: Encoded,
-    /// The scratch of what is prepared.
+    /// The scratch of the prepared encoding.
     scratch: Scratch,
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Whether these pieces are the variable, as it is.
+    /// True if these pieces are the whole variable, unchanged.
     pub(crate) fn is_all(&self, pieces: &[Piece]) -> bool {
         let [piece] = pieces else { return false };
         let view = self.pieces.view(*piece);
         view.as_it_is && view.words.len() as u64 == self.elements
     }
 
-    /// Keeps what was encoded of the variable, if that is cheaper than what was before.
+    /// Caches an encoding of the variable, if it is cheaper than the cached one.
     pub(crate) fn keep(&mut self, costed: Costed, encoded: Encoded) {
         if self.kept.as_ref().is_some_and(|kept| kept.costed.0 <= costed.0) {
             return;
@@ -42,7 +44,7 @@ impl<W: Word> Chooser<'_, W> {
         self.kept = Some(Kept { costed, encoded, scratch });
     }
 
-    /// The variable by a plan, if that is what was kept: what [`crate::encode`] would make of it.
+    /// Returns the cached encoding, if `plan` made it. It equals the result of [`crate::encode`].
     pub(crate) fn take_kept(&mut self, plan: &EncodePlan) -> Option<Vec<u8>> {
         let Kept { costed, encoded, mut scratch } = self.kept.take()?;
         let is_it = costed.1.is_same(plan);

@@ -1,4 +1,4 @@
-//! Pieces as transforms map them, so that plans of one transform map a piece once.
+//! Caches transformed pieces, so that plans with the same transform map a piece only once.
 
 use super::chooser::Chooser;
 use super::pieces::Piece;
@@ -7,13 +7,13 @@ use crate::error::Result;
 use crate::scratch::Scratch;
 use crate::word::{Pool, Word};
 
-/// Pieces of more bytes are mapped each time.
+/// Pieces of more bytes are not cached.
 const LONGEST: usize = 256 << 10;
 
-/// What a piece was mapped by: its mask is packed at the level.
+/// The key of a map: the piece, the transform, and the level at which the mask is packed.
 type Of<'a> = (Piece, &'a TransformPlan, i32);
 
-/// A piece as a transform maps it: integers, and which elements are not masked.
+/// A piece after its transform: integers, and the elements that are not masked.
 #[derive(Default)]
 struct Map {
     of: Option<(Piece, TransformPlan, i32)>,
@@ -29,7 +29,7 @@ impl Map {
     }
 }
 
-/// The maps of one variable; their memory serves the next.
+/// The maps of one variable; their memory is reused for the next.
 #[derive(Default)]
 pub(crate) struct Maps {
     list: Vec<Map>,
@@ -42,7 +42,7 @@ impl Maps {
         self.used = 0;
     }
 
-    /// Puts a map into the scratch.
+    /// Copies a map to the scratch.
     fn restore<W: Word>(&mut self, of: Of<'_>, scratch: &mut Scratch) -> Option<Staged> {
         let map = self.list[..self.used].iter_mut().find(|map| map.is_of(of))?;
         W::pool(&mut scratch.encoder.mapped).clone_from(W::pool(&mut map.integers));
@@ -51,7 +51,7 @@ impl Maps {
         Some(map.staged.clone())
     }
 
-    /// Keeps the map that stands in the scratch.
+    /// Saves the map in the scratch.
     fn save<W: Word>(&mut self, of: Of<'_>, staged: &Staged, scratch: &mut Scratch) {
         if self.used == self.list.len() {
             self.list.push(Map::default());
@@ -67,7 +67,7 @@ impl Maps {
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// Mask and transform of a piece: its integers stand in the scratch.
+    /// Applies mask and transform to a piece; the integers are then in the scratch.
     pub(crate) fn mapped(&mut self, piece: Piece, plan: &EncodePlan) -> Result<Staged> {
         let Self { maps, scratch, pieces, ty, .. } = self;
         let of = (piece, &plan.transform, plan.level);

@@ -1,7 +1,8 @@
-//! Choosing plans from samples: estimates for all pairs of transform and delta axes, real encodes for the best.
-//! Sizes only, integers where they decide; no clocks.
+//! Chooses plans from samples: estimates for all pairs of transform and delta axes, real encodes for the best. Only
+//! sizes decide, in integers if possible, and never clocks.
 //!
-//! What [`Effort::Fast`] picks is always among the plans that [`Effort::Default`] encodes on the samples as they are.
+//! The choice of [`Effort::Fast`] is always among the plans that [`Effort::Default`] encodes on the unchanged
+//! samples.
 
 mod chooser;
 mod climb;
@@ -34,14 +35,15 @@ use samples::{distinct, find_mask, transforms};
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// What is known of the variable besides its samples.
+/// Facts about the variable besides its samples.
 #[derive(Debug, Clone, Copy)]
 pub struct Extent {
-    /// Elements of the variable; at least those of the samples are assumed.
+    /// Elements of the variable; the number is at least that of the samples.
     pub elements: u64,
-    /// Samples of at most so many bytes in all are encoded as they are by some ten plans; longer ones by the best of each coder.
+    /// Samples of at most this many bytes in all are encoded unchanged by about ten plans; longer ones by the best
+    /// plan of each coder.
     pub whole_len: usize,
-    /// Whether a dictionary of the variable's values can be stored beside its tiles.
+    /// True if a dictionary of the variable's values can be stored beside its tiles.
     pub dictionary: bool,
 }
 
@@ -51,39 +53,42 @@ impl Default for Extent {
     }
 }
 
-/// Plans for a variable, the one expected to be smallest first.
+/// Plans for a variable; the plan with the smallest estimated size is first.
 #[derive(Debug, Clone, Default)]
 pub struct Candidates {
-    /// At most four plans; at least one.
+    /// One to four plans.
     pub plans: Vec<EncodePlan>,
-    /// What the samples take by each of them, in bytes, with their share of a dictionary; by a part of them where they are long. Empty
-    /// where only crops were encoded.
+    /// The bytes of the samples by each plan, with their share of a dictionary; scaled from a part if the samples
+    /// are long. Empty if only crops were encoded.
     pub sampled: Vec<u64>,
-    /// The variable by the first plan, where the one sample is all of it and was encoded: what [`crate::encode`] would make of it.
+    /// The encoded variable by the first plan, if one sample is the whole variable and was encoded. It equals the
+    /// result of [`crate::encode`].
     pub payload: Option<Vec<u8>>,
-    /// What [`Effort::Fast`] would pick: for an array of which only pieces were looked at, worth a try on the whole of it.
+    /// The choice of [`Effort::Fast`]. If only pieces of an array were sampled, it should be tried on the whole
+    /// array.
     pub quick: EncodePlan,
-    /// True where values repeat so much that a dictionary of the whole variable may pay: collect it with
+    /// True if values repeat so often that a dictionary of the whole variable may save bytes: collect it with
     /// [`crate::DictionaryBuilder`] and call [`choose_with`].
     pub scan_dictionary: bool,
     /// The pattern that the plans mask out.
     pub mask: Option<u64>,
 }
 
-/// Elements of a crop for estimates, and of the crop that is really encoded; [`Effort::Max`] takes four times as many.
+/// Elements of a crop for estimates, and of a crop for real encodes; [`Effort::Max`] takes four times as many.
 const CROP: usize = 4 << 10;
 const TRIAL: usize = 16 << 10;
-/// Bytes of the samples that the last few plans are encoded on; all of them for [`Effort::Max`].
+/// Bytes of the samples that the last few plans encode; all of them for [`Effort::Max`].
 const FINAL: usize = 256 << 10;
-/// Bytes that storing any definition costs, besides its own.
+/// Bytes of storing a definition, in addition to its content.
 const DEFINITION: u64 = 64;
 
 thread_local! {
-    /// Buffers and contexts of the trials. Making them anew takes longer than choosing for a short variable.
+    /// Buffers and contexts of the trials. Creating them takes longer than choosing for a short variable.
     static MEMORY: RefCell<Option<([Scratch; 2], Maps)>> = const { RefCell::new(None) };
 }
 
-/// Ranks plans for a variable by samples of its tiles (each beginning where a tile begins; three are enough).
+/// Ranks plans for a variable by samples of its tiles. Each sample begins at the beginning of a tile; three are
+/// enough.
 ///
 /// # Errors
 /// If the words do not have the size of the type.
@@ -97,7 +102,7 @@ pub fn choose<W: Word>(
     choose_with(samples, ty, geom, effort, fill_values, Extent::default(), None)
 }
 
-/// As [`choose`], with the extent of the variable, and a dictionary of all its values.
+/// Ranks plans as [`choose`] does, with the extent of the variable and a dictionary of all its values.
 ///
 /// # Errors
 /// If the words do not have the size of the type.
@@ -135,7 +140,7 @@ pub(crate) fn choose_plans<W: Word>(
     let mask = find_mask(&samples, fill_values);
     let look = Look { mask, float: ty.is_float() };
     let crops = crops(&samples, geom, scale * CROP, look);
-    // A dictionary of the samples is that of the variable where they are the variable.
+    // If the samples are the whole variable, their dictionary is complete.
     let complete = sampled == elements;
     let (mut own, mut dict_len) = (None, 0);
     let ([mut scratch, spare], mut maps) = MEMORY.take().unwrap_or_default();
@@ -163,7 +168,7 @@ pub(crate) fn choose_plans<W: Word>(
     let trials = if covered {
         samples.iter().map(|s| crop(s, geom, s.len(), 0, look)).collect()
     } else {
-        // A third of few samples is enough here, since the last plans are encoded on all of them anyway.
+        // A third of few samples is enough, because the last plans encode all samples.
         vec![crop(middle, geom, (total / 3).clamp(CROP, scale * TRIAL), 4, look)]
     };
     let last = if effort == Effort::Max || thorough { usize::MAX } else { FINAL / W::BYTES };
@@ -190,7 +195,7 @@ pub(crate) fn choose_plans<W: Word>(
     let scratch = [chooser.scratch, chooser.spare.unwrap_or_default()];
     MEMORY.set(Some((scratch, chooser.maps)));
     if partial {
-        // What was tried with the patterns of the samples needs those of the whole variable.
+        // These plans use the samples' patterns, but stored tiles would need those of the whole variable.
         outcome.plans.retain(|(p, _)| p.dictionary().is_none());
         if outcome.plans.is_empty() {
             outcome.plans.push((plain, None));
@@ -199,7 +204,7 @@ pub(crate) fn choose_plans<W: Word>(
     let scan_dictionary = partial && own.is_some() && outcome.dictionary_pays;
     let (plans, sampled): (Vec<_>, Vec<_>) = outcome.plans.into_iter().unzip();
     let sampled = sampled.into_iter().collect::<Option<Vec<u64>>>().unwrap_or_default();
-    // The first plan is what the payload is of, unless it went.
+    // The payload belongs to the first plan, unless that was removed.
     let payload = outcome.payload.filter(|_| !partial);
     Ok(Candidates { plans, sampled, payload, quick: outcome.quick, scan_dictionary, mask: value })
 }

@@ -1,22 +1,22 @@
-//! What of a variable its plans are compared on.
+//! The pieces of a variable on which plans are compared.
 
 use super::crop::Crop;
 use crate::geometry::Geometry;
 use crate::scale_offset::Segments;
 use crate::word::Word;
 
-/// One of them, by its number among its kind.
+/// A piece, by its number among its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// For estimates.
     Crop(usize),
     /// For the first real encodes.
     Trial(usize),
-    /// What tells what a higher level of zstd saves.
+    /// For measuring the gain of a higher zstd level.
     Short(usize),
-    /// What of a sample the last plans are encoded on, as it is.
+    /// The unchanged part of a sample that the last plans encode.
     Part(usize),
-    /// A sample as it is.
+    /// A whole sample, unchanged.
     Sample(usize),
 }
 
@@ -28,17 +28,17 @@ pub(crate) struct Pieces<'a, W> {
     pub(crate) short: Vec<&'a [W]>,
     pub(crate) crops: Vec<Crop<W>>,
     pub(crate) trials: Vec<Crop<W>>,
-    /// Whether the trials are the samples as they are.
+    /// True if the trials are the unchanged samples.
     pub(crate) covered: bool,
 }
 
-/// A piece, as an encoder sees it.
+/// A piece in the form for an encoder.
 pub(crate) struct View<'p, W> {
     pub(crate) words: &'p [W],
     pub(crate) geom: &'p Geometry,
     /// The scale-offsets of its planes, where they are known.
     pub(crate) planes: Option<&'p Segments>,
-    /// Whether it is to be encoded as a tile would be: what masks take of crops tells nothing.
+    /// True if it is encoded like a tile. The masks of crops have no meaningful size.
     pub(crate) as_it_is: bool,
     /// The crop that it is.
     pub(crate) crop: Option<&'p Crop<W>>,

@@ -1,4 +1,5 @@
-//! Which other tile one is coded against: an estimate on a few hundred elements, for real encodes to follow.
+//! Chooses the tile that another is coded against: an estimate on a few hundred elements, to be followed by real
+//! encodes.
 
 use super::samples::find_mask;
 use crate::element::ElementType;
@@ -12,29 +13,29 @@ use crate::transform::Transform;
 use crate::word::Word;
 use std::ops::Range;
 
-/// Elements that are looked at next to each other, and at how many places.
+/// The length of a window in elements, and the number of windows.
 const WINDOW: usize = 64;
 const WINDOWS: usize = 8;
-/// Candidates that are worth real encodes.
+/// The number of candidates that are worth real encodes.
 const KEPT: usize = 2;
-/// A reference must need less than so many hundredths of what neighbours alone need.
+/// A reference must need less than this many hundredths of the bits without it.
 const WORTH: u64 = 98;
-/// Bits that an exception is taken for.
+/// Estimated bits of an exception.
 const EXCEPTION: u64 = 28;
 
 /// A way to code a tile against another.
 #[derive(Debug, Clone)]
 pub struct Against {
-    /// Which of the candidates.
+    /// The number of the candidate.
     pub candidate: usize,
-    /// What to do with the tile.
+    /// The plan for the tile.
     pub plan: EncodePlan,
-    /// Bytes that the sample takes at least, about.
+    /// Estimated least bytes of the sample.
     pub least: u64,
 }
 
 impl Against {
-    /// The elements of a tile of `n` that [`choose_reference`] looks at.
+    /// Returns the elements of a tile of `n` that [`choose_reference`] uses.
     pub fn windows(n: usize) -> Vec<Range<usize>> {
         if n <= WINDOW * WINDOWS {
             return std::iter::once(0..n).collect();
@@ -44,7 +45,7 @@ impl Against {
     }
 }
 
-/// Bits about that a residual takes, in 65536ths.
+/// Estimates the bits of a residual, in 65536ths.
 fn bits<W: Word>(r: W) -> u64 {
     let z = r.zigzag().to_u64();
     match u32::try_from(z) {
@@ -61,7 +62,7 @@ struct Sample<'a, W> {
 }
 
 impl<W: Word> Sample<'_, W> {
-    /// Bits about of the tile against `other`, by itself and with neighbours differenced.
+    /// Estimates the bits of the tile relative to `other`, without and with differences of neighbours.
     fn costs(&self, other: &[W]) -> [u64; 2] {
         let (mut costs, mut at) = ([0; 2], 0);
         for window in self.windows {
@@ -83,17 +84,19 @@ impl<W: Word> Sample<'_, W> {
 /// Cost, number of the candidate, axes and transform of a way.
 type Found = (u64, usize, DeltaAxes, TransformPlan);
 
-/// Of equal ones the nearest, which is the last, comes first. One function for words of all widths.
+/// Sorts ways by cost. Of equal ones the nearest, which is the last, comes first. It does not depend on the word
+/// width, so it is compiled once.
 fn cheapest_and_nearest_first(found: &mut [Found]) {
     found.sort_by_key(|f| (f.0, std::cmp::Reverse(f.1)));
 }
 
-/// The ways to code a tile against one of the candidates that promise less than coding it by itself, the best first; a few, each
-/// of another candidate. `sample` and each of the candidates are the elements of [`Against::windows`], one window after another, as
-/// patterns of the tile's type. `base`: how the tile would be coded by itself.
+/// Returns ways to code a tile against one of the candidates that are estimated smaller than the tile without a
+/// reference. The best comes first; each has another candidate. `sample` and each candidate have the elements of
+/// [`Against::windows`], one window after another, as patterns of the tile's type. `base` is the plan for the tile
+/// without a reference.
 ///
 /// # Errors
-/// Words that do not have the size of the type; a candidate of another length.
+/// The words do not have the size of the type, or a candidate has another length.
 pub fn choose_reference<W: Word>(
     sample: &[W],
     ty: ElementType,
@@ -105,7 +108,7 @@ pub fn choose_reference<W: Word>(
     W::choose_against((sample, ty), windows, base, fill_values, candidates)
 }
 
-/// [`choose_reference`] for one width.
+/// Chooses as [`choose_reference`] does, for one width.
 pub(crate) fn choose_against<W: Word>(
     (sample, ty): (&[W], ElementType),
     windows: &[Range<usize>],
@@ -157,7 +160,7 @@ pub(crate) fn choose_against<W: Word>(
     Ok(ways)
 }
 
-/// The transforms that are tried, how each is asked for, and how many of the values would be exceptions.
+/// Returns the transforms to try, with the way to request each, and the number of exceptions among the values.
 fn transforms<W: Word>(
     values: &[W],
     ty: ElementType,

@@ -1,4 +1,4 @@
-//! What the samples show before anything is tried: the pattern to mask, distinct patterns, the transform maps that fit.
+//! Properties of the samples before any trial: the pattern to mask, distinct patterns, the fitting transforms.
 
 use super::crop::Crop;
 use crate::dictionary::Dictionary;
@@ -9,11 +9,11 @@ use crate::switch::is_on;
 use crate::word::Word;
 use std::sync::Arc;
 
-/// Elements whose distinct patterns are counted.
+/// The number of elements whose distinct patterns are counted.
 const COUNTED: usize = 16 << 10;
-/// Elements that tell whether counting is worth its time.
+/// The number of elements used to decide whether counting is worth its time.
 const PICKED: usize = 2 << 10;
-/// Elements from which the mask is found.
+/// The number of elements used to find the mask.
 const MASK_SAMPLE: usize = 512;
 
 /// The most frequent pattern, if it is worth a mask.
@@ -30,7 +30,8 @@ pub(crate) fn find_mask<W: Word>(samples: &[&[W]], fill_values: &[W]) -> Option<
     fill_values.iter().find(known).copied()
 }
 
-/// Distinct valid patterns of a part of the samples and of the crops, where they are fewer than half of the valid elements.
+/// Returns the distinct valid patterns of a part of the samples and of the crops, if they are fewer than half of
+/// the valid elements.
 pub(crate) fn distinct<W: Word>(
     samples: &[&[W]],
     crops: &[Crop<W>],
@@ -57,18 +58,18 @@ pub(crate) fn distinct<W: Word>(
     Some(seen.patterns())
 }
 
-/// Whether patterns may come twice each, about, by how often some of the elements, picked all over, are the same.
+/// True if patterns may occur about twice each, judged from the number of equal elements in a spread selection.
 fn recurs<W: Word>(samples: &[&[W]], mask: Option<W>, valid: usize) -> bool {
     let each = (PICKED / samples.len().max(1)).max(1);
     let picked = samples.iter().flat_map(|s| spread(s.len(), each).map(|i| s[i]));
     let picked: Vec<W> = picked.filter(|&e| Some(e) != mask).collect();
     let mut seen = DictionaryBuilder::default();
     seen.add(&picked, None);
-    // Of the n * n / 2 pairs of n elements that were picked, one in `valid` is of one pattern then; half as many are enough.
+    // In that case, 1/`valid` of the n * n / 2 pairs of n selected elements are equal. Half of this is enough.
     (picked.len() - seen.len()).saturating_mul(valid) >= picked.len().saturating_mul(picked.len()) / 4
 }
 
-/// The transforms that fit the samples.
+/// Returns the transforms that fit the samples.
 pub(crate) fn transforms<W: Word>(
     pieces: &[Crop<W>],
     ty: ElementType,
@@ -85,13 +86,13 @@ pub(crate) fn transforms<W: Word>(
 
 fn scale_offsets<W: Word>(pieces: &[Crop<W>], mask: Option<W>, out: &mut Vec<TransformPlan>) {
     let valid = |p: &[W]| -> Vec<W> { p.iter().copied().filter(|&e| Some(e) != mask).collect() };
-    // Of all crops together, so that none of them shows only a part of the values; and the finest that a crop shows, where
-    // the others are coarser.
+    // The scale-offset of all crops together, since a single crop may have only a part of the values; and the
+    // finest scale-offset of a crop, if the others are coarser.
     let each: Vec<Vec<W>> = pieces.iter().map(|p| valid(&p.words)).collect();
     let all = each.concat();
     let together = Values::of(&all, Wanted::All);
     let constant = together.detect(true).best(58);
-    // What names all values leaves nothing to be found.
+    // If one scale-offset represents all values, no other is searched.
     let all_met = constant.is_some_and(|l| together.hold(l, 64));
     let mut finest = None;
     if each.len() > 1 && !all_met {

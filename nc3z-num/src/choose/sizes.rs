@@ -1,4 +1,4 @@
-//! What plans make of pieces, in bytes, and what they cost besides.
+//! Measures the size of pieces by plans, in bytes, and adds the plans' other costs.
 
 use super::chooser::{Chooser, Costed, Effort};
 use super::estimate::side;
@@ -8,18 +8,18 @@ use crate::encode::{Coder, EncodePlan, Prepared, Shape, TransformPlan, finish_wi
 use crate::error::Result;
 use crate::word::Word;
 
-/// Thousandths of its bytes that a plan must save to have previous rows in its contexts, which take a decoder a fifth of its speed; where something is
-/// masked half of it, since tokens and contexts are then moved between their positions and the front.
+/// Thousandths of its bytes that a plan must save for previous rows in its contexts. They reduce decoding speed by a
+/// fifth, or by half if elements are masked: tokens and contexts then move between their positions and the front.
 const ROWS_WORTH: u64 = 10;
-/// The same where something is masked.
+/// The threshold if elements are masked.
 const MASKED_ROWS_WORTH: u64 = 30;
 
-/// The cost of a plan that was not encoded to its end.
+/// The cost of a plan that was not encoded to the end.
 pub(crate) const MORE: u64 = u64::MAX;
 
 impl<W: Word> Chooser<'_, W> {
-    /// Bytes of pieces by a plan, for each of the shapes that contexts may have; and the last piece by it. None where zstd leaves more than
-    /// `most`.
+    /// Returns the bytes of pieces by a plan for each shape of contexts, and the encoded last piece. Returns `None`
+    /// if zstd leaves more than `most`.
     pub(crate) fn encoded(
         &mut self,
         pieces: &[Piece],
@@ -49,7 +49,7 @@ impl<W: Word> Chooser<'_, W> {
                 Encoded::Prepared(Box::new(prepared), 0)
             } else {
                 let left = most.saturating_sub(lens[0]);
-                // What is longer than it may be is put as it is.
+                // A piece that exceeds the limit is stored.
                 let left = if left < longest { left.saturating_add(less) } else { u64::MAX };
                 let left = usize::try_from(left).unwrap_or(usize::MAX);
                 let mut out = Vec::new();
@@ -63,8 +63,9 @@ impl<W: Word> Chooser<'_, W> {
         Ok(Some((lens, last)))
     }
 
-    /// A plan in each of the shapes, with what it costs on pieces: its bytes in thousandths, what these bear of a dictionary, and what it is to
-    /// save to be worth it. Of zstd's plans what is known to be more than `most` may be [`MORE`].
+    /// Returns a plan in each of the shapes, with its cost on pieces: the bytes in thousandths, the pieces' share
+    /// of a dictionary, and the least saving that the plan must have. For zstd, a plan that exceeds `most` may have
+    /// the cost [`MORE`].
     pub(crate) fn sizes(
         &mut self,
         plan: &EncodePlan,
@@ -92,21 +93,21 @@ impl<W: Word> Chooser<'_, W> {
         Ok(sizes)
     }
 
-    /// The same for the shape that the plan has.
+    /// Returns the cost for the shape of the plan.
     pub(crate) fn size(&mut self, plan: &EncodePlan, pieces: &[Piece], most: u64) -> Result<u64> {
         Ok(self.sizes(plan, &[plan.shape], pieces, most)?[0].0)
     }
 
-    /// What a byte by a plan weighs, in thousandths: what the plan must save to be worth it is added.
+    /// Returns the weight of a plan's byte, in thousandths: its least saving is added.
     pub(crate) fn weight(&self, plan: &EncodePlan) -> u64 {
         let context = plan.coder == Coder::Ctx && self.effort == Effort::Default;
-        // Small words decode slowly through contexts: those must be worth 2 in 100.
+        // Words of up to 16 bits decode slowly with contexts, so contexts must save 2 in 100.
         let slow = context && W::BITS <= 16;
-        // Dictionaries are looked up value by value, both ways: worth 2 in 100 as well.
+        // Dictionaries are looked up value by value for coding and decoding, so they must save 2 in 100 as well.
         let looked_up = plan.dictionary().is_some();
-        // A scale-offset for each plane is sought for each, at risk of a worse one: worth 1 in 100.
+        // A scale-offset is searched for each plane and may be worse than one for all, so it must save 1 in 100.
         let sought = matches!(plan.transform, TransformPlan::ScaleOffsetPerPlane);
-        // Small words have hardly any raw bits: what contexts tell of them is nearly all that can be told.
+        // Words of up to 16 bits have hardly any raw bits, so contexts affect nearly all bits.
         let rows = match plan.mask {
             _ if !context || W::BITS <= 16 || plan.shape.north == 1 => 0,
             None => ROWS_WORTH,

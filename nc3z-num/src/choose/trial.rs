@@ -1,4 +1,5 @@
-//! The best plans by real encodes: of crops first, of parts of the samples as they are for those few that are left.
+//! Ranks the best plans by real encodes: first of crops, then, for the few remaining plans, of unchanged parts of
+//! the samples.
 
 use super::chooser::{Chooser, Costed, Effort, TransformKind, sort_by_cost, transform_kind};
 use super::estimate::{BEHIND, SLACK};
@@ -9,50 +10,53 @@ use crate::geometry::DeltaAxes;
 use crate::switch::is_on;
 use crate::word::{Word, index};
 
-/// Variables of more elements are worth a scan where a dictionary nearly pays by the crops.
+/// For variables of more elements, a scan is worthwhile if the crops show that a dictionary nearly saves bytes.
 const LARGE: u64 = 1 << 18;
-/// zstd's higher levels gain at most about so much: hundredths of the best plan's bytes that level 1 may take.
+/// Level 1 may take this many hundredths of the best plan's bytes: zstd's higher levels gain at most about that.
 const LEVELS_GAIN: u64 = 102;
-/// The same of bytes, whose higher level is higher.
+/// The limit for byte planes, whose higher level is higher.
 const LEVELS_GAIN_OF_BYTES: u64 = 120;
-/// For [`Effort::Max`].
+/// The limit for [`Effort::Max`].
 const LEVELS_GAIN_AT_MOST: u64 = 135;
-/// Estimates that are really encoded, and plans that the samples are encoded by: of zstd's and of the context coder's so many.
+/// The number of plans of zstd, and of the context coder, that are really encoded.
 const KEPT_FAST: usize = 1;
 const KEPT: usize = 2;
-/// Parts of which less than one byte of so many is left tell nothing: all of the samples is encoded, which is quickly done.
+/// If less than 1/`LEFT` of the bytes remains, parts are not representative. All samples are then encoded, which is
+/// quick.
 const LEFT: u64 = 100;
-/// Bytes of the samples that tell what a higher level of zstd saves.
+/// Bytes of the samples on which the gain of a higher zstd level is measured.
 pub(crate) const FINER: usize = 64 << 10;
-/// For [`Effort::Max`].
+/// The number of plans for [`Effort::Max`].
 const KEPT_AT_MOST: usize = 4;
-/// The best plan of each transform is encoded by zstd if its estimate is at most so many hundredths of the best, since estimates do not tell what
-/// recurs. Contexts follow estimates better, so [`BEHIND`] is enough for them.
+/// The best plan of each transform is encoded by zstd if its estimate is at most this many hundredths of the best,
+/// because estimates ignore repeats. The context coder's sizes follow estimates more closely, so [`BEHIND`] is
+/// enough for it.
 const FIRST: u64 = 160;
-/// A dictionary whose best estimate is more than so many hundredths of the best does not win by real encodes.
+/// A dictionary whose best estimate is more than this many hundredths of the best does not win by real encodes.
 const DICTIONARY: u64 = 130;
-/// So many bytes more are forgiven: estimates of short arrays tell little.
+/// Bytes that a plan may exceed the threshold by: estimates of short arrays are imprecise.
 const FORGIVEN: u64 = 64;
 
-/// What a plan of another kind may take to be looked at again, where the best takes so much.
+/// The limit for plans of another kind that are compared again; `best` is the size of the best plan.
 fn another(best: u64) -> u64 {
     best.saturating_mul(5) / 4
 }
 
-/// What is left of a trial.
+/// The result of a trial.
 pub(crate) struct Outcome {
-    /// The best first, each with the bytes of the samples, if these were encoded.
+    /// The plans, the best first, each with the bytes of the samples if these were encoded.
     pub(crate) plans: Vec<(EncodePlan, Option<u64>)>,
-    /// What [`Effort::Fast`] picks.
+    /// The choice of [`Effort::Fast`].
     pub(crate) quick: EncodePlan,
-    /// Whether a dictionary of the whole variable may pay.
+    /// True if a dictionary of the whole variable may save bytes.
     pub(crate) dictionary_pays: bool,
-    /// The variable by the first plan.
+    /// The encoded variable by the first plan.
     pub(crate) payload: Option<Vec<u8>>,
 }
 
 impl<W: Word> Chooser<'_, W> {
-    /// A plan of the context coder on the samples as they are: with previous rows in its contexts, if that is worth it.
+    /// Returns a plan of the context coder for the unchanged samples, with previous rows in its contexts if they
+    /// save enough.
     fn in_best_shape(&mut self, (size, plan): Costed) -> Result<Costed> {
         let row = self.pieces.geom.row.map_or(0, index);
         let longest = self.pieces.samples.iter().map(|s| s.len()).max().unwrap_or(0);
@@ -68,8 +72,9 @@ impl<W: Word> Chooser<'_, W> {
         Ok(sizes.into_iter().min_by_key(|s| s.0).expect("one for each shape"))
     }
 
-    /// The plans worth real encodes: the best, and the best of other transforms and other delta axes, but no more than
-    /// `keep`, none far behind the best; and of each transform one, if it takes at most `first` hundredths of the best.
+    /// Returns the plans worth real encodes: the best, and the best of other transforms and other delta axes, at
+    /// most `keep`, and none far larger than the best. Adds one plan of each transform, if it takes at most `first`
+    /// hundredths of the best.
     fn shortlist(estimated: &[Costed], keep: usize, first: u64) -> Vec<EncodePlan> {
         let best = estimated.first().map_or(0, |s| s.0);
         let mut alike: Vec<(TransformKind, DeltaAxes)> = Vec::new();
@@ -89,7 +94,8 @@ impl<W: Word> Chooser<'_, W> {
         list
     }
 
-    /// Plans in the order of their sizes. Where a dictionary may pay, those that are near are told apart by the crops, too.
+    /// Returns plans in the order of their sizes. If a dictionary may save bytes, plans of similar size are
+    /// compared on the crops too.
     fn sized(&mut self, plans: Vec<EncodePlan>) -> Result<Vec<Costed>> {
         let (trials, crops) = (self.pieces.trials(), self.pieces.crops());
         let look_again =
@@ -99,7 +105,7 @@ impl<W: Word> Chooser<'_, W> {
         };
         let (mut sized, mut best): (Vec<Costed>, u64) = (Vec::new(), MORE);
         for plan in plans {
-            // What is further behind is not looked at again.
+            // Plans above the limit are not compared again.
             let most = match self.effort {
                 Effort::Max => MORE,
                 _ if best == MORE => MORE,
@@ -121,7 +127,7 @@ impl<W: Word> Chooser<'_, W> {
                     more = if at == 0 { crops } else { more };
                     *size += crops;
                 } else {
-                    // As far behind as before.
+                    // Keeps the ratio to the best plan.
                     let behind = u128::from(*size) * u128::from(best + more) / u128::from(best.max(1));
                     *size = u64::try_from(behind).unwrap_or(u64::MAX);
                 }
@@ -131,12 +137,12 @@ impl<W: Word> Chooser<'_, W> {
         Ok(sized)
     }
 
-    /// How many plans of each coder are really encoded.
+    /// Returns the number of plans of each coder that are really encoded.
     fn kept(&self) -> usize {
         if self.effort == Effort::Max { KEPT_AT_MOST } else { KEPT }
     }
 
-    /// The best plans of zstd's: what [`Effort::Fast`] picks comes first.
+    /// Returns the best plans of zstd; the choice of [`Effort::Fast`] is first.
     fn fast_plans(&mut self, estimated: &[Costed], transforms: &[TransformPlan]) -> Result<Vec<Costed>> {
         let mut plans = Self::shortlist(estimated, KEPT_FAST, FIRST);
         if is_on("coder-words") {
@@ -154,7 +160,7 @@ impl<W: Word> Chooser<'_, W> {
         self.sized(plans)
     }
 
-    /// The best plans of the context coder.
+    /// Returns the best plans of the context coder.
     fn context_plans(&mut self, estimated: &[Costed]) -> Result<Vec<Costed>> {
         let first = if self.effort == Effort::Max { FIRST } else { BEHIND };
         let plans = Self::shortlist(estimated, self.kept(), first);
@@ -163,8 +169,8 @@ impl<W: Word> Chooser<'_, W> {
         self.sized(plans)
     }
 
-    /// A plan in each of the shapes, with its bytes on the samples as they are, weighed; the definition of a dictionary is in them. [`MORE`] where
-    /// zstd is known to leave more than `most`.
+    /// Returns a plan in each of the shapes, with its weighted bytes on the unchanged samples, including the
+    /// definition of a dictionary. The cost is [`MORE`] if zstd leaves more than `most`.
     fn sample_sizes(&mut self, plan: &EncodePlan, shapes: &[Shape], most: u64) -> Result<Vec<Costed>> {
         let parts = self.pieces.parts();
         let (encoded, sampled) = (self.pieces.len(&parts), self.sampled);
@@ -177,20 +183,21 @@ impl<W: Word> Chooser<'_, W> {
         if encoded == sampled {
             return Ok(sizes);
         }
-        // Where next to nothing is left, what a plan takes for any number of elements decides.
+        // If almost no bytes remain, the part of a plan's size that does not depend on the number of elements
+        // decides.
         if is_on("little-left-samples") && least.saturating_mul(LEFT) <= encoded * W::BYTES as u64 {
             return self.sizes(plan, shapes, &self.pieces.samples(), MORE);
         }
         Ok(sizes.into_iter().map(|(size, plan)| (scaled(size, sampled, encoded), plan)).collect())
     }
 
-    /// The same for the shape that the plan has.
+    /// Returns the size for the shape of the plan.
     fn sample_size(&mut self, plan: &EncodePlan, most: u64) -> Result<u64> {
         Ok(self.sample_sizes(plan, &[plan.shape], most)?[0].0)
     }
 
-    /// The weighed size by a higher level of zstd, where `size` is that of the same plan at level 1: of long samples by what the level saves
-    /// of a part, since it takes several times as long.
+    /// Returns the weighted size at a higher zstd level; `size` is that of the same plan at level 1. For long
+    /// samples, the saving is measured on a part, because the higher level takes several times as long.
     fn finer_size(&mut self, size: u64, plan: &EncodePlan, finer: &EncodePlan) -> Result<u64> {
         let (short, parts) = (self.pieces.short(), self.pieces.parts());
         if self.effort == Effort::Max
@@ -208,12 +215,13 @@ impl<W: Word> Chooser<'_, W> {
         Ok(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// The size on the samples as they are, where the pieces were not all of them.
+    /// Returns the size on the unchanged samples, if the pieces were only a part of them.
     fn finally(&mut self, (size, plan): Costed, most: u64) -> Result<Costed> {
         Ok((if self.pieces.covered { size } else { self.sample_size(&plan, most)? }, plan))
     }
 
-    /// A dictionary that pieces like best is compared with the best other plan on the samples as they are.
+    /// If a plan with a dictionary is the best on pieces, compares it with the best other plan on the unchanged
+    /// samples.
     fn without_dictionary(&mut self, mut sized: Vec<Costed>) -> Result<Vec<Costed>> {
         let other = sized
             .iter()
@@ -229,8 +237,8 @@ impl<W: Word> Chooser<'_, W> {
         Ok(sized)
     }
 
-    /// The plan of zstd's and the plan of the context coder that pieces liked best, and those of other transforms, on the
-    /// samples as they are: pieces show neither what recurs at a distance nor what a dictionary costs.
+    /// Encodes the unchanged samples by the best plan of zstd and of the context coder, and by those of other
+    /// transforms. Pieces show neither distant repeats nor the size of a dictionary.
     fn finals(&mut self, fast: &[Costed], context: &[Costed]) -> Result<Vec<Costed>> {
         let mut done: Vec<Costed> = Vec::new();
         let finalists = if self.thorough { self.kept() } else { 1 };
@@ -240,7 +248,7 @@ impl<W: Word> Chooser<'_, W> {
             for (size, plan) in list {
                 let kind = (transform_kind(&plan.transform), plan.coder);
                 let another = !kinds.contains(&kind) && *size <= another(list[0].0);
-                // Other axes where they are close: pieces tell too little of them.
+                // Other axes if their sizes are close, because pieces are not precise enough to rank them.
                 let axes = plan.axes.repeated(0, 0);
                 let close = is_on("finals-close")
                     && *size <= list[0].0 / 100 * 102
@@ -261,7 +269,7 @@ impl<W: Word> Chooser<'_, W> {
         }
         let best = done.iter().map(|d| d.0).min().unwrap_or(u64::MAX);
         let level = self.level();
-        // Where next to nothing is left, pieces tell least, and more plans are quickly encoded.
+        // If almost no bytes remain, pieces are least precise, and more plans can be encoded quickly.
         let left = 1000 * self.sampled * W::BYTES as u64 / LEFT;
         let finalists = if best < left && is_on("little-left-finalists") { KEPT_AT_MOST } else { finalists };
         let gain = match self.effort {
@@ -285,17 +293,18 @@ impl<W: Word> Chooser<'_, W> {
         Ok(done)
     }
 
-    /// Plans in the order of their sizes, and whether a dictionary of the whole variable is worth its scan.
+    /// Returns plans in the order of their sizes, and whether a dictionary of the whole variable is worth its scan.
     pub(crate) fn run(&mut self, transforms: &[TransformPlan]) -> Result<Outcome> {
         let mut estimated = self.estimates(transforms)?;
-        // Large variables gain more by dictionaries than crops show, but not where a scale-offset names their values already.
+        // Large variables gain more by dictionaries than crops show, unless a scale-offset already represents their
+        // values.
         let rival = estimated.iter().find(|s| s.1.dictionary().is_none()).map(|s| &s.1.transform);
         let named = matches!(rival, Some(TransformPlan::ScaleOffset(_) | TransformPlan::ScaleOffsetPerPlane));
         let least = estimated.first().map_or(0, |s| s.0);
         let slack = if self.elements > LARGE { 108 } else { 100 };
         let mut ranked = estimated.iter().filter(|s| s.1.dictionary().is_some());
         let may_pay = !named && ranked.any(|s| s.0 <= least / 100 * slack);
-        // Its trials take longest: values are looked up one by one, and crops are encoded besides.
+        // A dictionary's trials take longest: values are looked up one by one, and crops are encoded in addition.
         let of_dictionary = estimated.iter().find(|s| s.1.dictionary().is_some()).map_or(MORE, |s| s.0);
         if is_on("dictionary-bound") && of_dictionary > least / 100 * DICTIONARY + (SLACK << 19) {
             estimated.retain(|s| s.1.dictionary().is_none());
