@@ -291,7 +291,7 @@ def boxes(n):
 
 
 def reads(threads):
-    """What is read, by task: keys, and by how many of them its time is divided."""
+    """The reads of each task: keys, and the number by which its time is divided."""
     steps = -(-SHAPE[0] // threads)
     return {
         "whole": ([(slice(n, min(n + steps, SHAPE[0])), slice(None), slice(None)) for n in range(0, SHAPE[0], steps)], 1),
@@ -375,7 +375,7 @@ def measure(reader, data, threads, repeat):
         times = []
         begin = time.perf_counter()
         for _ in range(repeat):
-            # Who takes very long is not asked again and again.
+            # A slow program is not measured repeatedly.
             if times and time.perf_counter() - begin > PATIENCE:
                 break
             handle = reader.open()

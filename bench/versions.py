@@ -213,7 +213,7 @@ OURS = "nc3z commit"
 
 
 def chain_of(args, n, temporary):
-    """The files of chain `n`, and what is known of it: made now, or as it was kept."""
+    """The files of chain `n` and its record: made now, or from the kept folder."""
     source = Path(args.files[n % len(args.files)])
     folder = Path(args.keep, f"{n:03}-{source.name}") if args.keep else Path(temporary, "chain")
     known = folder / "peers.json"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What each feature of the format and each rule of the planner gains: all classic files of the directories given are archived with all of
-# them on, then with each switched off in turn. Prints a table. The first argument may be --preset fast|default|max, or --rule NAME.
+# Measures the gain of each feature of the format and each rule of the planner. All classic files of the given directories are archived with all of
+# them on, then with each one switched off. Prints a table. The first argument may be --preset fast|default|max, or --rule NAME.
 #     scripts/ablate.sh [--preset NAME] [--rule NAME]... DIRECTORY...
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -13,7 +13,7 @@ for platform in noarch linux-64 linux-aarch64; do
     mkdir -p "$channel/$platform"
     printf '{"info":{"subdir":"%s"},"packages":{},"packages.conda":{}}' "$platform" >"$channel/$platform/repodata.json"
 done
-# Whatever the tree's own builds are told does not concern the package's.
+# Settings of the tree's own builds do not apply to the package.
 env -u CARGO_TARGET_DIR PATH="$PWD/$venv/bin:$PATH" "$venv/bin/python" - "$out" "file://$channel" <<'PY'
 import sys
 

@@ -20,7 +20,7 @@ cargo run --quiet --package nc3z-writer --example fuzz_seeds
 # gcc's AddressSanitizer takes constant tables of zstd for locals and reports their use after scope.
 export CFLAGS="${CFLAGS:-} -fno-sanitize-address-use-after-scope"
 for target in "${targets[@]}"; do
-    # The checks that cost a sync of the disk go to memory where there is one to be had.
+    # Checks that sync files use a file system in memory, if there is one.
     if [[ -z ${TMPDIR:-} && -w /dev/shm ]]; then export TMPDIR=/dev/shm; fi
     # The C library has the reader's own limits, under which a tile may have a gigabyte.
     memory=1024; [ "$target" != capi ] || memory=4096

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs what Homebrew's formula does, `install` and `test`, by plain Ruby: Homebrew itself is not in any package index. What it gives a formula
-# (`bin`, `man1`, `std_cargo_args`, ...) is stood in for by the same paths and arguments below; what they would look up elsewhere is not tried.
+# Runs `install` and `test` of Homebrew's formula by plain Ruby: Homebrew itself is not in any package index. The functions that it gives a formula
+# (`bin`, `man1`, `std_cargo_args`, ...) are replaced by the same paths and arguments below; their searches in other places are not tested.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 command -v ruby >/dev/null || { [ "$(id -u)" = 0 ] && apt-get install -y -qq --no-install-recommends ruby >/dev/null; }

@@ -25,7 +25,7 @@ command -v ssh-keygen >/dev/null || packages+=(openssh-client)
 command -v cc >/dev/null || packages+=(build-essential)
 command -v python3 >/dev/null || packages+=(python3)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
-# What could not be done is told at the end, and fails in CI alone: elsewhere what needs it says that it did not run.
+# Missing packages are reported at the end. They are a failure only in CI: elsewhere, steps that need them do not run and say so.
 undone=()
 if [ ${#packages[@]} -gt 0 ]; then
     if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq &&

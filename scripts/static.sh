@@ -17,7 +17,7 @@ lld=$(rustc --print sysroot)/lib/rustlib/$(uname -m)-unknown-linux-gnu/bin/gcc-l
 cargo build --quiet --profile static -p nc3z-cli --no-default-features --features plot,remote --target "$target"
 binary=target/$target/static/nc3z
 if ldd "$binary" 2>&1 | grep -q '=>'; then echo "$binary is linked dynamically"; exit 1; fi
-# Nothing is unwound, so nobody reads the tables for it, which C and the standard library bring along.
+# The binary never unwinds, so the tables of C and of the standard library for it are unused.
 strip -R .eh_frame -R .eh_frame_hdr -R .comment -o "$binary.stripped" "$binary" 2>/dev/null || strip -o "$binary.stripped" "$binary"
 size=$(stat -c %s "$binary.stripped")
 echo "$binary.stripped: $size bytes"

@@ -38,7 +38,7 @@ begin_beside() {
     beside=$!
 }
 
-# What the command printed, and its verdict.
+# Prints the output of the command and its result.
 end_beside() {
     local code=0
     wait "$beside" || code=$?

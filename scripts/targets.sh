@@ -15,7 +15,7 @@ oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # from which cargo builds the library. RUSTC_BOOTSTRAP lets a stable cargo do so.
 build_std=()
 toolchain() {
-    # What runs at build time is the workspace's own, which is compiled already.
+    # Programs that run at build time are the workspace's own, and are already compiled.
     build_std=() other=(--quiet)
     unset RUSTC RUSTC_BOOTSTRAP RUSTC_WORKSPACE_WRAPPER
     if rustup target list --installed 2>/dev/null | grep -qx "$1" || timeout 30 rustup target add "$1" 2>/dev/null; then return 0; fi

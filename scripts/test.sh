@@ -61,7 +61,7 @@ compiled_step "lint" lint
 finish_setup
 python=.venv/bin/python
 [ -x "$python" ] || python=python3
-# Compiled mostly by one core, while tests leave one idle here and there.
+# It compiles on one core for most of its time, while the tests leave a core idle.
 [ "$compiles" != true ] || begin_beside scripts/targets.sh --brief
 compiled_step "Rust tests" tests
 compiled_step "documentation's tests" doc_tests

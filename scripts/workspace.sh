@@ -8,7 +8,7 @@ if [ "${CI:-}" = true ]; then
     export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0
     export RUSTC_WORKSPACE_WRAPPER=$PWD/scripts/compile.sh NC3Z_LOOKED_AT=${CARGO_TARGET_DIR:-$PWD/target}/looked-at
 fi
-# what_was_said TOOL: what it said of the crates in which it found something, and whether it found nothing. It must have looked.
+# what_was_said TOOL: prints the findings of TOOL for each crate, or that there are none. TOOL must have run.
 what_was_said() {
     local code verdict=0 looked=0
     for code in "$NC3Z_LOOKED_AT/$1"/*.code; do

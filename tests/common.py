@@ -160,7 +160,7 @@ class Case(unittest.TestCase):
         return done
 
     def fails(self, done, code=1, words=None):
-        """The exit code, a message, no panic; the words stand in the message (a regular expression, any case)."""
+        """Checks the exit code and the message, which matches `words` (a regular expression, any case) and reports no panic."""
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertIn("nc3z: ", done.stderr)
         self.assertNotIn("panicked", done.stderr)
@@ -252,7 +252,7 @@ def tmpfs(test, size, read_only_with=None):
 
 
 def wait_for(condition, seconds=20.0):
-    """Waits until the condition holds; tells whether it does."""
+    """Waits until the condition holds; returns True if it does."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -179,7 +179,7 @@ def main():
     for original, archive in json.load(sys.stdin):
         a, b = File(nc, original), File(nc, archive)
         if a.code:
-            # What the library itself refuses is no oracle.
+            # Files that the library itself refuses cannot be compared.
             unreadable += 1
             continue
         if b.code:
@@ -202,7 +202,7 @@ def main():
         var = rng.randrange(len(shapes))
         asked = request(rng, var, *shapes[var])
         x, y = a.read(asked), b.read(asked)
-        # After an error that is none of range, what the buffer holds is nobody's promise.
+        # After an error other than a range error, the content of the buffer is undefined.
         if x[0] != y[0] or (x[0] in (0, -60) and x[1] != y[1]):
             where = next((i for i, (p, q) in enumerate(zip(x[1], y[1])) if p != q), None)
             sys.exit(f"{archive}: {asked} of type {shapes[var]}: codes {x[0]} and {y[0]}, first difference at byte {where}: "

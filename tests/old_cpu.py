@@ -28,7 +28,7 @@ class Regs(ctypes.Structure):
 
 
 def supported():
-    """Whether this machine can do it, as far as it says."""
+    """True if this machine reports that it can fault CPUID."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
     try:
@@ -57,7 +57,7 @@ def make_cpuid():
 
 
 def old(leaf, subleaf, cpuid):
-    """What an older processor answers."""
+    """Returns the CPUID registers of an older processor."""
     a, b, c, d = cpuid(leaf, subleaf)
     if leaf == 1:
         # FMA, MOVBE, XSAVE, OSXSAVE, AVX, F16C

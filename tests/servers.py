@@ -8,7 +8,7 @@ import time
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-#: What it can do wrong. Each is done to every third request after the first, unless the server is told otherwise.
+#: The faults of the server. Each affects every third request after the first, unless the server is set otherwise.
 FAULTS = ("cut", "busy", "whole", "shifted", "short", "changed", "forbidden")
 
 

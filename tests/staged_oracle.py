@@ -67,7 +67,7 @@ def random_index(rng, shape):
             out.append([int(i) for i in rng.integers(-n, n, rng.integers(0, 5))] if kind == 5 else [bool(b) for b in rng.random(n) < 0.4])
         else:
             out.append(slice(None))
-    # NumPy moves the axis of a list to the front where a slice stands between it and an integer; StagedChangesArray refuses that.
+    # NumPy moves the axis of a list to the front where a slice is between it and an integer; StagedChangesArray refuses that.
     places = [i for i, x in enumerate(out) if not isinstance(x, slice)]
     if has_list and places[-1] - places[0] + 1 != len(places):
         out = [x if isinstance(x, (slice, list)) else slice(x, x + 1 or None) for x in out]

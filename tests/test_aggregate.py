@@ -80,7 +80,7 @@ def make(path, first, count, *, units="K", lat=LAT, lon=LON, dtype="f4", packing
 
 class Aggregation(Case):
     def values(self, path, name="tas", *args):
-        """What `nc3z read` gives, as an array."""
+        """Returns the values of `nc3z read` as an array."""
         out = self.dir / "values.npy"
         self.ok(nc3z("read", path, name, "--format", "npy", "-f", "-o", out, *args))
         return np.load(out)
@@ -146,7 +146,7 @@ class Aggregation(Case):
 
 
 class Made(Aggregation):
-    """What `nc3z aggregate` makes."""
+    """Tests the aggregations that `nc3z aggregate` writes."""
 
     def test_tiles_of_two_dimensions_in_any_order(self):
         files = [self.make(f"g{i}{j}.nc", 3 * i, 3, lat=LAT[2 * j:2 * j + 2], units="K" if (i + j) % 2 else "degC")
@@ -157,7 +157,7 @@ class Made(Aggregation):
         tas = next(v for v in info["variables"] if v["name"] == "tas")
         self.assertEqual((tas["fragments"], tas["shape"], tas["units"]), ([3, 2, 1], [9, 4, 3], "degC"))
         self.near(self.values(agg, "tas", "-d", "time,,,-3", "-d", "lat,3"), (truth(range(9)) - 273.15)[::3][::-1, 3:4])
-        # A missing one is told.
+        # A missing file is an error.
         self.refused(*files[:5], words="nothing fills")
 
     def test_each_file_keeps_its_packing(self):
@@ -198,7 +198,7 @@ class Made(Aggregation):
         text = self.ok(nc3z("dump", agg)).stdout.decode()
         self.assertIn("float tas(time, lat, lon)", text)
         self.assertNotIn("fragment", text)
-        # What dump prints, ncgen takes: the whole as a plain file.
+        # ncgen accepts the output of dump: the aggregation as a plain file.
         (self.dir / "all.cdl").write_text(text)
         subprocess.run([need_program(self, "ncgen"), "-o", self.dir / "all.nc", self.dir / "all.cdl"], check=True)
         with netCDF4.Dataset(self.dir / "all.nc") as d:
@@ -235,7 +235,7 @@ class Made(Aggregation):
         files = [self.make("a.nc", 0, 3), self.make("b.nc", 3, 3, lat=LAT[::-1])]
         done = self.refused(*files, words="descending", options=CF)
         self.assertRegex(done.stderr, "b.nc.*a.nc.*NCA")
-        # Without a convention asked for, what CF-1.13 cannot say is written as NCA, and that is told.
+        # Without --convention, an arrangement that CF-1.13 cannot express is written as NCA, with a note.
         told = self.ok(nc3z("aggregate", *files, "-o", self.dir / "told.nc")).stderr
         self.assertRegex(told, "written as NCA-0.1.*b.nc")
         for agg in (self.aggregate(*files, options=("--convention", "nca")), self.dir / "told.nc"):
@@ -342,7 +342,7 @@ class Made(Aggregation):
 
 
 class Safe(Aggregation):
-    """What an aggregation may not do."""
+    """Tests aggregations that must be refused."""
 
     def test_fragments_outside_the_directory_are_refused(self):
         (self.dir / "data").mkdir()
@@ -523,7 +523,7 @@ class Collections(Aggregation):
                 self.near(self.values(server.url(name), "tas"), truth(range(9)))
                 server.asked.clear()
                 self.near(self.values(server.url(name), "tas", "-d", "time,4"), truth([4]))
-                # What is not touched is not asked for.
+                # Fragments outside the selection are not requested.
                 self.assertFalse([path for path, _, _ in server.asked if path in ("/sub/m0.nc", "/sub/m2.nc")])
             self.near(self.values(server.url("set.zip!/m1.nc.nc3z"), "tas"), truth(range(3, 6)))
             self.fails(nc3z("read", server.url("agg.nc"), "tas", "-d", "time,4"), words="outside the server's tree|outside the directory")

@@ -103,7 +103,7 @@ class Places(Aggregation):
                 more = ("lat",) if command[0] == "read" else ()
                 self.ok(nc3z(*command, server.url("set.zip!/agg.nc"), *more))
                 self.assertEqual(len(server.asked), 2, (command, server.asked))
-                # What stands in the heads of members costs nothing more, and neither does what each variable costs.
+                # Data in the heads of members need no request, and neither do the sizes of variables.
                 for show in (("dump", "-h"), ("info",), ("info", "--json")):
                     server.asked.clear()
                     self.ok(nc3z(*show, server.url("set.zip!/m3.nc.nc3z")))
@@ -112,7 +112,7 @@ class Places(Aggregation):
         self.assertTrue(sets)
 
     def test_info_asks_no_more_than_opening_and_what_it_shows(self):
-        """Of a file with many small variables, which share containers; by itself and in a bundle, of which nothing is asked twice."""
+        """Of a file with many small variables, which share containers; as a single file and in a bundle, of which no range is requested twice."""
         data = self.dir / "data"
         data.mkdir()
         rng = np.random.default_rng(5)

@@ -147,7 +147,7 @@ class Cases(Aggregation):
         self.fails(nc3z("read", path, "tas"), words="netCDF-4|HDF5")
 
     def test_a_billion_fragments_of_a_map(self):
-        """Sizes are told by an array that is not there: nothing is allocated for them."""
+        """An array that does not exist gives the sizes: nothing is allocated for them."""
         path = self.dir / "big.nc"
         with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as d:
             d.createDimension("n", 1_000_000_000)
@@ -167,7 +167,7 @@ class Cases(Aggregation):
         return nc3z(*args, preexec_fn=limit, env=env)
 
     def test_a_billion_fragments_that_the_rows_of_a_map_claim(self):
-        """1000 sizes of 1 along each of three dimensions: a map as it should be, whose fragments nobody has."""
+        """1000 sizes of 1 along each of three dimensions: a valid map, whose fragments do not exist."""
         for claimed, words in ((1000, "1000, 1000, 1000. fragments are more than 20000000"), (2, "names of fragments have the shape")):
             path = self.dir / f"claims{claimed}.nc"
             with netCDF4.Dataset(path, "w", format="NETCDF3_64BIT_DATA") as d:

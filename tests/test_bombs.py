@@ -115,12 +115,12 @@ class Bombs(Case):
             self.assertIn("refers to itself", self.told(nc3z(*args, cwd=self.dir)))
         self.ok(nc3z("bundle", "a.nc", "-o", "b.zip", cwd=self.dir))
         self.assertIn("refers to itself", self.told(nc3z("read", "b.zip!/a.nc", "tas", cwd=self.dir)))
-        # What is wrong with the cuts is said in plain numbers.
+        # The message about wrong cuts has plain numbers.
         pair = '{"data": {"file": "f.nc", "ncvar": "v", "shape": [1]}, "index": [%d], "location": [[%d, %d]]}'
         text = '{"pdimensions": ["a"], "pshape": [2], "Partitions": [' + pair % (0, 0, 1) + "," + pair % (1, 1, 2) + "]}"
         (self.dir / "c.nc").write_bytes(forge_bombs.aggregation(text, (3,)))
         self.assertRegex(self.told(nc3z("list", "c.nc", cwd=self.dir)), "end at 2, its length is 3")
-        # Of two keys of one name nobody knows which one counts.
+        # Two equal keys are ambiguous.
         (self.dir / "d.nc").write_bytes(forge_bombs.aggregation('{"Partitions": [], "Partitions": []}'))
         self.assertIn("twice", self.told(nc3z("list", "d.nc", cwd=self.dir)))
 

@@ -63,7 +63,7 @@ class Boxes(Case):
         ]
 
     def cdo(self, box, path):
-        """What cdo selects: a smaller grid, whose cells outside the box are missing."""
+        """Returns the selection of cdo: a smaller grid, whose cells outside the box are missing."""
         out = self.dir / "cdo.nc"
         box = ",".join(map(str, box))
         subprocess.run(["cdo", "-s", "-O", f"sellonlatbox,{box}", f"-masklonlatbox,{box}", path, out], capture_output=True, check=False)

@@ -85,7 +85,7 @@ class Members(Aggregation):
             done = nc3z("verify", "--json", self.dir / "hurt.zip")
             self.assertEqual(done.returncode, 3, done.stderr)
             found = {os.path.basename(r["archive"]): r["sound"] for r in json.loads(done.stdout)}
-            # Of what is small the index repeats all: then that is told, too.
+            # The index repeats small members as a whole: then the bundle is reported, too.
             self.assertIn([n for n, sound in found.items() if not sound], ([name], ["hurt.zip", name]))
             self.assertEqual(nc3z("verify", f"{self.dir / 'hurt.zip'}!/{name}").returncode, 3)
         # The index itself is damaged: all is read by the directory.

@@ -14,7 +14,7 @@ from servers import serve
 from test_aggregate import Aggregation, make, truth
 
 
-#: Enough that a bundle is longer than what is read of it at once.
+#: Large enough for a bundle that is longer than its first read.
 LAT, LON = tuple(np.linspace(-89, 89, 90)), tuple(np.arange(0.0, 360.0, 4))
 
 
@@ -49,7 +49,7 @@ class Zip64(Aggregation):
         short = bytearray(raw[end:])
         short[8:20] = b"\xff" * 12
         path = self.dir / "long.zip"
-        # The hint in the first member's padding tells of another length, so the comment is what leads to the index.
+        # The hint in the first member's padding has another length, so the index is found by the comment.
         path.write_bytes(raw[:end] + long + locator + short)
         self.assertEqual(self.check(path), 2)
         # With the hint put right, as the writer would have it.

@@ -163,7 +163,7 @@ int main(int argc, char **argv) {
             self.assertEqual((done.returncode, done.stdout), (0, self.ncdump("a")), done.stderr)
 
     def ncdump(self, variable):
-        """What ncdump prints of a variable of the original."""
+        """Returns the output of ncdump for a variable of the original."""
         self.need("ncdump")
         text = subprocess.run(["ncdump", "-v", variable, SAMPLE], capture_output=True, text=True, check=True).stdout
         return re.search(rf"\n {variable} =\n.*?;\n", text, re.S).group(0)

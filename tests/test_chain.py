@@ -41,7 +41,7 @@ class Chains(Case):
         return path, values
 
     def blocks(self, archive):
-        """Tiles of variable 0: what is stored of each, and its chain."""
+        """The tiles of variable 0: the stored bytes and the chain of each."""
         opened = nc3z_ref.Archive(archive.read_bytes())
         found = {b.tile: b for b in opened.probe() if b.variable == 0 and b.kind == 0}
         return [(opened.payload(found[t]), opened.chains[found[t].chain]) for t in sorted(found)]

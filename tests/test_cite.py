@@ -162,7 +162,7 @@ class Slices(Case):
         return path
 
     def both(self, path, proof=None, expected=None):
-        """Whether the tool and the checker accept; they must agree."""
+        """Returns True if the tool and the checker accept; they must agree."""
         proof = proof or f"{path}.proof"
         ours = nc3z("check", path, proof, "--root", expected or self.root)
         self.assertIn(ours.returncode, (0, 1), ours.stderr)
@@ -296,7 +296,7 @@ class Verified(Case):
             for name in ("b.nc3z", "b.nc"):
                 url = f"{server.root}/{name}"
                 self.fails(nc3z("read", url, names[-1], *against), 3, rf"variable \"{names[-1]}\": elements \d+ to \d+ \(tiles? .*are not those of {published}")
-                # What is right is read, and the root without a tree file tells at once.
+                # Right bytes are read. With a root but without a tree file, opening reports that the content is another one.
                 self.ok(nc3z("read", url, names[-1], "-d", "TIME,0", *against))
                 self.ok(nc3z("read", url, names[3], *against))
                 self.fails(nc3z("read", url, names[3], "--root", published), 1, "another file or version")

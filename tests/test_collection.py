@@ -21,7 +21,7 @@ from pathlib import Path
 from common import CLASSIC, NC3Z, Case, ferret_files, finish, kills, missing, nc3z, start, tell_kills, tmpfs
 
 FILES = int(os.environ.get("NC3Z_FILES", 90))
-# Files of up to so many bytes are taken from testdata and Ferret's data.
+# The largest file, in bytes, that is taken from testdata and Ferret's data.
 REAL_MAX = 400_000
 NOBODY = 65534
 
@@ -37,7 +37,7 @@ class Collections(Case):
         self.pick = random.Random(11)
 
     def collection(self, files=FILES):
-        """Copies of real files in nested directories, each a little different, links to them, and what else lies in such trees."""
+        """Copies of real files in nested directories, each a little different, links to them, and other objects of such trees."""
         root = self.dir / "in"
         sources = real_files()
         self.classic = {}
@@ -80,7 +80,7 @@ class Collections(Case):
         shutil.rmtree(self.dir / "back")
 
     def states(self, *logs):
-        """What logs say of each file; lines that a kill has cut off are none."""
+        """The states of each file in the logs, without lines that a kill has cut off."""
         states = collections.defaultdict(list)
         for log in logs:
             for line in (self.dir / log).read_bytes().splitlines():

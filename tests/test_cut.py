@@ -218,7 +218,7 @@ class Cut(Case):
             self.fails(nc3z("info", self.cut), 3, f"the last 1 bytes of version {number} are missing")
 
     def test_a_copy_that_is_made_while_commits_run_is_the_version_that_it_began_with_or_a_later_one(self):
-        """Whoever copies reads the file forward, whatever is written meanwhile."""
+        """The copy reads the file forward while other commits write to it."""
         archive, copy, stop = self.dir / "busy.nc3z", self.dir / "copy.nc3z", threading.Event()
         shutil.copy(self.whole, archive)
         failed = []

@@ -1,4 +1,4 @@
-"""diff tells what numpy tells of the same files, in every pair of classic files, archives and versions; exit codes 0, 1, 2, 3."""
+"""diff reports the same differences as numpy, for every pair of classic files, archives and versions; exit codes 0, 1, 2, 3."""
 
 import json
 import random

@@ -89,7 +89,7 @@ class Dump(Case):
         self.ncdump = need_program(self, "ncdump")
 
     def reference(self, flags, path):
-        """What ncdump prints; None where it fails."""
+        """Returns the output of ncdump, or None if it fails."""
         done = subprocess.run([self.ncdump, *flags, str(path)], capture_output=True, check=False, timeout=300)
         return done.stdout if done.returncode == 0 else None
 
@@ -194,7 +194,7 @@ class Generated(Dump):
             for flags in FLAGS:
                 if flags == ["-s"] and kind == 5:
                     continue  # ncdump fails: see test_special_attributes
-                # ncdump prints what stands in memory before a scalar's indices: 33, so 34.
+                # ncdump prints the memory before a scalar's indices: 33, so 34.
                 change = (lambda text: re.sub(rb"// (c0|scalar)\(34\)", rb"// \1(1)", text)) if flags == ["-f", "f"] else (lambda text: text)
                 self.assertTrue(self.compare(path, flags, archive, change), flags)
 
@@ -278,7 +278,7 @@ class Generated(Dump):
 
 
 class Random(Dump):
-    """Values nobody thought of: any bits, any shape."""
+    """Random values: any bits, any shape."""
 
     def write(self, name, dims, variables, data, version=1, numrecs=0):
         path = self.dir / name

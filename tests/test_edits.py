@@ -113,7 +113,7 @@ class Edits(Case):
         for n, edit in enumerate(edits, 2):
             subprocess.run(["ncatted", "-O", "-h", "-a", edit, file], check=True)
             self.ok(nc3z("att", archive, "-a", edit, "-m", edit))
-            # What is no change makes no version.
+            # An edit without a change makes no version.
             with self.subTest(edit=edit):
                 self.same_as(archive, file)
         self.assertEqual(sha256(self.restored(archive, 1)), first)
@@ -428,7 +428,7 @@ class Edits(Case):
             self.assertEqual(sha256(self.restored(archive, n)), files[n])
         self.fails(nc3z("restore", "--version", 3, archive, "-o", self.dir / "no.nc"), 3, "trailer")
         self.ok(nc3z("verify", "--all-versions", saved))
-        # What is rewritten as one version is no dead end either.
+        # An archive that was rewritten as one version can be edited, too.
         self.ok(nc3z("repair", "--force", "--uncommitted", archive, "-o", saved))
         self.ok(nc3z("att", saved, ":again=yes"))
         self.ok(nc3z("verify", "--all-versions", saved))

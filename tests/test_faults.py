@@ -58,7 +58,7 @@ class Killed(Case):
                         (self.dir / name).unlink()
         self.assertGreater(killed, KILLS // 3, "the test killed too late")
         tell_kills("archive", killed, KILLS)
-        # Whatever a killed run leaves is in nobody's way.
+        # Files of a killed run do not disturb the next run.
         self.ok(nc3z("archive", source))
         self.ok(nc3z("verify", archive, "--against", source))
 
@@ -358,7 +358,7 @@ class Trees(Case):
     def test_unreadable_file_and_directory(self):
         options = {}
         if os.geteuid() == 0:
-            # Root reads everything: be nobody, with a copy of the program that nobody may run.
+            # Root reads everything: run as another user, with a copy of the program that this user may run.
             program = shutil.copy(NC3Z, self.dir / "nc3z-copy")
             os.chmod(program, 0o755)
             os.chmod(self.dir, 0o755)
@@ -589,7 +589,7 @@ class CorruptArchives(Case):
                 self.assertEqual(self.names(), ["bad.nc3z"])
 
     def test_zeroed_block_to_standard_output(self):
-        """What has been written cannot be taken back, but the exit code tells."""
+        """Bytes that were written stay, but the exit code reports the error."""
         bad = bytearray(BIG_ARCHIVE.read_bytes())
         bad[len(bad) // 2:len(bad) // 2 + 512] = bytes(512)
         (self.dir / "bad.nc3z").write_bytes(bad)

@@ -35,7 +35,7 @@ def numbers(kind, count):
     return values.astype(">" + kind)
 
 
-# HDF5's pipeline as a user writes it, and as HDF5 has it for elements of so many bytes.
+# HDF5's pipeline as a user writes it, and as HDF5 has it for elements of `size` bytes.
 PIPELINES = [
     ("1,5", lambda size: [(1, (5,))]),
     ("2|1,9", lambda size: [(2, ()), (1, (9,))]),
@@ -315,7 +315,7 @@ class Filters(Case):
         self.assertIn("2,4|1,5", text)
         text = self.ok(nc3z("info", "--notation", "json", archive)).stdout.decode()
         self.assertIn('{"compressor":{"id":"zlib","level":5},"filters":[{"elementsize":4,"id":"shuffle"}]}', text)
-        # What neither notation can say is said so, and `dump` prints what it prints of the original.
+        # A chain that neither notation can express is reported, and `dump` prints the same as for the original.
         archive = self.archive(path)
         text = self.ok(nc3z("info", "--notation", "hdf5", archive)).stdout.decode()
         self.assertIn("cannot be said in HDF5's notation", text)

@@ -248,7 +248,7 @@ class NetCDF(Case):
 
 
 class Content(Case):
-    """What is part of the content, and what is not."""
+    """Tests which bytes of a file belong to its content."""
 
     def edited(self, at, replacement):
         """The digest of a copy with other bytes at this place."""

@@ -21,7 +21,7 @@ def run(*args, **options):
 class Identification(Case):
     def setUp(self):
         super().setUp()
-        # Without an extension: they are told by their first bytes.
+        # Without an extension: they are identified by their first bytes.
         self.long, self.short, self.whole, self.other = (self.dir / name for name in ("long", "short", "whole", "other"))
         self.ok(nc3z("archive", CLASSIC / "etopo120.cdf", "-o", self.long))
         self.ok(nc3z("archive", "--block-size", "1MiB", CLASSIC / "template.nc", "-o", self.short))

@@ -56,7 +56,7 @@ class Inject(Case):
         return done, counts
 
     def every_call(self, args, check, ops=("write", "sync", "cut", "read"), reset=lambda: None):
-        """Fails each call with ENOSPC from then on (writes), and alone with EIO; `check` looks at what is left."""
+        """Fails each call with ENOSPC from then on (writes), and alone with EIO; `check` examines the remaining files."""
         reset()
         done, counts = self.run_with("none 0 0", *args)
         self.assertIn(done.returncode, (0, 3), done.stderr)
@@ -219,7 +219,7 @@ class Inject(Case):
                 # A sector that cannot be read is lost, and mended.
                 self.assertEqual(op, "read")
             else:
-                # What cannot be read when all is mended is damage to the last check.
+                # Bytes that cannot be read after the repair are damage for the last check.
                 self.assertIn(done.returncode, (1, 3) if op == "read" else (1,))
                 self.assertIn(words, done.stderr)
                 self.ok(nc3z("repair", "--in-place", archive))

@@ -115,7 +115,7 @@ def ends(make):
     return test
 
 
-# What a reader must not take; the others it may.
+# The archives that a reader must refuse; it may accept the others.
 REFUSED = {forge.metadata_of_values, forge.metadata_of_keys, forge.metadata_of_chains, forge.metadata_of_one_string,
            forge.metadata_that_is_wrong, forge.chain_table, forge.header_of_variables, forge.header_of_attributes,
            forge.variable_table, forge.padded_chunks, forge.lost_tiles_of_many_attributes}

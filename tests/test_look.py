@@ -1,4 +1,4 @@
-"""Commands that look at data and collections: find, plot, report; and what shells and man are told."""
+"""Commands that look at data and collections: find, plot, report; and completions and manual pages."""
 
 import base64
 import html.parser
@@ -126,7 +126,7 @@ class Coordinates(Case):
         self.assertRegex(lines[5], r"^TIME\[1\]=\S+ COADSY\[46\]=3\.0 COADSX\[82\]=185\.0 SST=\S+$")
         plain = self.ok(nc3z(*args)).stdout.split()
         self.assertEqual([line.rsplit("=", 1)[1].encode() for line in lines], plain)
-        # CSV has them by itself, and says so nowhere.
+        # CSV has coordinates anyway: the option changes nothing.
         csv = self.ok(nc3z(*args, "--format", "csv", "--raw"))
         self.assertEqual(self.ok(nc3z(*args, "--format", "csv", "--raw", "--coordinates")).stdout, csv.stdout)
         self.assertEqual([line.rsplit(",", 1)[1].encode() for line in csv.stdout.decode().splitlines()[1:]], plain)

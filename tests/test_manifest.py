@@ -69,7 +69,7 @@ class Sums(Tree):
         self.assertIn("sub/b.nc.nc3z: FAILED\n", self.sha256sum("out", 1))
 
     def test_beside_the_files(self):
-        """Without -o each directory has its own; the archives stand beside their files."""
+        """Without -o each directory has its own; the archives are next to their files."""
         shutil.copytree(self.dir / "in", self.dir / "too")
         self.archive("--manifest", "sha256", "in", "too")
         for root in ("in", "too"):

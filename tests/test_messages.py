@@ -9,7 +9,7 @@ import unittest
 
 from common import CLASSIC, NC3Z, Case, nc3z
 
-# What belongs to the programmer and not to the user.
+# Texts for programmers, which messages to users must not contain.
 NEVER = ("os error", "invalid argument:", "panicked", "unsupported header", "unsupported superblock", "Err(", "None)")
 
 # Arguments, exit code, words that the message has, in this order (regular expressions are not needed).
@@ -109,7 +109,7 @@ USES = [
     ("read c.nc SST --start 0,0", 1, ["--start has 2 numbers", "3 dimensions"]),
     ("read c.nc SST --count 13,1,1", 1, ["`TIME`) has length 12", "count 13"]),
     ("plot c.nc SST -d TIME,0 -d COADSX,3 -d COADSY,3 -o p.png", 1, ["one value is no picture", "nc3z read"]),
-    # What is no command, or not all of one.
+    # Unknown and incomplete commands.
     ("archve n.nc", 2, ["unrecognized subcommand 'archve'", "archive"]),
     ("read c.nc", 2, ["<VARIABLE>"]),
     ("archive", 2, ["<INPUTS>"]),
@@ -192,7 +192,7 @@ class Messages(Case):
 
 
 class Manners(Case):
-    """What people bring along from gzip, grep and others."""
+    """Options that users know from gzip, grep and others."""
 
     def setUp(self):
         super().setUp()
@@ -279,7 +279,7 @@ class Manners(Case):
             lines = listed(columns).splitlines()
             self.assertEqual(len(lines), len(whole.splitlines()))
             self.assertLessEqual(max(map(len, lines)), columns)
-            # Names are never cut, and what is left in a line stays in its order.
+            # Names are never cut, and the remaining words of a line keep their order.
             for line, full in zip(lines, whole.splitlines()):
                 self.assertEqual(line.split()[0], full.split()[0])
         self.assertEqual(listed(80, "--wide"), whole)

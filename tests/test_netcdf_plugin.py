@@ -1,4 +1,4 @@
-"""The netCDF plug-in: programs that use netCDF-C open archives, by ~/.ncrc or preloaded, and read what they read of the originals."""
+"""The netCDF plug-in: programs that use netCDF-C open archives, by ~/.ncrc or preloaded, and read the same values as from the originals."""
 
 import importlib.util
 import json
@@ -133,7 +133,7 @@ class Loaded(Plugin):
         self.assertEqual(done.returncode, 0, (done.stderr + done.stdout)[-4000:])
         counts = json.loads(done.stdout)
         self.assertLess(counts["refused_by_the_library"], len(pairs) / 4)
-        # Values that do not fit, and requests that do not lie in their variable, were among them.
+        # Values that do not fit, and requests beyond their variable, were among them.
         self.assertGreater(counts["codes"].get("-60", 0), 0, counts)
         self.assertGreater(counts["codes"].get("0", 0), SLICES / 2, counts)
         print(f"\nplug-in: {len(pairs)} files, {counts}", file=sys.stderr)
@@ -261,7 +261,7 @@ with netCDF4.Dataset(sys.argv[1], "w", format="NETCDF3_CLASSIC") as d:
         self.assertEqual(done.returncode, 0, done.stderr)
         code = r"""
 import ctypes, glob, netCDF4, os, sys
-# By the library's own functions: netCDF4-python looks names up by itself.
+# By the library's own functions: netCDF4-python looks up names without the library.
 library = ctypes.CDLL(glob.glob(os.path.join(os.path.dirname(netCDF4.__file__), "..", "netcdf4.libs", "libnetcdf*"))[0])
 d, found = netCDF4.Dataset(sys.argv[1]), ctypes.c_int(-1)
 for name in ("h\u00f6he", "ho\u0308he", "hohe"):
@@ -343,7 +343,7 @@ class Preloaded(Plugin):
         for code, command in ((0, ["true"]), (7, ["sh", "-c", "exit 7"]), (127, ["no-such-program-at-all"]), (126, ["/"])):
             self.assertEqual(self.run_preloaded(command).returncode, code, command)
         self.tool("run", code=2)
-        # What else is preloaded stays.
+        # Other preloaded libraries stay.
         out = subprocess.run([NC3Z, "run", "sh", "-c", "echo $LD_PRELOAD"], capture_output=True, text=True,
                              env=dict(self.env, LD_PRELOAD="libm.so.6")).stdout
         self.assertEqual(out, f"{LIBRARY}:libm.so.6\n")

@@ -37,7 +37,7 @@ def reader():
 
 
 def random_values(np, rng, kind, shape):
-    """Smooth, noisy, mostly fill, or one value: so that every kind of tile occurs."""
+    """Smooth, noisy, with many fill values, or one value: so that every kind of tile occurs."""
     size = int(np.prod(shape, dtype=np.int64))
     if kind == "S1":
         return rng.integers(0, 128, size).astype("u1").view("S1").reshape(shape)

@@ -1,4 +1,4 @@
-"""The recipes of docs/recipes.md, as they stand there: killed half way, run again, compared with one run that nobody disturbed."""
+"""Runs the recipes of docs/recipes.md: each is killed half way, run again, and compared with an undisturbed run."""
 
 import contextlib
 import os

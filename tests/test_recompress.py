@@ -132,7 +132,7 @@ class Exact(Case):
         self.fails(nc3z("recompress", "--chunk", "nosuch=3", archive), 1, "nosuch")
 
     def test_lossy_archives_stay_lossy(self):
-        """The rounded file is what must come back; that it is one, and what was done to it, is kept by every step."""
+        """The rounded file must be restored; every step keeps the record of the rounding."""
         archive, back = self.dir / "a.nc3z", self.dir / "back"
         for name, rules in (("numeric.nc", ("tenths=bitround:9", "noise=granularbr:3")), ("coads_climatology.cdf", ("SST=bitgroom:4",))):
             with self.subTest(name):
@@ -198,7 +198,7 @@ class Exact(Case):
                 self.assertRegex(done.stderr.strip(), words)
                 self.assertEqual(json.loads(nc3z("parity", "info", "--json", archive).stdout)[0]["parity"], has)
                 self.ok(nc3z("verify", archive, "--against", source))
-        # The same of a repair that loses tiles, and of one by parity.
+        # A repair that loses tiles keeps it too, and so does a repair by parity.
         raw = bytearray(archive.read_bytes())
         raw[300_000:800_000] = bytes(500_000)
         (self.dir / "bad.nc3z").write_bytes(raw)

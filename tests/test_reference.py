@@ -88,7 +88,7 @@ class ProgramWrites(Case):
         self.check([path], "--block-size", "8")
 
     def test_tiles_of_small_files(self):
-        # Where nobody asks for tiles, most small files are stored as a whole.
+        # Without this option, most small files are stored as a whole.
         self.check(SMALL, "--block-size", "1MiB")
 
     def test_small_tiles(self):
@@ -185,7 +185,7 @@ class Golden(Case):
                     continue
                 restored = reference_restore(archive)
                 self.assertEqual(hashlib.sha256(restored).hexdigest(), digest)
-                # Where values were rounded, the metadata tell of the file before.
+                # Where values were rounded, the metadata have the SHA-256 of the unrounded file.
                 lossy = nc3z_ref.Archive(archive.read_bytes()).metadata.get("lossy")
                 source = lossy["source_sha256"] if lossy else digest
                 # A later state of a file has no original but the digest.

@@ -13,7 +13,7 @@ import numpy as np
 import servers
 from common import CLASSIC, Case, good_files, nc3z
 
-# What the C library does not read as it is, and what Zarr has no arrays for.
+# Files that the C library does not read unchanged, or for which Zarr has no arrays.
 ODD = {"streaming.nc", "streaming_partial.nc", "numrecs_beyond_end.nc", "truncated_fixed.nc", "truncated_in_element.nc",
        "fixed_reverse_order.nc", "two_unlimited.nc", "vsize_lies.nc"}
 

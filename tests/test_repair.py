@@ -187,7 +187,7 @@ class Repair(Case):
         self.assertEqual((report["lost_tiles"], report["digest"], report["notes"]), (0, "confirmed", []))
 
     def test_nothing_to_save(self):
-        # What never was an archive, and an archive without its beginning and its end.
+        # Files that are not archives, and an archive without its beginning and its end.
         for content, code in ((b"", 1), (b"abc", 1), (os.urandom(5000), 1), (bytes(LOSS) + GOOD[LOSS:-LOSS] + bytes(LOSS), 3)):
             (self.dir / "bad.nc3z").write_bytes(content)
             done = self.fails(nc3z("repair", self.dir / "bad.nc3z", "-o", self.dir / "good.nc3z"), code)

@@ -1,4 +1,4 @@
-"""What goes in comes out: every byte, mode, time; and what cannot is refused."""
+"""Archiving and restoring keeps every byte, mode and time; other files are refused."""
 
 import csv
 import os
@@ -32,7 +32,7 @@ class RoundTrip(Case):
         files = self.need([p for p in good_files() if p.parent == CLASSIC], "files of testdata/classic")
         for preset in PRESETS:
             self.there_and_back(files, preset)
-        # Where nobody asks for tiles, most small files are stored as a whole.
+        # Without this option, most small files are stored as a whole.
         self.there_and_back(files, "default", "--block-size", "1MiB")
 
     def test_ferret(self):
@@ -187,7 +187,7 @@ class EdgeCorpus(Case):
             self.rows = list(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE))
 
     def judge(self, row, limit=None):
-        """What is wrong with nc3z's answer to this file, or None."""
+        """Returns the fault of nc3z's answer to this file, or None."""
         path = next(Path(EDGE).glob(f"*/{row['id']}.nc"), None)
         if path is None:
             return "the file is missing"

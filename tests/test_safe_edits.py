@@ -73,7 +73,7 @@ class Commits(Edited):
 
 
 class DryRuns(Edited):
-    """What a dry run says is what happens then, and it changes no byte."""
+    """A dry run reports what the real run does, and changes no byte."""
 
     def rehearsed(self, archive, command, *args):
         before, beside = archive.read_bytes(), sorted(self.dir.iterdir())

@@ -1,4 +1,4 @@
-"""The recipes of docs/security.md, as they stand there. Nothing is installed: what is missing is told, and in CI a failure."""
+"""Runs the recipes of docs/security.md. Nothing is installed: a missing program is reported, and in CI it is a failure."""
 
 import pathlib
 import re
@@ -76,7 +76,7 @@ class Recipes(Case):
         shutil.copy(CLASSIC / "record_padding.nc", self.dir / "data")
         self.ok(nc3z("archive", "-r", "data", "-o", "archive", "--manifest", "sha256", cwd=self.dir))
         generate, sign, check = recipe("minisign -G").strip().splitlines()
-        # Without a password, since nobody is there to type one.
+        # Without a password, because the test cannot type one.
         done = self.shell(f"{generate.split('#')[0].replace('-G', '-G -W')}\n{sign}")
         self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
         self.assertEqual(self.shell(check).returncode, 0)

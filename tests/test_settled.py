@@ -58,7 +58,7 @@ def salted(first, last):
     return scalar(salt=flip(right[:4], first) + flip(right[4:], last))
 
 
-# A zstd frame of the byte 7 that states a window of so many bytes: no segment, no size, one raw block of one byte.
+# A zstd frame of the byte 7 that states a window of 2^log bytes: no segment, no size, one raw block of one byte.
 def window(log):
     return b"\x28\xb5\x2f\xfd\x00" + bytes([log - 10 << 3]) + b"\x09\0\0\7"
 
@@ -221,7 +221,7 @@ class LengthZero(Case):
         arrays = nc3z_ref.Classic(nc3z_ref.Header(head), len(head + body)).arrays
         self.assertEqual({i for i in arrays if i < 1 << 30}, {0, 1, 2}, "none overlaps another: all have arrays")
 
-        # The same with streaming: n = floor((length - B0) / R), R with the second t as nothing: 8 + 0.
+        # With a streaming record count: n = floor((length - B0) / R), R with the second t as nothing: 8 + 0.
         streaming = text(b"\xff" * 4, size + 12, size, size + 20)
         layout = nc3z_ref.Classic(nc3z_ref.Header(streaming), len(streaming) + 12 + 3 * 8)
         self.assertEqual(layout.n, 3)

@@ -30,7 +30,7 @@ def setUpModule():
 
 
 def closed(*args, stdin=subprocess.DEVNULL, both=False):
-    """Runs nc3z with its output in a pipe that nobody reads (`both`: its messages too); exit code and messages."""
+    """Runs nc3z with its output in a pipe without a reader (`both`: its messages too); exit code and messages."""
     read, write = os.pipe()
     os.close(read)
     try:
@@ -104,7 +104,7 @@ class ClosedOutput(Case):
         self.assertTrue(json.loads(self.ok(nc3z("parity", "info", "--json", a)).stdout)[0]["parity"])
 
     def test_results_that_nobody_wants(self):
-        """What only prints ends quietly."""
+        """A command that only prints ends without a message."""
         for args in (("info", GOOD), ("layout", GOOD), ("layout", "--json", GOOD), ("read", GOOD, "smooth"), ("dump", GOOD), ("hash", GOOD),
                      ("explain", GOOD, "smooth"), ("archive", PLAIN, "-o", "-"), ("--help",), ("--version",)):
             with self.subTest(args=[str(a) for a in args]):
@@ -135,7 +135,7 @@ class Outputs(Case):
         self.assertFalse(Path("/dev/null").is_file())
         done = self.ok(nc3z("restore", "-q", GOOD, "-o", "/dev/stdout"))
         self.assertEqual(done.stdout, self.ok(nc3z("restore", GOOD, "-o", "-")).stdout)
-        # What makes a file has no advice that does not help.
+        # A command that makes a file does not suggest an option that does not help.
         done = self.fails(nc3z("archive", PLAIN, "-o", "/dev/null"), 1, "there is a device of that name")
         self.assertNotIn("--force", done.stderr)
 
@@ -148,7 +148,7 @@ class Outputs(Case):
 
 class BadStandardError(Case):
     def runs(self, *args, cwd=None):
-        """The exit codes with messages that cannot be written: nobody reads them, no space for them, no standard error at all."""
+        """The exit codes with messages that cannot be written: no reader, no space, no standard error at all."""
         read, write = os.pipe()
         os.close(read)
         codes = [subprocess.run([NC3Z, *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=write, cwd=cwd, check=False,

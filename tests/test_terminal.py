@@ -89,7 +89,7 @@ class Terminal(Case):
             self.clean("info", self.file)
 
     def test_metadata_and_chains(self):
-        """What a program that is not ours may have written into an archive."""
+        """Metadata and chains that another program may have written into an archive."""
         words = EVIL.decode("utf-8", "replace")
         metadata = {"writer": words, "options": {words: words}, words: words, "lineage": [
             {"writer": words, "archive_sha256": words, "archive_bytes": 7, "options": {words: words}, words: words}, words, 7, None]}

@@ -1,4 +1,4 @@
-"""Trees and long runs: what is passed over is told, a stopped run is taken up again, several runs share one tree."""
+"""Trees and long runs: skipped files are reported, a stopped run can be continued, several runs share one tree."""
 
 import gzip
 import json
@@ -140,7 +140,7 @@ class Links(Trees):
         for name, target in (("current.nc", "a.nc"), ("d/up.nc", "../a.nc"), ("latest", "d")):
             self.assertEqual(os.readlink(self.dir / "back" / name), target)
         self.assertEqual((self.dir / "back/current.nc").read_bytes(), (self.dir / "in/a.nc").read_bytes())
-        # What has the name and is another file stays.
+        # Another file with the same name stays.
         (self.dir / "out/current.nc.nc3z").unlink()
         (self.dir / "out/current.nc.nc3z").write_bytes(b"precious")
         self.fails(nc3z(*args, cwd=self.dir), 1, "current.nc.nc3z.*exists")
@@ -303,7 +303,7 @@ class Sharing(Trees):
         self.assertEqual(nc3z("archive", cwd=self.dir).returncode, 2)
 
     def test_two_runs_with_the_same_work(self):
-        """Whoever comes second to a file finds its archive there: that is no failure."""
+        """The second run finds the archive of the first one: that is no failure."""
         files = 40 if NIGHT else 24
         self.tree(files)
         args = ("archive", "-q", "-r", "--skip-existing", "in", "-o", "out")

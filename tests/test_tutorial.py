@@ -1,4 +1,4 @@
-"""The tutorial, as a stranger follows it: each task's commands as they stand in docs/tutorial.md, in one directory, one after another."""
+"""Runs the commands of docs/tutorial.md, task after task, in one directory."""
 
 import csv
 import os

@@ -112,7 +112,7 @@ class Versions(Case):
             self.assertLess(listed[len(FILES) - version]["added_bytes"], 4000, f"version {version}")
 
     def test_a_dropped_variable_that_comes_back_is_not_stored_again(self):
-        """With its values, and with one that differs; also where the versions that had it are dropped, and after a repair."""
+        """With its values, and with one that differs; also after its versions were dropped, and after a repair."""
         ncks, ncap2 = ["ncks", "-O", "-h"], ["ncap2", "-O", "-h", "-s"]
         files = [self.dir / f"v{n}.nc" for n in range(6)]
         edits = [
@@ -336,7 +336,7 @@ class Versions(Case):
         print(f"\ncommit: killed {tried} times at {counts}", flush=True)
 
     def test_two_writers(self):
-        """One of two commits at a time; the other is told, or comes after it."""
+        """One of two commits runs at a time; the other reports that, or runs after it."""
         first, second = (start("commit", self.archive, FILES[n]) for n in (2, 5))
         results = [(p.wait(60), p.stderr.read().decode()) for p in (first, second)]
         for process in (first, second):

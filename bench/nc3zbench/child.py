@@ -1,4 +1,4 @@
-"""Runs one command and tells what it cost. Imports nothing large: a child's peak memory starts from its parent's."""
+"""Runs one command and prints its cost. Imports nothing large: a child's peak memory starts from its parent's."""
 import json
 import os
 import subprocess
@@ -25,7 +25,7 @@ def run(command, env=None, timeout=3600):
 
 
 def best(reps, action):
-    """The least wall and CPU time of so many runs, and the largest memory."""
+    """The least wall and CPU time of `reps` runs, and the largest memory."""
     runs = [action() for _ in range(reps)]
     return {key: (max if key == "rss" else min)(r[key] for r in runs) for key in runs[0]}
 

@@ -39,7 +39,7 @@ class Store:
 
 
 def run(tasks, jobs):
-    """Runs tasks in order, so many at the same time."""
+    """Runs tasks in order, `jobs` at the same time."""
     with ThreadPoolExecutor(jobs) as pool:
         for done in [pool.submit(t) for t in tasks]:
             done.result()

@@ -19,7 +19,7 @@ pub fn chain_text(data: &[u8]) {
     roundtrip(&chain, data, ty, &registry);
 }
 
-/// What is printed is read as what prints the same.
+/// Checks that the printed text of a chain parses to a chain with the same text.
 fn reread(chain: &ChainSpec, ty: NcType, registry: &Registry) {
     let bind = |text: &str| {
         WantedChain::parse(text)
@@ -42,7 +42,7 @@ fn reread(chain: &ChainSpec, ty: NcType, registry: &Registry) {
     assert_eq!(bind(&stored), *chain, "{stored}");
 }
 
-/// What the chain encodes it decodes, and to the same bytes unless it rounds.
+/// Checks that the chain decodes its own output, and to the same bytes unless it rounds.
 fn roundtrip(chain: &ChainSpec, data: &[u8], ty: NcType, registry: &Registry) {
     let rounds = chain.rounding(registry).expect("the chain was bound").is_some();
     let mut content: Vec<u8> = data.iter().copied().cycle().take(CONTENT).collect();

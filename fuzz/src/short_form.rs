@@ -9,7 +9,7 @@ use nc3z_format::codec::encode_zstd_frame;
 const WHOLE: u16 = 1 << 15;
 
 /// Two bytes give the length of the content, the highest bit whether it is a directory or a file as a whole; 32 are the original's SHA-256; the content
-/// follows, then the payloads that stand behind it. The archive is opened and restored, checked and repaired.
+/// follows, then the payloads after it. The archive is opened and restored, checked and repaired.
 pub fn short_form(data: &[u8]) {
     let Some((len, rest)) = data.split_first_chunk::<2>() else { return };
     let Some((sha256, rest)) = rest.split_first_chunk::<32>() else { return };

@@ -510,7 +510,7 @@ fn open_versions(bytes: &[u8]) {
     }
     let Ok(done) = edit.commit(&nc3z_writer::CommitNote::default(), &()) else {
         drop(edit);
-        // What failed has changed nothing that was committed.
+        // A failed commit has not changed the committed versions.
         let again = Archive::open(&path).expect("it opened before");
         if before.is_some() {
             assert!(restored(&again) == before, "a commit that failed leaves what was");

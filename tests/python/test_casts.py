@@ -171,7 +171,7 @@ def test_scalars_and_odd_indices(typed):
 
 
 def assigned(archive, name, words):
-    """What ``nc3z set`` makes of words: the bytes it stores, or None."""
+    """Returns the bytes that ``nc3z set`` stores for words, or None."""
     archive = shutil.copy(archive, archive.with_suffix(".set"))
     text = "\n".join(words)
     done = subprocess.run([NC3Z, "set", archive, name, "--text", "-", "--quick"], input=text, capture_output=True, text=True)

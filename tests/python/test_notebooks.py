@@ -27,7 +27,7 @@ def test_variables_show_the_tools_picture(archived, archives, tmp_path):
         (picture,) = pictures(html)
         assert picture == ds["SST"].picture(kind="svg", width=640) and picture.startswith(b"<svg")
         assert "Deg C" in html and "12" in html
-        # A map is of the first time, a series of what is left.
+        # A map shows the first time; a series has one dimension left.
         assert ds["SST"].picture(0) == ds["SST"].picture()
         assert ds["SST"].picture(np.s_[:, 45, 20], kind="svg") != ds["SST"].picture(np.s_[:, 45, 21], kind="svg")
         assert ds["TIME"].picture(range=(0, 1))[:4] == b"\x89PNG"

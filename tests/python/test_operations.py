@@ -1,4 +1,4 @@
-"""Whole files: what they become, what is told meanwhile, and how they end."""
+"""Whole files: results, progress, and the end of interrupted work."""
 
 import hashlib
 import os
@@ -180,7 +180,7 @@ def test_work_ends_when_it_is_told_to(noisy, tmp_path):
 def test_control_c_ends_the_work_and_leaves_nothing(noisy, tmp_path, call):
     script = f"""
         import nc3z, signal, sys
-        # Whoever runs the tests in the background may have it ignored.
+        # A shell that runs the tests in the background may ignore it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         path, out = sys.argv[1:]
         print("begun", flush=True)

@@ -80,7 +80,7 @@ def operation(rng, variable, model, first):
         keys = [rng.integers(-n, n, points) if rng.random() < 0.7 else slice(None, None, int(rng.integers(1, 3))) for n in shape]
         if all(isinstance(k, slice) for k in keys):
             keys[0] = rng.integers(-shape[0], shape[0], points)
-        # NumPy has the points first where slices stand between them; so have we, everywhere.
+        # NumPy puts the axis of the points first if slices are between them; vindex always does.
         lists = [k for k in keys if not isinstance(k, slice)]
         axes = [n for n, k in enumerate(keys) if not isinstance(k, slice)]
         moved = np.moveaxis(model, axes, range(len(axes)))
@@ -183,7 +183,7 @@ def test_plans_show_what_is_done(layouts):
         assert "1 tiles whole, 3 in part, 3 read" in html and html.count("<span") == 4
         assert not edit.touched, "a plan does nothing"
         v[2:8, [0, 1, 5]] = 0
-        # What is staged is not read from the archive again.
+        # Staged tiles are not read from the archive again.
         assert v.plan_get[:, 0].reads == [10] and v.plan_set[2:8, 1].reads == []
         assert v.plan_set[np.zeros(shape, bool)].touched == []
         assert v.vindex.plan_set[[0, 0], [8, 8]].reads == [4] and v.oindex.plan_get[[11], [0]].reads == [10]

@@ -1,4 +1,4 @@
-"""Forked children have no threads, and may have locks that nobody will open: reading works there all the same."""
+"""Forked children have no threads, and may have locks that no thread will release: reading works there nevertheless."""
 
 import multiprocessing
 import os
@@ -44,7 +44,7 @@ def test_pools_of_processes_read_and_archive(method, big, tmp_path):
 
 
 def in_fork(work):
-    """What `work` gives in a forked child, which may take so long."""
+    """Returns the result of `work` in a forked child, with a time limit."""
     receive, send = os.pipe()
     child = os.fork()
     if child == 0:
@@ -117,7 +117,7 @@ def test_import_loads_nothing_heavy():
 
 
 class Interrupted:
-    """A binary file object whose reads are interrupted after so many."""
+    """A binary file object whose reads are interrupted after the number `after`."""
 
     def __init__(self, path, after):
         self.file, self.left = open(path, "rb"), after

@@ -102,7 +102,7 @@ def test_icechunks_chunks_lie_in_the_archive(source, tmp_path):
     archive = zarr_archive(source, tmp_path / "a.nc3z")
     store = written(archive, group="some/where")
     assert zarr.open_group(store, path="some/where", mode="r").attrs["title"] == "mixed"
-    # Without the archive there is nothing to read, but for what stands in the references.
+    # Without the archive only chunks that are stored in the references can be read.
     found = zarr.open_group(store, path="some/where", mode="r")
     assert found["v_f4"][3, 4, 5] == nc3z.open(archive)["v_f4"][3, 4, 5]
     os.rename(archive, tmp_path / "elsewhere")

@@ -42,7 +42,7 @@ def test_each_version_is_what_was_committed(edited):
         with nc3z.open(archive, version=name) as ds:
             assert whole(ds) == versions[expected], name
             assert whole(pickle.loads(pickle.dumps(ds))) == versions[expected]
-    # What was named later, an older version does not know.
+    # An older version has no tags that were set later.
     assert nc3z.open(archive).tags == {"first": 1, "good": 3} and nc3z.open(archive, version=2).tags == {}
     for wrong in (4, "bad"):
         with pytest.raises(ValueError, match=f"no (version|tag) `?{wrong}"):

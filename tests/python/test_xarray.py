@@ -97,7 +97,7 @@ def test_names_end_where_those_of_netcdf4_end(tmp_path):
 
 
 def decodes(name):
-    """Whether xarray makes sense of its times."""
+    """True if xarray can decode its times."""
     try:
         xr.open_dataset(CLASSIC / name, engine="netcdf4").close()
     except ValueError:

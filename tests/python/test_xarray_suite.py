@@ -41,7 +41,7 @@ class Engine(theirs.NetCDF3Only, theirs.CFEncodedBase):
     test_load_async = theirs.DatasetIOBase.test_load_async
 
 
-#: Who writes which format.
+#: The writer of each format.
 WRITERS = {
     "Cdf1": ("scipy", "NETCDF3_CLASSIC"),
     "Cdf2": ("scipy", "NETCDF3_64BIT"),

@@ -1,4 +1,4 @@
-//! Who is measured: a file or folder, and the library that reads it.
+//! Contenders: a file or folder, and the library that reads it.
 
 use crate::pattern::Slab;
 use crate::peers;

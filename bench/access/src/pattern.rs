@@ -1,4 +1,4 @@
-//! What is read: hyperslabs of a variable (time, lat, lon).
+//! Access patterns: hyperslabs of a variable (time, lat, lon).
 
 /// A hyperslab with positive strides.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ fn random_boxes(n: usize, shape: &[u64], size: [u64; 3]) -> Vec<Slab> {
     (0..n).map(|_| Slab::new(&[0, 1, 2].map(|d| random.below(shape[d] - size[d] + 1)), &size)).collect()
 }
 
-/// Boxes of which nine in ten lie in a tenth of the times.
+/// Boxes, nine in ten of them in a tenth of the times.
 fn hot_boxes(n: usize, shape: &[u64], size: [u64; 3]) -> Vec<Slab> {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let hot = [(shape[0] / 10).max(size[0]), shape[1], shape[2]];
