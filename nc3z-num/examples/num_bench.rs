@@ -2,8 +2,9 @@
 //!
 //! `num_bench [--effort fast|default|max] [--tile BYTES] [--json] FILE:TYPE:DIMS ...`, as in `tas.bin:float:120,64,128`.
 //!
-//! A time is the sum over tiles of the least time of each, passes over all tiles taken in turn: what other work on the machine
-//! interrupts is not counted, the more so as the clock is the thread's own where the system has one. Beside it: a copy of the elements, and zstd's own decoder on the same tiles, packed at level 3.
+//! A time is the sum over tiles of each tile's shortest time; each pass goes over all tiles. So most interruptions
+//! by other work are not counted, and the clock is the thread's own if the system has one. For comparison: a copy
+//! of the elements, and zstd's decoder on the same tiles, packed at level 3.
 
 #![expect(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -158,7 +159,7 @@ fn decode_all<W: Word>(
     })
 }
 
-/// Bytes and decoding time of zstd level 3 on the elements as they are.
+/// Returns bytes and decoding time of zstd level 3 on the unchanged elements.
 fn zstd_beside<W: Word>(tiles: &[&[W]]) -> (usize, Duration) {
     let plain = |tile: &[W]| {
         let mut bytes = Vec::with_capacity(tile.len() * W::BYTES);
@@ -175,10 +176,10 @@ fn zstd_beside<W: Word>(tiles: &[&[W]]) -> (usize, Duration) {
     (packed.iter().map(Vec::len).sum(), time)
 }
 
-/// Passes over all tiles for what is quick.
+/// The number of passes over all tiles for quick operations.
 const REPEATS: usize = 7;
 
-/// Time that this thread has run, by a clock that begins anywhere.
+/// Returns the time that this thread has run, by a clock with an arbitrary origin.
 #[cfg(unix)]
 fn thread_time() -> Duration {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -192,7 +193,7 @@ fn thread_time() -> Duration {
     BEGIN.get_or_init(Instant::now).elapsed()
 }
 
-/// Calls `f` for each tile in turn, `times` times over; the sum of each tile's least time.
+/// Calls `f` for one tile after another, in `times` passes; returns the sum of each tile's shortest time.
 fn least<S, T>(times: usize, mut states: Vec<S>, tiles: &[T], mut f: impl FnMut(&mut S, &T)) -> Duration {
     let mut best = vec![Duration::MAX; tiles.len()];
     for _ in 0..times {

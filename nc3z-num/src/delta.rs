@@ -1,5 +1,6 @@
-//! Stage 3, stride deltas: stage 1 differences neighbours, later stages difference those differences one
-//! row, plane or volume apart. Neighbours and rows may be differenced several times over, or neighbours not at all. Masked positions take no part.
+//! Stage 3, stride deltas. Stage 1 takes differences of neighbours. Later stages take differences of these
+//! differences at a distance of one row, plane or volume. Neighbours and rows may be differenced repeatedly, or
+//! neighbours not at all. Masked positions are excluded.
 
 use crate::error::{Result, bad};
 use crate::geometry::{DeltaAxes, Geometry};
@@ -31,20 +32,20 @@ fn inverse_masked<W: Word>(x: &mut [W], pairs: &[u8], s: usize) {
     }
 }
 
-/// Where a tile is masked: which positions are valid, and which of them follow a valid one, as bytes 0xFF and 0.
+/// The masked tile's valid positions, and those that follow a valid position, as bytes 0xFF and 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Masked<'a> {
     pub(crate) valid: &'a [u8],
-    /// Empty where no axes need it ([`needs_pairs`]).
+    /// Empty if no axes need it ([`needs_pairs`]).
     pub(crate) pairs: &'a [u8],
 }
 
-/// True where the inverse of `axes` asks which positions follow a valid one ([`Masked::pairs`]).
+/// True if the inverse of `axes` needs to know which positions follow a valid one ([`Masked::pairs`]).
 pub(crate) fn needs_pairs(geom: &Geometry, n: usize, axes: DeltaAxes) -> bool {
     axes.repeats().0 > 0 || axes.later(geom, n).iter().any(Option::is_some)
 }
 
-/// Undoes the neighbours' differences, of which there are `again` after the first.
+/// Undoes the neighbours' differences; `again` is the number of repeats after the first.
 fn neighbours<W: Word>(grid: &mut [W], base: W, masked: Option<Masked<'_>>, again: u8) {
     if let Some(masked) = masked {
         let Masked { valid, pairs } = masked;
@@ -63,7 +64,7 @@ fn neighbours<W: Word>(grid: &mut [W], base: W, masked: Option<Masked<'_>>, agai
     }
 }
 
-/// Residuals to integers, in place.
+/// Converts residuals to integers, in place.
 pub(crate) fn decode<W: Word>(
     grid: &mut [W],
     base: W,
@@ -80,8 +81,8 @@ pub(crate) fn decode<W: Word>(
     Ok(())
 }
 
-/// Undoes all differences but the neighbours'. Where the tile is masked, `allowed` tells which positions may be added: those of [`Masked::pairs`]
-/// before neighbours' differences are undone, all valid ones where there are none.
+/// Undoes all differences except the neighbours'. For a masked tile, `allowed` marks the positions that are added:
+/// those of [`Masked::pairs`] if neighbours' differences follow, otherwise all valid ones.
 pub(crate) fn decode_alone<W: Word>(
     grid: &mut [W],
     allowed: Option<&[u8]>,

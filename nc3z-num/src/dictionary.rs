@@ -7,7 +7,7 @@ use crate::word::{Pool, Word, index};
 #[cfg(feature = "encode")]
 use std::sync::OnceLock;
 
-/// Most patterns of a dictionary.
+/// The largest number of patterns in a dictionary.
 pub const MAX_DICTIONARY: usize = 1 << 16;
 
 /// Sorted distinct patterns of a variable; a tile stores their numbers.
@@ -15,20 +15,20 @@ pub const MAX_DICTIONARY: usize = 1 << 16;
 pub struct Dictionary {
     words: Pool,
     len: usize,
-    /// From pattern to number, made when first needed.
+    /// Maps patterns to numbers; built on first use.
     #[cfg(feature = "encode")]
     pub(crate) index: OnceLock<RankIndex>,
 }
 
 impl Dictionary {
-    /// Of 1 to [`MAX_DICTIONARY`] patterns that ascend.
+    /// Creates a dictionary of 1 to [`MAX_DICTIONARY`] ascending patterns.
     pub(crate) fn of_sorted<W: Word>(patterns: Vec<W>) -> Self {
         let mut made = Self { len: patterns.len(), ..Self::default() };
         *W::pool(&mut made.words) = patterns;
         made
     }
 
-    /// How many patterns it has.
+    /// Returns the number of patterns.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -38,19 +38,19 @@ impl Dictionary {
         self.len == 0
     }
 
-    /// The patterns, if words of this width are meant.
+    /// Returns the patterns, if the dictionary has words of this width.
     pub fn patterns<W: Word>(&self) -> &[W] {
         W::pooled(&self.words)
     }
 
-    /// Ranks to patterns.
+    /// Replaces ranks by patterns.
     pub(crate) fn lookup<W: Word>(&self, grid: &mut [W]) -> Result<()> {
         let table = self.patterns::<W>();
         let most = grid.iter().copied().max().unwrap_or_default().to_u64();
         if most >= table.len() as u64 {
             return Err(bad("rank", format_args!("< {}", table.len()), most));
         }
-        // All ranks are in range, checked just now; the default is never taken.
+        // All ranks are in range, as checked above; the default is never used.
         for w in grid {
             *w = table.get(index(w.to_u64())).copied().unwrap_or_default();
         }

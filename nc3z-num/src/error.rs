@@ -1,4 +1,4 @@
-//! What can be wrong with a payload, or with a call.
+//! Errors in a payload, or in a call.
 
 use std::fmt::Display;
 
@@ -11,15 +11,15 @@ pub enum Error {
     Corrupt {
         /// The field that is wrong.
         what: &'static str,
-        /// What it may be.
+        /// The allowed values.
         expected: String,
-        /// What it is.
+        /// The value in the payload.
         found: String,
     },
-    /// The payload may be sound, but this build is too old for it.
+    /// The payload may be valid, but this build is too old for it.
     #[error("unsupported nc3z.num payload: {0}")]
     Unsupported(String),
-    /// The caller asked for something that makes no sense.
+    /// The caller's request is invalid.
     #[error("invalid argument: {0}")]
     InvalidArgument(String),
 }

@@ -1,5 +1,6 @@
-//! Exceptions: elements that a transform does not reproduce. What is added to the keys of the patterns that it gives stands in a part of its
-//! own: as a list of positions and numbers, or, in payloads of version 2, as a bit for each element and bytes for each exception.
+//! Exceptions: elements that a transform does not reproduce. A separate part of the payload stores the differences
+//! between their keys and the keys from the transform: as a list of positions and numbers or, in payloads of
+//! version 2, as a bit for each element and bytes for each exception.
 
 use crate::bits::Cursor;
 use crate::element::ElementType;
@@ -11,10 +12,10 @@ use crate::transform::key;
 use crate::word::{Pool, Word, index};
 use multiversion::multiversion;
 
-/// Which elements of a tile are valid, and how many, where not all are.
+/// The valid elements of a tile and their number; `None` if all are valid.
 pub(crate) type Valid<'a> = Option<(&'a [u8], usize)>;
 
-/// Reads `count` positions of a list for a tile of `n` elements, which must be valid ones.
+/// Reads `count` positions of a list for a tile of `n` elements; they must be valid positions.
 fn positions(cursor: &mut Cursor<'_>, count: usize, n: usize, valid: Valid<'_>) -> Result<Vec<usize>> {
     let mut positions = Vec::with_capacity(count);
     let mut next = 0usize;
@@ -28,7 +29,7 @@ fn positions(cursor: &mut Cursor<'_>, count: usize, n: usize, valid: Valid<'_>) 
         Ok(())
     };
     while positions.len() < count {
-        // Nearly all distances are short: eight of them are eight bytes.
+        // Nearly all distances are short: eight of them then have eight bytes.
         let eight = if count - positions.len() < 8 { None } else { cursor.eight_short() };
         if let Some(distances) = eight {
             for distance in distances {
@@ -83,7 +84,7 @@ pub(crate) fn apply_list<W: Word>(
 const VALUE: &str = "exception value";
 const NOT_ZERO: &str = "a word that is not 0";
 
-/// Applies marked exceptions to the patterns in `grid`.
+/// Applies exceptions in the form of marks to the patterns in `grid`.
 pub(crate) fn apply_marked<W: Word>(
     part: &[u8],
     grid: &mut [W],
@@ -118,7 +119,7 @@ pub(crate) fn apply_marked<W: Word>(
     }
     let size = count * width;
     frame::take_bytes(cursor.rest(), size..=size, zstd, bytes)?;
-    // The planes that are not stored are zero.
+    // Planes that are not stored are zero.
     bytes.resize(count * W::BYTES, 0);
     let differences = W::pool(pool);
     differences.clear();

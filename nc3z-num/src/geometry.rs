@@ -1,9 +1,9 @@
-//! The shape of a tile as the codec sees it: distances to the neighbours that predictions use, and which of them are used.
+//! The shape of a tile: distances to the neighbours that predictions use, and the axes in use.
 
 use crate::word::index;
 
-/// Distances, in elements of the tile, to the previous row, plane and volume: of the variable for linear tiles, of the
-/// stored box for chunks. `None` where the array has too few dimensions.
+/// Distances, in elements of the tile, to the previous row, plane and volume: of the variable for linear tiles, of
+/// the stored box for chunks. `None` if the array has too few dimensions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Geometry {
     /// Length of the last dimension.
@@ -15,7 +15,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The distances in a row-major box of `shape`. A product beyond 64 bits counts as absent: no tile is so large.
+    /// Returns the distances in a row-major box of `shape`. A product beyond 64 bits counts as absent: no tile is
+    /// that large.
     ///
     /// ```
     /// use nc3z_num::Geometry;
@@ -31,14 +32,15 @@ impl Geometry {
         Geometry { row: product(1), plane: product(2), volume: product(3) }
     }
 
-    /// A distance as an offset into a tile of `n` elements; None where there is no such neighbour.
+    /// Returns a distance as an offset into a tile of `n` elements; `None` if there is no such neighbour.
     pub(crate) fn usable(distance: Option<u64>, n: usize) -> Option<usize> {
         distance.map(index).filter(|&s| s > 1 && s < n)
     }
 }
-/// Which axes are differenced: bit 0 neighbours, 1 rows, 2 planes, 3 volumes; and how many times more neighbours
-/// (bits 4, 5) and rows (bits 6, 7) are differenced again: smooth fields need their second or third differences. Where a row holds what is not alike (the
-/// components of a vector, the cells of a mesh), neighbours are left out.
+/// The axes along which differences are taken: bit 0 neighbours, 1 rows, 2 planes, 3 volumes. Bits 4 and 5 are the
+/// number of repeats for neighbours, bits 6 and 7 those for rows: smooth fields need their second or third
+/// differences. Neighbours are left out if a row contains unlike values (the components of a vector, the cells of a
+/// mesh).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeltaAxes(pub(crate) u8);
 
@@ -57,11 +59,11 @@ impl DeltaAxes {
     pub const VOLUMES: DeltaAxes = DeltaAxes(0b1001);
     /// Neighbours, rows and volumes.
     pub const ROWS_VOLUMES: DeltaAxes = DeltaAxes(0b1011);
-    /// Neighbours and rows are differenced at most so many times more.
+    /// The largest number of repeats for neighbours and for rows.
     pub const MOST_REPEATS: u8 = 3;
 
-    /// These axes, with neighbours and rows differenced so many times more, at most [`DeltaAxes::MOST_REPEATS`] each; what is
-    /// not named is not repeated.
+    /// Returns these axes with this number of repeats for neighbours and rows, at most [`DeltaAxes::MOST_REPEATS`]
+    /// each. Axes that are not in use are not repeated.
     #[must_use]
     pub fn repeated(self, neighbours: u8, rows: u8) -> DeltaAxes {
         let neighbours = if self.0 & 1 == 1 { neighbours.min(Self::MOST_REPEATS) } else { 0 };
@@ -69,28 +71,28 @@ impl DeltaAxes {
         DeltaAxes(self.0 & 0x0F | neighbours << 4 | rows << 6)
     }
 
-    /// These axes without neighbours, and nothing repeated.
+    /// Returns these axes without neighbours and without repeats.
     #[must_use]
     pub fn alone(self) -> DeltaAxes {
         DeltaAxes(self.0 & 0x0E)
     }
 
-    /// How many times neighbours, and rows, are differenced after the first time.
+    /// Returns the numbers of repeats for neighbours and rows.
     pub fn repeats(self) -> (u8, u8) {
         (self.0 >> 4 & 3, self.0 >> 6)
     }
 
-    /// Whether neighbours are among them.
+    /// True if neighbours are in use.
     pub(crate) fn has_neighbours(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// Whether there are some, and neighbours are not among them.
+    /// True if axes are in use, but not neighbours.
     pub(crate) fn are_alone(self) -> bool {
         self.0 != 0 && !self.has_neighbours()
     }
 
-    /// The axes longer than 1, in the order in which they are differenced.
+    /// Returns the distances along the axes after neighbours, in the order of their differences.
     pub(crate) fn later(self, geom: &Geometry, n: usize) -> [Option<usize>; 6] {
         let pick =
             |bit: u8, s: Option<u64>| if self.0 >> bit & 1 == 1 { Geometry::usable(s, n) } else { None };
@@ -99,14 +101,14 @@ impl DeltaAxes {
         [row, again(1), again(2), again(3), pick(2, geom.plane), pick(3, geom.volume)]
     }
 
-    /// True where each stride named exists, and only what is named is repeated.
+    /// True if each axis in use exists, and only axes in use are repeated.
     pub(crate) fn fit(self, geom: &Geometry, n: usize) -> bool {
         let named = (self.0 >> 1 & 7).count_ones() as usize + usize::from(self.repeats().1);
         self == self.repeated(self.repeats().0, self.repeats().1)
             && self.later(geom, n).iter().flatten().count() == named
     }
 
-    /// Without the axes that do not exist, and those that that repeat a shorter one.
+    /// Returns these axes without those that do not exist, and without those that equal a shorter one.
     #[cfg(feature = "encode")]
     pub(crate) fn reduced(self, geom: &Geometry, n: usize) -> DeltaAxes {
         let mut bits = self.0 & 0x0F;

@@ -1,9 +1,9 @@
-//! The numeric codec `nc3z.num`: numbers in, a small payload out, and back; pure functions.
+//! The numeric codec `nc3z.num`: encodes numbers into a small payload, and decodes it; pure functions.
 //!
-//! Stages: a mask takes one bit pattern out; a transform undoes quantisation; another tile (the reference), and differences
-//! along delta axes, predict; a residual codec stores what is left. All decisions of a tile are in its payload, whose layout is spec/num.md.
-//! Any bytes may be decoded: the answer is an error or exactly the elements asked for, in time and memory
-//! proportional to both. The caller checks checksums and swaps bytes.
+//! Stages: a mask removes one bit pattern; a transform undoes quantisation; another tile (the reference) and
+//! differences along delta axes predict; a residual codec stores the remaining differences. All decisions of a tile
+//! are in its payload, whose layout is in spec/num.md. Any bytes may be decoded: the result is an error or exactly
+//! the requested elements, in time and memory proportional to both. The caller verifies checksums and swaps bytes.
 //!
 //! ```
 //! use nc3z_num::{Effort, ElementType, Geometry, Scratch, choose, decode, encode};
@@ -19,16 +19,16 @@
 //! encode(&field, ElementType::F32, &geometry, &plans[0], &mut scratch, &mut payload)?;
 //! assert!(payload.len() < 100, "{} bytes of 4000", payload.len());
 //!
-//! // A payload says everything but the type, the geometry and the number of elements.
+//! A payload contains everything except the type, the geometry and the number of elements.
 //! let mut decoded = vec![0; field.len()];
 //! decode(&payload, ElementType::F32, &geometry, None, &mut scratch, &mut decoded)?;
 //! assert_eq!(decoded, field);
 //! # Ok::<(), nc3z_num::Error>(())
 //! ```
 //!
-//! Features: `encode` (on by default) holds the encoder, the chooser of plans and the builder of dictionaries; a reader
-//! links the decoder alone. `zstd` (on by default) links the C library; `ruzstd` decodes
-//! zstd frames in Rust where that is not built. With neither, payloads that have any are [`Error::Unsupported`].
+//! Features: `encode` (on by default) contains the encoder, the chooser of plans and the builder of dictionaries; a
+//! reader links only the decoder. `zstd` (on by default) links the C library; `ruzstd` decodes zstd frames in Rust
+//! if the C library is not built. Without both, payloads with zstd frames are [`Error::Unsupported`].
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;

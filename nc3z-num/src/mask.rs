@@ -1,4 +1,5 @@
-//! Stage 1, the mask: one bit pattern taken out of the tile; what is left are the valid positions, each a byte of 0xFF among zeros.
+//! Stage 1, the mask: one bit pattern is removed from the tile. The remaining positions are valid, each marked by a
+//! byte 0xFF among zeros.
 
 use crate::bits::Cursor;
 use crate::error::{Result, bad};
@@ -10,7 +11,8 @@ use multiversion::{multiversion, target::match_target};
 #[cfg(target_arch = "x86_64")]
 use {crate::avx2::expand, crate::word::ByWidth};
 
-/// Moves the first `count` words to the positions whose byte of `valid` is 0xFF, as many; what the others hold then means nothing.
+/// Moves the first `count` words to the `count` positions whose byte of `valid` is 0xFF. The other words are
+/// undefined afterwards.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn scatter<W: Word>(words: &mut [W], valid: &[u8], count: usize) {
     match_target! {
@@ -30,7 +32,8 @@ pub(crate) fn scatter<W: Word>(words: &mut [W], valid: &[u8], count: usize) {
     }
 }
 
-/// Moves the words whose byte of `valid` is 0xFF to the front; gives how many they are. What is behind them then means nothing.
+/// Moves the words whose byte of `valid` is 0xFF to the front; returns their number. The words after them are
+/// undefined afterwards.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn gather(words: &mut [u16], valid: &[u8]) -> usize {
     match_target! {
@@ -46,7 +49,7 @@ pub(crate) fn gather(words: &mut [u16], valid: &[u8]) -> usize {
     }
 }
 
-/// Positions of the valid ones of some numbers, which ascend; the end for those that are not there.
+/// Returns the positions of valid elements with these ascending numbers; the end for numbers that are too large.
 pub(crate) fn positions<const N: usize>(valid: &[u8], numbers: [usize; N]) -> [usize; N] {
     let mut out = [valid.len(); N];
     let (mut before, mut next) = (0, 0);
@@ -55,7 +58,7 @@ pub(crate) fn positions<const N: usize>(valid: &[u8], numbers: [usize; N]) -> [u
         let count = bits.count_ones() as usize;
         let mut passed = 0;
         while next < N && numbers[next] < before + count {
-            // The bits of those before the wanted one go.
+            // Clears the bits before the wanted one.
             while passed < numbers[next] - before {
                 bits &= bits - 1;
                 passed += 1;
@@ -68,7 +71,7 @@ pub(crate) fn positions<const N: usize>(valid: &[u8], numbers: [usize; N]) -> [u
     out
 }
 
-/// Bit i = bit 0 of byte i, of at most 64 bytes.
+/// Packs at most 64 bytes: bit i is bit 0 of byte i.
 pub(crate) fn pack(block: &[u8]) -> u64 {
     let (eights, rest) = block.as_chunks::<8>();
     let mut bits = 0;
@@ -81,7 +84,7 @@ pub(crate) fn pack(block: &[u8]) -> u64 {
     rest.iter().enumerate().fold(bits, |bits, (i, &b)| bits | u64::from(b & 1) << (tail + i))
 }
 
-/// Undoes the exclusive or with the reference, block by block of its length.
+/// Undoes the exclusive or with the reference, in blocks of its length.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn undo_reference(valid: &mut [u8], r: usize) {
     let mut at = r;
@@ -94,10 +97,10 @@ fn undo_reference(valid: &mut [u8], r: usize) {
     }
 }
 
-/// The number that says: compared with the mask of the tile's reference.
+/// The code for a mask that is compared with the mask of the tile's reference.
 pub(crate) const REFERENCE: u8 = 3;
 
-/// The stride a mask is compared with: none, the previous row, the previous plane.
+/// Returns the stride of the mask's reference: 0 for none, the previous row, or the previous plane.
 pub(crate) fn reference(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
     match code {
         0 => Some(0),
@@ -107,7 +110,8 @@ pub(crate) fn reference(code: u8, geom: &Geometry, n: usize) -> Option<usize> {
     }
 }
 
-/// Reads the part of a mixed mask of a tile of `n` elements: the pattern, and how many are valid. The second buffer then tells which.
+/// Reads the mask part of a partly masked tile of `n` elements: the pattern, and the number of valid elements. The
+/// second buffer then marks the valid elements.
 pub(crate) fn decode<W: Word>(
     part: &[u8],
     (n, geom, against): (usize, &Geometry, Option<&[W]>),
@@ -165,7 +169,7 @@ fn expand_runs(content: &[u8], n: usize, valid: &mut Vec<u8>) -> Result<()> {
     if at == n { Ok(()) } else { Err(bad("mask runs", n, at)) }
 }
 
-/// The part of a tile that holds nothing but the masked pattern.
+/// Reads the mask part of a tile in which all elements are masked.
 pub(crate) fn decode_all<W: Word>(part: &[u8]) -> Result<W> {
     let mut pattern = [W::default()];
     if part.len() != W::BYTES {
@@ -175,14 +179,14 @@ pub(crate) fn decode_all<W: Word>(part: &[u8]) -> Result<W> {
     Ok(pattern[0])
 }
 
-/// 0xFF where both a position and its predecessor are valid.
+/// Marks by 0xFF the positions that are valid and follow a valid position.
 pub(crate) fn pairs(valid: &[u8], out: &mut Vec<u8>) {
     out.clear();
     out.push(0);
     out.extend(valid.iter().zip(&valid[1..]).map(|(before, here)| before & here));
 }
 
-/// Gives all masked positions one value.
+/// Sets all masked positions to one value.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn fill_masked<W: Word>(grid: &mut [W], valid: &[u8], value: W) {
     for (x, &v) in grid.iter_mut().zip(valid) {

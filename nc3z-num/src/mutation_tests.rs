@@ -1,5 +1,5 @@
-//! Payloads that lie: valid ones that were changed where it hurts. The answer is an error or exactly the elements asked for,
-//! the same each time whatever the scratch has seen, and in bounded memory.
+//! Forged payloads: valid ones with changes in critical places. The result is an error or exactly the requested
+//! elements, the same each time whatever the scratch was used for before, and in bounded memory.
 
 use crate::*;
 use proptest::prelude::*;
@@ -24,13 +24,13 @@ enum Change {
         at: prop::sample::Index,
         count: usize,
     },
-    /// A part of the other payload takes the place of as many bytes here.
+    /// A part of the other payload replaces the same number of bytes here.
     Splice {
         at: prop::sample::Index,
         from: prop::sample::Index,
         count: usize,
     },
-    /// A varint of the lengths in front is made longer or shorter.
+    /// Changes a varint of the part lengths at the beginning.
     Length {
         which: usize,
         by: i8,
@@ -39,7 +39,7 @@ enum Change {
 
 fn change() -> impl Strategy<Value = Change> {
     let at = any::<prop::sample::Index>;
-    // Bytes at the edges of what fields allow are as likely as all others together.
+    // Bytes at the limits of fields are as frequent as all others together.
     let byte = prop_oneof![any::<u8>(), prop::sample::select(vec![0, 1, 2, 3, 0x7F, 0x80, 0xFF, 0x28, 0xB5])];
     prop_oneof![
         (at(), 0u8..8).prop_map(|(at, bit)| Change::Flip { at, bit }),
@@ -73,7 +73,7 @@ fn apply(change: &Change, payload: &mut Vec<u8>, other: &[u8]) {
             payload.splice(at..n.min(at + count), part.iter().copied());
         }
         Change::Length { which, by } => {
-            // The lengths stand behind the three fixed bytes, each of one byte in payloads as small as these, mostly.
+            // The lengths follow the three fixed bytes. In payloads as small as these, each usually has one byte.
             if let Some(byte) = payload.get_mut(3 + which) {
                 *byte = byte.wrapping_add_signed(*by);
             }
@@ -109,14 +109,14 @@ fn valid(kind: usize, dictionary: &Arc<Dictionary>) -> (Vec<u8>, Vec<u32>) {
     (out, values(n))
 }
 
-/// A payload whose exceptions are marked: five of twenty elements lie beside the steps.
+/// A payload with exceptions as marks: five of twenty elements are not multiples of the step.
 fn marked() -> (Vec<u8>, Vec<u32>) {
     let beside = |i: u16| f32::from(i).to_bits() + u32::from([1, 3, 4, 9, 12].contains(&i));
     let elements: Vec<u32> = (0..20).map(beside).collect();
     let transform = TransformPlan::ScaleOffset(ScaleOffset { off: 0.0, step: 1.0 });
     let plan = EncodePlan { transform, coder: Coder::Store, ..EncodePlan::default() };
     let (mut scratch, mut out) = (Scratch::new(), Vec::new());
-    // Longer than the elements themselves.
+    // The payload is longer than the elements.
     let geom = geometry();
     let task = crate::encode::Task {
         elements: &elements,
@@ -136,7 +136,7 @@ fn geometry() -> Geometry {
     Geometry::of(&[5, 12, 20])
 }
 
-/// Quarters with a mask and a few values beside them, so that every part of a payload is there.
+/// Quarters with a mask and a few other values, so that the payload has every part.
 fn values(n: usize) -> Vec<u32> {
     let value = |i: u16| match i {
         i if i % 11 < 3 => -9999.0,
@@ -150,7 +150,7 @@ fn dictionary() -> Arc<Dictionary> {
     Arc::new(Dictionary::new(values(1400), ElementType::F32).unwrap())
 }
 
-/// Decodes twice, with a scratch that has seen other tiles and with a fresh one.
+/// Decodes twice, with a scratch that decoded other tiles and with a new one.
 fn decoded(payload: &[u8], n: usize, dictionary: &Dictionary, used: &mut Scratch) -> Result<Vec<u32>> {
     let run = |scratch: &mut Scratch, filler: u32| {
         let mut out = vec![filler; n];
@@ -178,16 +178,16 @@ proptest! {
             apply(change, &mut payload, &other);
         }
         let mut used = Scratch::new();
-        // As another number of elements, too: what the index says may be wrong as well.
+        // Also with another number of elements, because the index may be wrong as well.
         let _ = decoded(&payload, n.saturating_add_signed(count), &dictionary, &mut used);
         let _ = decoded(&payload, n, &dictionary, &mut used);
-        // What a changed payload left behind in the scratch harms no sound one.
+        // The changed payload leaves nothing in the scratch that affects a valid one.
         let (sound, _) = valid(kind, &dictionary);
         prop_assert_eq!(decoded(&sound, n, &dictionary, &mut used).unwrap(), elements);
     }
 }
 
-/// Most single flips must be noticed in the parts that say how to decode; those that are not give another tile.
+/// Most single flips in the parts that control decoding must be detected; the others give another tile.
 #[test]
 fn flips_reach_every_stage() {
     let dictionary = dictionary();
@@ -240,7 +240,7 @@ fn flips_reach_every_stage() {
     }
 }
 
-/// What a payload claims is compared with the tile before memory is asked for.
+/// Sizes claimed by a payload are compared with the tile before memory is allocated.
 #[test]
 fn claims_of_size_cost_nothing() {
     let frame = zstd::bulk::compress(&vec![0u8; 64 << 20], 3).unwrap();
@@ -248,10 +248,10 @@ fn claims_of_size_cost_nothing() {
         // Residuals by zstd and by planes: a frame of 64 MiB for a tile of ten elements.
         ([&[1, 0, 0x10][..], &frame].concat(), 10),
         ([&[1, 0, 0x20][..], &frame].concat(), 10),
-        // Exceptions and a mask whose strings are as long.
+        // Exceptions and a mask with strings of the same length.
         ([&[1, 0x2C, 0, 5, 1][..], &frame].concat(), 10),
         ([&[1, 1, 0, 5, 0, 0, 0, 0, 0, 1][..], &frame].concat(), 10),
-        // Marked exceptions: marks of the whole tile for ten elements, and planes of the same size.
+        // Exceptions as marks: marks of the whole tile for ten elements, and planes of the same size.
         ([&[2, 0x2C, 0, 5, 1, 3, 1, 1, 1][..], &frame].concat(), 10),
         ([&[2, 0x2C, 0, 6, 1, 3, 0, 1, 0, 1][..], &frame].concat(), 10),
         // A length of 2^63.

@@ -10,12 +10,12 @@ use crate::transform::{self, Transform};
 use crate::word::{Word, index};
 use crate::{ctx, delta, exceptions, frame, mask, planes, reference};
 
-/// Most elements of a tile: positions are 32 bits wide.
+/// The largest number of elements of a tile: positions are 32 bits wide.
 pub const MAX_ELEMENTS: usize = 1 << 30;
 
 /// First byte of a payload.
 const VERSION: u8 = 1;
-/// What is added to it where exceptions are marked, and where neighbours are not differenced but other axes are.
+/// Added to the version if exceptions are marks, and if axes are differenced without neighbours.
 const MARKED: u8 = 1;
 const ALONE: u8 = 2;
 
@@ -27,7 +27,7 @@ pub(crate) struct Stages {
     /// [`Transform::code`].
     pub(crate) transform: u8,
     pub(crate) exceptions: bool,
-    /// True where exceptions are marked, not listed.
+    /// True if exceptions are marks, not a list.
     pub(crate) marked: bool,
     pub(crate) axes: DeltaAxes,
     /// 0 store, 1 zstd, 2 planes, 3 ctx.
@@ -74,7 +74,7 @@ impl Stages {
     }
 }
 
-/// The parts; empty where absent.
+/// The parts; absent ones are empty.
 #[derive(Debug, Default, Clone, Copy)]
 struct Parts<'a> {
     mask: &'a [u8],
@@ -109,7 +109,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Decodes the residuals of the valid elements into the front of `out`; zigzag is undone.
+/// Decodes the residuals of the valid elements into the front of `out`, and undoes the zigzag.
 fn residuals<W: Word>(
     part: &[u8],
     n: usize,
@@ -140,7 +140,7 @@ fn residuals<W: Word>(
 
 /// Decodes a payload into exactly `out.len()` elements.
 ///
-/// `dict` is the dictionary that the tile's chain names; a payload that does not use ranks ignores it.
+/// `dict` is the dictionary that the tile's chain names; payloads without ranks ignore it.
 ///
 /// # Errors
 /// Corrupt if the bytes are not a payload of this tile; unsupported if their version is newer.
@@ -155,11 +155,11 @@ pub fn decode<W: Word>(
     decode_against(payload, ty, geom, dict, None, scratch, out)
 }
 
-/// As [`decode`], of a tile that is coded against another: `against` has its elements as patterns of this type
+/// Decodes a tile that is coded against another: `against` has the other's elements as patterns of this type
 /// ([`crate::convert`]).
 ///
 /// # Errors
-/// As [`decode`]; a reference of another number of elements.
+/// The errors of [`decode`], or a reference with another number of elements.
 pub fn decode_against<W: Word>(
     payload: &[u8],
     ty: ElementType,
@@ -172,7 +172,7 @@ pub fn decode_against<W: Word>(
     W::decode_tile(payload, (ty, geom), dict, against, scratch, out)
 }
 
-/// [`decode_against`] for one width.
+/// Does the work of [`decode_against`] for one width.
 pub(crate) fn decode_tile<W: Word>(
     payload: &[u8],
     (ty, geom): (ElementType, &Geometry),
@@ -207,7 +207,7 @@ pub(crate) fn decode_tile<W: Word>(
     rebuild(stages, &parts, (pattern, nv, against), (ty, geom, dict), scratch, out)
 }
 
-/// Residuals to elements.
+/// Converts residuals to elements.
 fn rebuild<W: Word>(
     stages: Stages,
     parts: &Parts<'_>,

@@ -1,4 +1,4 @@
-//! Memory that calls reuse; one per thread.
+//! Memory that is reused between calls; one scratch per thread.
 
 use crate::ctx::Workspace;
 #[cfg(feature = "encode")]
@@ -6,14 +6,15 @@ use crate::encode::{Buffers, Runs};
 use crate::frame::Zstd;
 use crate::word::Pool;
 
-/// Buffers and contexts reused between calls; holds nothing that outlives a call.
+/// Buffers and contexts that are reused between calls; no result depends on their content.
 #[derive(Debug, Default)]
 pub struct Scratch {
     pub(crate) zstd: Zstd,
     #[cfg(feature = "encode")]
     pub(crate) runs: Runs,
     pub(crate) bytes: Vec<u8>,
-    /// Residuals as bytes. Nothing else is put here, so that the next tile's, mostly as many, need not be cleared first.
+    /// Residuals as bytes. No other data are stored here, so that the buffer usually has the next tile's length and
+    /// need not be cleared.
     pub(crate) residuals: Vec<u8>,
     pub(crate) valid: Vec<u8>,
     pub(crate) pairs: Vec<u8>,
@@ -25,7 +26,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Empty; grows with the largest tile seen.
+    /// Creates an empty scratch; it grows with the largest tile.
     pub fn new() -> Self {
         Self::default()
     }

@@ -8,7 +8,7 @@ use {
     crate::word::{ByWidth, low16},
 };
 
-/// Running sums, `N` times over, in one pass; the last begins with `base`.
+/// Computes running sums `N` times in one pass; the last begins with `base`.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn plain<W: Word, const N: usize>(words: &mut [W], base: W) {
     match_target! {
@@ -30,8 +30,9 @@ pub(crate) fn plain<W: Word, const N: usize>(words: &mut [W], base: W) {
     }
 }
 
-/// Running sums that go on from a position to the next where its byte of `pairs` is 0xFF, and begin anew behind it where that is 0, `AGAIN` times
-/// over; then those of the valid positions alone, from `base` on; what masked ones hold then means nothing. Without `AGAIN` no pairs are needed.
+/// Computes running sums `AGAIN` times: a sum continues to the next position if this position's byte of `pairs` is
+/// 0xFF, and restarts if it is 0. Then computes the running sum of the valid positions, starting from `base`.
+/// Masked positions are undefined afterwards. If `AGAIN` is 0, no pairs are needed.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn of_valid<W: Word, const AGAIN: usize>(words: &mut [W], valid: &[u8], pairs: &[u8], base: W) {
     match_target! {
@@ -62,7 +63,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What [`of_valid`] and [`plain`] say they do, word by word.
+    /// Computes the sums of [`of_valid`] and [`plain`] word by word.
     fn slowly<W: Word>(words: &[W], valid: &[u8], again: usize, base: W) -> Vec<W> {
         let mut words = words.to_vec();
         for _ in 0..again {

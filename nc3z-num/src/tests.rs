@@ -1,4 +1,4 @@
-//! Round trips of every stage, and payloads that lie.
+//! Round trips of every stage, and forged payloads.
 #![expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -269,8 +269,8 @@ fn means_over_cells_are_fractions() {
 
 #[test]
 fn values_whose_least_lies_apart_have_their_step() {
-    // Packed to 60,000 steps of a float from the least value on, as ocean models do it by level; next to the least and the
-    // greatest value there is none for thousands of steps.
+    // Packed to 60,000 steps of a float from the minimum on, as ocean models do it by level. Within thousands of
+    // steps of the minimum and the maximum there is no other value.
     let (off, step) = (f64::from(-0.044_097_f32), f64::from(1.256_684e-6_f32));
     let wide = |i: u32| 20_000 + (i.wrapping_mul(2_654_435_761) >> 20) * 3 / 2;
     let k = |i: u32| {
@@ -289,8 +289,8 @@ fn values_whose_least_lies_apart_have_their_step() {
     assert!(payload.len() * 8 < words.len() * 14, "{} {:?}", payload.len(), found.plans[0]);
 }
 
-/// GRIB messages as converters leave them: each field has its least value as its offset, a power of two as its step, at most some
-/// 260 steps, and a corner without values.
+/// GRIB messages after conversion: each field has its minimum as offset, a power of two as step, at most about 260
+/// steps, and a corner without values.
 fn messages(planes: u32, row: u32, rows: u32, offset: impl Fn(u32) -> f32) -> Vec<u32> {
     let field = |p: u32, x: u32, y: u32| {
         let wave = (f64::from(x + 3 * p) / 5.0).sin() + (f64::from(y) / 7.0).cos();
@@ -306,8 +306,8 @@ fn messages(planes: u32, row: u32, rows: u32, offset: impl Fn(u32) -> f32) -> Ve
 
 #[test]
 fn packed_fields_have_a_scale_and_an_offset_each() {
-    // The offset is a multiple of 2^-16 (all values are then offset + k * scale), or beside every round number; the values near
-    // 290 are rounded.
+    // The offset is a multiple of 2^-16 (all values are then offset + k * scale), or not a round number; then the
+    // values near 290 are rounded.
     let offsets: [(&str, fn(u32) -> f32); 2] = [
         ("round", |p| -30.0 - (p * 7919 % 1000) as f32 / 65536.0 * 32.0),
         ("rounded", |p| 245.151_67 + (p * 7919 % 1000) as f32 * 0.003_21),
@@ -329,7 +329,7 @@ fn packed_fields_have_a_scale_and_an_offset_each() {
 
 #[test]
 fn where_no_dictionary_can_be_stored_no_plan_needs_one() {
-    // 300 values without order, on no step: a dictionary names them best.
+    // 300 values without order, not on any step: a dictionary codes them best.
     let value = |i: u32| (f64::from(i.wrapping_mul(2_654_435_761) >> 8) / 1e7).powi(3).to_bits();
     let words: Vec<u64> =
         (0..6000u32).map(|i| value(((i * i).wrapping_mul(2_654_435_761) >> 13) % 300)).collect();
@@ -347,7 +347,7 @@ fn where_no_dictionary_can_be_stored_no_plan_needs_one() {
 
 #[test]
 fn ramps_are_not_taken_for_their_tenths() {
-    // x + 10 y + 100 z: what is looked at must not be of one tenth only.
+    // x + 10 y + 100 z: the sampled elements must not have only one last digit.
     let (nx, ny, nz) = (40u32, 30u32, 60u32);
     let ramp = |i: u32| (i % nx + 10 * (i / nx % ny) + 100 * (i / nx / ny)) as f32;
     let words: Vec<u32> = (0..nx * ny * nz).map(|i| ramp(i).to_bits()).collect();
@@ -373,7 +373,7 @@ fn means_of_decimals_are_fractions_of_them() {
 
 #[test]
 fn components_are_not_differenced_from_each_other() {
-    // Three components of places that have nothing to do with each other, and move little by little.
+    // Three components of unrelated positions that change slowly.
     let mut seed = 9u32;
     let mut below = |n: u32| {
         seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -479,7 +479,8 @@ fn choosing_covers_all_types_and_shapes() {
     assert_eq!(none.plans.len(), 1);
 }
 
-/// A payload for each shape of contexts, from one preparation; each is what the encoder makes, and about as long as was promised.
+/// Writes a payload for each shape of contexts from one preparation. Each equals the encoder's, and has about the
+/// estimated length.
 fn prepared<W: Word>(elements: &[W], ty: ElementType, geom: &Geometry, mask: Option<u64>) {
     use crate::encode::{Prepared, Task, stage};
     let shapes = [Shape::ALONE, Shape::ROWS, Shape::FINE];
@@ -528,7 +529,7 @@ fn what_was_encoded_on_the_way_is_what_the_plan_makes() {
         let Some(payload) = found.payload else { return false };
         assert!(payload == encoded(words, ty, geom, &found.plans[0]), "{:?}", found.plans[0]);
         assert_eq!(decoded::<W>(&payload, words.len(), ty, geom, &found.plans[0]).unwrap(), words);
-        // Of a part of the variable it is nobody's.
+        // If the sample is a part of the variable, there is no payload.
         let more = Extent { elements: extent.elements + 1, ..extent };
         let found = choose_with(&[words], ty, geom, effort, &[], more, None).unwrap();
         assert!(found.payload.is_none());
@@ -659,7 +660,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02X}")).collect::<Vec<_>>().join(" ")
 }
 
-/// The same against another tile.
+/// Encodes a tile against another, even if the payload is longer than the elements.
 fn unguarded_against<W: Word>(elements: &[W], other: &[W], ty: ElementType, plan: &EncodePlan) -> Vec<u8> {
     let (mut scratch, mut out, geom, n) = (Scratch::new(), Vec::new(), Geometry::default(), elements.len());
     let against = Some(other);
@@ -694,7 +695,7 @@ fn vectors_of_the_specification_hold() {
         EncodePlan { transform, axes: DeltaAxes::NEIGHBOURS, coder: Coder::Store, ..Default::default() };
     let decimal = bits(&[1.0, 1.1, 1.2, 1.3, 7e-3, 1.5]);
     lines.push(format!("scale-offset: {}", hex(&unguarded(&decimal, ElementType::F32, &none, &plan))));
-    // Five of twenty lie beside the steps.
+    // Five of twenty elements are not multiples of the step.
     let beside = |i: u32| {
         ((f64::from(i) * 0.1) as f32)
             .to_bits()

@@ -1,11 +1,11 @@
-//! The outside of a zstd frame (RFC 8878, section 3.1.1): what it says of itself and where it ends, without decoding it.
+//! Parses the structure of a zstd frame (RFC 8878, section 3.1.1): its header fields and its end, without decoding.
 
-/// What a frame says of itself.
+/// The header fields of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZstdFrame {
     /// Bytes of the frame, from its magic to the last block or its checksum.
     pub len: usize,
-    /// Bytes of its content, if it says so.
+    /// Bytes of its content, if the header has this field.
     pub content_size: Option<u64>,
     /// The dictionary it needs.
     pub dictionary: Option<u32>,
@@ -16,10 +16,10 @@ pub struct ZstdFrame {
 const MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 
 impl ZstdFrame {
-    /// The frame that `bytes` begin with.
+    /// Parses the frame at the beginning of `bytes`.
     ///
     /// # Errors
-    /// What is wrong: another magic, a reserved bit or block type, an end before the last block's.
+    /// The fault: a wrong magic, a reserved bit or block type, or an end before the last block's.
     pub fn parse(bytes: &[u8]) -> Result<Self, &'static str> {
         let mut rest = bytes.strip_prefix(&MAGIC).ok_or("another magic than 28 b5 2f fd")?;
         let descriptor = number(&mut rest, 1)?.to_le_bytes()[0];
@@ -54,7 +54,7 @@ impl ZstdFrame {
         if descriptor & CHECKSUM != 0 {
             number(&mut rest, 4)?;
         }
-        // An id of zero means that none is given.
+        // An id of zero means no dictionary.
         let dictionary = u32::try_from(id).ok().filter(|id| *id > 0);
         Ok(ZstdFrame { len: bytes.len() - rest.len(), content_size, dictionary, descriptor })
     }
@@ -97,7 +97,7 @@ mod tests {
             for cut in 0..frame.len().min(50) {
                 prop_assert!(ZstdFrame::parse(&frame[..cut]).is_err());
             }
-            // Mostly in the header, where bits mean something.
+            // Most flips are in the header, where every bit has a meaning.
             let bit = bit.index(frame.len().min(20) * 8);
             frame[bit / 8] ^= 1 << (bit % 8);
             agrees(&frame);

@@ -8,17 +8,18 @@ use std::arch::x86_64::{
 };
 use zerocopy::transmute;
 
-/// The longest fields of which eight lie in 16 bytes, wherever in a byte they begin.
+/// The longest fields of which eight fit in 16 bytes, at any bit offset.
 pub(crate) const MOST_OF_8: u8 = 14;
-/// The longest fields of which four do, and of which each is in the four bytes in which it begins.
+/// The longest fields of which four fit in 16 bytes; each field is within the four bytes from its first one on.
 pub(crate) const MOST_OF_4: u8 = 25;
 
 const _: () = assert!(8 * MOST_OF_8 as usize + 7 <= 128 && 4 * MOST_OF_4 as usize + 7 <= 128);
-// Positions of the eight are counted in bytes.
+// Positions of the eight fields are counted in one byte each.
 const _: () = assert!(7 * MOST_OF_4 as usize + 7 < 256);
 
-/// Takes fields of `lens` bits each out of a window, from bit `at` on; gives the bit after the last. Above the bits of each stands what follows
-/// it. `HALVES`: up to [`MOST_OF_4`] bits each, else up to [`MOST_OF_8`]. Whoever asks for more than the window has gets others.
+/// Reads fields of `lens` bits each from a window, from bit `at` on; returns the bit after the last. The bits above
+/// a field are those that follow it. `HALVES`: up to [`MOST_OF_4`] bits each, otherwise up to [`MOST_OF_8`]. Fields
+/// beyond the window are undefined.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(crate) fn take<const HALVES: bool>(
@@ -27,18 +28,18 @@ pub(crate) fn take<const HALVES: bool>(
     mut at: u64,
     raws: &mut [[u32; 8]],
 ) -> u64 {
-    // To each word the first byte of another, and the four bytes from a byte on.
+    // Shuffles: each word's first byte index, and four consecutive bytes.
     let first =
         transmute!([0u32, 0x0404_0404, 0x0808_0808, 0x0C0C_0C0C, 0, 0x0404_0404, 0x0808_0808, 0x0C0C_0C0C]);
     let four = _mm256_set1_epi32(0x0302_0100);
     let seven = _mm256_set1_epi32(7);
     for (lens, raws) in lens.iter().zip(raws) {
-        // The product has in each byte the sum of all lengths up to it.
+        // Each byte of the product is the sum of all lengths up to it.
         let ends = u64::from_le_bytes(*lens).wrapping_mul(0x0101_0101_0101_0101);
         let mut begins = (ends << 8).wrapping_add((at & 7) * 0x0101_0101_0101_0101);
         let low = sixteen(window, at >> 3);
         let table = if HALVES {
-            // The upper four are looked for from the byte on in which their first begins.
+            // The upper four are read from the byte in which their first field begins.
             let skipped = begins >> 35 & 0x1F;
             begins = begins.wrapping_sub((skipped * 0x0808_0808) << 32);
             let high = sixteen(window, (at >> 3) + skipped);
@@ -55,7 +56,7 @@ pub(crate) fn take<const HALVES: bool>(
     at
 }
 
-/// The bytes from `byte` on; zeros where the window ends before.
+/// Returns the bytes from `byte` on, with zeros after the window's end.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn sixteen(window: &[u8], byte: u64) -> __m128i {

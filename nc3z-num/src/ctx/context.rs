@@ -1,11 +1,11 @@
-//! The context of a value: how large the token before it was, and those around it in the previous row.
+//! The context of a value: the size of the previous token, and of the tokens around it in the previous row.
 
 use multiversion::multiversion;
 
-/// How contexts are formed; the same in encoder and decoder.
+/// The rule for contexts; encoder and decoder use the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model {
-    /// Elements from a position back to the previous row; 0 = no such context.
+    /// Elements from a position back to the previous row; 0 if the row is not used.
     pub(crate) stride: usize,
     /// Thresholds of the previous row's average, ascending (`kn - 1`).
     pub(crate) north: Vec<u8>,
@@ -22,12 +22,12 @@ impl Model {
         self.west.len() + 1
     }
 
-    /// The class of the previous row where there is none.
+    /// Returns the class of the previous row for elements without one.
     pub(crate) fn middle(&self) -> usize {
         self.kn() / 2
     }
 
-    /// The class of a previous token.
+    /// Returns the class of a previous token.
     pub(crate) fn west_class(&self, token: u8) -> usize {
         self.west.iter().filter(|&&t| token >= t).count()
     }

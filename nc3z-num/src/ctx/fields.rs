@@ -1,21 +1,21 @@
-//! Fields of raw bits out of their stream, by plain words.
+//! Reads fields of raw bits from their stream, with ordinary word instructions.
 
 use crate::word::{index, low32};
 
-/// Fields of a group.
+/// The number of fields in a group.
 pub(super) const GROUP: usize = 8;
-/// Raw bits of a field, up to which those of a block lie in one window.
+/// The largest number of raw bits per field for which a block's fields fit in one window.
 pub(super) const MOST: u8 = 28;
-/// Bytes in which the fields of a block begin: a power of two.
+/// The number of bytes in which a block's fields begin: a power of two.
 pub(super) const WINDOW: usize = 1024;
-/// Bytes that follow them, so that as many can be loaded from each.
+/// The number of bytes after them, so that this number can be loaded from each.
 pub(super) const BEHIND: usize = 16;
 
-/// The bytes from that on in which the first field of a block begins.
+/// The bytes from the one in which a block's first field begins.
 pub(super) type Window = [u8; WINDOW + BEHIND];
 
-/// Takes the fields of groups, of `lens` bits each and at most `largest`, out of a window from bit `at` on; gives the bit after the last. Above
-/// the bits of each stands what follows it.
+/// Reads the fields of groups, of `lens` bits each and at most `largest`, from a window, starting at bit `at`.
+/// Returns the bit after the last. The bits above a field are those that follow it.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 pub(super) fn take(
@@ -32,7 +32,7 @@ pub(super) fn take(
     }
 }
 
-/// As [`take`], by `LOADS` words for each group.
+/// Does the work of [`take`] with `LOADS` words for each group.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn groups<const LOADS: usize>(
@@ -42,7 +42,7 @@ fn groups<const LOADS: usize>(
     raws: &mut [[u32; GROUP]],
 ) -> u64 {
     for (lens, raws) in lens.iter().zip(raws) {
-        // The product has in each byte the sum of all lengths up to it, below 256.
+        // Each byte of the product is the sum of all lengths up to it, below 256.
         let ends = u64::from_le_bytes(*lens).wrapping_mul(0x0101_0101_0101_0101);
         let begins = (ends << 8).to_le_bytes();
         let each = GROUP / LOADS;
@@ -57,7 +57,7 @@ fn groups<const LOADS: usize>(
     at
 }
 
-/// The 57 bits from `bit` on; whoever asks for more than the window has gets others.
+/// Returns the 57 bits from `bit` on; they are undefined beyond the window.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn load(window: &Window, bit: u64) -> u64 {

@@ -4,10 +4,10 @@ use super::context::{Model, north_classes};
 use crate::mask::{gather, positions, scatter};
 use std::ops::Range;
 
-/// Most values whose contexts are prepared at once.
+/// The largest number of values whose contexts are prepared at once.
 pub(crate) const AHEAD: usize = 1024;
 
-/// The valid indices of the four lanes of `nv` values.
+/// Returns the valid indices of the four lanes of `nv` values.
 pub(crate) fn split(nv: usize) -> [Range<usize>; 4] {
     let q = nv.div_ceil(4);
     std::array::from_fn(|l| (l * q).min(nv)..((l + 1) * q).min(nv))
@@ -22,11 +22,11 @@ pub(crate) struct Lane<'a> {
     pub(crate) contexts: Vec<u16>,
     pub(crate) ready_from: usize,
     pub(crate) ready_to: usize,
-    /// Where something is masked.
+    /// The grid, if elements are masked.
     masked: Option<Masked<'a>>,
 }
 
-/// The positions of a lane, from its first valid one to that of the next lane.
+/// The positions of a lane, from its first valid one to the next lane's.
 struct Masked<'a> {
     /// Tokens at their positions, 0 where masked.
     grid: &'a mut [u8],
@@ -38,7 +38,8 @@ struct Masked<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// The four lanes over `tokens`; where something is masked, `valid` says which positions are not, and `grid` has a place for each.
+    /// Creates the four lanes of `tokens`. If elements are masked, `valid` marks the others, and `grid` has a
+    /// position for each element.
     pub(crate) fn all(tokens: &'a mut [u8], grid: &'a mut [u8], valid: Option<&'a [u8]>) -> Vec<Lane<'a>> {
         let ranges = split(tokens.len());
         let starts = valid.map(|valid| positions(valid, ranges.clone().map(|r| r.start)));
@@ -48,7 +49,7 @@ impl<'a> Lane<'a> {
             let mine = rest.split_off_mut(..range.len()).unwrap_or_default();
             let masked = valid.zip(starts).map(|(valid, starts)| {
                 let end = starts.get(l + 1).copied().unwrap_or(valid.len());
-                // What is before the first lane belongs to none.
+                // Positions before the first lane belong to no lane.
                 let before = valid.len() - grid.len();
                 let mut part = grid.split_off_mut(..end - before).unwrap_or_default();
                 let grid = part.split_off_mut(starts[l] - before..).unwrap_or_default();
@@ -61,7 +62,7 @@ impl<'a> Lane<'a> {
         lanes
     }
 
-    /// Contexts of the next `count` tokens, and places for them; these then count as done.
+    /// Returns the contexts of the next `count` tokens, and the positions for them; these then count as done.
     pub(crate) fn next(&mut self, count: usize) -> (&[u16], &mut [u8]) {
         let from = self.done;
         self.done += count;
@@ -69,7 +70,7 @@ impl<'a> Lane<'a> {
         (contexts, &mut self.tokens[from..self.done])
     }
 
-    /// Prepares contexts of the next tokens; all prepared before are decoded.
+    /// Prepares contexts of the next tokens; all prepared tokens must be decoded.
     pub(crate) fn refill(&mut self, model: &Model, unit: u16) {
         let tokens = &self.tokens[self.ready_from..self.done];
         self.ready_from = self.done;
@@ -89,7 +90,7 @@ impl<'a> Lane<'a> {
 }
 
 impl Masked<'_> {
-    /// Puts the tokens of `from..to` on the grid.
+    /// Copies the tokens of `from..to` to the grid.
     fn place(&mut self, tokens: &[u8]) {
         let span = &mut self.grid[self.from..self.to];
         let valid = &self.valid[self.from..self.to];
@@ -101,8 +102,8 @@ impl Masked<'_> {
         self.from = self.to;
     }
 
-    /// Contexts of the next positions, as far as the previous row is known; gives how many of them are valid, whose contexts come first. None
-    /// only behind the last valid position.
+    /// Prepares contexts of the next positions, as far as the previous row is known. Returns the number of valid
+    /// ones, whose contexts come first. Returns `None` only after the last valid position.
     fn contexts(&mut self, model: &Model, unit: u16, contexts: &mut [u16]) -> usize {
         while self.to < self.valid.len() {
             let len = (self.valid.len() - self.to).min(contexts.len()).min(model.stride - 1);
@@ -110,7 +111,7 @@ impl Masked<'_> {
             let span = &mut contexts[..len];
             contexts_of(self.grid, self.to, model, unit, span);
             let count = gather(span, &self.valid[self.to..end]);
-            // The grid is 0 where all are masked.
+            // The grid is 0 where all elements are masked.
             (self.from, self.to) = (self.to, end);
             if count > 0 {
                 return count;

@@ -1,4 +1,4 @@
-//! What a decoder accepts.
+//! The limits that a decoder accepts.
 
 pub(crate) const MIN_LOG: u32 = 5;
 pub(crate) const MAX_LOG: u32 = 12;

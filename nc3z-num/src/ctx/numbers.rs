@@ -1,7 +1,7 @@
-//! Numbers from tokens and their raw bits.
+//! Computes numbers from tokens and their raw bits.
 //!
-//! Each step goes over all tokens of a block before the next begins: in this form compilers make vector instructions of all but the second,
-//! which has those of [`crate::avx2::fields`].
+//! Each step processes all tokens of a block before the next begins. In this form compilers generate vector
+//! instructions for all steps but the second, which uses those of [`crate::avx2::fields`].
 
 use super::fields::{BEHIND, GROUP, MOST, WINDOW, Window, take};
 use super::token::{lead as lead_of, raw_bits};
@@ -16,21 +16,21 @@ const BLOCK: usize = 256;
 
 const _: () = assert!(BLOCK * MOST as usize / 8 < WINDOW);
 
-/// Raw bits that one load surely holds.
+/// The number of raw bits that one load always contains.
 const ONE_LOAD: u8 = 57;
 
 /// The steps of a block.
 struct Fields {
     /// Raw bits of each token.
     lens: [u8; BLOCK],
-    /// What stands before them.
+    /// The bits before the raw bits.
     leads: [u8; BLOCK],
-    /// The fields; above the raw bits stands what follows them.
+    /// The fields; the bits above the raw bits are those that follow them.
     raws: [u32; BLOCK],
 }
 
 impl Fields {
-    /// Looks the tokens up; gives the largest number of raw bits.
+    /// Looks up the tokens; returns the largest number of raw bits.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn look_up(&mut self, tokens: &[u8]) -> u8 {
@@ -43,7 +43,7 @@ impl Fields {
         largest
     }
 
-    /// Finds the fields of a block none of which is longer than [`MOST`]; false where the stream ends before.
+    /// Reads the fields of a block in which no field is longer than [`MOST`]; false if the stream ends before.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn find(
@@ -62,7 +62,7 @@ impl Fields {
                 &copy
             }),
         };
-        // The last group may have fewer tokens; the others have no bits.
+        // The last group may have fewer tokens; the missing ones get no bits.
         let whole = count.next_multiple_of(GROUP);
         self.lens[count..whole].fill(0);
         let (lens, _) = self.lens[..whole].as_chunks();
@@ -71,7 +71,7 @@ impl Fields {
         true
     }
 
-    /// Numbers of what [`Fields::find`] found.
+    /// Computes numbers from the fields that [`Fields::find`] read.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn finish<W: Word, const SIGNED: bool>(&self, out: &mut [W]) {
@@ -82,7 +82,7 @@ impl Fields {
         }
     }
 
-    /// Numbers of a block some of whose fields are longer, one by one; `LOADS` are needed for each.
+    /// Computes numbers of a block with longer fields, one by one; each field needs `LOADS` loads.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn long<W: Word, const SIGNED: bool, const LOADS: usize>(
@@ -105,7 +105,7 @@ impl Fields {
         true
     }
 
-    /// Numbers of tokens; false where the stream ends before.
+    /// Computes the numbers of tokens; false if the stream ends before.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn numbers<W: Word, const SIGNED: bool>(
@@ -141,14 +141,15 @@ impl Fields {
     }
 }
 
-/// Undoes the zigzag where `SIGNED`.
+/// Undoes the zigzag if `SIGNED`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn signed<W: Word, const SIGNED: bool>(z: W) -> W {
     if SIGNED { z.unzigzag() } else { z }
 }
 
-/// Makes numbers of tokens and the raw bits from `bit` on; undoes the zigzag where `signed`. False where the stream ends.
+/// Computes numbers from tokens and the raw bits from `bit` on; undoes the zigzag if `signed`. Returns false if the
+/// stream ends.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(super) fn numbers<W: Word>(
     tokens: &[u8],

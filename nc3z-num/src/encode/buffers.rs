@@ -1,4 +1,4 @@
-//! What the encoder reuses between tiles.
+//! The memory that the encoder reuses between tiles.
 
 use super::ctx::Workspace;
 use super::frame::Compressor;
@@ -8,7 +8,7 @@ use crate::word::Pool;
 #[derive(Debug, Default)]
 pub(crate) struct Buffers {
     pub(crate) zstd: Compressor,
-    /// The elements on their way to residuals.
+    /// The elements while they are converted to residuals.
     pub(crate) mapped: Pool,
     pub(crate) spare: Pool,
     pub(crate) ctx: Workspace,

@@ -14,7 +14,7 @@ fn forward<W: Word>(d: &[W], s: usize, out: &mut [W]) {
     }
 }
 
-/// As [`forward`], where `pairs` allows.
+/// Does the work of [`forward`], but subtracts only values that `pairs` marks.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn forward_masked<W: Word>(d: &[W], pairs: &[u8], s: usize, out: &mut [W]) {
     out[..s].copy_from_slice(&d[..s]);
@@ -23,8 +23,8 @@ fn forward_masked<W: Word>(d: &[W], pairs: &[u8], s: usize, out: &mut [W]) {
     }
 }
 
-/// Replaces the mapped values in `grid` by their residuals (0 at the first valid position, anything at
-/// masked ones) and gives the base. `axes` has its first bit set; there is a valid position.
+/// Replaces the mapped values in `grid` by their residuals (0 at the first valid position, undefined at masked
+/// ones) and returns the base. `axes` has its first bit set; there is a valid position.
 pub(crate) fn encode<W: Word>(
     grid: &mut Vec<W>,
     spare: &mut Vec<W>,
@@ -48,7 +48,8 @@ pub(crate) fn encode<W: Word>(
     base
 }
 
-/// The same where neighbours are not differenced: there is no base. `valid` where the tile is masked.
+/// Replaces the mapped values by residuals without differences of neighbours: there is no base. `valid` is given if
+/// the tile is masked.
 pub(crate) fn encode_alone<W: Word>(
     grid: &mut Vec<W>,
     spare: &mut Vec<W>,
@@ -60,7 +61,7 @@ pub(crate) fn encode_alone<W: Word>(
     differences(grid, spare, distances, valid);
 }
 
-/// Differences at one distance after the other; `allowed`, if given, tells what may be taken off.
+/// Takes differences at one distance after another; `allowed`, if given, marks the values that may be subtracted.
 fn differences<W: Word>(
     grid: &mut Vec<W>,
     spare: &mut Vec<W>,

@@ -1,4 +1,5 @@
-//! Finding the quantisation of floats. A wrong answer costs size, never exactness: the encoder checks each value.
+//! Finds the quantisation of floats. A wrong result costs bytes, but never exactness: the encoder checks each
+//! value.
 
 use super::scale_offset::hits_from;
 use super::steps::{Gaps, binary, decimal, fitted, fraction};
@@ -6,18 +7,18 @@ use crate::scale_offset::ScaleOffset;
 use crate::word::{Word, index, low32};
 use std::cell::OnceCell;
 
-/// Values looked at.
+/// The number of sampled values.
 const SAMPLE: usize = 1024;
-/// Where fewer of those are wanted, most elements are masked: the others are looked for.
+/// If fewer of the sampled values are wanted, most elements are masked, and the others are searched.
 const FEW: usize = SAMPLE / 4;
 
-/// Which elements detection looks at.
+/// The elements that detection uses.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted<'a, W> {
     All,
-    /// Those whose byte is not 0; all where there are no bytes.
+    /// Elements whose byte is not 0; all if there are no bytes.
     Valid(&'a [u8]),
-    /// Those that do not have this pattern.
+    /// Elements that do not have this pattern.
     Not(Option<W>),
 }
 
@@ -32,30 +33,30 @@ impl<W: Word> Wanted<'_, W> {
     }
 }
 
-/// Values of a tile, or of a segment of one, as detection looks at them.
+/// Values of a tile, or of a segment of one, for detection.
 pub(crate) struct Values<'a, W> {
     elements: &'a [W],
     wanted: Wanted<'a, W>,
-    /// Finite patterns, some of all.
+    /// A sample of the finite patterns.
     sample: Vec<W>,
-    /// Sorted when first needed: whether a known scale-offset holds is told without.
+    /// Sorted on first use: checking a known scale-offset does not need it.
     ordered: OnceCell<Ordered>,
 }
 
-/// Values in their order.
+/// Sorted values.
 struct Ordered {
-    /// The values of the sample, and the least and the greatest of all: ascending, distinct.
+    /// The values of the sample, and the minimum and maximum of all values: ascending, distinct.
     list: Vec<f64>,
     ulp: f64,
 }
 
 impl<'a, W: Word> Values<'a, W> {
-    /// Of those elements that are wanted.
+    /// Samples the wanted elements.
     pub(crate) fn of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
         Self::some_of(elements, wanted, SAMPLE)
     }
 
-    /// The same with half as many values, for a look at one piece of several.
+    /// Samples half as many values, for one piece of several.
     pub(crate) fn fewer_of(elements: &'a [W], wanted: Wanted<'a, W>) -> Self {
         Self::some_of(elements, wanted, SAMPLE / 2)
     }
@@ -75,7 +76,8 @@ impl<'a, W: Word> Values<'a, W> {
             let mut list: Vec<f64> = self.sample.iter().map(|p| p.float_value()).collect();
             let largest = list.iter().fold(0.0, |most: f64, x| most.max(x.abs()));
             if self.sample.len() < self.elements.len() {
-                // The least value is often the offset itself, and the range so many steps: a sample shows neither.
+                // The minimum is often the offset itself, and the range a multiple of the step; a sample may
+                // contain neither of both ends.
                 let mut ends = (f64::INFINITY, f64::NEG_INFINITY);
                 for (i, e) in self.elements.iter().enumerate() {
                     let x = e.float_value();
@@ -91,8 +93,8 @@ impl<'a, W: Word> Values<'a, W> {
         })
     }
 
-    /// The values of the sample but for the quarter that is largest, where that is much larger: numbers there stand too far apart to
-    /// show the step of the others, and lie on it all the same.
+    /// Returns the values without the largest quarter, if that is much larger. Floats of that size are too far
+    /// apart to show the step of the others, but they are multiples of it.
     fn quiet(&self) -> Option<Ordered> {
         let mut sizes: Vec<f64> = self.sample.iter().map(|p| p.float_value().abs()).collect();
         let three_quarters = sizes.len() / 4 * 3;
@@ -107,17 +109,17 @@ impl<'a, W: Word> Values<'a, W> {
         (list.len() >= 4).then(|| Ordered { list, ulp: ulp::<W>(most) })
     }
 
-    /// How many values the sample has.
+    /// Returns the number of values in the sample.
     pub(crate) fn len(&self) -> usize {
         self.sample.len()
     }
 
-    /// Whether at least `least` in 64 of the values are met.
+    /// True if the scale-offset reproduces at least `least` in 64 of the values.
     pub(crate) fn hold(&self, l: ScaleOffset, least: usize) -> bool {
         self.len() >= 4 && hits_from(&self.sample, l, of_64(self.len(), least)).is_some()
     }
 
-    /// What may have quantised them. `fractions`: also steps of small divisors.
+    /// Returns candidates for the quantisation. `fractions`: also steps of small divisors.
     pub(crate) fn detect(&self, fractions: bool) -> Detected<'_, W> {
         let (fitted, quiet) = (OnceCell::new(), OnceCell::new());
         let mut found = Detected { values: self, round: Vec::new(), gaps: None, fitted, quiet };
@@ -128,7 +130,7 @@ impl<'a, W: Word> Values<'a, W> {
         if sorted.len() < 4 {
             return found;
         }
-        // Beside the least value, that nearest to 0, which is rounded least.
+        // Another offset besides the minimum: the value nearest to 0, which has the smallest rounding error.
         let precise = sorted.iter().copied().min_by(|a, b| a.abs().total_cmp(&b.abs())).unwrap_or(0.0);
         let offsets = [0.0, precise, sorted[0]];
         let binary = offsets.into_iter().filter_map(|off| binary(sorted, off, *ulp));
@@ -138,7 +140,7 @@ impl<'a, W: Word> Values<'a, W> {
             let below = found.round.iter().filter(|m| m.holds(self, 58)).reduce(Met::cheaper);
             let below = below.map_or(f64::INFINITY, |m| m.l.frequency());
             if let Some(l) = fraction(&self.sample, *ulp, below) {
-                // Coarser than what was found, and met as well: the others are its multiples.
+                // This one is coarser and reproduces as many values, so the others are multiples of it.
                 found.round.clear();
                 found.round.push(Met::of(self, l));
             }
@@ -148,15 +150,16 @@ impl<'a, W: Word> Values<'a, W> {
     }
 }
 
-/// Scale-offsets that meet fewer values of 64 are of no use to anybody.
+/// The least number of values in 64 that a useful scale-offset reproduces.
 const LEAST: usize = 43;
 
-/// The least number of `len` values that is so many in 64.
+/// Returns the least number of `len` values that is at least `least` in 64.
 fn of_64(len: usize, least: usize) -> usize {
     (len * least).div_ceil(64)
 }
 
-/// A scale-offset, how many values of a sample it meets, none where they are fewer than [`LEAST`] in 64, and what it would cost.
+/// A scale-offset, the number of values of a sample that it reproduces (none if fewer than [`LEAST`] in 64), and
+/// its cost.
 #[derive(Clone, Copy)]
 struct Met {
     l: ScaleOffset,
@@ -180,24 +183,25 @@ impl Met {
     }
 }
 
-/// What may have quantised some values.
+/// Candidates for the quantisation of some values.
 pub(crate) struct Detected<'a, W> {
     values: &'a Values<'a, W>,
     round: Vec<Met>,
     gaps: Option<Gaps>,
-    /// Dear, so it is made when first needed, and once.
+    /// Computed once, on first use, because it is costly.
     fitted: OnceCell<Option<Met>>,
-    /// What the values but for the largest show, sought where all of them show nothing.
+    /// Candidates from the values without the largest, computed if all values show none.
     quiet: OnceCell<Vec<Met>>,
 }
 
 impl<W: Word> Detected<'_, W> {
-    /// The cheapest scale-offset, by [`cost`], that meets at least `least` in 64 of the values.
+    /// Returns the cheapest scale-offset, by [`cost`], that reproduces at least `least` in 64 of the values.
     pub(crate) fn best(&self, least: usize) -> Option<ScaleOffset> {
         debug_assert!(least >= LEAST, "fewer are not counted");
         let holding = |m: &&Met| m.holds(self.values, least);
         let found = self.round.iter().filter(holding).reduce(Met::cheaper);
-        // Values of an offset of their own lie on a fine round scale by chance, but have gaps that are much wider.
+        // Values with an offset of their own are multiples of a fine round step by chance, but their gaps are much
+        // wider.
         let wide = |g: &Gaps| found.is_none_or(|m| g.least * m.l.frequency() > WIDE);
         let fitted = self.gaps.as_ref().filter(|g| wide(g)).and_then(|gaps| {
             let values = self.values;
@@ -221,23 +225,23 @@ impl<W: Word> Detected<'_, W> {
     }
 }
 
-/// So many times as large as the others are values whose neighbours stand too far apart.
+/// Values this many times as large as the others are left out, because neighbouring floats there are too far apart.
 const LOUD: f64 = 4.0;
 
 /// Gaps this many times as wide as the step show that there may be a coarser one.
 const WIDE: f64 = 2.5;
 
-/// In the order of [`f64::total_cmp`]. Integers are compared without its detour.
+/// Sorts in the order of [`f64::total_cmp`], but compares integers directly.
 pub(super) fn sort(list: &mut [f64]) {
-    // Negative numbers descend by their bits.
+    // Negative numbers descend in their bit patterns.
     let flip = |bits: i64| bits ^ ((bits >> 63) & i64::MAX);
     let mut keys: Vec<i64> = list.iter().map(|x| flip(x.to_bits().cast_signed())).collect();
     keys.sort_unstable();
     list.iter_mut().zip(keys).for_each(|(x, key)| *x = f64::from_bits(flip(key).cast_unsigned()));
 }
 
-/// About `most` (at most twice as many) of `len` positions, all over the range. Not at equal distances, which would show one value
-/// in ten of a field that is made of ramps.
+/// Returns about `most` (at most twice as many) of `len` positions, spread over the range. Their distances are not
+/// equal: equal distances could show one value in ten of a field of ramps.
 pub(crate) fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
     let every = (len / most).max(1);
     // A number between 0 and `every`, from the high bits of a multiplicative hash.
@@ -248,20 +252,21 @@ pub(crate) fn spread(len: usize, most: usize) -> impl Iterator<Item = usize> {
     (0..len / every).map(move |i| i * every + jitter(i))
 }
 
-/// log2, about, the same on every machine.
+/// Approximates log2; the result is the same on every machine.
 fn log2(x: f64) -> f64 {
     let e = exponent(x);
     f64::from(e) + x / power_of_two(e) - 1.0
 }
 
-/// What to compare scales and offsets by, bits about: those of the steps, and exceptions, which are dear: a predictor makes little of
-/// fine steps where fields are smooth, but nothing of an exception, and spoils its neighbours.
+/// Estimates the bits of a scale-offset: those of the steps and of exceptions. Exceptions are costly: a predictor
+/// codes fine steps of smooth fields in few bits, but it cannot predict an exception, and an exception disturbs its
+/// neighbours.
 fn cost<W: Word>(len: usize, on: usize, l: ScaleOffset) -> f64 {
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     count(len) * log2(l.frequency()) + count(len - on) * f64::from(4 * W::BITS)
 }
 
-/// Distance of neighbouring floats at `x`.
+/// Returns the distance of neighbouring floats at `x`.
 fn ulp<W: Word>(x: f64) -> f64 {
     let mantissa = if W::BITS == 64 { 52 } else { 23 };
     power_of_two(exponent(x).max(-1000 + mantissa) - mantissa)
@@ -280,7 +285,7 @@ pub(super) fn power_of_two(e: i32) -> f64 {
 mod tests {
     use super::*;
 
-    /// One value in fifty is there: a sample of all positions would have twenty.
+    /// One value in fifty is not masked: a sample of all positions would have twenty.
     #[test]
     fn a_scale_is_found_where_nearly_all_is_masked() {
         let (off, step) = (-0.017_902_f32, 6.007_5e-7_f32);
@@ -302,7 +307,8 @@ mod tests {
         assert!((found.step / f64::from(step) - 1.0).abs() < 1e-4, "{found:?}");
     }
 
-    /// A detector's counts by a step, near 0 but for a peak whose numbers stand further apart than the step.
+    /// A detector's counts in multiples of a step, near 0 except for a peak at which floats are further apart than
+    /// the step.
     #[test]
     fn the_step_of_a_quiet_signal_is_found_beneath_its_peaks() {
         let step = 7.389_96e-6_f64;
@@ -313,7 +319,7 @@ mod tests {
         let values = Values::of(&bits, Wanted::All);
         let found = values.detect(false).best(43).expect("it lies on a step");
         assert!((found.step / step - 1.0).abs() < 1e-3, "{found:?}");
-        // Nothing is made up where there is no step.
+        // Nothing is found if there is no step.
         let noise: Vec<u32> = bits.iter().map(|b| b ^ (b.wrapping_mul(0x9E37_79B1) >> 28)).collect();
         let values = Values::of(&noise, Wanted::All);
         assert!(values.detect(false).best(43).is_none());

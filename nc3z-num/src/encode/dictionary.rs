@@ -10,7 +10,7 @@ use crate::transform::{key, sort_key};
 use crate::word::{Word, index};
 
 impl Dictionary {
-    /// The dictionary of these patterns, in any order; None if there are none, or too many.
+    /// Creates the dictionary of these patterns, in any order; `None` if there are none, or too many.
     pub fn new<W: Word>(mut patterns: Vec<W>, ty: ElementType) -> Option<Self> {
         patterns.sort_unstable_by_key(|&b| sort_key(b, ty));
         patterns.dedup();
@@ -21,7 +21,8 @@ impl Dictionary {
         Some(Self::of_sorted(patterns))
     }
 
-    /// Patterns to ranks, in place. None where more than an eighth of the valid patterns is not known.
+    /// Replaces patterns by ranks, in place. Returns `None` if more than an eighth of the valid patterns is
+    /// unknown.
     pub(crate) fn map<W: Word>(&self, grid: &mut [W], runs: &Runs, ty: ElementType) -> Option<Exceptions<W>> {
         let table = self.patterns::<W>();
         if table.is_empty() || (W::BITS == 8 && table.len() > 255) {
@@ -57,7 +58,8 @@ impl Dictionary {
 /// Collects the distinct patterns of a variable; gives up when there are too many.
 #[derive(Debug)]
 pub struct DictionaryBuilder<W> {
-    /// Open addressing; free slots hold the filler, which `filler_seen` tells from the pattern.
+    /// Open addressing. Free slots have the default pattern; `filler_seen` is true if that also is a pattern of the
+    /// variable.
     slots: Vec<W>,
     len: usize,
     filler_seen: bool,
@@ -84,7 +86,7 @@ impl<W: Word> DictionaryBuilder<W> {
             if self.full {
                 break;
             }
-            // Room for all of the part, so that the loop need not ask.
+            // Makes room for the whole part, so that the loop need not check.
             while (self.len + part.len()) * 2 > self.slots.len() {
                 self.grow();
             }
@@ -126,7 +128,7 @@ impl<W: Word> DictionaryBuilder<W> {
         }
     }
 
-    /// How many patterns there are.
+    /// Returns the number of patterns.
     pub(crate) fn len(&self) -> usize {
         self.len + usize::from(self.filler_seen)
     }
@@ -137,7 +139,7 @@ impl<W: Word> DictionaryBuilder<W> {
         self.slots.into_iter().filter(|&e| e != W::default()).chain(filler).collect()
     }
 
-    /// The dictionary, if the variable has one.
+    /// Returns the dictionary, if the variable has one.
     pub fn finish(self, ty: ElementType) -> Option<Dictionary> {
         W::finish_dictionary(self, ty)
     }

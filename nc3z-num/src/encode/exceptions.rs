@@ -6,19 +6,19 @@ use crate::error::Result;
 use crate::switch::is_on;
 use crate::word::{Word, low8};
 
-/// Fewer exceptions than one of so many elements are always a list.
+/// If fewer than 1/`SPARSE` of the elements are exceptions, they are always a list.
 const SPARSE: usize = 64;
-/// Marks are applied several times as fast as a list is: they may take one part in so many more.
+/// Marks are applied several times as fast as a list, so they may take 1/`WORTH` more bytes.
 const WORTH: usize = 32;
 
-/// Exceptions: positions ascending on the grid, and what to add to the mapped key there.
+/// Exceptions: ascending positions on the grid, with the difference to add to the mapped key there.
 #[derive(Debug, Default)]
 pub(crate) struct Exceptions<W> {
     pub(crate) list: Vec<(usize, W)>,
 }
 
 impl<W: Word> Exceptions<W> {
-    /// Appends the part of a tile of `n` elements; true where it has marks.
+    /// Appends the part of a tile of `n` elements; returns true if it has marks.
     pub(crate) fn put(&self, n: usize, level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<bool> {
         let start = out.len();
         self.put_list(level, zstd, out)?;

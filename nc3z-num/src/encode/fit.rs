@@ -1,4 +1,4 @@
-//! Which scale-offset the tile at hand is mapped by.
+//! Chooses the scale-offset for a tile.
 
 use super::detect::{Values, Wanted};
 use super::plan::TransformPlan;
@@ -6,7 +6,8 @@ use crate::geometry::Geometry;
 use crate::scale_offset::{ScaleOffset, Segments};
 use crate::word::Word;
 
-/// The scale-offsets of a plan on this tile; `valid` is not 0 where an element is not masked, or empty where none is.
+/// Returns the scale-offsets of a plan for this tile; `valid` is not 0 for elements that are not masked, or empty
+/// if none is masked.
 pub(crate) fn segments<W: Word>(
     elements: &[W],
     geom: &Geometry,
@@ -16,7 +17,8 @@ pub(crate) fn segments<W: Word>(
     let n = elements.len();
     match plan {
         TransformPlan::ScaleOffset(l) => {
-            // Another that fits better goes before one with many exceptions, where there are values enough to tell.
+            // A better fitting scale-offset takes precedence over one with many exceptions, if there are enough
+            // values to decide.
             let values = Values::of(elements, Wanted::Valid(valid));
             let least = if values.len() < 64 { 43 } else { 54 };
             let planned = |least| Some(*l).filter(|l| values.hold(*l, least));
@@ -38,7 +40,7 @@ pub(crate) fn segments<W: Word>(
     }
 }
 
-/// The scale-offset of each run of `len` elements, where one holds.
+/// Returns the scale-offset of each run of `len` elements, if one fits.
 fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<ScaleOffset>> {
     let mut last: Option<ScaleOffset> = None;
     let plane = |(plane, elements): (usize, &[W])| {
@@ -50,7 +52,7 @@ fn per_plane<W: Word>(elements: &[W], len: usize, valid: &[u8]) -> Vec<Option<Sc
     elements.chunks(len).enumerate().map(plane).collect()
 }
 
-/// The scale-offset of a plane: that of the plane before where it holds nearly everywhere, else the best.
+/// Returns the scale-offset of a plane: the previous plane's if it fits nearly everywhere, otherwise the best.
 pub(crate) fn of_plane<W: Word>(values: &Values<'_, W>, last: Option<ScaleOffset>) -> Option<ScaleOffset> {
     let before = |least| last.filter(|l| values.hold(*l, least));
     before(62).or_else(|| values.detect(true).best(43)).or_else(|| before(43))

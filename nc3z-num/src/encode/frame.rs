@@ -5,14 +5,17 @@ use crate::zstd_table::zstd_hash_log;
 use zstd::zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use zstd::zstd_safe::{CParameter, InBuffer, OutBuffer, ResetDirective, Strategy, compress_bound};
 
-/// Planes of so many bytes have blocks of their own: shorter ones are not worth a block's tables, and longer ones fill blocks of 128 KiB anyway.
+/// Planes of this many bytes get blocks of their own. For shorter planes, a block's tables take too many bytes;
+/// longer planes fill blocks of 128 KiB anyway.
 const OWN_BLOCKS: std::ops::Range<usize> = 4 << 10..128 << 10;
-/// Where more than one byte of so many is left, blocks of their own are all but always smaller: of 585 files' planes 0.03 % are lost.
+/// If more than 1/`LITTLE` of the bytes remains, separate blocks are nearly always smaller: planes of 585 files
+/// grow by 0.03 %.
 const LITTLE: usize = 8;
-/// Up to this level a second frame costs little time. At level 9 it costs a sixth of all time, and saves 0.04 %; at level 1 it saves 1.6 %.
+/// Up to this level a second frame takes little time. At level 9 it takes a sixth of all time and saves 0.04 %; at
+/// level 1 it saves 1.6 %.
 const QUICK: i32 = 3;
 
-/// Room that zstd may need besides what it writes.
+/// Additional room that zstd may need while it writes.
 const SPARE: usize = 1 << 10;
 
 /// Appends one frame of `content`.
@@ -20,7 +23,7 @@ pub(crate) fn compress(content: &[u8], level: i32, zstd: &mut Compressor, out: &
     compress_within(content, level, usize::MAX, zstd, out).map(drop)
 }
 
-/// [`compress`], which ends as soon as there are more than `most` bytes; tells whether there is a frame.
+/// Compresses like [`compress`], but stops once the frame exceeds `most` bytes; returns true if there is a frame.
 pub(crate) fn compress_within(
     content: &[u8],
     level: i32,
@@ -33,9 +36,10 @@ pub(crate) fn compress_within(
     Ok(frame.is_some())
 }
 
-/// Appends one frame of byte planes, each `len` long. Blocks end where planes do, so that none has the frequencies of two; unless the frame of
-/// all of them is smaller: zstd splits blocks of its own only, and each block costs some bytes.
-/// May end as soon as there are more than `most` bytes; tells whether there is a frame.
+/// Appends one frame of byte planes, each `len` long. Blocks end at the ends of planes, so that no block mixes the
+/// frequencies of two. If a frame without these ends is smaller, it is used: zstd splits only blocks that it forms
+/// itself, and each block costs some bytes. May stop once the frame exceeds `most` bytes; returns true if there is
+/// a frame.
 pub(crate) fn compress_planes(
     planes: &[u8],
     len: usize,
@@ -47,7 +51,7 @@ pub(crate) fn compress_planes(
     let start = out.len();
     let split = level <= QUICK && OWN_BLOCKS.contains(&len) && len < planes.len();
     if split {
-        // Where more is left, one frame is not tried.
+        // If more remains, one frame for all planes is not tried.
         let Some(own) = zstd.frame_of_planes(planes, len, manner, most.max(planes.len() / LITTLE))? else {
             return Ok(false);
         };
@@ -64,7 +68,7 @@ pub(crate) fn compress_planes(
     Ok(true)
 }
 
-/// A byte string that is stored raw (form 0) or as a zstd frame (form 1), whichever is smaller.
+/// Appends a byte string, raw (form 0) or as a zstd frame (form 1), whichever is smaller.
 pub(crate) fn put_bytes(content: &[u8], level: i32, zstd: &mut Compressor, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     if content.len() >= 32 {
@@ -80,10 +84,10 @@ pub(crate) fn put_bytes(content: &[u8], level: i32, zstd: &mut Compressor, out: 
     Ok(())
 }
 
-/// Byte planes of so many bytes in all are packed by [`LONG_PLANES`] at level 1.
+/// Byte planes of at least this many bytes in all are packed with [`LONG_PLANES`] at level 1.
 const LONG: usize = 128 << 10;
-/// In the place of zstd's own parameters of level 1: matches of 8 bytes and more are found wherever they lie, and those of 7 bytes only where
-/// they lie near. So there are fewer sequences, which decode slowly.
+/// Replaces zstd's parameters of level 1: matches of 8 bytes and more are found at any distance, those of 7 bytes
+/// only at short distances. This gives fewer sequences, which are slow to decode.
 const LONG_PLANES: [CParameter; 4] = [
     CParameter::Strategy(Strategy::ZSTD_dfast),
     CParameter::HashLog(17),
@@ -91,12 +95,12 @@ const LONG_PLANES: [CParameter; 4] = [
     CParameter::MinMatch(7),
 ];
 
-/// How frames are packed.
+/// The way to pack frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Manner {
-    /// By a level of zstd.
+    /// With a level of zstd.
     Level(i32),
-    /// By [`LONG_PLANES`].
+    /// With [`LONG_PLANES`].
     LongPlanes,
 }
 
@@ -106,7 +110,7 @@ impl Manner {
     }
 }
 
-/// A zstd context, made on first use, and how it packs.
+/// A zstd context, created on first use, with its parameters.
 type Context = Option<(Manner, zstd::bulk::Compressor<'static>)>;
 
 /// A zstd context, and room for a frame.
@@ -117,7 +121,7 @@ pub(crate) struct Compressor {
 }
 
 impl Compressor {
-    /// None where it has more than `most` bytes.
+    /// Returns `None` if the frame has more than `most` bytes.
     fn frame(&mut self, content: &[u8], manner: Manner, most: usize) -> Result<Option<&[u8]>> {
         const TOO_SMALL: usize = (ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall as usize).wrapping_neg();
         let Self { context, frame } = self;
@@ -136,7 +140,7 @@ impl Compressor {
         }
     }
 
-    /// None where it has more than `most` bytes.
+    /// Returns `None` if the frame has more than `most` bytes.
     fn frame_of_planes(
         &mut self,
         planes: &[u8],
@@ -158,7 +162,7 @@ impl Compressor {
             let end =
                 if at + 1 == count { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_flush };
             let mut input = InBuffer::around(plane);
-            // There is room for all of it.
+            // The buffer has room for the whole frame.
             if context.compress_stream2(&mut output, &mut input, end).map_err(failed)? != 0 {
                 return Err(Error::invalid("zstd: a frame is longer than its bound".to_owned()));
             }
@@ -175,7 +179,7 @@ fn refused(e: &std::io::Error) -> Error {
     Error::invalid(format!("zstd: {e}"))
 }
 
-/// The context, packing in a manner.
+/// Returns the context with the parameters of a manner.
 fn packing(context: &mut Context, manner: Manner) -> Result<&mut zstd::bulk::Compressor<'static>> {
     let (now, made) = match context {
         Some(made) => made,
@@ -215,7 +219,7 @@ mod tests {
     use crate::frame::expand;
     use crate::scratch::Scratch;
 
-    /// A plane of random bytes below `below`, and one that hardly changes.
+    /// A plane of random bytes below `below`, and one of nearly constant bytes.
     fn planes(len: usize, below: u8) -> Vec<u8> {
         let mut seed = 1u32;
         let noise = (0..len).map(|_| {
@@ -265,7 +269,8 @@ mod tests {
                     let (_, frame) = made(usize::MAX);
                     for most in [0, 1, frame.len() / 2, frame.len() - 1, frame.len(), content.len()] {
                         let (is_there, other) = made(most);
-                        // There always is one where it fits; where it does not, it may be another that is longer.
+                        // There is a frame if one fits. If not, there may be a frame of the other form, which is
+                        // longer.
                         assert!(is_there || frame.len() > most, "{len} at level {level}, at most {most}");
                         assert!(!is_there || other == frame || other.len() > most, "{len} at level {level}");
                         assert!(is_there || other.is_empty());

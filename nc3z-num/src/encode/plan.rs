@@ -1,11 +1,11 @@
-//! A plan: everything that the encoder is told about the tiles of a variable.
+//! The encoder's plan for the tiles of a variable.
 
 use crate::dictionary::Dictionary;
 use crate::geometry::DeltaAxes;
 use crate::scale_offset::ScaleOffset;
 use std::sync::Arc;
 
-/// How fine contexts and tables may be.
+/// The resolution of contexts and tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Binary logarithm of the table size, 5 to 12.
@@ -17,18 +17,18 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Tables by the token before alone.
+    /// Tables by the previous token only.
     pub(crate) const ALONE: Self = Self { log: 9, north: 1, west: 6 };
-    /// Tables by the previous row, too, which takes a decoder a fifth to a half of its speed.
+    /// Tables by the previous row as well, which reduces decoding speed by a fifth to a half.
     pub(crate) const ROWS: Self = Self { log: 9, north: 4, west: 4 };
-    /// As [`Shape::ROWS`], as fine as pays, for [`crate::Effort::Max`].
+    /// Like [`Shape::ROWS`], in the finest useful resolution, for [`crate::Effort::Max`].
     pub(crate) const FINE: Self = Self { log: 11, north: 8, west: 4 };
 }
 
-/// How residuals are stored.
+/// The way to store residuals.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Coder {
-    /// As they are.
+    /// Unchanged.
     #[default]
     Store,
     /// Little-endian words, zstd.
@@ -40,7 +40,7 @@ pub enum Coder {
 }
 
 impl Coder {
-    /// As a payload's first bytes name it.
+    /// Returns the code in a payload's first bytes.
     pub(crate) const fn code(self) -> u8 {
         match self {
             Coder::Store => 0,
@@ -51,13 +51,13 @@ impl Coder {
     }
 }
 
-/// Which transform to try.
+/// The transform to try.
 #[derive(Debug, Clone, Default)]
 pub enum TransformPlan {
     /// Order-preserving integers; common low zero bits are trimmed.
     #[default]
     Ordered,
-    /// This scale-offset where it fits the tile, else one found for the tile.
+    /// This scale-offset if it fits the tile, otherwise one found for the tile.
     ScaleOffset(ScaleOffset),
     /// A scale-offset found for each plane of the tile.
     ScaleOffsetPerPlane,
@@ -66,7 +66,7 @@ pub enum TransformPlan {
 }
 
 impl TransformPlan {
-    /// Whether another maps every tile to the same.
+    /// True if another transform maps every tile to the same integers.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (TransformPlan::Ordered, TransformPlan::Ordered)
@@ -78,18 +78,18 @@ impl TransformPlan {
     }
 }
 
-/// What to do with the tiles of a variable. Any plan can encode any tile.
+/// The instructions for the tiles of a variable. Any plan can encode any tile.
 #[derive(Debug, Clone)]
 pub struct EncodePlan {
     /// Bit pattern to mask out.
     pub mask: Option<u64>,
     /// Transform.
     pub transform: TransformPlan,
-    /// Differences; axes that a tile does not have are left out.
+    /// Differences; axes that a tile does not have are ignored.
     pub axes: DeltaAxes,
     /// Residual codec.
     pub coder: Coder,
-    /// Fineness of [`Coder::Ctx`].
+    /// Resolution of [`Coder::Ctx`].
     pub shape: Shape,
     /// zstd level of residuals.
     pub level: i32,
@@ -109,13 +109,13 @@ impl Default for EncodePlan {
 }
 
 impl EncodePlan {
-    /// Whether another plan differs at most in zstd's level.
+    /// True if the other plan differs at most in zstd's level and the contexts' resolution.
     pub fn is_same_way(&self, other: &Self) -> bool {
         let transforms = self.transform.is_same(&other.transform);
         transforms && self.mask == other.mask && self.axes == other.axes && self.coder == other.coder
     }
 
-    /// Whether another plan makes the same of every tile.
+    /// True if the other plan gives the same payload for every tile.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.is_same_way(other) && self.level == other.level && self.shape == other.shape
     }

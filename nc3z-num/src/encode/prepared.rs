@@ -1,4 +1,4 @@
-//! A tile as the context coder is to write it, before it is known with which contexts, or whether at all.
+//! A tile prepared for the context coder before its contexts are chosen.
 
 use super::buffers::Buffers;
 use super::ctx;
@@ -8,17 +8,17 @@ use crate::geometry::Geometry;
 use crate::scratch::Scratch;
 use crate::word::{Word, index};
 
-/// Its residuals stand in the scratch that it was prepared with.
+/// A prepared tile; its residuals are in the scratch that prepared it.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     staged: Staged,
-    /// None where nothing is left to code.
+    /// `None` if there are no residuals to code.
     residuals: Option<ctx::Prepared>,
     shapes: usize,
 }
 
 impl Prepared {
-    /// Of a staged tile of `n` elements.
+    /// Prepares a staged tile of `n` elements.
     pub(crate) fn new<W: Word>(
         mut staged: Staged,
         (n, geom): (usize, &Geometry),
@@ -39,7 +39,7 @@ impl Prepared {
         Prepared { staged, residuals, shapes: shapes.len() }
     }
 
-    /// Bytes that [`Self::put`] would append for each of the shapes, about.
+    /// Estimates the bytes that [`Self::put`] would append for each of the shapes.
     pub(crate) fn lens(&self) -> Vec<u64> {
         let mut around = Vec::new();
         self.staged.put(&mut around);

@@ -1,19 +1,19 @@
-//! From pattern to number in a dictionary.
+//! Maps patterns to their numbers in a dictionary.
 
 use crate::word::{Word, index};
 
-/// No pattern.
+/// The content of a free slot.
 const FREE: u32 = u32::MAX;
 
-/// Open addressing, from pattern to rank. The patterns themselves stand in the dictionary: this is made anew for each that is tried, and
-/// what it takes is touched all over.
+/// Open addressing, from pattern to rank. The patterns are stored only in the dictionary: this index is built for
+/// each dictionary that is tried, and building it accesses all of its memory.
 #[derive(Debug)]
 pub(crate) struct RankIndex {
     slots: Vec<u32>,
 }
 
 impl RankIndex {
-    /// Of distinct patterns.
+    /// Creates the index of distinct patterns.
     pub(crate) fn new<W: Word>(patterns: &[W]) -> Self {
         let mut made = Self { slots: vec![FREE; (patterns.len() * 2).next_power_of_two()] };
         for (rank, &pattern) in (0u32..).zip(patterns) {
@@ -23,7 +23,7 @@ impl RankIndex {
         made
     }
 
-    /// The slot with the pattern, or the free one where it belongs.
+    /// Returns the slot of the pattern, or the free slot for it.
     #[inline]
     fn slot_of<W: Word>(&self, patterns: &[W], pattern: W) -> usize {
         let most = self.slots.len() - 1;
@@ -34,7 +34,7 @@ impl RankIndex {
         at
     }
 
-    /// The number of a pattern among those that this was made of.
+    /// Returns the number of a pattern among those of this index.
     #[inline]
     pub(crate) fn get<W: Word>(&self, patterns: &[W], pattern: W) -> Option<u32> {
         let rank = self.slots[self.slot_of(patterns, pattern)];

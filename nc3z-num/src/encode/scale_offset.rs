@@ -8,12 +8,12 @@ use crate::transform::ord;
 use crate::word::Word;
 use multiversion::multiversion;
 
-/// As [`point`], whatever the sign of the step.
+/// Does the work of [`point`] for either sign of the step.
 fn point_of<W: Word>(k: W, l: ScaleOffset) -> W {
     if l.step < 0.0 { point::<W, true>(k, l) } else { point::<W, false>(k, l) }
 }
 
-/// `k` of each pattern, and whether it gives the pattern back; counts those that do.
+/// Computes `k` of each pattern and whether it reproduces the pattern; returns the number of reproduced patterns.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn fit_as<W: Word, const DIVIDED: bool>(
     patterns: &[W],
@@ -38,7 +38,7 @@ fn fit_as<W: Word, const DIVIDED: bool>(
     hits
 }
 
-/// As [`fit_as`], whatever the sign of the step.
+/// Does the work of [`fit_as`] for either sign of the step.
 fn fit<W: Word>(patterns: &[W], l: ScaleOffset, k: &mut [W], hit: &mut [u8]) -> usize {
     if l.step < 0.0 {
         fit_as::<W, true>(patterns, l, k, hit)
@@ -47,12 +47,13 @@ fn fit<W: Word>(patterns: &[W], l: ScaleOffset, k: &mut [W], hit: &mut [u8]) -> 
     }
 }
 
-/// How many of `sample` are met.
+/// Returns the number of reproduced patterns in `sample`.
 pub(crate) fn hits<W: Word>(sample: &[W], l: ScaleOffset) -> usize {
     hits_from(sample, l, 0).unwrap_or(0)
 }
 
-/// How many of `sample` are met, if so many as `least` are: most guesses are wrong, which the first few elements show.
+/// Returns the number of reproduced patterns in `sample`, if it is at least `least`. Most guesses are wrong, which
+/// the first few elements show.
 pub(crate) fn hits_from<W: Word>(sample: &[W], l: ScaleOffset, least: usize) -> Option<usize> {
     let (mut k, mut hit) = ([W::default(); 64], [0u8; 64]);
     let mut met = 0;
@@ -67,8 +68,8 @@ pub(crate) fn hits_from<W: Word>(sample: &[W], l: ScaleOffset, least: usize) -> 
     (met >= least).then_some(met)
 }
 
-/// Maps the patterns in `grid` by the scale-offset of each segment, in place. None where more than a third of the
-/// valid elements would be exceptions; `grid` is as before then.
+/// Maps the patterns in `grid` by the scale-offset of each segment, in place. Returns `None` if more than a third
+/// of the valid elements would be exceptions; `grid` is then unchanged.
 pub(crate) fn map<W: Word>(
     grid: &mut Vec<W>,
     spare: &mut Vec<W>,
@@ -95,7 +96,7 @@ pub(crate) fn map<W: Word>(
             spare[at] = previous;
             let l = segments.list[at / segments.len];
             let near = point_of(previous, l);
-            // The nearest multiple is the better start, if it is close.
+            // The nearest multiple is used if its number is small enough.
             let ratio = ((grid[at].float_value() - l.off) * l.frequency()).round_ties_even();
             let k = W::signed_from_f64(if ratio.abs() <= 2_147_483_000.0 { ratio } else { 0.0 });
             let (k, near) =
@@ -117,7 +118,7 @@ pub(crate) fn map<W: Word>(
 }
 
 impl ScaleOffset {
-    /// What to multiply distances from `off` by for `k`, nearly.
+    /// Returns the factor that approximately converts distances from `off` to `k`.
     pub(crate) fn frequency(self) -> f64 {
         if self.step < 0.0 { -self.step } else { 1.0 / self.step }
     }

@@ -1,5 +1,5 @@
-//! Scales and offsets that may have made some floats: multiples of round steps, fractions, powers of two, and what fits the gaps between
-//! the values.
+//! Candidates for the scale and offset of floats: multiples of round steps, fractions, powers of two, and steps
+//! fitted to the gaps between values.
 
 use super::detect::{exponent, power_of_two, sort};
 use super::scale_offset::{hits, hits_from};
@@ -12,25 +12,25 @@ use std::sync::LazyLock;
 /// Powers of ten, exact in binary64.
 const TENS: [f64; 16] =
     [1.0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-/// Fractions with divisors up to this are looked for: means over so many cells, parts of degrees and hours; and of those of
-/// decimals, up to so many digits.
+/// Fractions with divisors up to `DIVISORS` are tried: means over a number of cells, parts of degrees and hours;
+/// also fractions of decimals with up to `DIGITS` digits.
 const DIVISORS: u32 = 400;
 const DIGITS: usize = 4;
 /// Minutes of a day, seconds of an hour and of a day.
 const TIMES: [u32; 3] = [1440, 3600, 86_400];
-/// One gap of so many, or one value of twice as many, may be off the steps.
+/// 1/`FEW_STRAY` of the gaps, or half as large a share of the values, may not be multiples of the step.
 const FEW_STRAY: usize = 64;
 
-/// Some of the values, for a first look.
+/// Some of the values, for a quick check.
 fn few_of<W: Word>(sample: &[W]) -> Vec<W> {
     sample.iter().copied().step_by((sample.len() / 32).max(1)).collect()
 }
 
-/// Multiples of a round decimal step; quotients by a round number where those hit more.
+/// Multiples of a round decimal step; quotients by a round number if those reproduce more values.
 pub(super) fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
     let few = few_of(sample);
     let first = &few[..few.len().min(8)];
-    // Even if one in eight of the few is missed, and all of those are among the first.
+    // True even if one in eight of the few is missed and all of those are among the first.
     let may_hold = |l| hits(first, l) + few.len() / 8 >= first.len();
     let mut second = None;
     for p in -3i32..=15 {
@@ -41,7 +41,7 @@ pub(super) fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
                 return second;
             }
             let product = ScaleOffset { off: 0.0, step };
-            // The product is rounded twice: that shows in doubles only.
+            // The product is rounded twice, which matters only for doubles.
             let quotient = ScaleOffset { off: 0.0, step: -ten * part };
             let may_divide = W::BITS == 64 && p >= 0 && is_on("scale-offset-division");
             if !(may_hold(product) || may_divide && may_hold(quotient)) {
@@ -62,12 +62,12 @@ pub(super) fn decimal<W: Word>(sample: &[W], ulp: f64) -> Option<ScaleOffset> {
     second
 }
 
-/// Fractions of a small divisor, or of decimals by one; the coarsest that fits, if it is much coarser than `below`.
+/// Fractions of a small divisor, or of decimals; the coarsest that fits, if it is much coarser than `below`.
 pub(super) fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<ScaleOffset> {
-    /// Ascending. Sorting them takes longer than trying them on a short array.
+    /// In ascending order. For a short array, sorting them takes longer than trying them.
     static ALL: LazyLock<Vec<f64>> = LazyLock::new(|| {
         let whole = (3..=DIVISORS).chain(TIMES).map(f64::from);
-        // Divisors that are multiples of ten have been tried with a digit less.
+        // Divisors that are multiples of ten were tried with one digit less.
         let parts = (3..=DIVISORS).filter(|d| !d.is_multiple_of(10)).map(f64::from);
         let decimals = TENS[1..=DIGITS].iter().flat_map(|&ten| parts.clone().map(move |d| d * ten));
         let mut divisors: Vec<f64> = whole.chain(decimals).collect();
@@ -87,7 +87,7 @@ pub(super) fn fraction<W: Word>(sample: &[W], ulp: f64, below: f64) -> Option<Sc
         })
 }
 
-/// Multiples of a power of two, from `off`.
+/// Multiples of a power of two, starting at `off`.
 pub(super) fn binary(values: &[f64], off: f64, ulp: f64) -> Option<ScaleOffset> {
     let low_bit = |x: f64| {
         let mantissa = (x.to_bits() & ((1 << 52) - 1)) | 1 << 52;
@@ -101,12 +101,12 @@ pub(super) fn binary(values: &[f64], off: f64, ulp: f64) -> Option<ScaleOffset> 
 /// Gaps between values that rounding does not explain, ascending.
 pub(super) struct Gaps {
     list: Vec<f64>,
-    /// The smallest but for a few that may be chance.
+    /// The smallest gap, except for a few that may be chance.
     pub(super) least: f64,
 }
 
 impl Gaps {
-    /// None where there are too few to tell.
+    /// Returns `None` if there are too few gaps.
     pub(super) fn of(values: &[f64], ulp: f64) -> Option<Gaps> {
         let mut list: Vec<f64> = values.windows(2).map(|w| w[1] - w[0]).filter(|g| *g > 2.5 * ulp).collect();
         sort(&mut list);
@@ -115,8 +115,9 @@ impl Gaps {
     }
 }
 
-/// The step that the gaps, in their order, are multiples of, from a first guess: by least squares over wider and wider gaps. Values may lie
-/// thousands of steps from the least one, too far for a guess; most gaps are narrow. None as soon as more gaps than a few are no multiples.
+/// Returns the step of which the sorted gaps are multiples, starting from a first guess: by least squares over
+/// increasingly wide gaps. Values may be thousands of steps from the minimum, too far for a guess, but most gaps
+/// are narrow. Returns `None` as soon as more than a few gaps are no multiples.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn step_of(gaps: &[f64], guess: f64, ulp: f64) -> Option<f64> {
     let (mut step, mut window) = (guess, 3.0 * guess);
@@ -144,10 +145,10 @@ fn step_of(gaps: &[f64], guess: f64, ulp: f64) -> Option<f64> {
     }
 }
 
-/// Offset and step fitted to the gaps between values.
+/// Fits offset and step to the gaps between values.
 pub(super) fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f64) -> Option<ScaleOffset> {
     let lo = values[0];
-    // The mean of the gaps that differ from the smallest by rounding only.
+    // The mean of the gaps that differ from the smallest only by rounding.
     let alike = gaps.list.iter().filter(|g| **g >= gaps.least - 1.1 * ulp && **g <= gaps.least + 1.1 * ulp);
     let (count, sum) = alike.fold((0.0, 0.0), |(c, s), g| (c + 1.0, s + g));
     let start = if count > 0.0 { sum / count } else { gaps.least };
@@ -157,7 +158,7 @@ pub(super) fn fitted<W: Word>(sample: &[W], values: &[f64], gaps: &Gaps, ulp: f6
     })
 }
 
-/// Least squares over windows that grow from the least value; None where values are not offset + k * scale.
+/// Least squares over windows that grow from the minimum; `None` if values are not offset + k * scale.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
     if start <= 1.5 * ulp || !start.is_normal() {
@@ -200,7 +201,7 @@ fn refine(values: &[f64], lo: f64, start: f64, ulp: f64) -> Option<(f64, f64)> {
     Some((lo + (sd - slope * sk) / n, slope))
 }
 
-/// The nicest numbers near the fit that hit most.
+/// Returns the roundest numbers near the fit that reproduce most values.
 fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<ScaleOffset> {
     let (lo, hi) = (values[0], values[values.len() - 1]);
     let mut steps = vec![W::float_pattern(step).float_value(), step];
@@ -211,7 +212,7 @@ fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<Sc
     };
     let single = |x: f64| f64::from(f32::from_bits(u32::float_pattern(x)));
     near(single(step));
-    // The range divided by a number of steps, as packing by least and greatest value makes it, in either precision.
+    // The range divided by a number of steps, as in packing by minimum and maximum, in either precision.
     let count = ((hi - lo) / step).round_ties_even();
     for count in [count, count - 1.0, count + 1.0] {
         if count >= 1.0 {
@@ -241,7 +242,7 @@ fn snap<W: Word>(sample: &[W], values: &[f64], off: f64, step: f64) -> Option<Sc
             if !l.is_sound() || hits(&few, l) * 3 < few.len() {
                 continue;
             }
-            // Only one that meets more is of interest.
+            // Only one that reproduces more values is of interest.
             let Some(count) = hits_from(sample, l, best.map_or(0, |b| b.0 + 1)) else { continue };
             best = Some((count, l));
             if count == sample.len() {

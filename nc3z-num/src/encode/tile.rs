@@ -1,4 +1,4 @@
-//! Runs a plan on a tile, and does something simpler where the plan does not fit the tile.
+//! Encodes a tile by a plan, or in a simpler way if the plan does not fit the tile.
 
 use super::bits::put_varint;
 use super::buffers::Buffers;
@@ -20,11 +20,11 @@ use crate::switch::is_on;
 use crate::transform::{Transform, to_integers};
 use crate::word::Word;
 
-/// A tile after all stages but the last; its residuals stand in the pool.
+/// A tile after all stages but the last; its residuals are in the pool.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Staged {
     pub(super) stages: Stages,
-    /// Whether it is coded against another tile.
+    /// True if it is coded against another tile.
     against: bool,
     mask: Vec<u8>,
     base: Vec<u8>,
@@ -38,7 +38,7 @@ impl Staged {
         self.mask.len() + self.base.len() + self.transform.len() + self.exceptions.len()
     }
 
-    /// Those of them that are the transform map.
+    /// Returns the bytes of the transform map among them.
     pub(crate) fn transform_len(&self) -> usize {
         self.transform.len()
     }
@@ -73,15 +73,15 @@ pub(crate) struct Task<'a, W> {
     pub(crate) elements: &'a [W],
     pub(crate) ty: ElementType,
     pub(crate) geom: &'a Geometry,
-    /// The scale-offsets of its planes, where they are known.
+    /// The scale-offsets of its planes, if they are known.
     pub(crate) planes: Option<&'a Segments>,
     /// The tile that it is coded against, as patterns of its type.
     pub(crate) against: Option<&'a [W]>,
-    /// Else the mask part stays empty, for comparisons of size.
+    /// If false, the mask part stays empty, for comparisons of size.
     pub(crate) with_mask: bool,
 }
 
-/// Transforms the patterns in the pool; gives what was done.
+/// Transforms the patterns in the pool; returns the transform that was applied.
 fn apply_transform<W: Word>(
     task: &Task<'_, W>,
     plan: &TransformPlan,
@@ -114,7 +114,8 @@ fn apply_transform<W: Word>(
     (if trim > 0 { Transform::Trim(trim) } else { Transform::Ordered }, none)
 }
 
-/// Mask and transform: the integers of all elements stand in `scratch.encoder.mapped`, unless all are masked.
+/// Applies mask and transform: the integers of all elements are then in `scratch.encoder.mapped`, unless all are
+/// masked.
 pub(crate) fn mapped<W: Word>(
     task: &Task<'_, W>,
     plan: &EncodePlan,
@@ -158,7 +159,7 @@ pub(crate) fn mapped<W: Word>(
     Ok(staged)
 }
 
-/// Takes the reference's integers off those in the pool.
+/// Subtracts the reference's integers from those in the pool.
 fn subtract_reference<W: Word>(
     against: &[W],
     masked: Option<W>,
@@ -174,7 +175,8 @@ fn subtract_reference<W: Word>(
     Ok(())
 }
 
-/// Stage 3 on the mapped words of `n` elements in `scratch.encoder.mapped`, which become the residuals of the valid ones.
+/// Applies stage 3 to the mapped words of `n` elements in `scratch.encoder.mapped`, which become the residuals of
+/// the valid ones.
 pub(crate) fn predict<W: Word>(
     staged: &mut Staged,
     n: usize,
@@ -203,7 +205,7 @@ pub(crate) fn predict<W: Word>(
     }
 }
 
-/// All stages but the last. The residuals of the valid elements stand in `scratch.encoder.mapped`.
+/// Runs all stages but the last. The residuals of the valid elements are then in `scratch.encoder.mapped`.
 pub(crate) fn stage<W: Word>(task: &Task<'_, W>, plan: &EncodePlan, scratch: &mut Scratch) -> Result<Staged> {
     let mut staged = mapped(task, plan, scratch)?;
     if !staged.is_all_masked() {
@@ -219,7 +221,7 @@ pub(crate) fn zigzag_all<W: Word>(words: &mut [W]) {
     }
 }
 
-/// The last stage: appends the payload of a staged tile of `n` elements. Spoils the residuals.
+/// Runs the last stage: appends the payload of a staged tile of `n` elements. Overwrites the residuals.
 pub(crate) fn finish<W: Word>(
     staged: Staged,
     n: usize,
@@ -235,7 +237,8 @@ pub(crate) fn finish<W: Word>(
     finish_within::<W>(staged, n, plan, usize::MAX, scratch, out).map(drop)
 }
 
-/// [`finish`] by any coder but that of contexts, which ends where zstd leaves more than `most` bytes; tells whether the payload is there.
+/// Does the work of [`finish`] for any coder but contexts, and stops if zstd leaves more than `most` bytes; returns
+/// true if the payload is complete.
 pub(crate) fn finish_within<W: Word>(
     mut staged: Staged,
     n: usize,
@@ -287,10 +290,11 @@ pub fn encode<W: Word>(
     encode_against(elements, ty, geom, plan, None, scratch, out)
 }
 
-/// As [`encode`], against another tile: `against` has its elements as patterns of this type ([`crate::convert`]).
+/// Encodes a tile against another: `against` has the other's elements as patterns of this type
+/// ([`crate::convert`]).
 ///
 /// # Errors
-/// As [`encode`]; a reference of another number of elements.
+/// The errors of [`encode`], or a reference with another number of elements.
 pub fn encode_against<W: Word>(
     elements: &[W],
     ty: ElementType,
@@ -303,12 +307,12 @@ pub fn encode_against<W: Word>(
     W::encode_tile(elements, (ty, geom), plan, against, scratch, out)
 }
 
-/// The most bytes that a payload of `n` elements has: longer ones are put as they are.
+/// Returns the largest size of a payload of `n` elements: longer ones are replaced by the stored elements.
 pub(crate) fn longest<W: Word>(n: usize) -> usize {
     n * W::BYTES + 3
 }
 
-/// [`encode_against`] for one width.
+/// Does the work of [`encode_against`] for one width.
 pub(crate) fn encode_tile<W: Word>(
     elements: &[W],
     (ty, geom): (ElementType, &Geometry),
@@ -327,7 +331,7 @@ pub(crate) fn encode_tile<W: Word>(
     let staged = stage(&task, plan, scratch)?;
     finish::<W>(staged, n, geom, plan, scratch, out)?;
     if out.len() - start > longest::<W>(n) {
-        // Nothing was gained: integers as they are.
+        // The payload is not smaller than the elements: stores integers.
         out.truncate(start);
         let plain = EncodePlan::default();
         scratch.runs.all(n);

@@ -1,17 +1,17 @@
-//! What the encoder asks of transforms, and how they are stored.
+//! The encoder's part of transforms: their storage.
 
 use crate::encode::Runs;
 use crate::transform::Transform;
 use crate::word::{Word, low8};
 
-/// Low bits that are zero in all valid patterns.
+/// Returns the number of low bits that are zero in all valid patterns.
 pub(crate) fn common_zeros<W: Word>(elements: &[W], runs: &Runs) -> u32 {
     let any = runs.list.iter().flat_map(|r| &elements[r.clone()]).fold(W::default(), |a, &e| a.or(e));
     if any == W::default() { 0 } else { any.to_u64().trailing_zeros() }
 }
 
 impl Transform {
-    /// Its number in a payload.
+    /// Returns its number in a payload.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Transform::Ordered => 0,

@@ -1,4 +1,4 @@
-//! Which contexts the tokens of a tile have: thresholds, by a sample of the tokens.
+//! Chooses the contexts of a tile's tokens: thresholds, from a sample of the tokens.
 
 use super::context::averages_of;
 use super::model::{Histogram, thresholds};
@@ -9,32 +9,32 @@ use crate::encode::plan::Shape;
 use crate::switch::is_on;
 use std::ops::Range;
 
-/// At most so many values are looked at.
+/// The largest number of sampled values.
 const VALUES: usize = 1 << 16;
-/// Values that follow each other in a sample.
+/// The number of consecutive values in a piece of the sample.
 const PIECE: usize = 1024;
 /// Tiles of fewer values have no contexts.
 const FEWEST: usize = 1024;
 
-/// Tokens of a tile, as far as contexts are made of them.
+/// The tokens of a tile and the data for their contexts.
 pub(super) struct Sample<'a> {
     pub(super) tokens: &'a [u8],
     /// The tokens at their positions, 0 where masked.
     pub(super) grid: &'a [u8],
-    /// The parts of the grid that belong to each lane.
+    /// The ranges of the grid for each lane.
     pub(super) lanes: &'a [Range<usize>; 4],
     /// Positions from one row to the next, 0 without rows.
     pub(super) stride: usize,
 }
 
-/// Pieces of `len` values: all of them, or evenly spread ones.
+/// Returns pieces of `len` values: all of them, or evenly spread ones.
 fn pieces(len: usize) -> impl Iterator<Item = Range<usize>> {
     let every = len.div_ceil(VALUES).max(1);
     (0..len).step_by(PIECE * every).map(move |s| s..(s + PIECE).min(len))
 }
 
 impl Sample<'_> {
-    /// The best thresholds of as many classes as `shape` allows.
+    /// Returns the best thresholds of at most the classes that `shape` allows.
     pub(super) fn model(&self, shape: Shape, averages: &mut Vec<u8>) -> Model {
         if self.tokens.len() < FEWEST {
             return Model::default();
@@ -48,7 +48,7 @@ impl Sample<'_> {
         Model { stride: if north.is_empty() { 0 } else { self.stride }, north, west }
     }
 
-    /// A histogram for each token: of those that follow it.
+    /// Returns, for each token, a histogram of the tokens after it.
     fn after_each(&self) -> Vec<Histogram> {
         let mut rows = self.histograms();
         for piece in pieces(self.tokens.len()) {
@@ -59,7 +59,7 @@ impl Sample<'_> {
         rows
     }
 
-    /// A histogram for each average of the previous row: of the tokens below it.
+    /// Returns, for each average of the previous row, a histogram of the tokens below it.
     fn below_each(&self, averages: &mut Vec<u8>) -> Vec<Histogram> {
         let mut rows = self.histograms();
         averages.resize(PIECE, 0);
@@ -76,7 +76,7 @@ impl Sample<'_> {
         rows
     }
 
-    /// An empty histogram for each token that occurs; averages are no larger.
+    /// Returns an empty histogram for each token that occurs; averages are no larger.
     fn histograms(&self) -> Vec<Histogram> {
         let largest = self.tokens.iter().copied().max().map_or(0, usize::from);
         vec![[0; TOKENS]; largest + 1]

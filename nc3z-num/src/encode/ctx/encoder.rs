@@ -25,7 +25,7 @@ pub(crate) fn context_stride(row: usize, n: usize) -> usize {
     if stride < n.div_ceil(8) { stride } else { 0 }
 }
 
-/// Parts of the grid that belong to the lanes: from the lane's first valid position to the next lane's.
+/// Returns the ranges of the grid for the lanes: from the lane's first valid position to the next lane's.
 fn lane_grids(runs: &Runs, lanes: &[Range<usize>; 4], n: usize) -> [Range<usize>; 4] {
     let mut starts = [n; 5];
     let mut before = 0;
@@ -40,7 +40,7 @@ fn lane_grids(runs: &Runs, lanes: &[Range<usize>; 4], n: usize) -> [Range<usize>
     std::array::from_fn(|l| starts[l]..starts[l + 1])
 }
 
-/// Writes tokens to `work.tokens`, and to `work.grid` where something is masked.
+/// Writes tokens to `work.tokens`, and to `work.grid` if elements are masked.
 fn tokenise<W: Word>(numbers: &[W], runs: &Runs, n: usize, work: &mut Workspace) {
     work.tokens.resize(numbers.len(), 0);
     tokens_of(numbers, &mut work.tokens);
@@ -55,7 +55,7 @@ fn tokenise<W: Word>(numbers: &[W], runs: &Runs, n: usize, work: &mut Workspace)
     }
 }
 
-/// Size of the tables: no finer than the number of values deserves, fine enough for the tokens that occur.
+/// Returns the size of the tables: limited by the number of values, and large enough for the tokens that occur.
 fn table_log(shape: Shape, values: usize, histograms: &[Histogram]) -> u32 {
     let distinct = histograms.iter().fold([false; TOKENS], |mut seen, h| {
         seen.iter_mut().zip(h).for_each(|(s, &c)| *s |= c > 0);
@@ -85,7 +85,7 @@ fn put_header(model: &Model, tables: &Tables, log: u32, out: &mut Vec<u8>) {
     bits.finish();
 }
 
-/// Where the tokens of a tile lie.
+/// The positions of a tile's tokens.
 #[derive(Debug)]
 struct Places {
     lanes: [Range<usize>; 4],
@@ -102,7 +102,7 @@ struct Decided {
 }
 
 impl Decided {
-    /// By the tokens in the workspace; their symbols stand there then.
+    /// Decides from the tokens in the workspace; their symbols are then in the workspace.
     fn new(places: &Places, runs: &Runs, shape: Shape, work: &mut Workspace) -> Self {
         let source = if work.grid.is_empty() { &work.tokens } else { &work.grid };
         let sample =
@@ -115,7 +115,8 @@ impl Decided {
         Decided { model, tables, log }
     }
 
-    /// Bytes of all that is written: of the tables as they are, of the tokens as the tables promise.
+    /// Returns the bytes of the written part: the exact bytes of the tables, and the tokens' bytes as estimated
+    /// from the tables.
     fn len(&self) -> u64 {
         let Self { model, tables, log } = self;
         let mut around = Vec::new();
@@ -131,7 +132,7 @@ fn put_symbols(model: &Model, places: &Places, runs: &Runs, work: &mut Workspace
     symbols(model, tokens, grid, runs, &places.lanes, &places.grids, averages, out);
 }
 
-/// A part that is decided but for the shape of its contexts: what is to be written stands in the workspace.
+/// A part that is decided except for the shape of its contexts; its data are in the workspace.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     places: Places,
@@ -139,7 +140,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// For `numbers` (not empty), the valid elements of a tile of `n`.
+    /// Prepares `numbers` (not empty), the valid elements of a tile of `n`.
     pub(crate) fn new<W: Word>(
         numbers: &[W],
         (n, row): (usize, usize),
@@ -155,12 +156,12 @@ impl Prepared {
         Prepared { places, by_shape }
     }
 
-    /// Bytes that [`Self::put`] would append for each of the shapes, within some in a thousand.
+    /// Estimates the bytes that [`Self::put`] would append for each of the shapes, to within a few thousandths.
     pub(crate) fn lens(&self) -> impl Iterator<Item = u64> {
         self.by_shape.iter().map(Decided::len)
     }
 
-    /// Appends the part with contexts of one of the shapes; `numbers` are those that it was prepared for.
+    /// Appends the part with contexts of one of the shapes; `numbers` are those that were prepared.
     pub(crate) fn put<W: Word>(
         self,
         shape: usize,
@@ -170,7 +171,7 @@ impl Prepared {
         out: &mut Vec<u8>,
     ) {
         let Decided { model, tables, log } = &self.by_shape[shape];
-        // Those of the last shape stand in the workspace.
+        // The workspace has the symbols of the last shape.
         if shape + 1 < self.by_shape.len() {
             put_symbols(model, &self.places, runs, work);
         }

@@ -1,4 +1,4 @@
-//! What the encoder of `ctx` decides: thresholds, and which contexts share a table. Integer arithmetic only.
+//! The decisions of the `ctx` encoder: thresholds, and the contexts that share a table. Integer arithmetic only.
 
 use super::table;
 use crate::ctx::limits::MAX_TABLES;
@@ -6,7 +6,7 @@ use crate::ctx::table::Counts;
 use crate::ctx::token::{TOKENS, raw_bits};
 use crate::word::low8;
 
-/// How often each token occurs.
+/// The number of occurrences of each token.
 pub(crate) type Histogram = [u32; TOKENS];
 
 /// Candidate thresholds from which the best are chosen.
@@ -99,7 +99,7 @@ pub(crate) fn thresholds(rows: &[Histogram], classes: usize) -> Vec<u8> {
     best_cuts(&atoms, used, classes).into_iter().map(|i| low8(cuts[i] as u64)).collect()
 }
 
-/// Where to cut the atoms into at most `classes` groups (dynamic programming over group costs).
+/// Returns the cuts of the atoms into at most `classes` groups (dynamic programming over group costs).
 fn best_cuts(atoms: &[Histogram], used: usize, classes: usize) -> Vec<usize> {
     let n = atoms.len();
     let mut group = vec![vec![0u64; n + 1]; n];
@@ -137,12 +137,12 @@ fn best_cuts(atoms: &[Histogram], used: usize, classes: usize) -> Vec<usize> {
 pub(crate) struct Tables {
     pub(crate) map: Vec<u8>,
     pub(crate) counts: Vec<Counts>,
-    /// What each table codes.
+    /// The histogram of each table's tokens.
     histograms: Vec<Histogram>,
 }
 
 impl Tables {
-    /// Bits (in 1/65536) that the tokens take by tables of `2^log` states.
+    /// Returns the bits (in 1/65536) of the tokens with tables of `2^log` states.
     pub(crate) fn token_bits(&self, log: u32) -> u64 {
         let states = u64::from(log) << 16;
         let all = self.histograms.iter().zip(&self.counts).flat_map(|(h, c)| h.iter().zip(c));
@@ -150,14 +150,14 @@ impl Tables {
         used.map(|(&h, &c)| u64::from(h) * (states - log2_q16(u32::from(c)))).sum()
     }
 
-    /// Bits that follow the tokens.
+    /// Returns the number of raw bits after the tokens.
     pub(crate) fn raw_bits(&self) -> u64 {
         let all = self.histograms.iter().flat_map(|h| (0..=255u8).zip(h));
         all.map(|(t, &h)| u64::from(h) * u64::from(raw_bits(t))).sum()
     }
 }
 
-/// Merges contexts while that saves bits, and while there are more than a map can name.
+/// Merges contexts while that saves bits, or while there are more than a map can name.
 pub(crate) fn tables(histograms: &[Histogram], log: u32) -> Tables {
     let used = used_tokens(histograms);
     let total = |h: &Histogram| cost(&h[..used]) + table_cost(&h[..used]);
