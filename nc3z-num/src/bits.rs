@@ -3,7 +3,7 @@
 use crate::error::{Result, bad};
 use crate::word::index;
 
-/// Zero bytes that follow a bit stream in memory, so that eight bytes can be loaded anywhere in it.
+/// Number of zero bytes after a bit stream in memory, so that eight bytes can be loaded at any position.
 pub(crate) const PAD: usize = 16;
 
 /// Reads a slice from front to back.
@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         Ok(a)
     }
 
-    /// A LEB128 number of at most 64 bits in its shortest form.
+    /// Reads a LEB128 number of at most 64 bits in its shortest form.
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64> {
         match *self.data {
@@ -50,7 +50,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next eight LEB128 numbers, if each is one byte; otherwise nothing is read.
+    /// Reads the next eight LEB128 numbers, if each has one byte; otherwise reads nothing.
     #[inline]
     pub(crate) fn eight_short(&mut self) -> Option<[u8; 8]> {
         let (eight, rest) = self.data.split_first_chunk::<8>()?;
@@ -90,14 +90,15 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The (at least 57) bits from `bit` on, counted in 64 bits: a stream may have more than 2^32; `padded` ends in [`PAD`] zero bytes.
+/// Returns the bits (at least 57) from `bit` on, which has 64 bits because a stream may have more than 2^32.
+/// `padded` ends in [`PAD`] zero bytes.
 #[inline]
 pub(crate) fn load(padded: &[u8], bit: u64) -> Option<u64> {
     let chunk = padded.get(index(bit >> 3)..)?.first_chunk::<8>()?;
     Some(u64::from_le_bytes(*chunk) >> (bit & 7))
 }
 
-/// Checks that exactly the bits before `bit` were the stream: less than a byte is left, and it is zero.
+/// Checks that the stream ends at `bit`: less than a byte remains, and it is zero.
 pub(crate) fn finish_bits(padded: &[u8], bit: u64, what: &'static str) -> Result<()> {
     let len = padded.len() - PAD;
     if bit.div_ceil(8) != len as u64 {
@@ -109,7 +110,7 @@ pub(crate) fn finish_bits(padded: &[u8], bit: u64, what: &'static str) -> Result
     Ok(())
 }
 
-/// Copies `stream` behind which [`PAD`] zero bytes stand.
+/// Copies `stream` and appends [`PAD`] zero bytes.
 pub(crate) fn pad_into(stream: &[u8], padded: &mut Vec<u8>) {
     padded.clear();
     padded.extend_from_slice(stream);

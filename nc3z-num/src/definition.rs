@@ -1,4 +1,4 @@
-//! The stored form of a dictionary: a definition of its own, decoded here.
+//! Decodes the stored form of a dictionary, which is a definition of its own.
 
 use crate::bits::Cursor;
 use crate::dictionary::{Dictionary, MAX_DICTIONARY};
@@ -14,7 +14,7 @@ impl Dictionary {
     /// Reads the stored form.
     ///
     /// # Errors
-    /// If it is not the dictionary of this type: count 1 to 65536, patterns strictly ascending.
+    /// The bytes are not a dictionary of this type: count 1 to 65536, patterns strictly ascending.
     pub fn decode_definition(bytes: &[u8], ty: ElementType) -> Result<Self> {
         match ty.size() {
             1 => Self::decode_words::<u8>(bytes, ty),

@@ -81,7 +81,7 @@ pub(crate) fn decode<W: Word>(
     Ok(())
 }
 
-/// Undoes all differences except the neighbours'. For a masked tile, `allowed` marks the positions that are added:
+/// Undoes all differences except the neighbours'. For a masked tile, `allowed` marks the values that may be added:
 /// those of [`Masked::pairs`] if neighbours' differences follow, otherwise all valid ones.
 pub(crate) fn decode_alone<W: Word>(
     grid: &mut [W],

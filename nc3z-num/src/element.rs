@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Type of the elements of a tile. It decides their size, and how their bit patterns are ordered.
+/// Type of a tile's elements. It defines their size, and the order of their bit patterns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ElementType {
     /// 8-bit signed integer.
@@ -57,7 +57,7 @@ impl ElementType {
         matches!(self, ElementType::F32 | ElementType::F64)
     }
 
-    /// True where smaller values have larger patterns: signed integers and floats.
+    /// True for signed integers and floats.
     pub const fn is_signed(self) -> bool {
         !matches!(self, ElementType::U8 | ElementType::U16 | ElementType::U32 | ElementType::U64)
     }

@@ -1,9 +1,9 @@
-//! Byte strings, and zstd frames of a size known before.
+//! Byte strings, and zstd frames whose size is known in advance.
 
 use crate::error::{Result, bad};
 use crate::zstd_frame::ZstdFrame;
 
-/// Checks that `frame` is one plain zstd frame and gives its content size.
+/// Checks that `frame` is one plain zstd frame and returns its content size.
 fn content_size(frame: &[u8]) -> Result<u64> {
     let parsed = ZstdFrame::parse(frame).map_err(|found| bad("zstd frame", "a frame", found))?;
     // No checksum (bit 2), no reserved or unused bit (3, 4), no dictionary (0, 1).
@@ -16,8 +16,8 @@ fn content_size(frame: &[u8]) -> Result<u64> {
     parsed.content_size.ok_or_else(|| bad("zstd frame", "a content size", "none"))
 }
 
-/// Decompresses `frame`, whose content must have a size in `sizes`, into `out`, which has that size then. What it held before does not matter; where it is
-/// as long already, nothing is cleared.
+/// Decompresses `frame` into `out`. The content must have a size in `sizes`, and `out` gets that size. Its old
+/// content does not matter; if it already has the size, nothing is cleared.
 pub(crate) fn expand(
     frame: &[u8],
     sizes: std::ops::RangeInclusive<usize>,
@@ -33,7 +33,7 @@ pub(crate) fn expand(
     if got == size { Ok(()) } else { Err(bad("zstd content", size, got)) }
 }
 
-/// The content of a byte string, which must have a size in `sizes`.
+/// Returns the content of a byte string, which must have a size in `sizes`.
 pub(crate) fn take_bytes(
     part: &[u8],
     sizes: std::ops::RangeInclusive<usize>,
@@ -55,7 +55,7 @@ pub(crate) fn take_bytes(
     }
 }
 
-/// A zstd context, made on first use.
+/// A zstd context, created on first use.
 #[derive(Default)]
 pub(crate) struct Zstd {
     #[cfg(feature = "zstd")]
@@ -65,7 +65,7 @@ pub(crate) struct Zstd {
 }
 
 impl Zstd {
-    /// Decodes one frame into `out`; gives the number of bytes.
+    /// Decodes one frame into `out`; returns the number of bytes.
     #[cfg(feature = "zstd")]
     fn decompress(&mut self, frame: &[u8], out: &mut [u8]) -> Result<usize> {
         let decompressor = match &mut self.decompressor {

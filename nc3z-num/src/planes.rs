@@ -7,7 +7,7 @@ use crate::word::ByWidth;
 use crate::word::Word;
 use multiversion::{multiversion, target::match_target};
 
-/// Fills `out` from its planes; `planes` is as long as `out` in bytes.
+/// Fills `out` from its planes; `planes` has as many bytes as `out`.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn unshuffle<W: Word>(planes: &[u8], signed: bool, out: &mut [W]) {
     let n = out.len();

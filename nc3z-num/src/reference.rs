@@ -1,7 +1,7 @@
-//! References: a tile is coded as its differences from another one of as many elements, whose patterns are known.
+//! References: a tile is coded as its differences from another known tile with the same number of elements.
 //!
-//! The other tile passes through this tile's own transform first, so that only its *values* matter, not how it is stored.
-//! Where they have no integer under that transform, or are masked, the integer before is used.
+//! The other tile first passes through this tile's transform, so only its *values* matter, not its storage. If a
+//! value has no integer under that transform, or is masked, the integer before it is used.
 
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
@@ -11,20 +11,20 @@ use crate::transform::{Transform, to_integers};
 use crate::word::Word;
 use multiversion::multiversion;
 
-/// Magnitude of the smallest normal number, as a pattern; what is not larger counts as zero.
+/// Returns the magnitude of the smallest normal number, as a pattern. Numbers that are not larger count as zero.
 #[inline]
 fn smallest<W: Word>() -> W {
     W::from_u64(if W::BITS == 64 { 1 << 52 } else { 1 << 23 })
 }
 
-/// The pattern, or the zero of its sign where it is no more than the smallest normal number.
+/// Returns the pattern, or the zero of its sign if it is not larger than the smallest normal number.
 #[inline]
 fn flushed<W: Word>(b: W) -> W {
     let magnitude = b.shl(1).shr(1);
     if magnitude <= smallest::<W>() { b.xor(magnitude) } else { b }
 }
 
-/// A value between two types: what an element stands for.
+/// A value during conversion between two types.
 #[derive(Clone, Copy)]
 enum Value {
     Real(f64),
@@ -62,7 +62,7 @@ impl Value {
     }
 }
 
-/// The integer of a type nearest to `x`; 0 for a NaN.
+/// Returns the integer of a type nearest to `x`; 0 for a NaN.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casts saturate, and NaN is 0")]
 fn whole<W: Word>(x: f64, ty: ElementType) -> W {
     if ty.is_signed() {
@@ -71,10 +71,10 @@ fn whole<W: Word>(x: f64, ty: ElementType) -> W {
     W::from_u64((x as u64).min(u64::MAX >> (64 - W::BITS)))
 }
 
-/// The elements of a tile as patterns of another type: their values, converted (spec/num.md, section 9).
+/// Converts the values of a tile's elements to patterns of another type (spec/num.md, section 9).
 ///
 /// # Errors
-/// Words that do not have the size of their type.
+/// The words do not have the size of their type.
 pub fn convert<V: Word, W: Word>(from: &[V], from_ty: ElementType, to: ElementType) -> Result<Vec<W>> {
     if from_ty.size() != V::BYTES || to.size() != W::BYTES {
         return Err(Error::invalid(format!(
@@ -97,7 +97,7 @@ pub(crate) fn check<W>(reference: Option<&[W]>, n: usize) -> Result<()> {
     }
 }
 
-/// What a scale-offset makes of patterns; marks those that have no such integer.
+/// Applies a scale-offset to patterns; marks those that have no integer.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn steps<W: Word>(patterns: &[W], off: f64, by: f64, divide: bool, out: &mut [W], held: &mut [u8]) {
     let most = if W::BITS == 64 { 9_007_199_254_740_992.0 } else { 2_147_483_647.0 };
@@ -132,7 +132,8 @@ fn ranks<W: Word>(patterns: &[W], dict: &Dictionary, ty: ElementType, out: &mut 
     }
 }
 
-/// The integers that a tile's transform makes of the reference's patterns. `masked`: the pattern that the tile masks out.
+/// Returns the integers of the reference's patterns under a tile's transform. `masked`: the pattern that the tile
+/// masks out.
 pub(crate) fn integers<W: Word>(
     patterns: &[W],
     masked: Option<W>,
@@ -186,7 +187,7 @@ pub(crate) fn subtract<W: Word>(grid: &mut [W], reference: &[W]) {
     }
 }
 
-/// Toggles the positions at which the reference does not hold the masked pattern.
+/// Toggles the positions at which the reference does not have the masked pattern.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn toggle_valid<W: Word>(valid: &mut [u8], reference: &[W], masked: W) {
     for (v, r) in valid.iter_mut().zip(reference) {

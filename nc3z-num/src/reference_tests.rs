@@ -1,4 +1,4 @@
-//! Tiles that are coded against others: round trips over types, masks and transforms, and payloads that lie.
+//! Tiles that are coded against others: round trips over types, masks and transforms, and forged payloads.
 #![expect(clippy::cast_possible_truncation, reason = "test data are made from small numbers")]
 
 use super::*;
@@ -49,7 +49,7 @@ fn check<W: Word>(
     payload
 }
 
-/// Words that are like `other` in most places.
+/// Words that equal `other` at most positions.
 fn like<W: Word>(other: &[W], seed: u64) -> Vec<W> {
     let mut s = seed | 1;
     let mut next = || {
@@ -182,7 +182,7 @@ fn values_convert_as_the_specification_says() {
     assert!(convert::<u8, u16>(&[1], ElementType::I16, ElementType::I16).is_err());
 }
 
-/// Temperatures of profiles, with fill values, and the same after a correction, filled at more places.
+/// Temperatures of profiles with fill values, and the same profiles after a correction with more fill values.
 fn profiles() -> (Vec<u32>, Vec<u32>) {
     let value = |i: u32| 4.0 + f64::from(i.wrapping_mul(2_654_435_761) >> 19) / 1000.0;
     let raw = |i: u32| if i % 97 > 80 { FILL } else { value(i) as f32 };
@@ -228,7 +228,7 @@ fn floats_against_doubles_are_chosen_and_small() {
     assert_eq!(ways[0].candidate, 1);
     let payload = check(&adjusted, F32, &Geometry::default(), &ways[0].plan, &other);
     assert!(payload.len() < 800, "{} {:?}", payload.len(), ways[0]);
-    // Differences of four bits, of 512 elements.
+    // Differences of four bits, for 512 elements.
     let near: Vec<u32> =
         (0u32..).zip(&noise).map(|(i, &v)| v + (i.wrapping_mul(0x9E37_79B9) >> 28)).collect();
     let of_near =
@@ -250,7 +250,7 @@ fn references_that_do_not_fit_are_refused() {
     let mut scratch = Scratch::new();
     let short = encode_against(&adjusted, F32, &geom, &plan, Some(&raw[1..]), &mut scratch, &mut Vec::new());
     assert!(short.is_err());
-    // The mask's reference is refused where there is no tile to refer to.
+    // The mask's reference is refused if there is no tile to refer to.
     assert!(decoded::<u32>(&payload, F32, &geom, &plan, None, n).is_err());
 }
 

@@ -1,31 +1,32 @@
-//! The scale-offset transform of floats: `x = T(off + k * step)`, or `x = T(off + k / divisor)`. Here: the way back.
+//! The scale-offset transform of floats: `x = T(off + k * step)`, or `x = T(off + k / divisor)`. This module
+//! contains the decoder.
 //!
-//! Decimal numbers that were parsed as doubles are quotients by a power of ten, seldom products.
-//! Product or quotient and sum are rounded to binary64, the sum then to the type; never fused. A result of magnitude at
-//! most the smallest normal number counts as zero of its sign, so that flush-to-zero modes change nothing.
+//! Decimal numbers that were parsed as doubles are quotients by a power of ten, seldom products. Product or
+//! quotient and sum are rounded to binary64, then the sum to the type; never fused. A result of magnitude at most
+//! the smallest normal number counts as zero of its sign, so that flush-to-zero modes change nothing.
 
 use crate::bits::Cursor;
 use crate::error::{Result, bad};
 use crate::word::{Word, index};
 use multiversion::multiversion;
 
-/// Offset and step of numbers that were quantised: `off + k * step`.
+/// Offset and step of quantised numbers: `off + k * step`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScaleOffset {
     /// Value of `k = 0`.
     pub off: f64,
-    /// Distance of neighbours; if negative, `-step` is what `k` is divided by instead.
+    /// Distance of neighbours; if negative, `k` is divided by `-step` instead.
     pub step: f64,
 }
 
 impl ScaleOffset {
-    /// True for numbers that the format allows.
+    /// True if the format allows these numbers.
     pub(crate) fn is_sound(self) -> bool {
         (self.off == 0.0 || self.off.is_normal()) && self.step.is_normal()
     }
 }
 
-/// Those of consecutive segments of `len` elements each; the last may be shorter.
+/// The scale-offsets of consecutive segments of `len` elements each; the last segment may be shorter.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Segments {
     pub(crate) len: usize,
@@ -55,14 +56,14 @@ impl Segments {
     }
 }
 
-/// The pattern of `k`; `DIVIDED`: with a step that is negative.
+/// Returns the pattern of `k`; `DIVIDED` for a negative step.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 pub(crate) fn point<W: Word, const DIVIDED: bool>(k: W, l: ScaleOffset) -> W {
     pattern::<W, DIVIDED>(k.signed_to_f64(), l)
 }
 
-/// As [`point`], of a whole number.
+/// Does the work of [`point`] for a whole number.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn pattern<W: Word, const DIVIDED: bool>(k: f64, l: ScaleOffset) -> W {
@@ -73,9 +74,9 @@ fn pattern<W: Word, const DIVIDED: bool>(k: f64, l: ScaleOffset) -> W {
     if magnitude <= smallest { x.xor(magnitude) } else { x }
 }
 
-/// 1.5 · 2^52: to its bits, integers of magnitude below 2^51 are added as they are to its value.
+/// 1.5 · 2^52: adding an integer of magnitude below 2^51 to its bits adds the same integer to its value.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
-/// Integers of 64 bits that are looked at together.
+/// The number of 64-bit integers that are checked together.
 const AT_ONCE: usize = 128;
 
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
@@ -88,7 +89,7 @@ fn points<W: Word, const DIVIDED: bool>(grid: &mut [W], l: ScaleOffset) -> bool 
     }
     let limit = |bits: u32| W::from_u64(1 << bits);
     for block in grid.chunks_mut(AT_ONCE) {
-        // Vector instructions turn integers of 64 bits into floats by their bits only, where they are small enough.
+        // Vector instructions convert small 64-bit integers to floats through their bits.
         let small = block.iter().fold(W::default(), |all, w| all.or(w.plus(limit(50)))) < limit(51);
         if small {
             for w in block {

@@ -1,5 +1,5 @@
-//! Switches for measurements: what each feature of the format and each rule of the search gains (`scripts/ablate.sh`). In every
-//! build but that one all of them are on, and asking costs nothing.
+//! Switches for measurements: the gain of each feature of the format and of each rule of the search
+//! (`scripts/ablate.sh`). In all other builds they are all on and cost nothing.
 
 #[cfg(feature = "ablation")]
 static OFF: std::sync::RwLock<Option<&'static str>> = std::sync::RwLock::new(None);
@@ -20,7 +20,7 @@ pub fn is_on(name: &str) -> bool {
     *OFF.read().expect("nothing panics while it is held") != Some(name)
 }
 
-/// Switches one off in this process, and all others on.
+/// Switches one feature or rule off in this process, and all others on.
 ///
 /// # Panics
 /// Another thread panicked here.

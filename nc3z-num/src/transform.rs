@@ -1,4 +1,5 @@
-//! Stage 2, the transform: patterns of valid elements become integers whose differences are small. Here: the way back.
+//! Stage 2, the transform: patterns of valid elements become integers with small differences. This module contains
+//! the decoder.
 
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
@@ -7,14 +8,14 @@ use crate::scale_offset::{self, Segments};
 use crate::word::Word;
 use multiversion::multiversion;
 
-/// Order-preserving integer of a float pattern whose sign bit stands `1 + trim` ones ahead of its magnitude;
-/// its own inverse.
+/// Returns the order-preserving integer of a float pattern with `1 + trim` sign bits before its magnitude; the
+/// function is its own inverse.
 #[inline]
 pub(crate) fn ord<W: Word>(b: W, trim: u32) -> W {
     b.xor(b.sar(W::BITS - 1).shr(trim).shr(1))
 }
 
-/// As [`ord`] for floats; integers stay as they are.
+/// Does the work of [`ord`] for floats; integers stay unchanged.
 #[inline]
 pub(crate) fn key<W: Word>(b: W, ty: ElementType) -> W {
     if ty.is_float() { ord(b, 0) } else { b }
@@ -34,7 +35,7 @@ fn untrim_all<W: Word>(words: &mut [W], trim: u32, float: bool) {
     }
 }
 
-/// A transform as it is stored.
+/// A transform in its stored form.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) enum Transform {
     #[default]
@@ -62,13 +63,13 @@ impl Transform {
     }
 }
 
-/// What patterns are sorted by, as unsigned: by their order as floats or signed integers, or as they are.
+/// Returns the unsigned sort key of a pattern: in the order of floats or signed integers, or the pattern itself.
 pub(crate) fn sort_key<W: Word>(b: W, ty: ElementType) -> W {
     let top = if ty.is_signed() { W::from_u64(1).shl(W::BITS - 1) } else { W::default() };
     key(b, ty).xor(top)
 }
 
-/// Float patterns to ordered integers, or back; integers stay as they are.
+/// Converts float patterns to ordered integers, or back; integers stay unchanged.
 pub(crate) fn order<W: Word>(grid: &mut [W], ty: ElementType) {
     if ty.is_float() {
         order_all(grid);
@@ -83,7 +84,7 @@ fn trim_all<W: Word>(words: &mut [W], trim: u32, float: bool) {
     }
 }
 
-/// Maps `grid` (patterns in, integers out) where that needs no exceptions.
+/// Converts the patterns in `grid` to integers, for transforms without exceptions.
 pub(crate) fn to_integers<W: Word>(grid: &mut [W], ty: ElementType, trim: u32) {
     if trim > 0 {
         trim_all(grid, trim, ty.is_float());
@@ -92,7 +93,7 @@ pub(crate) fn to_integers<W: Word>(grid: &mut [W], ty: ElementType, trim: u32) {
     }
 }
 
-/// Inverse of the transform: integers in, patterns out. Masked positions hold 0.
+/// Inverts the transform: integers in, patterns out. Masked positions have 0.
 pub(crate) fn invert<W: Word>(
     grid: &mut [W],
     transform: &Transform,

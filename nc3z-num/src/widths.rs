@@ -1,5 +1,6 @@
-//! The codec's entry points for each width of words, compiled in this crate. A generic function is compiled once more by each crate that calls it, and
-//! as that crate is compiled: without this, the codec's loops would be as slow as a caller that is built to be small, or with its tests.
+//! The codec's entry points for each word width, compiled in this crate. Otherwise each calling crate would compile
+//! the generic functions with its own settings, and the codec's loops would be slow in a crate that is optimized
+//! for size or built for tests.
 
 use crate::dictionary::Dictionary;
 use crate::element::ElementType;
@@ -18,12 +19,12 @@ use byteorder::{BigEndian, ByteOrder};
 #[cfg(feature = "encode")]
 use std::{ops::Range, sync::Arc};
 
-/// What callers reach by the generic functions of the same meaning: [`crate::decode_against`] and others.
+/// Implements the generic functions with the same names or meaning: [`crate::decode_against`] and others.
 pub trait Width: Sized {
-    /// Fills `out` with the words, big-endian; it has room for them and for no more.
+    /// Fills `out` with the words, big-endian; it has exactly the room for them.
     fn put_be(words: &[Self], out: &mut [u8]);
 
-    /// Fills `words` from as many big-endian bytes.
+    /// Fills `words` from the same number of big-endian words.
     fn get_be(bytes: &[u8], words: &mut [Self]);
 
     /// [`crate::decode_against`].

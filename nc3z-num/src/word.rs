@@ -1,4 +1,4 @@
-//! The native unsigned word of an element, and the few operations the codec needs of it.
+//! The native unsigned word of an element, and the operations that the codec needs.
 //!
 //! Arithmetic wraps modulo 2^w everywhere; nothing here can fail.
 
@@ -15,7 +15,7 @@ pub struct Pool {
     w64: Vec<u64>,
 }
 
-/// Words whose width is known, for what is written once for each.
+/// Words of a known width, for code that is written separately for each width.
 #[derive(Debug)]
 pub enum ByWidth<'a> {
     /// Of 8 bits.
@@ -230,7 +230,7 @@ word!(u16, i16, 2, w16, |_| 0.0, |_| 0, W16);
 word!(u32, i32, 4, w32, value32, narrow, W32);
 word!(u64, i64, 8, w64, f64::from_bits, f64::to_bits, W64);
 
-/// Where a 64-bit count must index memory: saturates, so that a comparison with a length fails.
+/// Converts a 64-bit count to an index. It saturates, so that a comparison with a length fails.
 #[inline]
 pub(crate) fn index(x: u64) -> usize {
     usize::try_from(x).unwrap_or(usize::MAX)

@@ -1,4 +1,5 @@
-//! The vectors of `spec/vectors`, one for each feature of the payload: they decode to what they say, and no prefix of one does.
+//! The vectors of `spec/vectors`, one for each feature of the payload: each decodes to its recorded elements, and
+//! no prefix of it decodes.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example fuzz_seeds [DIRECTORY]`
 
-// Not all that the tests need is needed here.
+// The example needs only a part of the tests' code.
 #[expect(dead_code, clippy::unwrap_used, reason = "the helpers of the tests, of which seeds need a part")]
 #[path = "../tests/it/classic.rs"]
 mod classic;
@@ -125,18 +125,18 @@ fn files(root: &Path) -> Result {
     Ok(())
 }
 
-/// The input of `short_form` that stands for an archive.
+/// Returns the input of `short_form` for an archive.
 fn short_form_seed(archive: &[u8]) -> Option<Vec<u8>> {
     let len = u32::from_le_bytes(archive.get(12..)?.first_chunk().copied()?) as usize;
     let (stored, payloads) = archive.get(SHORT_PREFIX_LEN..)?.split_at_checked(len)?;
     let content = unpack(stored, 1 << 20).ok()?;
     let len = u16::try_from(content.len()).ok().filter(|len| *len < 1 << 15)?;
-    // The highest bit says that the content is a file as a whole.
+    // The highest bit marks the content as a whole file.
     let len = len | u16::from(archive[9] == 2) << 15;
     Some([&len.to_le_bytes()[..], &archive[36..SHORT_PREFIX_LEN], &content, payloads].concat())
 }
 
-/// The same archive with some versions more; nothing where the file is not one to edit.
+/// Returns the archive with some more versions; `None` if the file cannot be edited.
 fn edited(path: &Path, options: &WriterOptions) -> Result<Option<Vec<u8>>> {
     let Ok(mut edit) = Edit::open(path, options) else { return Ok(None) };
     for n in 0..3 {
@@ -192,7 +192,7 @@ fn blocks(root: &Path) -> Result {
                 number += 1;
             }
         }
-        // The other chains, which are of bytes; what a chain does not take is no seed.
+        // The other chains, which code bytes. A chain that refuses the data gives no seed.
         for which in 8..32u8 {
             let chain = bound(chain_of(which, ty, 8));
             let content = content(which, 400 * ty.size());

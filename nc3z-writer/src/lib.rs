@@ -1,4 +1,4 @@
-//! Writes nc3z archives: a classic netCDF file in, one proven archive out.
+//! Writes nc3z archives: archives a classic netCDF file and checks that the archive restores it.
 //!
 //! ```text
 //! source ─▶ plan (tile shapes, chains, shared containers) ─▶ tiles ─▶ encode (parallel) ─▶ writer ─▶ proof ─▶ sync, rename

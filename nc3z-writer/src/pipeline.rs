@@ -1,4 +1,5 @@
-//! Tiles are read in order, encoded in parallel, and emitted in order; batches bound the memory. Small arrays and the containers that they share come first.
+//! Reads tiles in order, encodes them in parallel, and writes them in order; batches bound the memory. Small arrays
+//! and their shared containers come first.
 
 use crate::encode::{EncodedTile, Form, encode_tile, in_variable};
 use crate::error::{ErrorKind, Result};
@@ -15,11 +16,12 @@ use nc3z_reader::{ClassicFile, Monitor};
 use rayon::prelude::*;
 use std::io::Write;
 
-/// Raw tiles of a batch for each thread: enough to share evenly, little enough that memory is used again while it is
+/// Raw bytes of a batch for each thread: enough to share evenly, and few enough that memory is reused while it is
 /// in the cache.
 const BATCH_LEN: u64 = 4 << 20;
 
-/// Bytes of raw tiles in one batch: with the open tiles of record variables and the encoded bytes, within the budget.
+/// Returns the bytes of raw tiles in one batch. With the open tiles of record variables and the encoded bytes, they
+/// stay within the budget.
 fn batch_len(options: &WriterOptions) -> u64 {
     let threads = rayon::current_num_threads() as u64;
     (options.memory.saturating_sub(RECORD_TILES_LEN) / 4).min(threads * BATCH_LEN).max(BATCH_LEN)
@@ -64,7 +66,8 @@ pub(crate) fn write_tiles<W: Write>(
         Ok(encoded)
     };
     if let Some(held) = held {
-        // Blocks are kept until the containers of small tiles are written: all of the source is in memory, and blocks are smaller.
+        // Blocks are kept until the containers of small tiles are written: the whole source is in memory, and
+        // blocks are smaller.
         let mut blocks = Vec::new();
         let mut rest = held.all();
         while !rest.is_empty() {
@@ -97,7 +100,7 @@ pub(crate) fn write_tiles<W: Write>(
 /// Tiles that are encoded together.
 struct Batch {
     tiles: Vec<RawTile>,
-    /// Their bytes, and how many are enough.
+    /// Their bytes, and the limit for them.
     len: u64,
     limit: u64,
 }

@@ -1,4 +1,4 @@
-//! Edits of one tile, one version after another: their differences to the older tile do not add up for ever.
+//! Edits of one tile, one version after another: their differences to the older tile do not grow without limit.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -7,7 +7,7 @@ use nc3z_format::classic::{DimId, Dimension, Header, NumRecs, Variable, Version,
 use nc3z_reader::Archive;
 use nc3z_writer::{CommitNote, WriterOptions, archive_file, commit_file};
 
-/// A classic file of one variable: these bits of floats.
+/// A classic file with one variable: floats with these bits.
 fn file(values: &[u32]) -> Vec<u8> {
     let header = |begin| Header {
         version: Version::Cdf2,
@@ -54,7 +54,7 @@ fn a_tile_that_is_edited_again_and_again_is_stored_alone_in_time() {
         added.push(done.stored_len.1 - done.stored_len.0);
     }
     let again = added.iter().position(|&len| len > alone / 2).expect("the tile is stored alone once");
-    // sqrt(2 * 16,384 * 12) is some 630 bytes: the difference of about 80 edits.
+    // sqrt(2 * 16,384 * 12) is about 630 bytes: the difference of about 80 edits.
     assert!((30..EDITS as usize).contains(&again), "{added:?}");
     assert!(added[again + 1] + 200 < added[again - 1], "{added:?}");
     assert!(added.iter().enumerate().all(|(n, &len)| n == again || len < 2000), "{added:?}");

@@ -1,4 +1,4 @@
-//! What a reader makes of generations that other programs append: newer, torn, or wrong.
+//! Reads generations that other programs append: newer, torn, or wrong.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -36,7 +36,7 @@ fn made() -> Made {
     let (input, output) = (directory.path().join("a.nc"), directory.path().join("a.nc3z"));
     std::fs::write(&input, classic()).unwrap();
     archive_file(&input, &output, &WriterOptions::default(), &()).unwrap();
-    // Generations are appended to the long form.
+    // Generations can be appended only to the long form.
     let source = Archive::open(&output).unwrap().source().clone();
     let bytes = source.read_at(0, usize::try_from(source.len()).unwrap()).unwrap().to_vec();
     Made { directory, bytes }
@@ -49,7 +49,7 @@ impl Made {
         Archive::open(&path)
     }
 
-    /// The archive and a second generation, which has no blocks, and this variable table.
+    /// Returns the archive with a second generation, which has this variable table and no blocks.
     fn with_table(&self, table: &VariableTable, required: u32) -> Vec<u8> {
         let old = self.open(&self.bytes).unwrap();
         let mut bytes = self.bytes.clone();
@@ -104,7 +104,7 @@ fn a_trailer_that_needs_an_unknown_feature_is_never_passed_over() {
         bytes.resize(end + tail, 0xB1);
         assert!(is_unsupported(made.open(&bytes)), "{tail} bytes behind it");
     }
-    // Torn, it is none, and what is before it counts.
+    // A torn generation is ignored, and the one before it is used.
     bytes[end - 60] ^= 1;
     let archive = made.open(&bytes).unwrap();
     assert_eq!((archive.trailer().generation, archive.stored_len()), (1, bytes.len() as u64));

@@ -1,4 +1,4 @@
-//! Words from the front of a grid to their positions, and back.
+//! Moves words from the front of a grid to their positions, and back.
 
 use crate::mask::pack;
 use crate::word::low8;
@@ -8,7 +8,7 @@ use std::arch::x86_64::{
 };
 use zerocopy::transmute;
 
-/// For each set of eight positions, as bits: how many of the set stand before each.
+/// For each set of eight positions, as bits: the number of members before each position.
 static BEFORE: [[u8; 8]; 256] = before();
 
 #[expect(clippy::cast_possible_truncation, reason = "one bit")]
@@ -27,7 +27,7 @@ const fn before() -> [[u8; 8]; 256] {
     out
 }
 
-/// For each set of eight positions, as bits: which they are, in ascending order, and zeros behind them.
+/// For each set of eight positions, as bits: its members in ascending order, then zeros.
 static PLACES: [[u8; 8]; 256] = places();
 
 const fn places() -> [[u8; 8]; 256] {
@@ -47,7 +47,7 @@ const fn places() -> [[u8; 8]; 256] {
     out
 }
 
-/// `numbers` in the low half, each twice, and one more the second time: places of halves of words.
+/// Returns `numbers` in the low half, each twice, the second time plus one: the positions of halves of words.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn doubled(numbers: [u8; 8]) -> __m128i {
@@ -56,7 +56,7 @@ fn doubled(numbers: [u8; 8]) -> __m128i {
     _mm_unpacklo_epi8(twice, _mm_add_epi8(twice, _mm_set1_epi8(1)))
 }
 
-/// The words of a set, which follow each other, at their places; what is in the others means nothing.
+/// Moves consecutive words to the positions of a set; the other positions are undefined.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn spread8(words: [u8; 8], set: u8) -> [u8; 8] {
@@ -89,8 +89,8 @@ fn spread64(words: [u64; 4], set: u8) -> [u64; 4] {
     transmute!(_mm256_permutevar8x32_epi32(words, _mm256_cvtepu8_epi32(places)))
 }
 
-/// Moves `count` words from the front to the positions whose byte of `valid` is 0xFF; the last ones first, so that none is overwritten before it
-/// is moved.
+/// Moves `count` words from the front to the positions whose byte of `valid` is 0xFF. The last ones are moved
+/// first, so that no word is overwritten before it is moved.
 macro_rules! expand {
     ($name:ident, $word:ty, $lanes:literal, $spread:ident) => {
         #[target_feature(enable = "avx2")]
@@ -105,7 +105,7 @@ macro_rules! expand {
             }
             for (g, valid) in groups.iter().enumerate().rev() {
                 let at = LANES * g;
-                // All words before are at their places.
+                // All words before are already at their positions.
                 if from == at + LANES {
                     break;
                 }
@@ -123,7 +123,7 @@ expand!(words16, u16, 8, spread16);
 expand!(words32, u32, 8, spread32);
 expand!(words64, u64, 4, spread64);
 
-/// Moves the words whose byte of `valid` is 0xFF to the front; gives how many they are.
+/// Moves the words whose byte of `valid` is 0xFF to the front; returns their number.
 #[target_feature(enable = "avx2")]
 pub(crate) fn gather16(words: &mut [u16], valid: &[u8]) -> usize {
     let (groups, rest) = valid.as_chunks::<8>();

@@ -1,7 +1,8 @@
-//! Vector instructions by name, where compilers find none in plain loops. Functions here may be called where the processor is known to have
-//! AVX2 ([`multiversion::target::match_target`]); beside each call stands what is done elsewhere, with the same results.
+//! Explicit vector instructions for loops that compilers do not vectorize. These functions may be called only if
+//! the processor is known to have AVX2 ([`multiversion::target::match_target`]). Next to each call is the code for
+//! other processors, with the same results.
 //!
-//! Vectors come from arrays and become arrays again by [`zerocopy::transmute`], so that nothing here is unsafe.
+//! Vectors are converted from and to arrays by [`zerocopy::transmute`], so no code here is unsafe.
 
 pub(crate) mod expand;
 pub(crate) mod fields;

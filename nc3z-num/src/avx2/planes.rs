@@ -1,4 +1,4 @@
-//! Words from their byte planes.
+//! Joins byte planes to words.
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_permute2x128_si256, _mm256_set1_epi16, _mm256_set1_epi32,
@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 };
 use zerocopy::transmute;
 
-/// Bytes of a plane that are taken at once.
+/// Bytes of a plane that are loaded at once.
 const AT_ONCE: usize = 32;
 
 #[inline]
@@ -33,7 +33,8 @@ fn unzigzag64(z: __m256i) -> __m256i {
     _mm256_xor_si256(_mm256_srli_epi64::<1>(z), sign)
 }
 
-/// Words of four planes, of 32 bytes each: words 0 to 3 and 16 to 19, then 4 to 7 and 20 to 23, and so on.
+/// Returns the words of four planes, of 32 bytes each: words 0 to 3 and 16 to 19, then 4 to 7 and 20 to 23, and so
+/// on.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn interleaved([p0, p1, p2, p3]: [[u8; AT_ONCE]; 4]) -> [__m256i; 4] {
@@ -49,14 +50,14 @@ fn interleaved([p0, p1, p2, p3]: [[u8; AT_ONCE]; 4]) -> [__m256i; 4] {
     ]
 }
 
-/// Fills words from two planes, as far as whole groups of 32 go, which it counts.
+/// Fills words from two planes, in whole groups of 32; returns the number of filled words.
 #[target_feature(enable = "avx2")]
 pub(crate) fn words16(planes: [&[u8]; 2], signed: bool, out: &mut [u16]) -> usize {
     let (groups, _) = out.as_chunks_mut::<AT_ONCE>();
     let [p0, p1] = planes.map(|plane| plane.as_chunks::<AT_ONCE>().0);
     for ((out, p0), p1) in groups.iter_mut().zip(p0).zip(p1) {
         let (p0, p1): (__m256i, __m256i) = (transmute!(*p0), transmute!(*p1));
-        // Halves of vectors are unpacked apart.
+        // The two halves of vectors are unpacked separately.
         let (low, high) = (_mm256_unpacklo_epi8(p0, p1), _mm256_unpackhi_epi8(p0, p1));
         let words =
             [_mm256_permute2x128_si256::<0x20>(low, high), _mm256_permute2x128_si256::<0x31>(low, high)];
@@ -68,7 +69,7 @@ pub(crate) fn words16(planes: [&[u8]; 2], signed: bool, out: &mut [u16]) -> usiz
     groups.len() * AT_ONCE
 }
 
-/// As [`words16`], from four planes.
+/// Does the work of [`words16`] for four planes.
 #[target_feature(enable = "avx2")]
 pub(crate) fn words32(planes: [&[u8]; 4], signed: bool, out: &mut [u32]) -> usize {
     let (groups, _) = out.as_chunks_mut::<AT_ONCE>();
@@ -89,7 +90,7 @@ pub(crate) fn words32(planes: [&[u8]; 4], signed: bool, out: &mut [u32]) -> usiz
     groups.len() * AT_ONCE
 }
 
-/// As [`words16`], from eight planes.
+/// Does the work of [`words16`] for eight planes.
 #[target_feature(enable = "avx2")]
 pub(crate) fn words64(planes: [&[u8]; 8], signed: bool, out: &mut [u64]) -> usize {
     let (groups, _) = out.as_chunks_mut::<AT_ONCE>();

@@ -1,7 +1,7 @@
 //! Running sums.
 //!
-//! Within a vector, each word takes those one, two, four … places before it; the sum of all before the vector is added last, so that vectors
-//! wait for each other only by one addition.
+//! Within a vector, the words one, two, four … places before are added to each word. The sum before the vector is
+//! added last, so that each vector waits for the previous one by only one addition.
 
 use std::arch::x86_64::{
     __m256i, _mm_cvtsi32_si128, _mm_cvtsi64_si128, _mm256_add_epi16, _mm256_add_epi32, _mm256_add_epi64,
@@ -12,7 +12,7 @@ use std::arch::x86_64::{
 use std::hint::black_box;
 use zerocopy::transmute;
 
-/// Running sums of words of one width: a module for each.
+/// Running sums for one word width: a module for each.
 macro_rules! sums {
     ($module:ident, $word:ty, $lanes:literal, $add:ident, $spread:expr, $last_of_halves:expr, [$($shift:literal),*]) => {
         pub(crate) mod $module {
@@ -20,14 +20,14 @@ macro_rules! sums {
 
             const LANES: usize = $lanes;
 
-            /// The last word of the lower half in the whole upper half, and zeros in the lower.
+            /// Returns the last word of the lower half in the whole upper half, and zeros in the lower half.
             #[inline]
             #[target_feature(enable = "avx2")]
             fn carried(x: __m256i, across: __m256i) -> __m256i {
                 _mm256_and_si256(_mm256_permutevar8x32_epi32($last_of_halves(x), across), upper())
             }
 
-            /// The last word, everywhere.
+            /// Returns the last word in all positions.
             #[inline]
             #[target_feature(enable = "avx2")]
             fn last(x: __m256i) -> __m256i {
@@ -42,7 +42,8 @@ macro_rules! sums {
                 $add(x, carried(x, across))
             }
 
-            /// Running sums that begin anew where `stop` is all ones; and ones from the first such place on.
+            /// Computes running sums that restart where `stop` is all ones, and a mask of ones from the first such
+            /// position on.
             #[inline]
             #[target_feature(enable = "avx2")]
             fn prefix_between(x: __m256i, stop: __m256i, across: __m256i) -> (__m256i, __m256i) {
@@ -54,7 +55,7 @@ macro_rules! sums {
                 (x, _mm256_or_si256(stop, carried(stop, across)))
             }
 
-            /// A vector of one word.
+            /// Returns a vector with one word in all positions.
             #[inline]
             #[target_feature(enable = "avx2")]
             fn splat(word: $word) -> __m256i {
@@ -68,7 +69,7 @@ macro_rules! sums {
                 words[0]
             }
 
-            /// Running sums, `N` times over, in one pass; the last begins with `base`.
+            /// Computes running sums `N` times in one pass; the last begins with `base`.
             #[target_feature(enable = "avx2")]
             pub(crate) fn plain<const N: usize>(words: &mut [$word], base: $word) {
                 let across = across();
@@ -93,9 +94,10 @@ macro_rules! sums {
                 }
             }
 
-            /// Running sums that go on from a position to the next where its byte of `pairs` is 0xFF and not 0, `AGAIN` times over; then those of
-            /// the words whose byte of `valid` is 0xFF, from `base` on; what the others hold then means nothing. All in one pass. `valid` is as long as
-            /// `words`, and so is `pairs` where it is needed.
+            /// Computes running sums `AGAIN` times: a sum continues to the next position if this position's byte of
+            /// `pairs` is 0xFF, and restarts if it is 0. Then computes the running sum of the words whose byte of
+            /// `valid` is 0xFF, starting from `base`. The other words are undefined afterwards. All in one pass.
+            /// `valid` is as long as `words`, and so is `pairs` if it is needed.
             #[target_feature(enable = "avx2")]
             pub(crate) fn of_valid<const AGAIN: usize>(
                 words: &mut [$word],
@@ -108,20 +110,21 @@ macro_rules! sums {
                 let mut before = [splat(*first_word); AGAIN];
                 *first_word = base.wrapping_add(if valid[0] == 0 { 0 } else { *first_word });
                 let mut before_all = splat(*first_word);
-                // Each position looks at the pair before it, so the last one's is not needed.
+                // Each position uses the pair before it, so the last one is not needed.
                 let pairs = if AGAIN > 0 { &pairs[..words.len()] } else { &valid[1..] };
                 let (groups, rest) = words.as_chunks_mut::<LANES>();
                 let (masks, valid) = valid[1..].as_chunks::<LANES>();
                 let (pair_masks, pairs) = pairs.as_chunks::<LANES>();
                 for ((group, mask), pair_mask) in groups.iter_mut().zip(masks).zip(pair_masks) {
-                    // The next valid position begins anew.
+                    // Sums restart at the next valid position.
                     if *mask == [0; LANES] {
                         continue;
                     }
                     let mut x: __m256i = transmute!(*group);
                     let whole = *pair_mask == [0xFF; LANES];
                     for before in &mut before {
-                        // From the vector's own sums: so vectors wait for each other by an instruction or two.
+                        // Uses the vector's own sums, so that vectors wait for each other by only one or two
+                        // instructions.
                         if whole {
                             let sums = prefix(x, across);
                             x = $add(sums, *before);
@@ -152,8 +155,8 @@ macro_rules! sums {
     };
 }
 
-/// Which double words go where, so that the last two of the lower half fill the upper one. Compilers are not told: of a shuffle that they know they
-/// make one that waits for an unrelated register.
+/// Selects double words so that the last two of the lower half fill the upper half. The shuffle is hidden from the
+/// compiler, which would replace it by one that waits for an unrelated register.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn across() -> __m256i {
@@ -166,7 +169,7 @@ fn upper() -> __m256i {
     transmute!([0, 0, u64::MAX, u64::MAX])
 }
 
-/// Bytes of a mask to words of 16 bits.
+/// Converts bytes of a mask to words of 16 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn spread16(mask: [u8; 16]) -> __m256i {
@@ -185,7 +188,7 @@ fn spread64(mask: [u8; 4]) -> __m256i {
     _mm256_cvtepi8_epi64(_mm_cvtsi32_si128(i32::from_le_bytes(mask)))
 }
 
-/// The last word of each half, everywhere in it.
+/// Returns the last word of each half in the whole half.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn last16(x: __m256i) -> __m256i {

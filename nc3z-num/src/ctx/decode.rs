@@ -59,7 +59,7 @@ fn header(cursor: &mut Cursor<'_>, n: usize) -> Result<Header> {
 /// Fills `entries` with the decoding tables of all contexts.
 fn build(header: &Header, cursor: &mut Cursor<'_>, bits: u32, work: &mut Workspace) -> Result<()> {
     let tail = cursor.rest();
-    // The longest a table can be: 16 bits, then 4 + 12 bits for each token.
+    // The longest possible table: 16 bits, then 4 + 12 bits for each token.
     let most = header.tables * (2 + 2 * TOKENS);
     pad_into(&tail[..tail.len().min(most)], &mut work.padded);
     let mut at = 0u64;
@@ -67,7 +67,7 @@ fn build(header: &Header, cursor: &mut Cursor<'_>, bits: u32, work: &mut Workspa
     for _ in 0..header.tables {
         tables.push(table::take(&work.padded, &mut at, header.log, alphabet(bits))?);
     }
-    // `take` went no further than the padded bytes, which are the first of the tail.
+    // `take` stays within the padded bytes, which are the first of the tail.
     let last = index(at / 8);
     if !at.is_multiple_of(8) && tail[last] >> (at % 8) != 0 {
         return Err(bad("ctx tables", "zero padding bits", tail[last]));
@@ -85,7 +85,8 @@ fn build(header: &Header, cursor: &mut Cursor<'_>, bits: u32, work: &mut Workspa
     Ok(())
 }
 
-/// Decodes a part into `out`, which has the valid elements of a tile of `n`: all, or those whose byte of `valid` is 0xFF. `signed` undoes the zigzag.
+/// Decodes a part into `out`, which has room for the valid elements of a tile of `n`: all, or those whose byte of
+/// `valid` is 0xFF. `signed` undoes the zigzag.
 pub(crate) fn decode<W: Word>(
     part: &[u8],
     n: usize,

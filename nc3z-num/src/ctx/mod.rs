@@ -1,5 +1,5 @@
-//! The `ctx` residual codec: four interleaved tANS lanes over magnitude tokens, with a table for each context,
-//! and a stream of raw bits. Layout and rules: spec/num.md, section 7. Here: the decoder.
+//! The `ctx` residual codec: four interleaved tANS lanes over magnitude tokens, with a table for each context, and
+//! a stream of raw bits. Layout and rules are in spec/num.md, section 7. This module contains the decoder.
 
 pub(crate) mod context;
 mod decode;

@@ -1,4 +1,4 @@
-//! Frequency tables: how they are stored, and the tANS tables that follow from them.
+//! Frequency tables: their stored form, and the tANS tables derived from them.
 
 use super::token::TOKENS;
 use crate::bits::{PAD, load};
@@ -39,7 +39,7 @@ pub(crate) fn take(padded: &[u8], at: &mut u64, log: u32, alphabet: u32) -> Resu
     Ok(counts)
 }
 
-/// The token of each state: tokens ascending, laid out with a fixed step from state 0.
+/// Assigns a token to each state: tokens ascending, with a fixed step from state 0.
 pub(crate) fn spread(counts: &Counts, log: u32, out: &mut Vec<u8>) {
     let size = 1usize << log;
     let step = (size >> 1) + (size >> 3) + 3;
@@ -54,8 +54,8 @@ pub(crate) fn spread(counts: &Counts, log: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// What the decoder knows of a state: bits to read (bits 0 to 7), token (8 to 15), and the next state, to which
-/// the bits read are added (16 to 31). `class` gives what a token adds to the next state.
+/// Creates the decoder's entry for each state: bits to read (bits 0 to 7), token (8 to 15), and the next state, to
+/// which the bits read are added (16 to 31). `class` has each token's addition to the next state.
 pub(crate) fn decode_entries(
     counts: &Counts,
     log: u32,

@@ -1,4 +1,4 @@
-//! Tokens from their stream: four lanes, whose tables depend on the tokens before.
+//! Decodes tokens from their stream: four lanes, whose tables depend on the tokens before.
 
 use super::context::Model;
 use super::decode::Header;
@@ -10,7 +10,8 @@ use crate::error::{Error, Result, bad};
 use crate::word::{index, low8, low16, low32};
 use multiversion::multiversion;
 
-/// Decodes `count` tokens from the padded stream in `work`; `valid`: where something is masked, which of the tile's positions are theirs.
+/// Decodes `count` tokens from the padded stream in `work`. If elements are masked, `valid` marks the tile's
+/// positions that have tokens.
 pub(super) fn tokens(
     header: &Header,
     count: usize,
@@ -43,12 +44,12 @@ fn short() -> Error {
     bad("ctx stream", "more bits", "none")
 }
 
-/// A stream of tokens, as far as it is read.
+/// A stream of tokens and the reading position.
 struct Stream<'a> {
     entries: &'a [u32; MAX_STATES],
     padded: &'a [u8],
     bit: u64,
-    /// The state of each lane; the class of its last token is in it.
+    /// The state of each lane, which includes the class of its last token.
     states: [usize; 4],
 }
 
@@ -63,7 +64,7 @@ impl Stream<'_> {
         Ok(())
     }
 
-    /// The next token of one lane.
+    /// Decodes the next token of one lane.
     fn one(&mut self, lane: usize, context: u16) -> Result<u8> {
         let state = &mut self.states[lane];
         let &e = self.entries.get(usize::from(context) + *state).ok_or_else(short)?;
@@ -73,7 +74,7 @@ impl Stream<'_> {
     }
 }
 
-/// Decodes tokens whose tables depend on no previous row.
+/// Decodes tokens whose tables do not depend on a previous row.
 fn plain(stream: &mut Stream<'_>, tokens: &mut [u8]) -> Result<()> {
     let ranges = split(tokens.len());
     // The last lane is the shortest.
@@ -98,7 +99,8 @@ fn plain(stream: &mut Stream<'_>, tokens: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Decodes tokens whose tables depend on the previous row, too: as many at once as the rows before them are known.
+/// Decodes tokens whose tables also depend on the previous row. Each step decodes the tokens for which the previous
+/// row is known.
 fn by_rows(stream: &mut Stream<'_>, (model, unit): (&Model, u16), mut lanes: Vec<Lane<'_>>) -> Result<()> {
     loop {
         for lane in &mut lanes {
@@ -131,7 +133,7 @@ fn by_rows(stream: &mut Stream<'_>, (model, unit): (&Model, u16), mut lanes: Vec
     }
 }
 
-/// Decodes as many tokens of four lanes as these have room for; false where the stream ends before.
+/// Decodes tokens of four lanes until their buffers are full; false if the stream ends before.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn four_alone(stream: &mut Stream<'_>, [t0, t1, t2, t3]: [&mut [u8]; 4]) -> bool {
     let Some(mut four) = Four::of(stream) else { return false };
@@ -143,7 +145,7 @@ fn four_alone(stream: &mut Stream<'_>, [t0, t1, t2, t3]: [&mut [u8]; 4]) -> bool
     true
 }
 
-/// Decodes as many tokens of each of four lanes as there are contexts; false where the stream ends before.
+/// Decodes one token for each context of the four lanes; false if the stream ends before.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn four_in_context(stream: &mut Stream<'_>, lanes: [(&[u16], &mut [u8]); 4]) -> bool {
     let Some(mut four) = Four::of(stream) else { return false };
@@ -157,7 +159,7 @@ fn four_in_context(stream: &mut Stream<'_>, lanes: [(&[u16], &mut [u8]); 4]) -> 
     true
 }
 
-/// Four lanes of a stream that decode at once.
+/// Four lanes of a stream that are decoded at the same time.
 struct Four<'a> {
     entries: &'a [u32; MAX_STATES],
     padded: &'a [u8],
@@ -173,13 +175,14 @@ impl<'a> Four<'a> {
         Some(Self { entries, padded, window: Window::at(padded, bit)?, states })
     }
 
-    /// The next token of each lane; none where the stream ends before.
+    /// Decodes the next token of each lane; `None` if the stream ends before.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn step(&mut self, contexts: [u16; 4]) -> Option<[u8; 4]> {
         let [s0, s1, s2, s3] = self.states;
-        // The four look-ups do not wait for each other; where each finds its bits follows from the entries before it. Contexts and
-        // states of sound tables stay below MAX_STATES together; asking costs less than cutting them to 16 bits.
+        // The four look-ups are independent; the position of each lane's bits follows from the entries before it.
+        // Contexts and states of valid tables are together below MAX_STATES. Checking this takes less time than
+        // reducing them to 16 bits.
         let &e0 = self.entries.get(usize::from(contexts[0]) + s0)?;
         let &e1 = self.entries.get(usize::from(contexts[1]) + s1)?;
         let &e2 = self.entries.get(usize::from(contexts[2]) + s2)?;
@@ -192,13 +195,13 @@ impl<'a> Four<'a> {
         let s2 = next(e2, w);
         let w = w.wrapping_shr(e2);
         self.states = [s0, s1, s2, next(e3, w)];
-        // Four numbers of bits, at most 48 together, in the low byte.
+        // The sum of four numbers of bits, at most 48, in the low byte.
         let used = e0.wrapping_add(e1).wrapping_add(e2.wrapping_add(e3));
         self.window.advance(used)?;
         Some([e0, e1, e2, e3].map(|e| low8(u64::from(e >> 8))))
     }
 
-    /// The next bit of the stream, and the states.
+    /// Returns the next bit of the stream, and the states.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn end(self) -> (u64, [usize; 4]) {
@@ -207,9 +210,9 @@ impl<'a> Four<'a> {
     }
 }
 
-/// The next bits of a stream, loaded before it is known how many of those before them are used.
+/// The next bits of a stream, loaded before the number of used bits before them is known.
 struct Window<'a> {
-    /// At least 48 bits that are still to be used, the next one lowest. Those above `held` are right, too, but counted later.
+    /// At least 48 unused bits, the next one lowest. Those above `held` are valid too, but counted later.
     bits: u64,
     /// Modulo 64.
     held: u32,
@@ -225,7 +228,7 @@ impl<'a> Window<'a> {
         Some(Self { bits: load(padded, bit)?, held: 56 - below, rest: padded.get(index(bit >> 3) + 7..)? })
     }
 
-    /// Goes on by `used` modulo 64, at most 48 bits; none where the stream and its padding end.
+    /// Skips `used` modulo 64 bits, at most 48; `None` if the stream and its padding end.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
     fn advance(&mut self, used: u32) -> Option<()> {
@@ -238,7 +241,7 @@ impl<'a> Window<'a> {
     }
 }
 
-/// The state after an entry, whose number of bits are the lowest of `w`.
+/// Returns the state after an entry, which reads the lowest bits of `w`.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "compiled with the features of its caller")]
 fn next(e: u32, w: u64) -> usize {

@@ -23,7 +23,7 @@ impl<'a> BitWriter<'a> {
         Self { out, acc: 0, used: 0 }
     }
 
-    /// Appends the `n <= 32` low bits of `bits`, which has no others.
+    /// Appends the `n <= 32` low bits of `bits`; its other bits are zero.
     #[inline]
     pub(crate) fn put(&mut self, bits: u64, n: u32) {
         self.acc |= bits << self.used;

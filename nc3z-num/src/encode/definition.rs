@@ -1,4 +1,4 @@
-//! The stored form of a dictionary: made here.
+//! Encodes the stored form of a dictionary.
 
 use super::bits::put_varint;
 use super::plan::{Coder, EncodePlan};
@@ -11,15 +11,15 @@ use crate::scratch::Scratch;
 use crate::word::Word;
 
 impl Dictionary {
-    /// The stored form: a count, then a payload of this codec.
+    /// Returns the stored form: a count, then a payload of this codec.
     ///
     /// # Errors
-    /// If the dictionary was made for words of another width.
+    /// The dictionary has words of another width.
     pub fn encode_definition(&self, ty: ElementType) -> Result<Vec<u8>> {
         self.encode_at(ty, 9, &mut Scratch::new())
     }
 
-    /// Bytes of the stored form, nearly; cheaper than making it.
+    /// Estimates the bytes of the stored form; quicker than encoding it.
     pub(crate) fn definition_estimate(&self, ty: ElementType, scratch: &mut Scratch) -> Result<u64> {
         Ok(self.encode_at(ty, 3, scratch)?.len() as u64)
     }

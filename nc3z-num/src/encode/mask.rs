@@ -1,4 +1,4 @@
-//! The mask part: which positions hold the masked pattern, as runs or a bitmap.
+//! Writes the mask part: the masked positions, as runs or a bitmap.
 
 use super::bits::put_varint;
 use super::frame::{self, Compressor};
@@ -10,7 +10,7 @@ use crate::reference::toggle_valid;
 use crate::switch::is_on;
 use crate::word::Word;
 
-/// Marks positions that do not hold `pattern` by 0xFF; gives how many.
+/// Marks positions without `pattern` by 0xFF; returns their number.
 #[multiversion::multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn compare<W: Word>(elements: &[W], pattern: W, valid: &mut [u8]) -> usize {
     let mut total = 0;
@@ -49,7 +49,7 @@ impl Bits {
         Bits { words: valid.chunks(64).map(pack).collect(), len: valid.len() }
     }
 
-    /// `self[i] xor self[i - by]`, where there is no `self[i - by]` just `self[i]`.
+    /// Returns `self[i] xor self[i - by]`, or `self[i]` if there is no `self[i - by]`.
     fn differences(&self, by: usize) -> Self {
         let (skip, shift) = (by / 64, by % 64);
         let before = std::iter::repeat_n(0, skip).chain(self.words.iter().copied());
@@ -70,7 +70,7 @@ impl Bits {
         Bits { words, len: self.len }
     }
 
-    /// Positions where a bit differs from the one before; before the first stands a zero.
+    /// Returns the positions where a bit differs from the one before; a zero precedes the first.
     fn changes(&self) -> Self {
         self.differences(1)
     }
@@ -85,7 +85,7 @@ impl Bits {
     }
 }
 
-/// Run lengths as varints, alternating, beginning with zeros; `changes` has a one where a run begins.
+/// Writes run lengths as varints, alternating, beginning with zeros; `changes` has a one where a run begins.
 fn run_lengths(changes: &Bits, out: &mut Vec<u8>) {
     let mut start = 0usize;
     for (at, &word) in (0..).step_by(64).zip(&changes.words) {
@@ -100,7 +100,7 @@ fn run_lengths(changes: &Bits, out: &mut Vec<u8>) {
     put_varint(out, (changes.len - start) as u64);
 }
 
-/// Appends the part of a mixed mask. `valid` is what [`find`] made.
+/// Appends the part of a partly masked tile. `valid` is the result of [`find`].
 pub(crate) fn encode<W: Word>(
     pattern: W,
     valid: &[u8],
@@ -147,7 +147,7 @@ pub(crate) fn encode<W: Word>(
     Ok(())
 }
 
-/// The words of an argument given as 64 bits, if it fits the type.
+/// Converts an argument of 64 bits to a word, if it fits the type.
 pub(crate) fn pattern_of<W: Word>(value: u64) -> Option<W> {
     let w = W::from_u64(value);
     (w.to_u64() == value).then_some(w)

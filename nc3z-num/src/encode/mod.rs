@@ -1,4 +1,4 @@
-//! The encoder: what is not needed to decode.
+//! The encoder: everything that decoding does not need.
 
 mod bits;
 mod buffers;

@@ -3,7 +3,7 @@
 use crate::mask::pack;
 use std::ops::Range;
 
-/// Positions of a tile that hold something else than the masked pattern: ascending, not touching, not empty.
+/// Positions of a tile without the masked pattern: ascending, not touching, not empty.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Runs {
     pub(crate) list: Vec<Range<usize>>,
@@ -12,7 +12,7 @@ pub(crate) struct Runs {
 }
 
 impl Runs {
-    /// Becomes what others are.
+    /// Copies other runs.
     pub(crate) fn copy(&mut self, other: &Self) {
         self.list.clone_from(&other.list);
         self.valid = other.valid;
@@ -40,13 +40,13 @@ impl Runs {
         }
     }
 
-    /// Runs of the bytes of `valid` that are 0xFF; the others are 0.
+    /// Finds the runs of bytes of `valid` that are 0xFF; the others are 0.
     pub(crate) fn scan(&mut self, valid: &[u8]) {
         self.clear();
         let (mut start, mut open) = (0usize, 0u64);
         for (at, block) in (0..).step_by(64).zip(valid.chunks(64)) {
             let bits = pack(block);
-            // A one wherever the state changes; beyond the end nothing does.
+            // A one marks every change; there are no changes after the end.
             let known = u64::MAX >> (64 - block.len());
             let mut changes = (bits ^ (bits << 1 | open)) & known;
             while changes != 0 {

@@ -1,11 +1,12 @@
-//! Generations: whatever is appended to an archive, and the whole of a fresh one, is written here and nowhere else.
+//! Generations: this module alone writes new archives and everything that is appended to archives.
 //!
 //! ```text
 //! fresh:   superblock, head copy ─┐
 //! on top:  archive as it is ──────┴▶ blocks ▶ index pages ▶ sections ▶ section table ▶ (proof, sync) ▶ trailer, sync
 //! ```
-//! [`GenerationWriter`] makes the blocks, the index and the sections; [`Ending`] the section table and the trailer, also for generations that
-//! have nothing else (parity); [`InPlace`] appends to an archive that others may want to change too.
+//! [`GenerationWriter`] writes the blocks, the index and the sections. [`Ending`] writes the section table and the
+//! trailer, also for generations without other content (parity). [`InPlace`] appends to an archive that other
+//! processes may want to change too.
 
 mod append;
 mod blocks;

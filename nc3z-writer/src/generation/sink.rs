@@ -1,11 +1,11 @@
-//! The bytes that are appended, one after another; their place is always known.
+//! Appends bytes one after another and records their offset.
 
 use crate::error::{Error, Result};
 use nc3z_format::archive::align8;
 use std::io::Write;
 use std::path::Path;
 
-/// A sink that knows how far it is.
+/// A sink that knows its present offset.
 pub(super) struct Sink<'a, W> {
     out: W,
     path: &'a Path,
@@ -13,7 +13,7 @@ pub(super) struct Sink<'a, W> {
 }
 
 impl<'a, W: Write> Sink<'a, W> {
-    /// What is written first stands at `offset` of the archive; `path` is for messages.
+    /// The first byte is written at `offset` of the archive; `path` is for messages.
     pub(super) fn new(out: W, path: &'a Path, offset: u64) -> Self {
         Sink { out, path, offset }
     }
@@ -28,7 +28,7 @@ impl<'a, W: Write> Sink<'a, W> {
         Ok(())
     }
 
-    /// Zeros up to the next multiple of 8; gives the offset there.
+    /// Writes zeros up to the next multiple of 8; returns the offset there.
     pub(super) fn align(&mut self) -> Result<u64> {
         let gap = usize::try_from(align8(self.offset) - self.offset).expect("less than 8");
         self.write(&[0; 8][..gap])?;

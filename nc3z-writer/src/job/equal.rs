@@ -1,4 +1,4 @@
-//! Tiles of the archive by their content: a new array may hold what another one holds, or what a variable held that was dropped.
+//! Finds tiles of the archive by their content: a new array may equal another one, or a dropped variable.
 
 use super::dropped::Dropped;
 use crate::error::Result;
@@ -8,14 +8,14 @@ use nc3z_format::arrays::ArrayInfo;
 use nc3z_reader::{Archive, BaseTile};
 use std::collections::HashMap;
 
-/// Archives of more tiles are not looked through: each takes a read of its block's header.
+/// Archives with more tiles are not searched: each tile needs a read of its block's header.
 const MOST_TILES: u64 = 1 << 16;
 
-/// The archive's tiles by their checksums, once somebody asks.
+/// The archive's tiles by their checksums, built on first use.
 pub(super) struct EqualTiles<'a> {
     old: &'a Archive,
     dropped: &'a [Dropped],
-    /// Of the newest generation, then of those that have dropped variables.
+    /// Tiles of the newest generation, then of those that have dropped variables.
     all: Option<Vec<(&'a Archive, ByContent)>>,
 }
 
@@ -27,8 +27,9 @@ impl<'a> EqualTiles<'a> {
         EqualTiles { old, dropped, all: None }
     }
 
-    /// What a tile of a new variable may be coded against: a tile that holds the same bytes, or the one that that is coded against; else the tile in its place of a
-    /// dropped variable of the same name.
+    /// Returns the tile that a new variable's tile may be coded against: a tile with the same bytes, or the tile
+    /// that this one is coded against; otherwise the tile at the same position of a dropped variable with the same
+    /// name.
     pub(super) fn find(
         &mut self,
         name: &[u8],
@@ -50,7 +51,7 @@ impl<'a> EqualTiles<'a> {
         let shape = info.tiling.inner_geometry(tile)?;
         for (archive, by_content) in self.all.iter().flatten() {
             for &(array, number) in by_content.get(&key).into_iter().flatten() {
-                // It is decoded in this tile's shape.
+                // The other tile must have the same shape.
                 let Some(other) = archive.arrays().get(array) else { continue };
                 if other.tiling.inner_geometry(number)? == shape
                     && archive.cached_tile(array, number)? == bytes

@@ -1,4 +1,4 @@
-//! What an archive that is made of another one says of versions that it does not hold.
+//! The metadata, in an archive made from another, on versions that it does not contain.
 
 use nc3z_format::archive::version::{find_tags, put_tags};
 use nc3z_format::archive::{Metadata, VersionRecord};
@@ -6,14 +6,15 @@ use nc3z_reader::Archive;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// The key of the metadata that lists versions that were dropped.
+/// The metadata key for the list of dropped versions.
 const DROPPED: &str = "dropped";
 
-/// Metadata for an archive that holds the version of `archive` and none before it. It keeps its number, since people cite it, its words, and the tags that name it;
-/// older versions are listed as dropped. What leads to them leads nowhere in another file, and goes.
+/// Returns the metadata for an archive with the version of `archive` and none before it. The version keeps its
+/// number, because publications cite it, its note, and its tags. Older versions are listed as dropped. References
+/// to them are removed.
 pub(super) fn metadata_alone(archive: &Archive) -> Metadata {
     let mut metadata = archive.metadata().clone();
-    // Of a damaged archive they may make no sense.
+    // In a damaged archive the record may be invalid.
     let record = VersionRecord::find(&metadata).ok().flatten();
     let number = record.as_ref().map_or(VersionRecord::FIRST.number, |record| record.number);
     match record {
@@ -28,7 +29,7 @@ pub(super) fn metadata_alone(archive: &Archive) -> Metadata {
     metadata
 }
 
-/// Lists versions as dropped, beside those that are.
+/// Adds versions to the list of dropped ones.
 pub(super) fn add_dropped(metadata: &mut Metadata, dropped: impl IntoIterator<Item = u64>) {
     let mut all = self::dropped(metadata);
     all.extend(dropped);
@@ -37,7 +38,7 @@ pub(super) fn add_dropped(metadata: &mut Metadata, dropped: impl IntoIterator<It
     }
 }
 
-/// The versions that are listed as dropped.
+/// Returns the versions that are listed as dropped.
 pub(super) fn dropped(metadata: &Metadata) -> BTreeSet<u64> {
     let list = metadata.extra.get(DROPPED).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_u64).collect()

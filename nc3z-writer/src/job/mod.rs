@@ -1,5 +1,5 @@
-//! What a caller asks for, from the first check to the rename: one file or folder a job, each through
-//! [`crate::generation`].
+//! The jobs that a caller can request, from the first check to the rename. Each job handles one file or folder and
+//! writes through [`crate::generation`].
 
 pub(crate) mod archive;
 mod changed;

@@ -1,10 +1,11 @@
-//! The versions of a damaged archive that are whole, in an archive of their own.
+//! Saves the complete versions of a damaged archive in a new archive.
 //!
 //! ```text
-//! each version rebuilt, its SHA-256 compared ─┬▶ all whole: the bytes of the archive up to there, copied, checked by `verify`
-//!                                             └▶ some lost:  the others committed anew, one on top of the other
+//! each version rebuilt, its SHA-256 compared ─┬▶ all complete: the archive's bytes up to there, copied, checked by `verify`
+//!                                             └▶ some lost:    the others committed anew, one on top of the other
 //! ```
-//! Copied bytes stay what they were, and cost a rebuild of each version; committed ones cost some five.
+//! Copied bytes stay unchanged, and each version is rebuilt once; each committed version takes about five times as
+//! long.
 
 use super::gc::{Collected, Keep, LostEnd, collect, metadata_of, next};
 use super::history::dropped;
@@ -26,7 +27,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Versions of a damaged archive that are looked for by their numbers, where they cannot be listed.
+/// The largest number of versions that are searched by their numbers, if they cannot be listed.
 const LOOKED_FOR: u64 = 100_000;
 
 /// The versions of a damaged archive that were saved.
@@ -34,35 +35,36 @@ const LOOKED_FOR: u64 = 100_000;
 pub enum SavedVersions {
     /// The archive has one version, or its newest state does not open.
     None,
-    /// The newest version is not whole; these are, and nothing was written.
+    /// The newest version is not complete; these are, and nothing was written.
     Older(Vec<u64>),
-    /// The new archive holds these versions; the others, each with the reason, are lost.
+    /// The new archive has these versions; the others are lost, each with its reason.
     Written {
-        /// The versions that the new archive holds.
+        /// The versions in the new archive.
         done: Collected,
-        /// Versions that are not whole.
+        /// Versions that are not complete.
         lost: Vec<(u64, String)>,
-        /// Versions that are whole by the checksums of all their parts and were not rebuilt: there are too many, or they are too long ([`work`]).
+        /// Versions whose checksums are all correct but that were not rebuilt: there are too many, or they are too
+        /// long ([`work`]).
         unproven: Vec<u64>,
-        /// The sentence that says which part of the end of the archive is missing besides.
+        /// A sentence on the missing part of the archive's end.
         note: Option<String>,
     },
 }
 
-/// The versions of a damaged archive, whole and lost.
+/// The versions of a damaged archive, complete and lost.
 #[derive(Default)]
 struct Looked {
-    /// Those that are whole, the oldest first.
+    /// The complete versions, the oldest first.
     whole: Vec<u64>,
-    /// Those of `whole` that were not rebuilt.
+    /// Versions of `whole` that were not rebuilt.
     unproven: Vec<u64>,
-    /// The others, and why.
+    /// The other versions, with the reasons.
     lost: Vec<(u64, String)>,
-    /// Set where a version of `whole` has no SHA-256 on record.
+    /// True if a version of `whole` has no recorded SHA-256.
     has_unrecorded: bool,
 }
 
-/// Writes the versions of a damaged archive that are whole to a new archive at `output`, if the newest is one of them.
+/// Writes the complete versions of a damaged archive to a new archive at `output`, if the newest is one of them.
 ///
 /// # Errors
 /// The output exists or cannot be written; the monitor cancelled.
@@ -94,7 +96,7 @@ pub fn save_versions(
     };
     let Ok(newest) = open(None) else { return Ok(SavedVersions::None) };
     let Ok(last) = newest.version().map(|record| record.number) else { return Ok(SavedVersions::None) };
-    // Where the end of an older generation is damaged, a version before it may be reached by another way.
+    // If the end of an older generation is damaged, an earlier version may be reached by another path.
     let numbers: Vec<u64> = match newest.versions(u64::MAX) {
         Ok(versions) => versions.iter().rev().map(|version| version.record.number).collect(),
         Err(_) => (1..=last.min(LOOKED_FOR)).collect(),
@@ -142,7 +144,8 @@ pub fn save_versions(
     Ok(SavedVersions::Written { done, lost, unproven, note })
 }
 
-/// The versions between the newest whole one and a later one whose end is lost: theirs is lost with it. Those that were dropped are not among them.
+/// Returns the versions between the newest complete one and a later one whose end is lost: their ends are lost too.
+/// Dropped versions are not included.
 fn between(newest: &Archive, last: u64, lost: u64) -> Vec<(u64, String)> {
     let dropped = dropped(newest.metadata());
     let numbers = (last + 1..lost).take(usize::try_from(LOOKED_FOR).expect("100,000"));
@@ -150,7 +153,7 @@ fn between(newest: &Archive, last: u64, lost: u64) -> Vec<(u64, String)> {
     numbers.filter(|number| !dropped.contains(number)).map(|number| (number, why())).collect()
 }
 
-/// Rebuilds versions, the newest first, until `most` bytes were rebuilt; opens the others.
+/// Rebuilds versions, the newest first, until `most` bytes are rebuilt; only opens the others.
 fn look_at(
     numbers: &[u64],
     most: u64,
@@ -184,14 +187,15 @@ fn look_at(
     Ok(looked)
 }
 
-/// An archive all of whose versions are whole.
+/// An archive whose versions are all complete.
 struct Old<'a> {
     newest: &'a Archive,
     versions: &'a [u64],
 }
 
-/// Copies the archive up to the end of its newest whole generation, and puts a rebuilt version on top. Nothing where that is no sound archive: where something
-/// else is damaged than its end, or where parity is in the middle, which may cover lost bytes.
+/// Copies the archive up to the end of its newest complete generation, and puts a rebuilt version on top. Returns
+/// nothing if the result is not sound: if other parts than the end are damaged, or if there is parity in the
+/// middle, which may cover lost bytes.
 fn copy(
     input: &Path,
     output: &Path,
@@ -232,7 +236,8 @@ fn copy(
     }))
 }
 
-/// Copies the first `end` bytes, with the commit slots of what ends there. Whether that is a sound archive.
+/// Copies the first `end` bytes, with the commit slots of the generation that ends there. Returns true if that is a
+/// sound archive.
 fn copy_to(
     target: &AtomicFile,
     source: &dyn nc3z_reader::source::ByteSource,
@@ -269,7 +274,8 @@ fn is_sound(medium: &Medium<'_>, end: u64, newest: &Archive, monitor: &dyn Monit
     }
 }
 
-/// The newest version of an archive whose end is lost, if its commit block and all its tiles are there: proven by the SHA-256 that the commit block records.
+/// Rebuilds the newest version of an archive whose end is lost, if its commit block and all its tiles exist. The
+/// result is checked by the SHA-256 in the commit block.
 fn rebuild(
     source: &SharedSource,
     how: &OpenOptions,

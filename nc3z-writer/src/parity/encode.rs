@@ -1,4 +1,5 @@
-//! Parity shards: as many groups in one pass over the archive as memory allows, their stripes in parallel.
+//! Computes parity shards: in one pass over the archive for as many groups as memory allows, with their stripes in
+//! parallel.
 
 use super::region::Covered;
 use crate::error::{ErrorKind, Result};
@@ -7,7 +8,7 @@ use nc3z_reader::Monitor;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Bytes of a shard that are encoded at a time: a span of such stripes fits the caches better than one of whole shards.
+/// Bytes of a shard that are encoded at a time: a span of such stripes fits in the caches better than whole shards.
 const STRIPE: usize = 512;
 
 /// The passes over an archive.
@@ -29,7 +30,7 @@ struct Stripe {
 impl<'a> Groups<'a> {
     pub(super) fn new(covered: &'a Covered<'a>, memory: u64) -> Self {
         let code = &covered.layout.shards;
-        // A group's data of a chunk, and the encoder's two spans.
+        // The data of a group in a chunk, and the encoder's two spans.
         let one = 3 * code.span() * covered.layout.params.shard_len;
         Groups { covered, step: (memory / one).clamp(1, code.groups()), span: code.span() }
     }
@@ -84,8 +85,8 @@ impl<'a> Groups<'a> {
         self.write_parity(&groups, &stripes)
     }
 
-    /// Reads the data shards that the groups have in the span from `slot` on: a span of room for each group, one behind the other.
-    /// Gives how many shards each has.
+    /// Reads the groups' data shards in the span from `slot` on, into one span of memory for each group. Returns
+    /// the number of shards of each group.
     fn read_chunk(&self, groups: &Range<u64>, slot: u64, chunk: &mut Vec<u8>) -> Result<Vec<usize>> {
         let code = &self.covered.layout.shards;
         let len = self.covered.shard_len();
@@ -94,7 +95,7 @@ impl<'a> Groups<'a> {
         chunk.resize(room * small(groups.end - groups.start), 0);
         let counts: Vec<u64> =
             groups.clone().map(|g| code.slots(g).saturating_sub(slot).min(self.span)).collect();
-        // Runs of neighbouring groups are neighbours in the file: read them in that order.
+        // Runs of neighbouring groups are neighbours in the file, so they are read in that order.
         let run = if code.groups() == 1 { self.span } else { code.run() };
         for row in (0..self.span).step_by(small(run)) {
             for (i, group) in groups.clone().enumerate() {

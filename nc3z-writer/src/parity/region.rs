@@ -1,5 +1,5 @@
-//! The region, written: catalogue packets, parity shards, and the packets' own parity. Reads the archive about twice, and holds
-//! the work space of as many groups as `memory` allows, at least one (48 MiB at 5%, 12 MiB at 1%).
+//! Writes the region: catalogue packets, parity shards, and the packets' own parity. Reads the archive about twice,
+//! and uses working memory for as many groups as `memory` allows, at least one (48 MiB at 5%, 12 MiB at 1%).
 
 use super::encode::Groups;
 use crate::error::{ErrorKind, Result};
@@ -14,7 +14,8 @@ use std::ops::Range;
 /// Shards that are checked and hashed in one step.
 const STEP: u64 = 1024;
 
-/// The archive as parity sees it: what is written, and the section table and trailer that are not in it yet.
+/// The part of the archive that parity covers: the written bytes, and the section table and trailer that are not
+/// written yet.
 pub(super) struct Covered<'a> {
     pub(super) medium: &'a Medium<'a>,
     pub(super) layout: &'a ParityLayout,
@@ -27,7 +28,7 @@ impl Covered<'_> {
         usize::try_from(self.layout.params.shard_len).expect("at most 4096")
     }
 
-    /// The data shards of a range, one behind the other; the last is filled up with zeros.
+    /// Reads the data shards of a range; the last is filled up with zeros.
     pub(super) fn read(&self, shards: Range<u64>, out: &mut [u8]) -> Result<()> {
         let len = self.layout.params.shard_len;
         let small = |n: u64| usize::try_from(n).expect("inside the buffer");
@@ -45,7 +46,7 @@ impl Covered<'_> {
 
     fn read_file(&self, offset: u64, out: &mut [u8]) -> Result<()> {
         self.medium.read_exact_at(out, offset)?;
-        // Every commit writes the commit slots again: to parity they are zeros.
+        // Every commit rewrites the commit slots, so parity treats them as zeros.
         clear_slots(offset, out);
         Ok(())
     }
@@ -71,7 +72,7 @@ pub(super) fn write(covered: &Covered<'_>, memory: u64, monitor: &dyn Monitor) -
     (0..layout.packets.groups()).try_for_each(|group| packet_parity(covered, group))
 }
 
-/// Puts the data shards' checksums into the catalogue; gives the digest of their bytes.
+/// Puts the data shards' checksums into the catalogue; returns the digest of their bytes.
 fn check_data(
     covered: &Covered<'_>,
     catalogue: &mut Catalogue<'_>,
@@ -90,7 +91,7 @@ fn check_data(
         let end = (begin + STEP).min(items);
         let bytes = &mut buffer[..usize::try_from(end - begin).expect("at most STEP") * len];
         covered.read(begin..end, bytes)?;
-        // The digest is over the archive's bytes, without the zeros behind the last.
+        // The digest covers the archive's bytes, without the zeros after the last.
         let real = usize::try_from(left).map_or(bytes.len(), |n| n.min(bytes.len()));
         left -= real as u64;
         let (checks, ()) = rayon::join(
@@ -103,7 +104,7 @@ fn check_data(
     Ok(sha.finalize().into())
 }
 
-/// The catalogue, written packet by packet; the first waits for the digest.
+/// The catalogue, written packet by packet; the first is written last, because it contains the digest.
 struct Catalogue<'a> {
     covered: &'a Covered<'a>,
     number: u64,

@@ -1,4 +1,4 @@
-//! Mending a file: to a new one, or in place.
+//! Repairs a file with its parity: to a new file, or in place.
 
 use crate::atomic::{AtomicFile, is_same_file};
 use crate::error::{Error, ErrorKind, Result};
@@ -14,13 +14,14 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Writes to `output` the archive at `input` as it was when its parity was made, and proves it by checksums and digest. `None` where
-/// the archive has no parity; an archive without damage is copied. The input is never written.
+/// Writes the archive at `input`, in the state when its parity was made, to `output`, and checks it by checksums
+/// and digest. Returns `None` if the archive has no parity; an archive without damage is copied. The input is never
+/// written.
 ///
-/// Before it gets its name, `accept` looks at the mended file; where it says no, there is no output.
+/// `accept` checks the repaired file before it is renamed; if it refuses, there is no output.
 ///
 /// # Errors
-/// More damage than the parity can mend; the system refuses. There is then no output that was not there before.
+/// The parity cannot repair the damage, or the system refuses an operation. Then the output file is unchanged.
 pub fn repair_file(
     input: &Path,
     output: &Path,
@@ -48,13 +49,15 @@ pub fn repair_file(
     Ok(Some((report, done)))
 }
 
-/// Mends the archive at `path` in place, and proves it by checksums and digest. `None` where the archive has no parity.
+/// Repairs the archive at `path` in place, and checks it by checksums and digest. Returns `None` if the archive has
+/// no parity.
 ///
-/// Only shards that are lost anyway are written over, each with bytes that have its recorded checksum. So at no moment is more lost than
-/// at the beginning, whenever the work is cut short, and it can be begun again.
+/// Only lost shards are overwritten, each with bytes that have its recorded checksum. So the damage never grows,
+/// even if the work is interrupted, and the repair can be started again.
 ///
 /// # Errors
-/// More damage than the parity can mend, or damage that it does not cover, before anything is written ([`judge`]); the system refuses.
+/// The parity cannot repair the damage, or does not cover it; this is checked before anything is written
+/// ([`judge`]). The system refuses an operation.
 pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(ParityReport, RepairedShards)>> {
     let source = Arc::new(FileSource::open(path)?);
     lock(source.file(), path)?;
@@ -71,7 +74,7 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
         .write(true)
         .open(path)
         .map_err(|e| Error::io("open for writing", path, e))?;
-    // The file that is written is the one that was read and locked.
+    // The file to write must be the one that was read and locked.
     let look = |file: &File| file.metadata().map_err(|e| Error::io("look at", path, e));
     if platform::identity(&look(source.file())?) != platform::identity(&look(&file)?) {
         return Err(ErrorKind::Busy(path.to_owned()).into());
@@ -89,8 +92,8 @@ pub fn repair_in_place(path: &Path, monitor: &dyn Monitor) -> Result<Option<(Par
     Ok(Some((report, done)))
 }
 
-/// Proves the mended file, which `file` writes, and writes its commit slots, which parity does not cover. They name what they named in
-/// `damaged`, or else the last generations of the mended file.
+/// Checks the repaired file, which is open for writing as `file`, and writes its commit slots, which parity does
+/// not cover. They get their content in `damaged`, or otherwise name the last generations of the repaired file.
 fn mend_slots(
     damaged: &SharedSource,
     report: &ParityReport,
@@ -99,18 +102,18 @@ fn mend_slots(
     monitor: &dyn Monitor,
 ) -> Result<()> {
     let mended: SharedSource = Arc::new(FileSource::open(path)?);
-    // The mended file has its beginning again: nothing of it is missing.
+    // The repaired file has its beginning again, so nothing is missing.
     let mut whole = report.clone();
     whole.missing = 0;
     prove(&*whole.view(&mended), &whole, monitor)?;
     let Some((salt, slots)) = mended_slots(damaged, report, &mended)? else {
-        // Not sound all the same: who checks it next says so.
+        // The file is still not sound; the next check reports it.
         return Ok(());
     };
     slots::write(&Medium::File { file, name: path, path: None }, &salt, &slots)
 }
 
-/// Writes what parity computes; returns also the length that the file has then.
+/// Writes the bytes that parity computes; also returns the new length of the file.
 fn apply(
     source: &SharedSource,
     report: &ParityReport,
@@ -118,7 +121,7 @@ fn apply(
     path: &Path,
     monitor: &dyn Monitor,
 ) -> Result<(RepairedShards, u64)> {
-    // The commit slots, which are zeros to parity, stay as they are until the whole is proven.
+    // The commit slots, which parity treats as zeros, stay unchanged until the whole file is checked.
     let mut slots = [0; SLOTS_LEN];
     if report.missing > 0 || source.read_into(SLOTS_AT as u64, &mut slots).is_err() {
         slots.fill(0);

@@ -1,8 +1,9 @@
-//! Chunks out of the source: a box of the array, which is some chunks in order of their numbers, is read run by run and cut.
+//! Reads chunks from the source. A box of the array, which consists of chunks with consecutive numbers, is read run
+//! by run and cut.
 //!
-//! Chunks are numbered row-major, so those of a box that spans one chunk along the outer dimensions, some along one, and the
-//! whole length of the dimensions inside it follow each other. The largest such box that fits the memory is read at a time;
-//! the tiles and their order do not depend on it.
+//! Chunks are numbered row-major. So the chunks of a box have consecutive numbers if it spans one chunk along the
+//! outer dimensions, some along one dimension, and the whole length of the inner dimensions. The largest such box
+//! that fits in memory is read at a time; the tiles and their order do not depend on it.
 
 use super::RawTile;
 use super::padding::fill_up;
@@ -14,23 +15,24 @@ use nc3z_format::plan::{Plan, TilePlan};
 use nc3z_format::tile::{Edge, Extent, TileLayout, Tiling};
 use nc3z_format::{Hyperslab, runs};
 
-/// Runs this many times shorter than the way to the next are read one by one, not through the buffer.
+/// Runs are read separately, not through the buffer, if the distance to the next run is this many times their
+/// length.
 const SPARSE: u64 = 8;
 
 /// Boxes of several layers are not larger than this: they are read in one run anyway.
 const SEVERAL_LEN: u64 = 8 << 20;
 
-/// A chunked variable and where its bytes lie.
+/// A chunked variable and the positions of its bytes.
 pub(crate) struct Chunked<'a> {
     info: &'a ArrayInfo,
     /// Chunks over bytes: the last dimension is the bytes of an element.
     tiling: Tiling,
-    /// Lengths of a chunk in bytes terms, never longer than the array where clipped.
+    /// Lengths of a chunk, the last in bytes; never longer than the array for clipped chunks.
     chunk: Vec<u64>,
     padded: bool,
     /// Offset in the source of the first element.
     begin: u64,
-    /// Bytes in the source from one index of a dimension to the next.
+    /// For each dimension, the distance in the source from one index to the next, in bytes.
     steps: Vec<u64>,
 }
 
@@ -50,18 +52,18 @@ impl<'a> Chunked<'a> {
         Ok(Some(Chunked { info, tiling, chunk, padded, begin: place.begin, steps }))
     }
 
-    /// Layers of chunks: indices of the grid of chunks along the first dimension.
+    /// Returns the number of layers of chunks: indices of the grid of chunks along the first dimension.
     pub(crate) fn layers(&self) -> u64 {
         self.tiling.shape()[0].div_ceil(self.chunk[0])
     }
 
-    /// Bytes of a layer's elements, padding not counted.
+    /// Returns the bytes of a layer's elements, without padding.
     pub(crate) fn layer_len(&self, layer: u64) -> u64 {
         let slab = self.layer(layer);
         slab.count.iter().product()
     }
 
-    /// True where a layer is one record: it comes and goes with it, and is not open beside others.
+    /// True if a layer is one record: it is complete with the record, and is not open beside others.
     pub(crate) fn is_of_one_record(&self) -> bool {
         self.chunk[0] == 1
     }
@@ -72,14 +74,14 @@ impl<'a> Chunked<'a> {
         slab
     }
 
-    /// First index and count of chunks `first .. first + count` along a dimension.
+    /// Returns the first index and the number of indices of chunks `first .. first + count` along a dimension.
     fn span(&self, dim: usize, first: u64, count: u64) -> (u64, u64) {
         let start = first * self.chunk[dim];
         (start, self.chunk[dim].saturating_mul(count).min(self.tiling.shape()[dim] - start))
     }
 
-    /// Calls `sink` with the tiles of some layers, whose elements the source holds, in boxes of at most `budget` bytes where
-    /// a chunk is no larger.
+    /// Calls `sink` with the tiles of some layers, whose elements are in the source. They are read in boxes of at
+    /// most `budget` bytes, unless a chunk is larger.
     pub(crate) fn read_layers(
         &self,
         layers: std::ops::Range<u64>,
@@ -124,7 +126,7 @@ impl<'a> Chunked<'a> {
         Ok(())
     }
 
-    /// Fills up a chunk, or its beginning, of which the array has `extent`.
+    /// Fills up a chunk, or its beginning; the array has `extent` of it.
     fn fill_up(&self, tile: &mut [u8], extent: &[u64]) {
         // The last dimension is the bytes of an element, which all chunks have.
         let last = self.chunk.len() - 1;
@@ -132,8 +134,8 @@ impl<'a> Chunked<'a> {
         fill_up(tile, &extent[..last], &self.chunk[..last], size);
     }
 
-    /// The beginning of a chunk, row-major as its tile is: whole slices of it, at most `most` bytes where a slice is no longer.
-    /// `at` is its place in the grid of chunks.
+    /// Reads the beginning of a chunk, row-major like its tile: whole slices of at most `most` bytes, unless a
+    /// slice is longer. `at` is its position in the grid of chunks.
     pub(crate) fn beginning(&self, at: &[u64], most: u64, reader: &mut ReadAhead<'_>) -> Result<Vec<u8>> {
         let rank = self.chunk.len();
         let mut slab = Hyperslab::all(self.tiling.shape());
@@ -160,7 +162,7 @@ impl<'a> Chunked<'a> {
         Ok(tile)
     }
 
-    /// Chunks along each dimension that the array does not clip; one where it clips all.
+    /// Returns the number of chunks along each dimension that the array does not clip; one if it clips all.
     pub(crate) fn whole_chunks(&self) -> Vec<u64> {
         let dims = self.tiling.shape().iter().zip(&self.chunk);
         dims.map(|(n, c)| (n / c).max(1)).take(self.chunk.len() - 1).collect()
@@ -168,14 +170,14 @@ impl<'a> Chunked<'a> {
 
     /// Reads a box, run by run.
     fn read_box(&self, slab: &Hyperslab, reader: &mut ReadAhead<'_>, out: &mut [u8]) -> Result<()> {
-        // Inner dimensions that continue each other are one run.
+        // Contiguous inner dimensions are one run.
         let rank = slab.count.len();
         let (mut run, mut d) = (slab.count[rank - 1], rank - 1);
         while d > 0 && run == self.steps[d - 1] {
             d -= 1;
             run *= slab.count[d];
         }
-        // Now `run` bytes at a time, along the dimensions before `d`.
+        // Reads `run` bytes at a time, along the dimensions before `d`.
         let sparse = d > 0 && self.steps[d - 1] / SPARSE > run;
         let offset = |index: &[u64]| {
             let outer = index.iter().zip(&self.steps).map(|(i, step)| i * step).sum::<u64>();
@@ -189,7 +191,7 @@ impl<'a> Chunked<'a> {
             } else {
                 reader.read(offset(&index), part)?;
             }
-            // An odometer over the outer dimensions.
+            // Advances the index over the outer dimensions.
             for i in (0..d).rev() {
                 index[i] += 1;
                 if index[i] < slab.start[i] + slab.count[i] {
@@ -202,7 +204,7 @@ impl<'a> Chunked<'a> {
     }
 }
 
-/// The plan's copies the other way round: from the box into the tile, as far as the tile goes.
+/// Reverses the plan's copies: from the box into the tile, up to the tile's end.
 fn copy_back(part: &TilePlan<'_>, bytes: &[u8], tile: &mut [u8]) {
     let narrow = |n: u64| usize::try_from(n).expect("inside a box in memory");
     for run in part.runs() {
@@ -211,21 +213,21 @@ fn copy_back(part: &TilePlan<'_>, bytes: &[u8], tile: &mut [u8]) {
             tile[src..src + len].copy_from_slice(&bytes[dst..dst + len]);
             continue;
         }
-        // Elements of one byte in chunks of one column: forwards, but not side by side.
+        // Elements of one byte in chunks of one column: ascending, but not contiguous.
         let steps = (narrow(run.src_step), narrow(run.dst_step.unsigned_abs()));
         let to = tile[src..].iter_mut().step_by(steps.0).take(len);
         to.zip(bytes[dst..].iter().step_by(steps.1)).for_each(|(t, b)| *t = *b);
     }
 }
 
-/// The boxes that some layers are read in.
+/// The boxes in which some layers are read.
 struct Boxes<'c> {
     chunked: &'c Chunked<'c>,
     /// Boxes span one chunk along the dimensions before this one, some along this one, all along the others.
     dim: usize,
     /// Chunks along `dim`.
     step: u64,
-    /// Grid of chunks up to `dim`: where the next box begins, `None` after the last; where the grid ends.
+    /// Grid of chunks up to `dim`: the beginning of the next box, `None` after the last; the end of the grid.
     at: Option<Vec<u64>>,
     begin: u64,
     end: Vec<u64>,

@@ -1,4 +1,5 @@
-//! Small arrays, which are stored in front of all others: who loses the end of an archive then loses bulk, and keeps its coordinates.
+//! Small arrays, which are stored before all others. If the end of an archive is lost, the coordinates are then
+//! still there.
 
 use super::RawTile;
 use crate::error::Result;
@@ -9,12 +10,13 @@ use std::collections::BTreeSet;
 
 /// Arrays of at most this many bytes are small.
 pub(crate) const SMALL_LEN: u64 = 1 << 20;
-/// Bytes of all arrays that are read ahead of a source's others.
+/// Limit for the bytes of all arrays that are read ahead of the others.
 const ALL_LEN: u64 = 16 << 20;
-/// Reads that this may take: one for each record of an array that is interleaved with others.
+/// Limit for the number of reads: an interleaved array needs one for each record.
 const READS: u64 = 1 << 17;
 
-/// The arrays of a source that are read ahead of the others, the smallest first. Constants decide, so that the order of blocks depends on the source alone.
+/// Returns the arrays of a source that are read ahead of the others, the smallest first. The limits are constants,
+/// so that the order of blocks depends only on the source.
 pub(crate) fn first_arrays(classic: &ClassicFile, arrays: &Arrays) -> BTreeSet<ArrayId> {
     let layout = classic.layout();
     let reads = |info: &ArrayInfo| match info.id.role() {

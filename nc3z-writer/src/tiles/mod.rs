@@ -1,9 +1,9 @@
-//! The tile source: the classic file as a stream of raw tiles: fixed variables by their place in the file, the record region record after
-//! record, the gap bytes last. Small arrays come before all that ([`first_arrays`]).
+//! Reads the classic file as a stream of raw tiles: fixed variables by their position in the file, then the record
+//! region record by record, and last the bytes of the gap. Small arrays precede all others ([`first_arrays`]).
 //!
-//! The source is read forward once. Interleaved record variables fill one open tile each, or one layer of chunks, while the
-//! records go by; [`crate::options::RECORD_TILES_LEN`] bounds what is open, whatever the number of variables. Layers that do not
-//! fit in are read out of the source box by box once their records have passed.
+//! The source is read forward once. While the records are read, each interleaved record variable fills one open
+//! tile or one layer of chunks. [`crate::options::RECORD_TILES_LEN`] limits the bytes of open tiles, whatever the
+//! number of variables. Larger layers are read from the source box by box after their records.
 
 mod chunks;
 mod first;
@@ -39,11 +39,12 @@ pub(crate) struct RawTile {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Bytes of a box of chunks that is read at a time, where chunks are no larger: a share of `memory`, at most this.
+/// Bytes of a box of chunks that is read at a time, unless chunks are larger: a share of `memory` within this
+/// range.
 const BOX_LEN: std::ops::RangeInclusive<u64> = 4 << 20..=64 << 20;
 
-/// Calls `sink` with every tile of every array, in the archive's order. How much of a layer of chunks is read at a time depends
-/// on `memory`, and nothing else does.
+/// Calls `sink` with every tile of every array, in the archive's order. Only the part of a layer of chunks that is
+/// read at a time depends on `memory`.
 pub(crate) fn for_each_tile(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -102,7 +103,7 @@ fn read_gap(
     Ok(())
 }
 
-/// The chunks of a variable, if it is in chunks.
+/// Returns the chunks of a variable, if it is chunked.
 fn chunked<'a>(classic: &ClassicFile, arrays: &'a Arrays, var: VarId) -> Result<Option<Chunked<'a>>> {
     Chunked::new(arrays.variable(var), &classic.layout().variables[var.index()])
 }

@@ -1,4 +1,4 @@
-//! What is being filled while records go by: a linear tile, or a layer of chunks.
+//! The parts that are filled while records are read: a linear tile, or a layer of chunks.
 
 use super::RawTile;
 use super::chunks::Chunked;
@@ -23,7 +23,7 @@ impl<'a> OpenTile<'a> {
         self.len - self.bytes.len()
     }
 
-    /// The next `n` bytes, to be filled; at most [`Self::room`].
+    /// Returns the next `n` bytes, to be filled; at most [`Self::room`].
     pub(super) fn take(&mut self, n: usize) -> &mut [u8] {
         grow(&mut self.bytes, self.len, n)
     }
@@ -40,7 +40,7 @@ impl<'a> OpenTile<'a> {
     }
 }
 
-/// A layer of chunks: all of one index of their grid along the record dimension.
+/// A layer of chunks: all chunks with one index along the record dimension.
 pub(super) struct OpenLayer<'a> {
     chunked: Chunked<'a>,
     layer: u64,
@@ -49,7 +49,7 @@ pub(super) struct OpenLayer<'a> {
 }
 
 impl<'a> OpenLayer<'a> {
-    /// Of an array that has a layer, each of which fits in memory.
+    /// Opens the first layer of an array whose layers each fit in memory.
     pub(super) fn new(chunked: Chunked<'a>) -> Self {
         let mut open = OpenLayer { chunked, layer: 0, len: 0, bytes: Vec::new() };
         open.len = open.layer_len();
@@ -67,7 +67,7 @@ impl<'a> OpenLayer<'a> {
         self.len - self.bytes.len()
     }
 
-    /// The next `n` bytes, to be filled; at most [`Self::room`].
+    /// Returns the next `n` bytes, to be filled; at most [`Self::room`].
     pub(super) fn take(&mut self, n: usize) -> &mut [u8] {
         grow(&mut self.bytes, self.len, n)
     }
@@ -77,7 +77,7 @@ impl<'a> OpenLayer<'a> {
             return Ok(());
         }
         self.chunked.cut_layer(self.layer, &self.bytes, sink)?;
-        // The next layer of one record comes after all other variables of this one.
+        // The next layer of one record comes after all other variables of this record.
         if self.chunked.is_of_one_record() {
             self.bytes = Vec::new();
         }
@@ -88,7 +88,7 @@ impl<'a> OpenLayer<'a> {
     }
 }
 
-/// `n` bytes more in a buffer that will hold `len`.
+/// Returns `n` more bytes of a buffer that will have `len`.
 fn grow(bytes: &mut Vec<u8>, len: usize, n: usize) -> &mut [u8] {
     if bytes.capacity() == 0 {
         bytes.reserve_exact(len);

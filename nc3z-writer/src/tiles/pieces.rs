@@ -1,4 +1,4 @@
-//! Parts of chunked arrays that chains are chosen on.
+//! Parts of chunked arrays for the choice of chains.
 
 use super::chunked;
 use super::read_ahead::ReadAhead;
@@ -12,8 +12,8 @@ use nc3z_reader::ClassicFile;
 /// Bytes of a chunked array that are scanned at a time.
 const PIECE_LEN: u64 = 1 << 20;
 
-/// The beginnings of some chunks, whole slices of at most `most` bytes where a slice is no longer: chunks that no edge clips, on
-/// the diagonal from the first to the last.
+/// Returns the beginnings of some chunks, whole slices of at most `most` bytes unless a slice is longer. The chunks
+/// are not clipped and are on the diagonal from the first to the last.
 pub(crate) fn chunk_samples(
     classic: &ClassicFile,
     arrays: &Arrays,
@@ -31,8 +31,8 @@ pub(crate) fn chunk_samples(
     places.iter().map(|at| chunked.beginning(at, most, &mut reader)).collect()
 }
 
-/// Calls `sink` with pieces that together hold every element that some tile of the array holds, padding too, until it says
-/// false.
+/// Calls `sink` with pieces that together contain every element of the array's tiles, including padding, until it
+/// returns false.
 pub(crate) fn scan_pieces(
     classic: &ClassicFile,
     info: &ArrayInfo,

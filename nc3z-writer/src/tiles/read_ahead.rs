@@ -1,9 +1,9 @@
-//! Forward reads through a buffer where they are small.
+//! Forward reads, through a buffer if they are small.
 
 use crate::error::Result;
 use nc3z_reader::source::ByteSource;
 
-/// Reads of less than this go through a buffer.
+/// Reads of fewer bytes than this go through a buffer.
 const READ_AHEAD: usize = 256 << 10;
 
 /// [`ReadAhead::read`] or [`ReadAhead::read_here`].
@@ -20,7 +20,7 @@ impl<'a> ReadAhead<'a> {
         ReadAhead { source, begin: 0, buffer: Vec::new() }
     }
 
-    /// Reads bytes that others near by will follow.
+    /// Reads bytes that nearby reads will follow.
     pub(crate) fn read(&mut self, offset: u64, out: &mut [u8]) -> Result<()> {
         if out.len() >= READ_AHEAD {
             return Ok(self.source.read_into(offset, out)?);
@@ -41,7 +41,7 @@ impl<'a> ReadAhead<'a> {
         Ok(())
     }
 
-    /// Reads bytes that stand alone.
+    /// Reads bytes without nearby reads.
     pub(crate) fn read_here(&mut self, offset: u64, out: &mut [u8]) -> Result<()> {
         Ok(self.source.read_into(offset, out)?)
     }

@@ -1,4 +1,4 @@
-//! Chunks of any shape, clipped and padded, come back by every way of reading.
+//! Chunks of any shape, clipped and padded, restore with every way of reading.
 
 use crate::classic::{Model, Var};
 use crate::support::{archive_bytes, check, refused};
@@ -117,7 +117,7 @@ fn padding_repeats_the_element_before_it() {
     let model = Model::new(Version::Cdf1, 0, vec![Var::fixed(NcType::Short, &[3, 3])]);
     let archive = check(&model.build(), &chunked(&model, &[2, 2], Edge::Padded), &[]);
     let tile = |n| archive.read_tile(ArrayId::variable(0), n).unwrap();
-    // The corner holds one element, the chunk before it a row.
+    // The corner has one element, the chunk before it a row.
     let (below, corner) = (tile(2), tile(3));
     assert_eq!(corner, corner[..2].repeat(4));
     assert_eq!(below[4..], below[2..4].repeat(2));
@@ -127,7 +127,7 @@ fn padding_repeats_the_element_before_it() {
 fn what_cannot_be_is_refused_with_names_and_lengths() {
     let vars = vec![Var::fixed(NcType::Float, &[40_000, 40_000]), Var::record(NcType::Int, &[6])];
     let mut model = Model::new(Version::Cdf5, 4, vars);
-    // Small dimensions but for the message about large tiles, which needs no data: the file is cut.
+    // Small dimensions, except for the message about large tiles, which needs no data: the file is cut.
     model.vars[0].shape = vec![12, 10];
     let bytes = model.build().bytes;
     let says = |request: ChunkRequest, words: &[&str]| {

@@ -1,4 +1,4 @@
-//! Layouts by hand, then any.
+//! Layouts built by hand, then random ones.
 
 use crate::classic::{Model, Var};
 use crate::support::check;
@@ -50,7 +50,7 @@ fn lone_record_variable_has_no_padding() {
     }
 }
 
-/// Their bytes go into tiles without a window of whole records; the records are more than one window.
+/// The bytes of long slots go into tiles without a window of whole records; the records are longer than one window.
 #[test]
 fn records_of_long_slots() {
     let vars = vec![Var::record(NcType::Float, &[20_000]), Var::record(NcType::Byte, &[3])];

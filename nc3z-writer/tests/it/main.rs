@@ -1,4 +1,4 @@
-//! Archives of small classic files: everything comes back, by every way of reading.
+//! Archives of small classic files: everything restores, with every way of reading.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 

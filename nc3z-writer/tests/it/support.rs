@@ -21,7 +21,7 @@ fn archive_in(dir: &Path, original: &[u8], options: &WriterOptions) -> std::path
     output
 }
 
-/// What the writer says to options that a file does not allow; nothing is left behind.
+/// Returns the writer's message for options that a file does not allow; checks that no file remains.
 pub(crate) fn refused(original: &[u8], options: &WriterOptions) -> String {
     let dir = tempfile::tempdir().unwrap();
     let (input, output) = (dir.path().join("a.nc"), dir.path().join("a.nc3z"));

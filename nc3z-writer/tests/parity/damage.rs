@@ -25,7 +25,8 @@ fn spoil(bytes: &mut [u8], ppm: usize, lots: &mut Lots) {
     ruin(&mut bytes[begin..begin + hit * SECTOR]);
 }
 
-/// 100 of 100: the promise of the specification. `NC3Z_PARITY_MB` and `NC3Z_PARITY_SHARE` for other sizes and shares.
+/// 100 of 100 trials: the guarantee in the specification. `NC3Z_PARITY_MB` and `NC3Z_PARITY_SHARE` set other sizes
+/// and shares.
 #[test]
 fn hundred_of_a_hundred_trials_are_mended() {
     let env = |name: &str, default: &str| std::env::var(name).unwrap_or(default.to_owned());
@@ -74,7 +75,7 @@ fn first_or_last_64_kib_are_mended() {
         let from = last.len() - edge;
         last[from..].iter_mut().for_each(|b| *b = if zeros { 0 } else { !*b });
         assert!(mended(&last).unwrap() == made.bytes);
-        // Both at once, and the file cut short.
+        // Both kinds of damage, and the file cut short.
         first.truncate(from);
         assert!(mended(&first).unwrap() == made.bytes);
     }
@@ -89,7 +90,7 @@ fn file_cut_short_is_mended() {
     }
 }
 
-/// A mend in place that is cut short, in the midst of a shard too, can be begun again.
+/// A repair in place that is interrupted, even within a shard, can be started again.
 #[test]
 fn mend_cut_short_anywhere_is_mended() {
     let made = archive(1_000_000, Some("5%"));
@@ -104,7 +105,7 @@ fn mend_cut_short_anywhere_is_mended() {
     .unwrap();
     assert!(patches.len() > 10);
     for (i, (at, good)) in patches.iter().enumerate() {
-        // This one is torn; the next run finds those before it mended.
+        // This shard is torn; the next run finds those before it repaired.
         let half = good.len() / 2 - 5;
         bad[*at..*at + half].copy_from_slice(&good[..half]);
         if i % 3 == 0 {
@@ -112,7 +113,7 @@ fn mend_cut_short_anywhere_is_mended() {
         }
         bad[*at..*at + good.len()].copy_from_slice(good);
     }
-    // Parity takes the commit slots for zeros.
+    // Parity treats the commit slots as zeros.
     bad[SLOTS..SLOTS + 48].copy_from_slice(&made.bytes[SLOTS..SLOTS + 48]);
     assert!(bad == made.bytes);
 }
@@ -192,7 +193,7 @@ fn damaged_parity_alone_is_mended_too() {
     let made = archive(2_000_000, Some("5%"));
     let layout = checked(&made.bytes).layout;
     let mut bad = made.bytes.clone();
-    // Every parity shard, and as many packets as may be lost.
+    // Every parity shard, and the largest number of packets that may be lost.
     for shard in layout.shards.items()..layout.shard_count() {
         bad[usize::try_from(layout.shard_place(shard).start).unwrap()] ^= 1;
     }

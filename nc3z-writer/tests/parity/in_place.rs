@@ -1,4 +1,4 @@
-//! Files: added, removed, mended in place and to a new file.
+//! Files: parity added and removed, and repairs in place and to a new file.
 
 use crate::made::{SLOTS, archive, checked, mended, source};
 use nc3z_format::archive::Trailer;
@@ -13,7 +13,7 @@ fn share(text: &str) -> Share {
 fn adding_later_and_at_once_give_the_same_bytes_and_removing_undoes_it() {
     for len in [0, 1_000, 50_000, 3_000_000] {
         let (plain, made) = (archive(len, None), archive(len, Some("3%")));
-        // Parity is added to a long form, and leaves that when it is removed.
+        // Adding parity converts the archive to the long form; removing parity keeps that form.
         let short = nc3z_format::archive::short::is_short(&plain.bytes);
         let (before, after) = parity::add(&plain.path, share("3%"), 1 << 28, &()).unwrap();
         let added = std::fs::read(&plain.path).unwrap();
@@ -41,7 +41,7 @@ fn torn_addition_leaves_the_archive_and_can_be_done_again() {
     let (plain, made) = (archive(200_000, None), archive(200_000, Some("5%")));
     for cut in [plain.bytes.len() + 1, plain.bytes.len() + 5000, made.bytes.len() - 1, made.bytes.len() - 300]
     {
-        // The slots name the parity only once it is whole.
+        // The slots name the parity only after it is complete.
         let mut torn = made.bytes[..cut].to_vec();
         torn[SLOTS..SLOTS + 48].copy_from_slice(&plain.bytes[SLOTS..SLOTS + 48]);
         std::fs::write(&plain.path, &torn).unwrap();
@@ -53,7 +53,7 @@ fn torn_addition_leaves_the_archive_and_can_be_done_again() {
     }
 }
 
-/// The archive and a generation behind it that changes nothing.
+/// Returns the archive followed by a generation that changes nothing.
 pub(crate) fn with_later_generation(bytes: &[u8]) -> Vec<u8> {
     let archive = Archive::from_source(source(bytes), &OpenOptions::default()).unwrap();
     let (at, salt) = (bytes.len() as u64, archive.superblock().salt);
@@ -89,7 +89,7 @@ fn parity_behind_a_later_generation_is_stale_and_still_good() {
     let mut bad = longer.clone();
     bad[1000] ^= 1;
     assert!(mended(&bad).unwrap() == longer);
-    // It can be added to; the newer one then counts, also where the beginning is lost.
+    // Parity can be added again; the newer one is then used, even if the beginning is lost.
     std::fs::write(&made.path, &longer).unwrap();
     parity::add(&made.path, share("5%"), 1 << 28, &()).unwrap();
     let both = std::fs::read(&made.path).unwrap();

@@ -1,4 +1,4 @@
-//! Parity: what the share promises is mended to the same bytes; what it cannot mend is said, and nothing is changed.
+//! Parity repairs damage up to its share to the same bytes. More damage is reported, and nothing is changed.
 
 #[cfg(test)]
 mod carried;

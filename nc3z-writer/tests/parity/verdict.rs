@@ -1,4 +1,5 @@
-//! One verdict: what a check calls repairable by parity, a repair makes sound; what it does not, a repair refuses and leaves as it is.
+//! If a check reports damage as repairable by parity, a repair succeeds. Otherwise a repair refuses and changes
+//! nothing.
 
 use crate::in_place::with_later_generation;
 use crate::made::source;
@@ -23,7 +24,7 @@ fn golden() -> Vec<PathBuf> {
     found
 }
 
-/// Numbers that look random; the same in each run.
+/// Pseudo-random numbers; the same in each run.
 struct Pick(u64);
 
 impl Pick {
@@ -33,7 +34,7 @@ impl Pick {
     }
 }
 
-/// One kind of damage, or two.
+/// Applies one or two kinds of damage.
 fn damage(good: &[u8], pick: &mut Pick) -> Vec<u8> {
     let mut bad = good.to_vec();
     for _ in 0..=pick.below(2) {
@@ -55,7 +56,7 @@ fn damage(good: &[u8], pick: &mut Pick) -> Vec<u8> {
     bad
 }
 
-/// Compares the verdict on one damaged archive with what repairs do; true where it was repairable.
+/// Compares the verdict on one damaged archive with the repairs; returns true if it was repairable.
 fn compare(bad: &[u8], directory: &Path, what: &str) -> bool {
     let options = OpenOptions::default();
     let (path, out) = (directory.join("bad.nc3z"), directory.join("out.nc3z"));

@@ -9,7 +9,7 @@ pub(crate) fn averages_of(grid: &[u8], from: usize, stride: usize, out: &mut [u8
     averages(grid, from, stride, out);
 }
 
-/// As [`north_classes`], the classes themselves.
+/// Does the work of [`north_classes`], but returns the classes themselves.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 pub(crate) fn north_bytes(grid: &[u8], from: usize, stride: usize, north: &[u8], out: &mut [u8]) {
     let thresholds = seven(north);

@@ -1,4 +1,4 @@
-//! The bit streams of the encoder: tokens through tANS, last one first, and raw bits.
+//! Writes the encoder's bit streams: tokens through tANS, last one first, and raw bits.
 
 use super::symbols::SYMBOLS;
 use super::table::Encoder;
@@ -8,7 +8,7 @@ use crate::encode::bits::put_varint;
 use crate::word::{Word, low8, low32};
 use std::ops::Range;
 
-/// The step of every symbol: what to add to the state (low half), where its states stand (high half).
+/// The step of every symbol: the addition to the state (low half), and the position of its states (high half).
 pub(crate) struct Steps {
     symbols: Box<[u64; SYMBOLS]>,
     states: Box<[u16; MAX_STATES]>,
@@ -47,7 +47,7 @@ impl Steps {
         }
     }
 
-    /// The state before a symbol given the one after it (`size` and more), and the bits between.
+    /// Returns the state before a symbol from the state after it (at least `size`), and the bits between.
     #[inline]
     fn step(&self, symbol: u16, x: u32, size: u32) -> (u32, u64, u32) {
         let entry = self.symbols[usize::from(symbol) % SYMBOLS];
@@ -58,10 +58,10 @@ impl Steps {
     }
 }
 
-/// A bit stream (LSB first) made from its end to its beginning.
+/// A bit stream (LSB first), written from its end to its beginning.
 struct Backward<'a> {
     out: &'a mut [u8],
-    /// Bytes from here on are written.
+    /// Bytes from this one on are written.
     at: usize,
     acc: u64,
     /// Bits of `acc` that are not in `out` yet.
@@ -69,7 +69,7 @@ struct Backward<'a> {
 }
 
 impl Backward<'_> {
-    /// Puts `n` bits before those that are there; `flush` must follow before there are more than 64.
+    /// Writes `n` bits before the existing ones; `flush` must follow before there are more than 64.
     #[inline]
     fn put(&mut self, bits: u64, n: u32) {
         self.acc = self.acc << n | bits;
@@ -96,7 +96,8 @@ pub(crate) fn put_tokens(
     work: &mut Vec<u8>,
     out: &mut Vec<u8>,
 ) {
-    // At most MAX_LOG = 12 bits a symbol and state, which is three bytes for two, and room for whole words at both ends.
+    // At most MAX_LOG = 12 bits for each symbol and state, which is three bytes for two, and room for whole words
+    // at both ends.
     let room = (symbols.len() + 4).div_ceil(2) * 3 + 32;
     if work.len() < room {
         work.resize(room, 0);
@@ -135,7 +136,7 @@ pub(crate) fn put_tokens(
     shifted(&work[at..end], acc, used, out);
 }
 
-/// Appends `bytes`, shifted up by `used < 8` bits, which are the low ones of `first`.
+/// Appends `bytes`, shifted up by `used < 8` bits; the low bits of `first` come before them.
 fn shifted(bytes: &[u8], first: u64, used: u32, out: &mut Vec<u8>) {
     if used == 0 {
         out.extend_from_slice(bytes);
@@ -159,7 +160,7 @@ fn shifted(bytes: &[u8], first: u64, used: u32, out: &mut Vec<u8>) {
 /// Appends the raw bits of all numbers, LSB first. `work` is memory to reuse.
 pub(crate) fn put_raw<W: Word>(numbers: &[W], tokens: &[u8], work: &mut Vec<u8>, out: &mut Vec<u8>) {
     const PART: usize = 1 << 10;
-    // At most 62 raw bits a number (less than its width), and a word behind the last.
+    // At most 62 raw bits for each number (less than its width), and a word after the last.
     let room = PART * W::BYTES + 16;
     if work.len() < room {
         work.resize(room, 0);
@@ -178,7 +179,7 @@ pub(crate) fn put_raw<W: Word>(numbers: &[W], tokens: &[u8], work: &mut Vec<u8>,
                     if let Some(place) = buffer.get_mut(at..at + 8) {
                         place.copy_from_slice(&acc.to_le_bytes());
                     }
-                    // 32 bits are four bytes: the bits of the byte begun stay.
+                    // Four complete bytes are written; the bits of the incomplete byte remain.
                     at += 4;
                     acc >>= 32;
                     raw >>= 32;

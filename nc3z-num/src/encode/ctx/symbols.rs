@@ -1,4 +1,4 @@
-//! Tokens with their contexts, as the encoder sees them: one number for both.
+//! Joins each token with its context to one number, the symbol.
 
 use super::context::north_bytes;
 use super::model::Histogram;
@@ -23,8 +23,8 @@ pub(crate) fn tokens_of<W: Word>(numbers: &[W], out: &mut [u8]) {
     }
     for (o, &z) in out.iter_mut().zip(numbers) {
         let z = W::low32(z);
-        // The exponent and the top bit of the mantissa are the token. Without the bits eight below those that are
-        // set, rounding to 24 bits cannot carry into them.
+        // The exponent and the top bit of the mantissa form the token. Each bit that is eight below a set bit is
+        // cleared, so that rounding to 24 bits cannot carry.
         let kept = z & !(z >> 8);
         #[expect(clippy::cast_precision_loss, reason = "rounding cannot carry, see above")]
         let large = ((kept as f32).to_bits() >> 22).wrapping_sub(2 * 127 - 8);
@@ -32,7 +32,8 @@ pub(crate) fn tokens_of<W: Word>(numbers: &[W], out: &mut [u8]) {
     }
 }
 
-/// `out[i]` = symbol of a token, given the class of the previous row and the token before. The first has none before.
+/// `out[i]` = symbol of a token, from the class of the previous row and the previous token. The first has no
+/// previous token.
 #[multiversion(targets("x86_64+avx+avx2+bmi1+bmi2+lzcnt+popcnt"))]
 fn join(tokens: &[u8], north: &[u8], west: &[u8; 16], few: bool, unit: u8, out: &mut [u16]) {
     let Some((&first, &class)) = tokens.first().zip(north.first()) else { return };
@@ -48,7 +49,7 @@ fn join(tokens: &[u8], north: &[u8], west: &[u8; 16], few: bool, unit: u8, out: 
     }
 }
 
-/// Writes the symbols of `tokens` to `symbols`; `grid` holds the tokens at their places where something is masked.
+/// Writes the symbols of `tokens` to `symbols`; if elements are masked, `grid` has the tokens at their positions.
 #[expect(clippy::too_many_arguments, reason = "one tile's tokens and their places")]
 pub(crate) fn symbols(
     model: &Model,
@@ -88,9 +89,9 @@ pub(crate) fn symbols(
     }
 }
 
-/// How often each of the numbers below `N` occurs in `items`; `counts` holds `N` pairs of zeros.
+/// Counts the numbers below `N` in `items`; `counts` has `N` pairs of zeros.
 pub(crate) fn count<T: Copy + Into<usize>, const N: usize>(items: &[T], counts: &mut [[u32; 2]; N]) {
-    // Two counters a number, so that a run of one number need not wait for its own sums.
+    // There are two counters for each number, so that a run of one number need not wait for its own sums.
     let (pairs, rest) = items.as_chunks::<2>();
     for pair in pairs {
         counts[pair[0].into() % N][0] += 1;
@@ -101,9 +102,9 @@ pub(crate) fn count<T: Copy + Into<usize>, const N: usize>(items: &[T], counts: 
     }
 }
 
-/// How often each token occurs in each of `contexts` contexts. `work` is memory to reuse.
+/// Counts the tokens in each of `contexts` contexts. `work` is memory to reuse.
 pub(crate) fn histograms(symbols: &[u16], contexts: usize, work: &mut Vec<[u32; 2]>) -> Vec<Histogram> {
-    /// A fixed number of counters is counted quickest.
+    /// Counting is fastest with a fixed number of counters.
     fn of<const N: usize>(symbols: &[u16], work: &mut Vec<[u32; 2]>) {
         work.clear();
         work.resize(N, [0; 2]);

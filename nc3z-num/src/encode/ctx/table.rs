@@ -19,7 +19,7 @@ pub(crate) fn put(counts: &Counts, bits: &mut BitWriter<'_>) {
     }
 }
 
-/// Scales a histogram so that it sums to `2^log`; every token that occurs keeps at least one.
+/// Scales a histogram to the sum `2^log`; every token that occurs keeps at least one.
 pub(crate) fn normalise(histogram: &[u32; TOKENS], log: u32) -> Counts {
     let total: u64 = histogram.iter().map(|&h| u64::from(h)).sum();
     let mut counts = [0u16; TOKENS];
@@ -37,7 +37,8 @@ pub(crate) fn normalise(histogram: &[u32; TOKENS], log: u32) -> Counts {
         }
     }
     while rest != 0 {
-        // Move by one where it changes the cost least: the largest h / c gains, the smallest loses.
+        // Changes the count whose change costs least: the one with the largest h / c grows, the one with the
+        // smallest shrinks.
         let ratio = |t: usize| (u64::from(histogram[t]) << 16) / u64::from(2 * counts[t] + 1);
         let present = (0..TOKENS).filter(|&t| counts[t] > 0);
         if rest > 0 {
@@ -54,13 +55,13 @@ pub(crate) fn normalise(histogram: &[u32; TOKENS], log: u32) -> Counts {
     counts
 }
 
-/// The encoder's side of a table.
+/// A table in the encoder's form.
 pub(crate) struct Encoder {
-    /// Per token: what to add to the state so that the high half is the number of bits.
+    /// For each token: the addition to the state that puts the number of bits into the high half.
     pub(crate) delta_bits: [u32; TOKENS],
-    /// Per token: where its states stand, less its count.
+    /// For each token: the position of its states, minus its count.
     pub(crate) first: [u32; TOKENS],
-    /// State before, by number of the state after among those of its token.
+    /// The state before, by the number of the state after among those of its token.
     pub(crate) states: Vec<u16>,
 }
 

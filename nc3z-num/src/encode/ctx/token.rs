@@ -5,7 +5,7 @@ use crate::word::{Word, low8};
 /// Numbers below this are tokens of their own.
 const DIRECT: u64 = 16;
 
-/// Token of `z`, and how many raw bits follow it.
+/// Returns the token of `z`.
 #[inline]
 pub(crate) fn token<W: Word>(z: W) -> u8 {
     let z = z.to_u64();

@@ -10,7 +10,7 @@ use nc3z_format::decode_value::Number;
 use nc3z_format::units::TimeUnit;
 use std::cmp::Ordering;
 
-/// Which way a record coordinate runs.
+/// The direction of a record coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Up,
@@ -18,7 +18,7 @@ pub(super) enum Direction {
 }
 
 impl Direction {
-    /// The way from one value to another; nothing where they are the same or not comparable.
+    /// Returns the direction from one value to another; `None` if they are equal or not comparable.
     pub(super) fn of(first: Number, second: Number) -> Option<Self> {
         let order = match (first, second) {
             (Number::Whole(a), Number::Whole(b)) => a.cmp(&b),
@@ -42,7 +42,7 @@ pub(super) struct Coordinate<'a> {
 }
 
 impl<'a> Coordinate<'a> {
-    /// The variable that is named as the record dimension is, or the first one that is a time.
+    /// Returns the variable with the name of the record dimension, or the first one that is a time.
     pub(super) fn find(edit: &Edit, dimension: &str, columns: &'a [Column]) -> Option<Self> {
         let variable = |column: &Column| &edit.header.variables[column.at];
         let mut along =
@@ -57,7 +57,7 @@ impl<'a> Coordinate<'a> {
         Some(Coordinate { column, ty: header.ty, fill: header.fill_value().to_vec(), units, time })
     }
 
-    /// Values out of their bytes; nothing where a value is missing.
+    /// Returns values from their bytes; `None` for missing values.
     pub(super) fn numbers(&self, bytes: &[u8]) -> Vec<Option<Number>> {
         bytes.chunks_exact(self.ty.size()).map(|value| self.number(value)).collect()
     }
@@ -69,7 +69,7 @@ impl<'a> Coordinate<'a> {
         Some(Number::of(self.ty, bytes)).filter(|n| !n.is_nan())
     }
 
-    /// The archive's values as they are now.
+    /// Returns the archive's present values.
     pub(super) fn of_archive(&self, edit: &mut Edit, first: u64, count: u64) -> Result<Vec<Option<Number>>> {
         let bytes = edit.cells(self.column.at)?.get(&Picks::from(&self.column.records(first, count)))?;
         Ok(self.numbers(&bytes))
@@ -80,7 +80,7 @@ impl<'a> Coordinate<'a> {
         Ok(self.numbers(&self.column.read(first, count)?))
     }
 
-    /// A value for people: with its units, and the date of a time.
+    /// Formats a value with its units, and with the date of a time.
     pub(super) fn show(&self, value: Number) -> String {
         let number = match value {
             Number::Whole(n) => n.to_string(),
@@ -99,7 +99,7 @@ fn is_time(variable: &HeaderVariable) -> bool {
     units.is_some_and(|a| TimeUnit::is_time(&text(&a.values)))
 }
 
-/// A text attribute, without what means nothing at its ends.
+/// Returns a text attribute without zero bytes and blanks at its ends.
 pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned()
 }
