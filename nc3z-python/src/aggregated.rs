@@ -1,4 +1,5 @@
-//! Aggregations: files whose variables have their data in others, and bundles, whose members are read where they lie.
+//! Aggregations: files whose variables have their data in other files. Bundles, whose members are read in
+//! place.
 
 use crate::source::Settings;
 use nc3z_aggregate::bundle::{Bundle, Members};
@@ -8,21 +9,21 @@ use nc3z_reader::{Archive, Dataset, Error, OpenOptions, Result};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where the fragments of an aggregation are looked for.
+/// The place where the fragments of an aggregation are searched.
 #[derive(Clone)]
 pub(crate) enum Beside {
-    /// It has no place.
+    /// None: the aggregation is not in a directory.
     Nothing,
-    /// In its directory; this is its path.
+    /// The directory of the file with this path.
     File(PathBuf),
-    /// In its bundle; the name is the aggregation's.
+    /// The bundle; the name is the aggregation's.
     Bundle(Arc<Bundle>, String),
-    /// On its server.
+    /// The server of this URL.
     Server { url: String, settings: Settings },
 }
 
 impl Beside {
-    /// Where the file begins in the one that holds it: a bundle's member.
+    /// Returns the offset of the file in its bundle, or 0.
     pub(crate) fn offset(&self) -> Result<u64> {
         let Beside::Bundle(bundle, name) = self else { return Ok(0) };
         let missing =
@@ -30,20 +31,21 @@ impl Beside {
         bundle.offset(name)?.ok_or_else(missing)
     }
 
-    /// The bytes of a bundle's member as they are in the bundle; nothing of other files.
+    /// Returns the bytes of a bundle's member as they are in the bundle. None for other files.
     pub(crate) fn as_stored(&self) -> Result<Option<SharedSource>> {
         let Beside::Bundle(bundle, name) = self else { return Ok(None) };
         Ok(bundle.member_as_stored(name)?)
     }
 }
 
-/// The file on disk that a name stands for: of a member, its bundle.
+/// Returns the file on disk for a name: for a member, its bundle.
 pub(crate) fn on_disk(path: &Path) -> &Path {
     let bundle = path.to_str().and_then(member_of).map(|(bundle, _)| Path::new(bundle));
     bundle.filter(|bundle| path.symlink_metadata().is_err() && bundle.is_file()).unwrap_or(path)
 }
 
-/// A file on disk or the member of a bundle by position, and nothing of what a bundle's index repeats: for commands that check bytes.
+/// Opens a file on disk or the member of a bundle by position, without the copies in a bundle's index: for
+/// commands that check bytes.
 pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
     let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());
     let Some((bundle, member)) = named.filter(|(bundle, _)| Path::new(bundle).is_file()) else {
@@ -53,28 +55,28 @@ pub(crate) fn open_as_stored(path: &Path) -> Result<SharedSource> {
     Ok(bundle.member_as_stored(member)?.unwrap_or(source))
 }
 
-/// How an aggregation is read.
+/// Options for reading an aggregation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// The variables that describe it, and none of its fragments.
+    /// Read the variables that describe it, without its fragments.
     pub(crate) as_stored: bool,
-    /// Fragments may lie outside its directory.
+    /// Fragments may be outside its directory.
     pub(crate) outside: bool,
-    /// Missing values, where a fragment is not there.
+    /// Return missing values where a fragment does not exist.
     pub(crate) fill_missing: bool,
 }
 
-/// The archive that is open, or that an open aggregation is stored in.
+/// Returns the archive that is open, or that an open aggregation is stored in.
 pub(crate) fn archive_of(dataset: &Dataset) -> Option<&Archive> {
     dataset.archive().or_else(|| as_aggregation(dataset)?.archive())
 }
 
-/// The bundle and the member that a name stands for.
+/// Splits a name into bundle and member.
 pub(crate) fn member_of(name: &str) -> Option<(&str, &str)> {
     name.split_once("!/")
 }
 
-/// The bytes of a member, and the bundle.
+/// Returns the bytes of a member, and the bundle.
 pub(crate) fn open_member(source: SharedSource, name: &str) -> Result<(SharedSource, Arc<Bundle>)> {
     let bundle = Arc::new(Bundle::open(source)?);
     let Some(member) = bundle.member(name)? else {
@@ -85,7 +87,7 @@ pub(crate) fn open_member(source: SharedSource, name: &str) -> Result<(SharedSou
     Ok((member, bundle))
 }
 
-/// A file that is an aggregation with the data of its fragments; any other as it is.
+/// Presents an aggregation with the data of its fragments, and any other file unchanged.
 pub(crate) fn present(
     dataset: Dataset,
     name: &str,
@@ -119,7 +121,7 @@ fn open_url(url: &str, settings: &Settings) -> Result<SharedSource> {
     nc3z_remote::open(url, &settings.options_or_default())
 }
 
-/// A tree file by its path or URL; on a server it is reached as the dataset is.
+/// Opens a tree file by its path or URL. On a server the settings of the dataset are used.
 pub(crate) fn open_tree(name: &str, beside: &Beside) -> Result<SharedSource> {
     if !nc3z_remote::is_url(name) {
         return source::open(Path::new(name), false);
@@ -129,7 +131,7 @@ pub(crate) fn open_tree(name: &str, beside: &Beside) -> Result<SharedSource> {
     open_url(name, &settings)
 }
 
-/// A file on disk, or the member of a bundle that its name stands for.
+/// Opens a file on disk, or a member of a bundle, by name.
 pub(crate) fn open_path(path: &Path) -> Result<(SharedSource, Beside)> {
     let named = path.to_str().and_then(member_of).filter(|_| path.symlink_metadata().is_err());
     let Some((bundle, member)) = named.filter(|(bundle, _)| Path::new(bundle).is_file()) else {

@@ -1,4 +1,4 @@
-//! Attributes and names as Python values, the way netCDF4-python gives them.
+//! Attributes and names as Python values, in the form of netCDF4-python.
 
 use nc3z_format::NcType;
 use nc3z_format::classic::Attribute;
@@ -7,7 +7,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString};
 
-/// All of a list, in stored order; of two of a name, the first.
+/// Returns all attributes of a list, in stored order. Of two with the same name, the first.
 pub(crate) fn dict<'py>(py: Python<'py>, attributes: &[Attribute]) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for attribute in attributes {
@@ -19,7 +19,8 @@ pub(crate) fn dict<'py>(py: Python<'py>, attributes: &[Attribute]) -> PyResult<B
     Ok(dict)
 }
 
-/// Text as `str`, a single number as a NumPy scalar, several as an array; the `_FillValue` of text stays bytes.
+/// Returns text as `str`, a single number as a NumPy scalar, several as an array. The `_FillValue` of text
+/// stays bytes.
 pub(crate) fn value<'py>(py: Python<'py>, attribute: &Attribute) -> PyResult<Bound<'py, PyAny>> {
     let bytes = &attribute.values;
     match attribute.ty {

@@ -1,8 +1,8 @@
-//! How to cut an array for work that is done piece by piece: boxes of whole tiles.
+//! Divides an array into boxes of whole tiles, for work that is done piece by piece.
 
 use nc3z_format::tile::{TileLayout, Tiling};
 
-/// The box that a tile is: a chunk, or whole rows of a linear tile; none where tiles end in the middle of rows.
+/// Returns the shape of a tile: a chunk, or whole rows of a linear tile. None where tiles end inside a row.
 pub(crate) fn tile_shape(tiling: &Tiling) -> Option<Vec<u64>> {
     let shape = tiling.shape();
     match tiling.layout() {
@@ -24,12 +24,13 @@ pub(crate) fn tile_shape(tiling: &Tiling) -> Option<Vec<u64>> {
     }
 }
 
-/// Elements of one index along a dimension.
+/// The number of elements of one index along a dimension.
 fn row_len(shape: &[u64], dim: usize) -> u64 {
     shape.iter().skip(dim + 1).fold(1, |n, len| n.saturating_mul(*len))
 }
 
-/// A box of about `nbytes` bytes, of whole tiles where they are boxes: tiles are put together along the last dimensions first.
+/// Returns the shape of a box of about `nbytes` bytes. It consists of whole tiles where they are boxes. Tiles
+/// are joined along the last dimensions first.
 pub(crate) fn chunk_shape(tiling: &Tiling, element_len: u64, nbytes: u64) -> Vec<u64> {
     let shape = tiling.shape();
     let wanted = (nbytes / element_len).max(1);

@@ -1,4 +1,4 @@
-//! `nc3z.Dataset`: an open file and what its header says.
+//! `nc3z.Dataset`: an open file and its metadata.
 
 use crate::aggregated::{self, Beside, Reading};
 use crate::attributes;
@@ -91,7 +91,7 @@ pub(crate) fn open(
     Ok(Dataset { handle: Arc::new(handle), variables: PyOnceLock::new(), dimensions: PyOnceLock::new() })
 }
 
-/// A version as Python names it: a number from 1, or a tag.
+/// Converts a version from Python: a number from 1, or a tag.
 pub(crate) fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> {
     if let Ok(tag) = version.extract::<String>() {
         return Ok(tag.parse().map_err(Failure::from)?);
@@ -105,7 +105,7 @@ pub(crate) fn version_name(version: &Bound<'_, PyAny>) -> PyResult<VersionName> 
 }
 
 impl Dataset {
-    /// What is open, for other classes of this module.
+    /// The open file, for other classes of this module.
     pub(crate) fn handle(&self) -> &Handle {
         &self.handle
     }
@@ -140,7 +140,8 @@ impl Dataset {
         })
     }
 
-    /// SHA-256 of the original file as the archive records it, hexadecimal; None where it records none, and for classic files.
+    /// SHA-256 of the original file as stored in the archive, hexadecimal; None where it is not stored, and
+    /// for classic files.
     #[getter]
     fn sha256(&self) -> PyResult<Option<String>> {
         self.handle.sha256()
@@ -154,7 +155,8 @@ impl Dataset {
         Ok(archive.version().map_err(Failure::from)?.number)
     }
 
-    /// Tags of versions, and the versions' numbers, as the version that is open knows them: the newest, all. None for a classic file.
+    /// Tags with the numbers of their versions, as known to the open version; the newest version knows all.
+    /// None for a classic file.
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dataset = self.handle.dataset()?;
@@ -166,7 +168,7 @@ impl Dataset {
         Ok(dict)
     }
 
-    /// The versions up to the one that is open, newest first, at most so many: for `nc3z.log`.
+    /// At most `most` versions up to the open one, newest first: for `nc3z.log`.
     #[pyo3(signature = (most, /))]
     fn _log<'py>(&self, py: Python<'py>, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let dataset = self.handle.dataset()?;
@@ -174,7 +176,8 @@ impl Dataset {
         archive.map_or_else(|| Ok(Vec::new()), |archive| versions::log(py, archive, most))
     }
 
-    /// What tells the fragments of an aggregated variable from others of their names: for the names of Dask's tasks. None for others.
+    /// A value that changes with the fragments of an aggregated variable, for the names of Dask's tasks. None
+    /// for other variables.
     #[pyo3(signature = (variable, /))]
     fn _fragments(&self, py: Python<'_>, variable: &str) -> PyResult<Option<String>> {
         let dataset = self.handle.dataset()?;
@@ -198,13 +201,14 @@ impl Dataset {
         Ok(archive.map_or_else(|| dataset.original_len(), nc3z_reader::Archive::stored_len))
     }
 
-    /// What tells a remote object from others of its name: an entity tag, or length and time; None for local files.
+    /// An identity that changes with a remote object: an entity tag, or length and time; None for local
+    /// files.
     #[getter]
     fn identity(&self) -> PyResult<Option<String>> {
         self.handle.identity()
     }
 
-    /// Stored bytes of each variable, and its tiles by chain in words; None for a classic file.
+    /// Stored bytes of each variable, and its tiles by chain as text; None for a classic file.
     fn _costs(&self, py: Python<'_>) -> PyResult<Option<Vec<(String, u64, String)>>> {
         let dataset = self.handle.dataset()?;
         let Some(archive) = dataset.archive() else { return Ok(None) };
@@ -218,7 +222,7 @@ impl Dataset {
         ))
     }
 
-    /// The path or URL of the file that the bytes lie in: of a bundle's member, the bundle's.
+    /// The path or URL of the file that contains the bytes: for a bundle's member, the bundle.
     #[getter]
     fn _file(&self) -> Option<&str> {
         let name = self.handle.origin.name()?;
@@ -228,8 +232,8 @@ impl Dataset {
         }
     }
 
-    /// References as JSON, of kind "kerchunk" or "icechunk"; `etag` or `modified` (seconds) tell the archive from others at `url`. Of a
-    /// bundle's member, `url` is the bundle's.
+    /// References as JSON, of kind "kerchunk" or "icechunk"; `etag` or `modified` (seconds) identify the
+    /// content of the archive at `url`. For a bundle's member, `url` is the bundle's.
     #[pyo3(signature = (kind, url, etag=None, modified=None, /))]
     fn _references(
         &self,
@@ -265,7 +269,7 @@ impl Dataset {
         Ok(PyBytes::new(py, bytes.unwrap_or_default()))
     }
 
-    /// Reads bytes of the classic file, whichever kind is open.
+    /// Reads bytes of the classic file, also from an archive.
     #[pyo3(signature = (offset, nbytes, /))]
     fn read_original<'py>(&self, py: Python<'py>, offset: u64, nbytes: u64) -> PyResult<Bound<'py, PyBytes>> {
         let dataset = self.handle.dataset()?;
@@ -335,13 +339,13 @@ impl Dataset {
         }
     }
 
-    /// True once it is closed.
+    /// True after the dataset was closed.
     #[getter]
     fn closed(&self) -> bool {
         self.handle.is_closed()
     }
 
-    /// Closes the file; its variables can then be read no more.
+    /// Closes the file. Its variables can no longer be read.
     fn close(&self) {
         self.handle.close();
     }
@@ -398,7 +402,7 @@ impl Dataset {
         self.variables(py)?.call_method0("items")
     }
 
-    /// The variable of that name, else `default`.
+    /// The variable of that name, otherwise `default`.
     #[pyo3(signature = (name, default=None, /))]
     fn get<'py>(
         &self,

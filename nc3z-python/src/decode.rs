@@ -1,4 +1,4 @@
-//! Values as they are meant, as NumPy's masked arrays; and parts of variables by values, dates and regions.
+//! Decoded values as NumPy's masked arrays; parts of variables by values, dates and regions.
 
 use crate::handle::Handle;
 use nc3z_format::NcType;
@@ -14,10 +14,11 @@ use pyo3::exceptions::{PyTypeError, PyUserWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyEllipsis, PySlice, PyString, PyTuple};
 
-/// ISO text of any moment: years have seven digits at most, and a sign.
+/// The NumPy type for ISO text of any time: years have at most seven digits, and a sign.
 const TIME_TEXT: &str = "<U32";
 
-/// The type of decoded values, as NumPy names it. Times in the standard calendar that are before 1582-10-15 make text of all that are read with them.
+/// Returns the NumPy type of decoded values. If one time in the standard calendar is before 1582-10-15, all
+/// times of the same read become text.
 pub(crate) fn dtype(decoding: &Decoding) -> &'static str {
     if let Some(time) = decoding.time() {
         return if is_numpys(time.calendar()) { "datetime64[us]" } else { TIME_TEXT };
@@ -38,12 +39,12 @@ pub(crate) fn dtype(decoding: &Decoding) -> &'static str {
     }
 }
 
-/// Returns true for calendars whose dates `datetime64` has.
+/// Returns true for calendars that `datetime64` supports.
 fn is_numpys(calendar: Calendar) -> bool {
     matches!(calendar, Calendar::Standard | Calendar::ProlepticGregorian)
 }
 
-/// A selection as a masked array of decoded values; text as it is stored.
+/// Returns a selection as a masked array of decoded values. Text is returned as stored.
 pub(crate) fn decoded<'py>(
     py: Python<'py>,
     handle: &Handle,
@@ -57,7 +58,7 @@ pub(crate) fn decoded<'py>(
     elements(py, &decoding, &bytes, selection.outside(), shape)
 }
 
-/// Big-endian elements as a masked array of decoded values; those `outside` are masked, too.
+/// Returns big-endian elements as a masked array of decoded values. Those `outside` are masked, too.
 pub(crate) fn elements<'py>(
     py: Python<'py>,
     decoding: &Decoding,
@@ -103,7 +104,7 @@ pub(crate) fn elements<'py>(
     }
 }
 
-/// Masked elements of any type.
+/// Returns masked elements of any type.
 fn array<'py, T: Element + Send>(
     py: Python<'py>,
     bytes: &[u8],
@@ -130,7 +131,7 @@ fn masked<'py>(
     py.import("numpy")?.getattr("ma")?.call_method("array", (data,), Some(&options))
 }
 
-/// Puts decoded values into an array of the caller's: with their mask, or where nothing is masked.
+/// Copies decoded values into the caller's array: with their mask, or without one if nothing is masked.
 pub(crate) fn put(values: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, name: &str) -> PyResult<()> {
     let masked = values.py().import("numpy")?.getattr("ma")?;
     let takes_mask = out.is_instance(&masked.getattr("MaskedArray")?)?;
@@ -142,7 +143,8 @@ pub(crate) fn put(values: &Bound<'_, PyAny>, out: &Bound<'_, PyAny>, name: &str)
     out.set_item(PyEllipsis::get(values.py()), values)
 }
 
-/// Times: `datetime64` in microseconds where NumPy has the calendar and all dates, otherwise ISO text.
+/// Returns times as `datetime64` in microseconds if NumPy supports the calendar and all dates, otherwise as
+/// ISO text.
 fn times<'py>(
     py: Python<'py>,
     decoding: &Decoding,
@@ -166,13 +168,13 @@ fn times<'py>(
     masked(py, py.import("numpy")?.call_method1("array", (words, TIME_TEXT))?, mask, shape)
 }
 
-/// What `sel` was asked for.
+/// Parses the arguments of `sel`.
 pub(crate) fn request(
     region: Option<(f64, f64, f64, f64)>,
     dims: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Request> {
     let region = region.map(|(west, east, south, north)| {
-        // The checks are those of the command line.
+        // The same checks as on the command line.
         format!("{west:?},{east:?},{south:?},{north:?}").parse::<BoxArg>().map_err(PyValueError::new_err)
     });
     let mut asked = Vec::new();
@@ -195,7 +197,8 @@ pub(crate) fn request(
     Ok(Request { dims: asked, region: region.transpose()? })
 }
 
-/// A number is a value of the coordinate; text, `date`, `datetime` and `datetime64` are dates.
+/// Converts a limit. A number is a value of the coordinate; text, `date`, `datetime` and `datetime64` are
+/// dates.
 fn limit(value: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     if value.is_none() {
         return Ok(None);
@@ -214,7 +217,7 @@ fn limit(value: &Bound<'_, PyAny>) -> PyResult<Option<Limit>> {
     text.parse::<Period>().map(|period| Some(Limit::Date(period))).map_err(PyValueError::new_err)
 }
 
-/// What is selected of a variable; notes are warnings.
+/// Returns the selected part of a variable. Notes become warnings.
 pub(crate) fn select(
     py: Python<'_>,
     handle: &Handle,
@@ -238,7 +241,7 @@ pub(crate) fn select(
     Ok(found)
 }
 
-/// A selection as it is stored: a plain array, masked only where a region is.
+/// Returns a selection as stored: a plain array, masked only if a region is selected.
 pub(crate) fn stored<'py>(
     py: Python<'py>,
     handle: &Handle,

@@ -1,4 +1,4 @@
-//! Edits of an archive, as `nc3z/_edit.py` wraps them: values and attributes as big-endian bytes.
+//! Edits of an archive, for the wrapper `nc3z/_edit.py`. Values and attributes are big-endian bytes.
 
 use crate::attributes;
 use crate::dataset::Dataset;
@@ -16,22 +16,22 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// An archive that is being edited: one call at a time.
+/// An archive that is being edited. Calls are executed one at a time.
 #[pyclass(frozen, module = "nc3z._nc3z", name = "Edit")]
 pub(crate) struct Edit {
     path: String,
-    /// `None` once it is closed.
+    /// `None` after it was closed.
     staged: Mutex<Option<Staged>>,
 }
 
-/// What is selected along one dimension: start, count and stride, or indices that ascend.
+/// A selection along one dimension: start, count and stride, or ascending indices.
 #[derive(FromPyObject)]
 enum PickArg<'py> {
     Range(u64, u64, i64),
     List(PyReadonlyArray1<'py, u64>),
 }
 
-/// What is selected of a variable: a list of picks; starts, count and stride of boxes at points; or a mask.
+/// A selection of a variable: a list of picks; starts, count and stride of boxes at points; or a mask.
 #[derive(FromPyObject)]
 enum PicksArg<'py> {
     Points(PyReadonlyArray2<'py, u64>, Vec<u64>, Vec<u64>),
@@ -61,7 +61,7 @@ impl PicksArg<'_> {
     }
 }
 
-/// A plan by the names of its parts.
+/// Returns a plan as a dict.
 fn planned(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
     let made = PyDict::new(py);
     made.set_item("text", plan.text)?;
@@ -78,12 +78,12 @@ fn planned(py: Python<'_>, plan: Plan) -> PyResult<Bound<'_, PyDict>> {
 }
 
 impl Edit {
-    /// What is staged, also where another thread panicked with it.
+    /// Locks the staged edit, also after another thread panicked while it held the lock.
     fn locked(&self) -> MutexGuard<'_, Option<Staged>> {
         self.staged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Works on what is staged, with the GIL released.
+    /// Calls `work` with the staged edit, with the GIL released.
     fn with<T: Send>(
         &self,
         py: Python<'_>,
@@ -134,7 +134,7 @@ impl Edit {
         self.with(py, |staged| Ok(staged.archive().version()?.number))
     }
 
-    /// Whether anything was edited since the last commit.
+    /// True if anything was edited since the last commit.
     #[getter]
     fn touched(&self, py: Python<'_>) -> PyResult<bool> {
         self.with(py, |staged| Ok(staged.is_touched()))
@@ -212,7 +212,7 @@ impl Edit {
         self.with(py, |staged| Ok(staged.rename_variable(name, new)?))
     }
 
-    /// Adds a dimension; of length 0 it is the record dimension.
+    /// Adds a dimension. Length 0 makes it the record dimension.
     fn add_dimension(&self, py: Python<'_>, name: &str, len: u64) -> PyResult<()> {
         self.with(py, |staged| Ok(staged.add_dimension(name, len)?))
     }
@@ -233,7 +233,7 @@ impl Edit {
         self.with(py, |staged| Ok(staged.resize_dimension(dimension, len)?))
     }
 
-    /// Makes the file one of another kind: 1, 2 or 5.
+    /// Changes the classic format to CDF-1, CDF-2 or CDF-5: 1, 2, 5.
     fn set_kind(&self, py: Python<'_>, kind: u8) -> PyResult<()> {
         let kind = match kind {
             1 => Version::Cdf1,
@@ -244,7 +244,7 @@ impl Edit {
         self.with(py, |staged| Ok(staged.set_kind(kind)?))
     }
 
-    /// Elements, big-endian, in the order of the picks.
+    /// Returns elements, big-endian, in the order of the picks.
     fn get<'py>(
         &self,
         py: Python<'py>,
@@ -256,7 +256,7 @@ impl Edit {
         Ok(PyArray1::from_vec(py, bytes))
     }
 
-    /// Writes elements, big-endian; one serves for all.
+    /// Writes elements, big-endian. A single one is used for all.
     fn set(
         &self,
         py: Python<'_>,
@@ -269,7 +269,7 @@ impl Edit {
         self.with(py, |staged| Ok(staged.set_picks(variable, &picks, values)?))
     }
 
-    /// What `set` would do.
+    /// Returns the plan of `set`.
     fn plan_set<'py>(
         &self,
         py: Python<'py>,
@@ -280,7 +280,7 @@ impl Edit {
         planned(py, self.with(py, |staged| Ok(staged.plan_set(variable, &picks)?))?)
     }
 
-    /// What `get` would do.
+    /// Returns the plan of `get`.
     fn plan_get<'py>(
         &self,
         py: Python<'py>,
@@ -291,7 +291,7 @@ impl Edit {
         planned(py, self.with(py, |staged| Ok(staged.plan_get(variable, &picks)?))?)
     }
 
-    /// Returns the plan of another length of a dimension for one variable.
+    /// Returns the plan of changing the length of a dimension, for one variable.
     fn plan_resize<'py>(
         &self,
         py: Python<'py>,
@@ -302,17 +302,18 @@ impl Edit {
         planned(py, self.with(py, |staged| Ok(staged.plan_resize(variable, dimension, len)?))?)
     }
 
-    /// What bringing all of a variable into memory would take.
+    /// Returns the plan of loading all of a variable into memory.
     fn plan_load<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyDict>> {
         planned(py, self.with(py, |staged| Ok(staged.plan_load(variable)?))?)
     }
 
-    /// What a commit would store of a variable.
+    /// Returns the plan of a commit for a variable.
     fn plan_commit<'py>(&self, py: Python<'py>, variable: &str) -> PyResult<Bound<'py, PyDict>> {
         planned(py, self.with(py, |staged| Ok(staged.plan_commit(variable)?))?)
     }
 
-    /// Appends the records of another file: how many were appended, replaced, and there already.
+    /// Appends the records of another file. Returns the numbers of records that were appended, that were
+    /// replaced, and that existed already.
     fn append(
         &self,
         py: Python<'_>,
@@ -336,7 +337,7 @@ impl Edit {
         Ok((done.appended, done.replaced, done.known))
     }
 
-    /// Commits what is staged as a new version; a dry run finds out what that would do.
+    /// Commits the staged edit as a new version. A dry run only returns what would be done.
     #[pyo3(signature = (note, digest, dry_run, parity, progress=None, cancel=None))]
     #[expect(clippy::too_many_arguments, reason = "Python's keyword arguments")]
     fn commit<'py>(
@@ -360,7 +361,7 @@ impl Edit {
         committed(py, &done.map_err(|e| e.in_file(Some(&self.path)))?, digest)
     }
 
-    /// Lets go of the lock and of what is staged.
+    /// Releases the lock, and discards the staged edit.
     fn close(&self, py: Python<'_>) {
         py.detach(|| *self.locked() = None);
     }

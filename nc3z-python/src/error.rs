@@ -10,14 +10,14 @@ use pyo3::types::PyType;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// What any part of the libraries says.
+/// An error of any of the libraries.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Read(ReadError),
     Write(WriteError),
-    /// What was asked for cannot be had of this file: why, in words.
+    /// The file does not support the request; the text gives the reason.
     Unfit(String),
-    /// Python has spoken already: a signal, a callback, an argument.
+    /// A Python exception was already raised: by a signal, a callback, an argument.
     Python(PyErr),
 }
 
@@ -68,7 +68,7 @@ impl From<PyErr> for Failure {
 }
 
 impl Failure {
-    /// The exception; `file` is named where the message does not do so itself.
+    /// Converts to an exception. Adds `file` where the message does not name it.
     pub(crate) fn in_file(self, file: Option<&str>) -> PyErr {
         match self {
             Failure::Python(e) => e,
@@ -119,12 +119,12 @@ fn read(e: &ReadError, file: Option<&str>) -> PyErr {
             exception("RangeError", named(words, file))
         }
         ReadKind::Interrupted => exception("Cancelled", words()),
-        // What is wrong with an aggregation, among others.
+        // Errors of an aggregation, and others.
         _ => exception("Error", words()),
     }
 }
 
-/// NumPy's name of a type of Rust, whose `i8` is an integer of 8 bytes to NumPy.
+/// Returns NumPy's name of a Rust type. Rust's `i8` is `int8` in NumPy, where `i8` has 8 bytes.
 fn numpy_name(rust: &str) -> &str {
     match rust {
         "i8" => "int8",
@@ -141,7 +141,8 @@ fn numpy_name(rust: &str) -> &str {
     }
 }
 
-/// `OSError(errno, words, path)`, of which Python makes `FileNotFoundError` and its like; without a number, by its words.
+/// Returns `OSError(errno, message, path)`, which Python turns into `FileNotFoundError` and other classes.
+/// An error without a number becomes a plain `OSError` with the message.
 fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&str>) -> PyErr {
     if let Some(e) = of_caller(source) {
         return e;
@@ -163,7 +164,8 @@ fn io(what: &str, path: Option<&Path>, source: &std::io::Error, file: Option<&st
     }
 }
 
-/// What a file object's own method raised to end the program, such as `KeyboardInterrupt`: it is no failure to read.
+/// Returns an exception that a file object's method raised to end the program, such as `KeyboardInterrupt`.
+/// It is not a read error.
 fn of_caller(source: &std::io::Error) -> Option<PyErr> {
     let raised = source.get_ref()?.downcast_ref::<PyErr>()?;
     Python::attach(|py| (!raised.is_instance_of::<PyException>(py)).then(|| raised.clone_ref(py)))
@@ -176,7 +178,7 @@ fn named(words: String, file: Option<&str>) -> String {
     }
 }
 
-/// One of the package's own classes.
+/// Returns an exception of one of the package's own classes.
 pub(crate) fn exception(class: &'static str, words: String) -> PyErr {
     static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
     Python::attach(|py| {

@@ -1,4 +1,4 @@
-//! An open file, as all Python objects made of it share it.
+//! An open file, shared by all Python objects made from it.
 
 use crate::aggregated::{self, Beside, Reading};
 use crate::error::Failure;
@@ -15,19 +15,19 @@ use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
 
-/// How it was opened.
+/// The options with which it was opened.
 #[derive(Clone, Default)]
 pub(crate) struct How {
     pub(crate) version: Option<VersionName>,
     pub(crate) fill_lost: bool,
     pub(crate) reading: Reading,
-    /// Values are given as they are meant, and not as they are stored.
+    /// True where decoded values are returned instead of stored ones.
     pub(crate) decode: bool,
-    /// The root that values are checked against.
+    /// The root against which values are checked.
     pub(crate) root: Option<Against>,
 }
 
-/// A root, and the path or URL of the tree file by which it is checked.
+/// A root, and the path or URL of the tree file for checking it.
 #[derive(Clone)]
 pub(crate) struct Against {
     pub(crate) root: Root,
@@ -41,7 +41,7 @@ pub(crate) struct Handle {
     pub(crate) beside: Beside,
 }
 
-/// What belongs to one process: a forked child opens the same source again, with a cache of its own.
+/// The state of one process. A forked child opens the same source again, with its own cache.
 struct Opened {
     source: SharedSource,
     dataset: Dataset,
@@ -88,7 +88,7 @@ impl Handle {
         Ok(Handle { opened: PerProcess::of(opened), origin, how, beside })
     }
 
-    /// The dataset, for this process.
+    /// Returns the dataset for this process.
     ///
     /// # Errors
     /// It is closed.
@@ -106,16 +106,17 @@ impl Handle {
         })
     }
 
-    /// What an error that concerns it says.
+    /// Converts an error of this file to an exception.
     pub(crate) fn failure(&self, e: impl Into<Failure>) -> PyErr {
         e.into().in_file(self.origin.name())
     }
 
-    /// What another process needs to open it again: source, version, whether losses are filled, the SHA-256 to find there, how to
-    /// reach the store, how an aggregation is read, whether values are decoded, and the root that they are checked against.
+    /// Returns the arguments for opening the file again in another process: source, version, whether losses
+    /// are filled, the expected SHA-256, the store's settings, the options for aggregations, whether values
+    /// are decoded, and the root that they are checked against.
     ///
     /// # Errors
-    /// It came from a file object.
+    /// The dataset was opened from a file object.
     pub(crate) fn to_reopen<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let source = match &self.origin {
             Origin::Path { path, .. } => path.into_pyobject(py)?.str()?.into_any(),
@@ -142,7 +143,7 @@ impl Handle {
             .into_pyobject(py)
     }
 
-    /// SHA-256 of the original as it is on record, hexadecimal.
+    /// The stored SHA-256 of the original, hexadecimal.
     pub(crate) fn sha256(&self) -> PyResult<Option<String>> {
         let dataset = self.dataset()?;
         Ok(match aggregated::archive_of(&dataset).map(Archive::digest) {
@@ -151,7 +152,7 @@ impl Handle {
         })
     }
 
-    /// What tells a remote object from others of its name.
+    /// The identity of a remote object, which changes with its content.
     pub(crate) fn identity(&self) -> PyResult<Option<String>> {
         Ok(self.opened()?.source.identity().map(|identity| identity.to_string()))
     }

@@ -1,4 +1,4 @@
-//! Keys of `variable[...]` as hyperslabs: integers, slices, an ellipsis.
+//! Converts keys of `variable[...]` to hyperslabs: integers, slices, an ellipsis.
 
 use nc3z_format::Hyperslab;
 use numpy::PyUntypedArray;
@@ -6,12 +6,13 @@ use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyEllipsis, PyList, PyRange, PySlice, PyTuple};
 
-/// What a key selects.
+/// The selection of a key.
 pub(crate) struct Selected {
     pub(crate) slab: Hyperslab,
-    /// Lengths of the result: integers have dropped theirs.
+    /// The shape of the result. Dimensions with an integer index are dropped.
     pub(crate) shape: Vec<u64>,
-    /// Whether a single element is given as a scalar; NumPy gives an array of no dimensions where an ellipsis asked for one.
+    /// True where a single element is returned as a scalar. With an ellipsis NumPy returns an array without
+    /// dimensions.
     pub(crate) scalar: bool,
 }
 
@@ -26,7 +27,7 @@ impl Selected {
     }
 }
 
-/// Finds a key in an array of `shape`.
+/// Parses a key for an array of `shape`.
 pub(crate) fn parse(key: &Bound<'_, PyAny>, shape: &[u64]) -> PyResult<Selected> {
     let rank = shape.len();
     let mut found = Selected {
@@ -58,7 +59,7 @@ pub(crate) fn parse(key: &Bound<'_, PyAny>, shape: &[u64]) -> PyResult<Selected>
     Ok(found)
 }
 
-/// Adds one item of a key; an ellipsis stands for all dimensions before number `until`.
+/// Adds one item of a key. An ellipsis selects all dimensions before number `until`.
 fn add(found: &mut Selected, key: &Bound<'_, PyAny>, shape: &[u64], until: usize) -> PyResult<()> {
     if key.is_instance_of::<PyEllipsis>() {
         fill(found, shape, until);
@@ -86,7 +87,7 @@ fn add(found: &mut Selected, key: &Bound<'_, PyAny>, shape: &[u64], until: usize
     Ok(())
 }
 
-/// All of the dimensions up to number `until`.
+/// Selects all indices of the dimensions before number `until`.
 fn fill(found: &mut Selected, shape: &[u64], until: usize) {
     for &len in shape.iter().take(until).skip(found.slab.start.len()) {
         found.slab.start.push(0);
@@ -96,7 +97,7 @@ fn fill(found: &mut Selected, shape: &[u64], until: usize) {
     }
 }
 
-/// Whether a key has lists or masks among its items.
+/// Returns whether a key has lists or masks among its items.
 pub(crate) fn has_lists(key: &Bound<'_, PyAny>) -> bool {
     let is_list = |key: &Bound<'_, PyAny>| {
         key.is_instance_of::<PyList>()

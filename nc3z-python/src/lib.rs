@@ -1,7 +1,7 @@
 //! The extension module behind the Python package `nc3z`.
 //!
-//! Python's own part of the package wraps what is here: see `python/nc3z`. All work is done with the GIL released; elements are read
-//! straight into NumPy's memory. `docs/python.md` tells what holds.
+//! The Python part of the package wraps this module: see `python/nc3z`. All work is done with the GIL
+//! released. Elements are read directly into NumPy's memory. The rules are in `docs/python.md`.
 
 #![expect(clippy::needless_pass_by_value, reason = "PyO3 hands arguments over by value")]
 

@@ -1,4 +1,4 @@
-//! The numeric codec by itself: what other formats' codecs are made of (`nc3z/zarr.py`, `nc3z/numcodecs.py`).
+//! The numeric codec alone, for codecs of other formats (`nc3z/zarr.py`, `nc3z/numcodecs.py`).
 
 use crate::error::exception;
 use nc3z_num::{
@@ -15,7 +15,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch::new());
 }
 
-/// The type of an element by its kind and size, as NumPy has them: `f4`.
+/// Parses an element type given by NumPy's kind and size, such as `f4`.
 fn element_type(name: &str) -> PyResult<ElementType> {
     Ok(match name {
         "i1" => ElementType::I8,
@@ -40,7 +40,7 @@ fn failure(e: &Error) -> PyErr {
     }
 }
 
-/// The elements' product, which must be the array's.
+/// Checks that the product of the lengths equals the number of elements.
 fn check_shape(shape: &[u64], elements: usize) -> PyResult<()> {
     let product = shape.iter().try_fold(1_u64, |n, len| n.checked_mul(*len));
     if product != Some(elements as u64) || elements > MAX_ELEMENTS {
@@ -49,7 +49,8 @@ fn check_shape(shape: &[u64], elements: usize) -> PyResult<()> {
     Ok(())
 }
 
-/// The smallest payload of the plans that are tried. None refers to a dictionary, which would lie outside of it.
+/// Returns the smallest payload of the plans tried. No plan uses a dictionary, which would be stored outside
+/// the payload.
 fn encoded<W: Word>(
     data: &[W],
     ty: ElementType,

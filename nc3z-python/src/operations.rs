@@ -1,4 +1,5 @@
-//! Whole files: archive, restore, verify, estimate. Each gives a dict, of which `nc3z/_operations.py` makes its result.
+//! Operations on whole files: archive, restore, verify, estimate. Each returns a dict, which
+//! `nc3z/_operations.py` converts to its result.
 
 use crate::aggregated;
 use crate::error::Failure;
@@ -28,7 +29,7 @@ fn preset(name: &str) -> PyResult<Preset> {
     })
 }
 
-/// What a caller may choose of an archive.
+/// The options of archiving.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 struct Options {
@@ -97,7 +98,7 @@ fn archived<'py>(py: Python<'py>, done: &Archived) -> PyResult<Bound<'py, PyDict
     Ok(dict)
 }
 
-/// Archives a classic file as a file.
+/// Archives a classic file on disk to a file.
 #[pyfunction]
 #[pyo3(signature = (input, output, options, progress=None, cancel=None))]
 pub(crate) fn archive<'py>(
@@ -111,14 +112,14 @@ pub(crate) fn archive<'py>(
     let name = input.to_string_lossy().into_owned();
     let named = |e: Failure| e.in_file(Some(&name));
     let options = options.extract::<Options>()?.into_writer().map_err(named)?;
-    // What cannot be looked at fails in the work itself, with the right words.
+    // A file that cannot be read causes an error later, with a better message.
     let total = std::fs::metadata(&input).map_or(0, |m| m.len());
     let done =
         work::run(py, total, progress, cancel, |watch| Ok(archive_file(&input, &output, &options, watch)?));
     archived(py, &done.map_err(named)?)
 }
 
-/// Archives a classic file that is in memory as a file. Nobody may write to the memory meanwhile.
+/// Archives a classic file in memory to a file. The memory must not change meanwhile.
 #[pyfunction]
 #[pyo3(signature = (input, output, options, progress=None, cancel=None))]
 pub(crate) fn archive_buffer<'py>(
@@ -139,7 +140,7 @@ pub(crate) fn archive_buffer<'py>(
     archived(py, &done.map_err(named)?)
 }
 
-/// Archives a classic file in memory: bytes in, bytes out.
+/// Archives a classic file in memory, and returns the archive's bytes.
 #[pyfunction]
 #[pyo3(signature = (input, options, progress=None, cancel=None))]
 pub(crate) fn archive_bytes<'py>(
@@ -156,7 +157,8 @@ pub(crate) fn archive_bytes<'py>(
     Ok((PyBytes::new(py, &bytes), archived(py, &done)?))
 }
 
-/// What a command reads: a file by position, so that a disk that fails gives an error and no signal; else as [`source::open`] has it.
+/// Opens the input of a command. A local file is read by position, so that a failing disk gives an error
+/// instead of a signal. Others are opened by [`source::open`].
 fn command_source(
     py: Python<'_>,
     input: &Bound<'_, PyAny>,
@@ -178,7 +180,7 @@ fn command_source(
     }
 }
 
-/// Restores the classic file that an archive is of.
+/// Restores the classic file of an archive.
 #[pyfunction]
 #[pyo3(signature = (input, output, overwrite, storage_options=None, progress=None, cancel=None))]
 pub(crate) fn restore<'py>(
@@ -268,7 +270,7 @@ pub(crate) fn check<'py>(
     Ok(dict)
 }
 
-/// What archives of a classic file would come to.
+/// Estimates the size of archives of a classic file.
 #[pyfunction]
 #[pyo3(signature = (input, presets, sample_nbytes=None, progress=None, cancel=None))]
 pub(crate) fn estimate<'py>(

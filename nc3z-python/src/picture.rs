@@ -1,4 +1,4 @@
-//! What `Variable.picture` is asked for.
+//! The arguments of `Variable.picture`.
 
 use nc3z_look::plot::{Colours, Kind, Options};
 use pyo3::PyResult;
@@ -16,7 +16,7 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The options of the drawing, without the file's name.
+    /// Checks the arguments. Returns the options of the drawing, without the file's name.
     pub(crate) fn checked(&self) -> PyResult<(Kind, Options)> {
         let kind = match self.kind {
             "png" => Kind::Png,
@@ -40,7 +40,7 @@ impl Request<'_> {
     }
 }
 
-/// The map of colours of a name.
+/// Returns the map of colours with this name.
 fn colours(name: &str) -> PyResult<Colours> {
     Colours::named(name).ok_or_else(|| {
         let names: Vec<&str> = Colours::names().collect();

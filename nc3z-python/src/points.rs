@@ -1,10 +1,11 @@
-//! Boxes at points.
+//! Reads boxes at points.
 
 use nc3z_format::Hyperslab;
 use nc3z_reader::Variable;
 use nc3z_reader::convert::Element;
 
-/// Point after point, in the order in which they lie in the array, so that no tile is decoded twice for want of cache.
+/// Reads the points in the order of their positions in the array, so that no tile is decoded twice because
+/// the cache is too small.
 pub(crate) fn read_points<T: Element>(
     reader: &Variable,
     points: Vec<Vec<u64>>,

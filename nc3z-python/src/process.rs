@@ -1,4 +1,5 @@
-//! What belongs to one process: the pool of threads, the cache, whose locks threads hold. Both are made anew in a forked child.
+//! The state of a process: the pool of threads, and the cache, whose locks threads hold. A forked child makes
+//! both anew.
 
 use nc3z_reader::cache::{TileCache, budget_from_env, default_budget};
 use nc3z_remote::PerProcess;
@@ -10,10 +11,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 static POOL: PerProcess<ThreadPool> = PerProcess::empty();
 static CACHE: PerProcess<TileCache> = PerProcess::empty();
-/// Threads asked for; 0 for one a core.
+/// The requested number of threads; 0 means one for each core.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Threads asked for by a call, by `NC3Z_THREADS`, or one a core.
+/// Returns the number of threads: as requested by a call, by `NC3Z_THREADS`, or one for each core.
 pub(crate) fn threads() -> usize {
     let set = THREADS.load(Ordering::Relaxed);
     if set > 0 {
@@ -25,7 +26,7 @@ pub(crate) fn threads() -> usize {
         .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// The pool that all large work of this process is done in.
+/// The pool that all large work of this process uses.
 pub(crate) fn pool() -> PyResult<Arc<ThreadPool>> {
     POOL.get(|_| {
         rayon::ThreadPoolBuilder::new()
@@ -36,11 +37,11 @@ pub(crate) fn pool() -> PyResult<Arc<ThreadPool>> {
     })
 }
 
-/// How the reader's large reads get there.
+/// Runs the reader's large reads in the pool.
 pub(crate) fn enter_pool(work: &mut (dyn FnMut() + Send)) {
     match pool() {
         Ok(pool) => pool.install(work),
-        // Without threads, the one that is there does it all.
+        // Without a pool, the calling thread does all the work.
         Err(_) => work(),
     }
 }
@@ -57,7 +58,8 @@ pub(crate) fn cache() -> TileCache {
     }
 }
 
-/// Sets the number of threads that decode at once, for all datasets of this process; 0 is one a core.
+/// Sets the number of threads that decode at once, for all datasets of this process; 0 means one for each
+/// core.
 #[pyfunction]
 #[pyo3(signature = (threads, /))]
 pub(crate) fn set_threads(threads: usize) {
@@ -71,7 +73,7 @@ pub(crate) fn get_threads() -> usize {
     threads()
 }
 
-/// Sets how many bytes of decoded tiles are kept; 0 keeps none.
+/// Sets the size of the cache of decoded tiles in bytes; 0 disables it.
 #[pyfunction]
 #[pyo3(signature = (nbytes, /))]
 pub(crate) fn set_cache(nbytes: u64) {

@@ -1,4 +1,4 @@
-//! What `open` can be given: a path, a URL, bytes, or a file object, as a byte source.
+//! Converts the argument of `open` to a byte source: a path, a URL, bytes, or a file object.
 
 use crate::aggregated::{self, Beside};
 use crate::error::Failure;
@@ -18,9 +18,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Where a dataset came from: enough to open it again, in another process where that makes sense.
+/// The origin of a dataset: enough to open it again, in another process where that is possible.
 pub(crate) enum Origin {
-    /// A file; the path is absolute, and `given` as it was written.
+    /// A file. The path is absolute; `given` is the path as it was given.
     Path { path: PathBuf, given: String },
     /// An object in a store; `shown` is its URL without secrets.
     Url { url: String, shown: String, settings: Settings },
@@ -31,7 +31,7 @@ pub(crate) enum Origin {
 }
 
 impl Origin {
-    /// The file's name, where it has one.
+    /// The name of the file, if it has one.
     pub(crate) fn name(&self) -> Option<&str> {
         match self {
             Origin::Path { given, .. } => Some(given),
@@ -41,7 +41,8 @@ impl Origin {
     }
 }
 
-/// Settings of a store by name; `timeout`, `connect_timeout`, `max_retries` and `retry_timeout` are of all stores.
+/// Settings of a store by name. `timeout`, `connect_timeout`, `max_retries` and `retry_timeout` apply to all
+/// stores.
 #[derive(Clone, Default)]
 pub(crate) struct Settings(BTreeMap<String, String>);
 
@@ -51,7 +52,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Settings {
     fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         let mut settings = BTreeMap::new();
         for (name, value) in object.cast::<PyDict>()?.iter() {
-            // True is `true` in the stores' words.
+            // Stores expect `true` for Python's True.
             let words = if value.is_instance_of::<pyo3::types::PyBool>() {
                 value.str()?.to_string().to_ascii_lowercase()
             } else {
@@ -68,14 +69,14 @@ impl Settings {
         self.0.is_empty()
     }
 
-    /// For a pickle.
+    /// Returns the settings as a dict, for a pickle.
     pub(crate) fn dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
         self.0.iter().try_for_each(|(name, value)| dict.set_item(name, value))?;
         Ok(dict)
     }
 
-    /// For a store that was reached with these before.
+    /// Returns the options for a store. The settings were accepted before.
     pub(crate) fn options_or_default(&self) -> RemoteOptions {
         self.options().unwrap_or_default()
     }
@@ -108,7 +109,7 @@ impl Settings {
     }
 }
 
-/// Opens what Python gave, and tells where its neighbours are.
+/// Opens the argument from Python, and returns where fragments of an aggregation are searched.
 pub(crate) fn open(
     py: Python<'_>,
     from: &Bound<'_, PyAny>,
@@ -138,7 +139,7 @@ pub(crate) fn open(
         return from_bytes(bytes);
     }
     if from.is_instance_of::<PyByteArray>() || from.is_instance_of::<PyMemoryView>() {
-        // Others may change these; the source may not change.
+        // Other code may change this memory, but a source must not change. Therefore it is copied.
         let copy = py.import("builtins")?.getattr("bytes")?.call1((from,))?;
         return from_bytes(copy.cast::<PyBytes>()?);
     }
@@ -173,7 +174,8 @@ fn from_bytes(bytes: &Bound<'_, PyBytes>) -> PyResult<(SharedSource, Origin, Bes
     Ok((Arc::new(source), Origin::Bytes(bytes.clone().unbind()), Beside::Nothing))
 }
 
-/// Memory that a Python object lends: of `bytes`, of a `memoryview`. What is read is copied while the GIL is held; all of it at once never is.
+/// Memory of a Python object: of `bytes`, of a `memoryview`. Each read copies its bytes while the GIL is
+/// held. The whole memory is never copied at once.
 pub(crate) struct BufferSource {
     /// Bytes, one dimension.
     view: Py<PyMemoryView>,
@@ -208,7 +210,7 @@ impl ByteSource for BufferSource {
     }
 }
 
-/// A binary file object. Each read seeks first; one at a time.
+/// A binary file object. Each read seeks first. Reads are executed one at a time.
 struct ObjectSource {
     object: Mutex<Py<PyAny>>,
     len: u64,
@@ -225,7 +227,8 @@ impl ByteSource for ObjectSource {
             let missing = buf.len() as u64 - available;
             return Err(nc3z_format::Error::truncated("file", offset, "read", missing, available).into());
         }
-        // Callers hold no GIL while they wait for this, so whoever has it can get the GIL.
+        // Callers do not hold the GIL while they wait for this lock. Therefore the holder of the lock can
+        // always get the GIL.
         let object = self.object.lock().unwrap_or_else(PoisonError::into_inner);
         Python::attach(|py| {
             let object = object.bind(py);

@@ -1,4 +1,4 @@
-//! `nc3z.Variable`: what the header says of a variable, and its elements as NumPy arrays.
+//! `nc3z.Variable`: the metadata of a variable, and its elements as NumPy arrays.
 
 use crate::attributes;
 use crate::chunks;
@@ -139,7 +139,8 @@ impl Variable {
         attributes::value(py, self.reader()?.attribute(name).ok_or_else(missing)?)
     }
 
-    /// Shape of a tile, the unit of decoding, where tiles are boxes of the array; None where they are not, and for classic files.
+    /// Shape of a tile, the unit of decoding, where tiles are boxes of the array; None otherwise, and for
+    /// classic files.
     #[getter]
     fn tile_shape<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let dataset = self.handle.dataset()?;
@@ -151,8 +152,8 @@ impl Variable {
         chunks::tile_shape(&tiling).map(|shape| PyTuple::new(py, shape)).transpose()
     }
 
-    /// Shape of boxes of whole tiles of about `nbytes` bytes (32 MiB, where the work on each outweighs its bookkeeping): how to
-    /// cut the array for Dask.
+    /// Shape of boxes of whole tiles of about `nbytes` bytes, for dividing the array with Dask. The default
+    /// is 32 MiB: the work on each box then takes much longer than its scheduling.
     #[pyo3(signature = (nbytes=33_554_432))]
     fn chunk_shape<'py>(&self, py: Python<'py>, nbytes: u64) -> PyResult<Bound<'py, PyTuple>> {
         let reader = self.reader()?;
@@ -160,7 +161,8 @@ impl Variable {
         PyTuple::new(py, chunks::chunk_shape(&tiling, self.ty.size() as u64, nbytes))
     }
 
-    /// Reads what a key selects: integers, slices with any step, an ellipsis; lists and masks as netCDF4-python takes them, each along its own dimension.
+    /// Reads the selection of a key: integers, slices with any step, an ellipsis; lists and masks as in
+    /// netCDF4-python, each along its own dimension.
     fn __getitem__<'py>(this: &Bound<'py, Self>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         match index::parse(key, &this.get().shape) {
             Ok(selected) => this.get().read_selected(this.py(), &selected),
@@ -171,7 +173,7 @@ impl Variable {
         }
     }
 
-    /// Reads what a key selects (all of it, by default) as another type, or into an array of the caller's.
+    /// Reads the selection of a key (by default everything) as another type, or into the caller's array.
     #[pyo3(signature = (key=None, *, dtype=None, out=None))]
     fn read<'py>(
         &self,
@@ -216,10 +218,11 @@ impl Variable {
         Ok(out)
     }
 
-    /// Reads a part by what the coordinates say: `sel(time="2000-01", lat=slice(30, 60))`. Numbers are values of the coordinate, text
-    /// and dates are times, in the coordinate's calendar; both ends of a slice are included. Longitudes wrap. `box` is a region,
-    /// (west, east, south, north) in degrees: on grids whose latitudes and longitudes are arrays, the smallest box of indices
-    /// around it, with the cells outside masked. All dimensions are kept.
+    /// Reads a part by values of the coordinates: `sel(time="2000-01", lat=slice(30, 60))`. Numbers are
+    /// values of the coordinate. Text and dates are times, in the coordinate's calendar. Both ends of a slice
+    /// are included. Longitudes wrap. `box` is a region, (west, east, south, north) in degrees. On grids with
+    /// arrays of latitudes and longitudes, the result is the smallest box of indices around the region, with
+    /// the cells outside masked. All dimensions are kept.
     #[pyo3(signature = (*, r#box=None, **dims))]
     fn sel<'py>(
         &self,
@@ -239,12 +242,13 @@ impl Variable {
         decode::stored(py, &self.handle, &reader, self.type_name(), &selection)
     }
 
-    /// Reads as stored what a key selects, whether or not the dataset decodes: `oindex` and `vindex` decode what they have gathered.
+    /// Reads the selection of a key as stored, even if the dataset decodes: `oindex` and `vindex` decode
+    /// afterwards.
     fn _read_stored<'py>(&self, py: Python<'py>, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         self.read_stored(py, &index::parse(key, &self.shape)?)
     }
 
-    /// NumPy's name for the type as stored.
+    /// NumPy's name for the stored type.
     #[getter]
     fn _stored_type(&self) -> &'static str {
         self.type_name()
@@ -261,7 +265,8 @@ impl Variable {
         decode::elements(py, &self.decoding()?, bytes, None, &shape)
     }
 
-    /// Reads a box of `count` and `stride` as stored from each of `starts` into the rows of `out`: what `vindex` is made of.
+    /// Reads a box of `count` and `stride` as stored from each of `starts` into the rows of `out`, for
+    /// `vindex`.
     #[pyo3(signature = (starts, count, stride, out, /))]
     fn _read_points(
         &self,
@@ -287,12 +292,13 @@ impl Variable {
         Err(PyTypeError::new_err("an output array of a native numeric type is needed"))
     }
 
-    /// A quick look at what a key selects (all of it, by default), as `nc3z plot` draws it: a map of the last two dimensions that are
-    /// longer than one, a series where there is one. Gives the bytes of a PNG or SVG file.
+    /// A quick look at the selection of a key (by default everything), drawn as by `nc3z plot`: a map of the
+    /// last two dimensions that are longer than one, or a series if there is only one. Returns the bytes of a
+    /// PNG or SVG file.
     ///
-    /// `colours` is the name of a map of colours (`viridis`, `cividis`, `magma`, `plasma`, `inferno`, `coolwarm`, each also with `_r` behind
-    /// it), `diverging` puts 0 in the middle of the scale, `coastline=False` leaves coastlines away, `size=(1200, 800)` takes the place of
-    /// `width`.
+    /// `colours` is the name of a map of colours (`viridis`, `cividis`, `magma`, `plasma`, `inferno`,
+    /// `coolwarm`, each also reversed with `_r` appended). `diverging` puts 0 in the middle of the scale.
+    /// `coastline=False` omits coastlines. `size=(1200, 800)` is used in place of `width`.
     #[pyo3(signature = (key=None, *, kind="png", width=1000, size=None, range=None, colours=None, diverging=false, coastline=true))]
     #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn picture<'py>(
@@ -322,7 +328,8 @@ impl Variable {
         Ok(PyBytes::new(py, &drawn.map_err(|e| self.handle.failure(e))?.bytes))
     }
 
-    /// Stored bytes, and tiles by chain in words; None for a classic file, and for a URL, of which it would be asked.
+    /// Stored bytes, and tiles by chain as text. None for a classic file, and for a URL, where this takes
+    /// requests.
     fn _cost(&self, py: Python<'_>) -> PyResult<Option<(u64, String)>> {
         let dataset = self.handle.dataset()?;
         let Some(archive) = dataset.archive().filter(|archive| archive.identity().is_none()) else {
@@ -333,14 +340,14 @@ impl Variable {
         Ok(cost.map(|cost| (cost.bytes, cost.words(archive.chains()))))
     }
 
-    /// Whether reading takes requests.
+    /// True if reading takes requests.
     #[getter]
     fn _is_remote(&self) -> PyResult<bool> {
         Ok(self.handle.identity()?.is_some())
     }
 
-    /// Seconds that the reader takes for what a key selects, `times` over and without Python: what `bench/python_access.py` sets
-    /// beside the time of a call.
+    /// Time in seconds that the reader takes to read the selection of a key `times` times, without Python.
+    /// `bench/python_access.py` compares it with the time of a call.
     #[pyo3(signature = (key, times, /))]
     fn _seconds(&self, py: Python<'_>, key: &Bound<'_, PyAny>, times: u32) -> PyResult<f64> {
         let selected = index::parse(key, &self.shape)?;
@@ -390,7 +397,7 @@ impl Variable {
         self.__array__(py, None, None)?.call_method("__dlpack__", (), options)
     }
 
-    /// The CPU's, for `from_dlpack`.
+    /// The device of the CPU, for `from_dlpack`.
     #[expect(clippy::unused_self, reason = "the protocol's method")]
     fn __dlpack_device__(&self) -> (i32, i32) {
         (1, 0)
@@ -402,13 +409,13 @@ impl Variable {
         Ok(usize::try_from(*len)?)
     }
 
-    /// Indices along each dimension apart from the others: lists, boolean arrays, slices, integers.
+    /// Reads by indices along each dimension independently: lists, boolean arrays, slices, integers.
     #[getter]
     fn oindex<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("nc3z._indexing")?.getattr("OIndex")?.call1((this,))
     }
 
-    /// Points: integer arrays that are broadcast against each other, as NumPy does.
+    /// Reads points: integer arrays that are broadcast against each other, as in NumPy.
     #[getter]
     fn vindex<'py>(this: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         this.py().import("nc3z._indexing")?.getattr("VIndex")?.call1((this,))
@@ -430,7 +437,7 @@ impl Variable {
     }
 }
 
-/// Reads the same into the same memory, again and again.
+/// Reads the same selection into the same memory `times` times. Returns the seconds.
 fn seconds<T: Element>(reader: &ReaderVariable, selected: &Selected, times: u32) -> nc3z_reader::Result<f64> {
     let mut out: Vec<T> = reader.read(&selected.slab)?;
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! Versions of an archive: what there is, one more, their names.
+//! Versions of an archive: lists, adds and names them.
 
 use crate::dataset::version_name;
 use crate::error::Failure;
@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// What `log` tells of an archive's versions, newest first.
+/// The result of `log`: an archive's versions, newest first.
 pub(crate) fn log<'py>(py: Python<'py>, archive: &Archive, most: u64) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let found = py.detach(|| Ok((archive.versions(most)?, archive.tags()?)));
     let (versions, tags) = found.map_err(|e: nc3z_reader::Error| Failure::from(e))?;
@@ -33,7 +33,7 @@ pub(crate) fn log<'py>(py: Python<'py>, archive: &Archive, most: u64) -> PyResul
     versions.iter().map(entry).collect()
 }
 
-/// What is said of a version.
+/// The description of a new version.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub(crate) struct Note {
@@ -48,7 +48,7 @@ impl From<Note> for CommitNote {
     }
 }
 
-/// What was committed.
+/// The result of a commit.
 pub(crate) fn committed<'py>(
     py: Python<'py>,
     done: &Committed,
@@ -83,7 +83,8 @@ pub(crate) fn commit<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let name = archive.to_string_lossy().into_owned();
     let note = note.extract::<Note>()?.into();
-    // Hashed, compared, rebuilt. What cannot be looked at fails in the work itself, with the right words.
+    // The file is hashed, compared and rebuilt. A file that cannot be read causes an error later, with a
+    // better message.
     let total = std::fs::metadata(&edited).map_or(0, |m| m.len()).saturating_mul(3);
     let done = work::run(py, total, progress, cancel, |watch| {
         let options =
@@ -93,7 +94,8 @@ pub(crate) fn commit<'py>(
     committed(py, &done.map_err(|e| e.in_file(Some(&name)))?, true)
 }
 
-/// Sets a tag to a version, by number or another tag (the newest by default), or takes the tag away; gives the version's number.
+/// Sets a tag to a version, by number or another tag (the newest by default), or deletes the tag. Returns the
+/// version's number.
 #[pyfunction]
 #[pyo3(signature = (archive, tag, version=None, *, delete=false, overwrite=false))]
 pub(crate) fn tag(

@@ -1,4 +1,4 @@
-//! Long work: done in the pool, while the calling thread tells of progress and listens for Ctrl-C.
+//! Runs long work in the pool, while the calling thread reports progress and reacts to Ctrl-C.
 
 use crate::error::Failure;
 use crate::process;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
-/// How often the calling thread looks up.
+/// The interval at which the calling thread checks for progress and signals.
 const LOOK_UP: Duration = Duration::from_millis(50);
 
 /// A request to stop, which other threads can make.
@@ -24,18 +24,18 @@ impl Cancel {
         Cancel(Arc::default())
     }
 
-    /// Asks all work that was given this to stop.
+    /// Requests that all work with this object stops.
     fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// True once it was asked.
+    /// True after the request.
     fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Bytes done so far, and whether to go on.
+/// Reports the bytes done so far, and decides whether to continue.
 pub(crate) struct Watch {
     done: AtomicU64,
     stop: AtomicBool,
@@ -52,8 +52,9 @@ impl Monitor for Watch {
     }
 }
 
-/// Does `work` in the pool. Meanwhile, and at its end, `progress` is called with the bytes done and `total`, on the calling thread;
-/// what it raises, or a signal's handler, ends the work, which leaves nothing half done behind.
+/// Does `work` in the pool. `progress` is called on the calling thread with the bytes done and `total`,
+/// repeatedly and at the end. An exception that it raises, or that a signal's handler raises, ends the work.
+/// No incomplete file remains.
 pub(crate) fn run<T: Send>(
     py: Python<'_>,
     total: u64,
@@ -73,7 +74,7 @@ pub(crate) fn run<T: Send>(
             let (send, receive) = sync_channel(1);
             let (pool, watch) = (&*pool, &watch);
             scope.spawn(move || {
-                // The receiver is there until the scope ends.
+                // The receiver exists until the scope ends.
                 let _ = send.send(pool.install(|| work(watch)));
             });
             let mut raised = None;

@@ -6,11 +6,11 @@
 ...     sst.shape, sst.units
 ((12, 90, 180), 'Deg C')
 
-Reading takes no lock: datasets and variables may be used by any number of threads, sent to other processes, and used in
-forked ones. Values come as they are stored; packed ones and fill values are xarray's to decode
-(``xarray.open_dataset(path, engine="nc3z")``).
+Reading takes no lock: any number of threads may use datasets and variables. They may be sent to other processes, and used in
+forked ones. Values are returned as stored; xarray decodes packed values and fill values (``xarray.open_dataset(path,
+engine="nc3z")``).
 
-Nothing is loaded before it is used, so that importing this costs nothing.
+Submodules are loaded when they are first used, so that importing this package is cheap.
 """
 
 import typing as _typing

@@ -19,7 +19,7 @@ _DTYPES = {
     "ubyte": "u1", "ushort": "u2", "uint": "u4", "int64": "i8", "uint64": "u8",
 }  # fmt: skip
 _TYPES = {np.dtype(dtype): name for name, dtype in _DTYPES.items()}
-#: Attributes whose numbers have the variable's type.
+#: Attributes whose numbers have the type of their variable.
 _OF_VARIABLE = {"_FillValue", "missing_value", "valid_min", "valid_max", "valid_range"}
 
 
@@ -67,5 +67,5 @@ class Attributes(MutableMapping[str, Any]):
 
 
 def _stored(array: Array) -> bytes:
-    """Big-endian."""
+    """The numbers or text of an attribute as big-endian bytes."""
     return array.astype(array.dtype.newbyteorder(">")).tobytes()

@@ -1,4 +1,4 @@
-"""Values of any kind as values of a variable's type: exact, or refused.
+"""Converts values of any kind to values of a variable's type. A conversion that is not exact is an error.
 
 * Integers, and truth values as 0 and 1, must be values of the type, whether that is an integer or a floating-point type.
 * Floating-point numbers for an integer type must be whole numbers within its range: no fraction, no NaN, no infinity.
@@ -21,7 +21,7 @@ Array = npt.NDArray[Any]
 
 
 def cast(value: Any, dtype: np.dtype[Any], name: str, fill: Array | None = None) -> Array:
-    """``value`` as an array of ``dtype``. ``name`` says in errors what the values are for; ``fill`` is the fill value.
+    """Returns ``value`` as an array of ``dtype``. ``name`` names the target in errors; ``fill`` is the fill value.
 
     Raises :class:`nc3z.RangeError` for a number that the type cannot hold, ``TypeError`` for values of another kind and
     ``ValueError`` for masked values without a fill value.
@@ -48,7 +48,7 @@ def _has_arrays(value: Any) -> bool:
 
 
 def _cast_list(value: list[Any] | tuple[Any, ...], dtype: np.dtype[Any], name: str, fill: Array | None) -> Array:
-    """Lists: item by item, since NumPy would make a double of an integer beside a double, and NaN of a masked item."""
+    """Converts lists item by item: NumPy would turn an integer next to a double into a double, and a masked item into NaN."""
     if not value:
         return np.zeros(0, dtype)
     if _has_arrays(value):
@@ -107,12 +107,13 @@ def _refusal(value: Any, at: tuple[Any, ...], dtype: np.dtype[Any], name: str) -
 
 
 def _within(array: Array, dtype: np.dtype[Any]) -> Any:
-    """Whether numbers are values of an integer type."""
+    """Returns, for each number, whether an integer type can hold it."""
     low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     if array.dtype.kind == "b" or array.size == 0:
         return True
     if array.dtype.kind == "f":
-        # Both bounds are powers of two or zero, which every floating-point type holds. A comparison with NaN is false.
+        # Both bounds are powers of two or zero, which every floating-point type can represent. A comparison
+        # with NaN is false.
         return (array >= low) & (array < array.dtype.type(high + 1)) & (np.trunc(array) == array)
     if low <= int(array.min()) and int(array.max()) <= high:
         return True
@@ -121,26 +122,26 @@ def _within(array: Array, dtype: np.dtype[Any]) -> Any:
 
 
 def _exact(array: Array, made: Array) -> Any:
-    """Whether integers are the same as floating-point numbers."""
+    """Returns whether integers equal the floating-point numbers that they were converted to."""
     if array.dtype.kind == "b" or array.size == 0:
         return True
     digits = np.finfo(made.dtype).nmant + 1
     if array.dtype.itemsize * 8 <= digits or (-(1 << digits) <= int(array.min()) and int(array.max()) <= 1 << digits):
         return True
-    # Beyond the largest integer there is no way back: it is none of the type.
+    # A number beyond the largest integer cannot be converted back: the type does not have it.
     inside = made.astype("f8") < float(1 << (64 if array.dtype.kind == "u" else 63))
     return inside & (np.where(inside, made, 0).astype(array.dtype) == array)
 
 
 def _rounded(array: Array, made: Array) -> Any:
-    """Whether finite numbers are finite still."""
+    """Returns whether finite numbers are still finite after rounding."""
     if made.dtype.itemsize >= array.dtype.itemsize:
         return True
     return np.isfinite(made) | ~np.isfinite(array)
 
 
 def _objects(array: Array, dtype: np.dtype[Any], name: str) -> Array:
-    """Python's numbers, whose integers have any size."""
+    """Converts Python's numbers, whose integers have any size."""
     made = np.zeros(array.shape, dtype)
     for at in np.ndindex(array.shape):
         item = array[at]
@@ -175,10 +176,10 @@ def _refusal_beyond(item: int, dtype: np.dtype[Any], name: str) -> RangeError:
 
 
 def attribute(value: Any, name: str) -> Array:
-    """The numbers or the text of an attribute as an array of one dimension, of the type that the attribute gets.
+    """Returns the numbers or the text of an attribute as an array of one dimension, in the type of the new attribute.
 
-    Arrays keep their type. Python's integers, which have no size, become an int where they fit, otherwise an int64 or a uint64; beside
-    a float they are floats.
+    Arrays keep their type. Python's integers have no size: they become an int where they fit, otherwise an int64 or a uint64.
+    Next to a float they become floats.
     """
     if np.ma.is_masked(value):
         raise ValueError(f"{name}: masked values, which an attribute cannot have")
@@ -199,7 +200,7 @@ def attribute(value: Any, name: str) -> Array:
 
 
 def _text(array: Array, dtype: np.dtype[Any], name: str) -> Array:
-    """Characters; strings are padded with zeros, and their length is one more dimension."""
+    """Returns text as an array of characters. Strings are padded with zeros, and their length becomes an additional dimension."""
     if array.dtype.kind == "U":
         array = np.char.encode(array, "utf-8")
     if array.dtype.kind != "S":

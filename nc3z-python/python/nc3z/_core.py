@@ -1,4 +1,4 @@
-"""Opening and reading."""
+"""Opens files."""
 
 import os
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ __all__ = [
 
 Mapping.register(Dataset)
 
-#: What can be opened: a path or a URL, bytes, a binary file object.
+#: The types that can be opened: a path or a URL, bytes, a binary file object.
 Source = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO
 
 
@@ -71,49 +71,50 @@ def open(
     root: str | None = None,
     tree: str | os.PathLike[str] | None = None,
 ) -> "Dataset | Edit":
-    """Opens an archive or a classic netCDF file, whichever it is by its first bytes.
+    """Opens an archive or a classic netCDF file. The first bytes decide which it is.
 
     Parameters
     ----------
     source
-        A path; a URL (``https``, ``s3``, ``gs``, ``az``), of which only what is needed is fetched; the file's bytes; or a
-        binary file object with ``read`` and ``seek``, which is then read by whichever thread needs it, one at a time.
-        Local files are mapped. A member of a bundle is named ``set.zip!/a.nc.nc3z``. An aggregation has the data of its
-        fragments, which lie beside it.
+        A path; a URL (``https``, ``s3``, ``gs``, ``az``), of which only the needed bytes are fetched; the file's bytes; or a
+        binary file object with ``read`` and ``seek``, which any thread may read, one at a time. Local files are mapped. A member
+        of a bundle is named ``set.zip!/a.nc.nc3z``. The variables of an aggregation have the data of its fragments, which are in
+        the same directory.
     mode
-        ``"r"`` reads. ``"r+"`` edits the newest version of an archive on disk, see :class:`nc3z.Edit`; the file itself is
-        never written over.
+        ``"r"`` reads. ``"r+"`` edits the newest version of an archive on disk, see :class:`nc3z.Edit`. Earlier versions are
+        never changed.
     version
-        The version of an archive that was committed to, by number or tag; the last by default.
+        The version of an archive with several versions, by number or tag; the last by default.
     storage_options
-        For a URL: settings of its store by name, such as ``region``, ``endpoint``, ``skip_signature``; and, for any,
-        ``timeout``, ``connect_timeout``, ``max_retries``, ``retry_timeout`` (seconds, times).
+        For a URL: settings of its store by name, such as ``region``, ``endpoint``, ``skip_signature``. All stores have
+        ``timeout``, ``connect_timeout``, ``max_retries``, ``retry_timeout`` (times in seconds).
     fill_lost
-        Reads give fill values where an archive is damaged or has lost tiles, instead of an error.
+        Where an archive is damaged or has lost tiles, return fill values instead of raising an error.
     as_stored, outside, fill_missing
-        Of an aggregation: read the variables that describe it, and none of its fragments; trust it, so that fragments may lie
-        outside its directory, or on a server; give missing values where a fragment is not there, instead of an error.
+        For an aggregation. ``as_stored`` reads the variables that describe it, without its fragments. ``outside`` trusts it:
+        fragments may be outside its directory, or on a server. ``fill_missing`` returns missing values instead of an error where
+        a fragment does not exist.
     decode
-        Values as they are meant, in masked arrays as netCDF4-python gives them: ``_Unsigned``, ``scale_factor``, ``add_offset``,
-        ``_FillValue``, ``missing_value`` and valid ranges are applied. Times since a date are ``datetime64[us]``; in calendars
-        that NumPy does not have, ISO text.
+        Return decoded values in masked arrays, as netCDF4-python does: ``_Unsigned``, ``scale_factor``, ``add_offset``,
+        ``_FillValue``, ``missing_value`` and valid ranges are applied. Times since a date become ``datetime64[us]``, or ISO text
+        in calendars that NumPy does not have.
     root, tree
-        Check every value against this root (``nc3z hash --root``) before it is returned: bytes that are not the dataset's raise
-        :class:`nc3z.CorruptError`, which names the tile. ``tree`` is the path or URL of the tree file (``nc3z hash --tree``), from
-        anybody; without it, opening reads all of the dataset.
+        Check every value against this root (``nc3z hash --root``) before it is returned. Bytes that do not belong to the dataset
+        raise :class:`nc3z.CorruptError`, which names the tile. ``tree`` is the path or URL of the tree file (``nc3z hash
+        --tree``), which need not be trusted. Without it, opening reads the whole dataset.
 
     Returns
     -------
     Dataset or Edit
-        A mapping of variables by name. ``variables``, ``dimensions`` and ``ncattrs()`` are those of netCDF4-python,
-        but values are neither masked nor scaled, unless ``decode`` is given.
+        A mapping of variables by name. ``variables``, ``dimensions`` and ``ncattrs()`` are as in netCDF4-python, but values are
+        neither masked nor scaled, unless ``decode`` is given.
 
     Raises
     ------
     FileNotFoundError, OSError
-        What the system says.
+        An error of the operating system.
     nc3z.CorruptError, nc3z.UnsupportedError, nc3z.LimitError
-        What the file is found to be.
+        The file is damaged, of an unknown kind, or exceeds a limit.
 
     Examples
     --------

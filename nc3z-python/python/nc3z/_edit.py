@@ -1,4 +1,4 @@
-"""Editing an archive: what ``nc3z.open(path, "r+")`` gives."""
+"""Editing an archive: the result of ``nc3z.open(path, "r+")``."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from nc3z._versions import Committed, when
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What an append did, in numbers of records."""
+    """The result of an append, in numbers of records."""
 
     appended: int
-    """Behind those there were."""
+    """Records that were added at the end."""
     replaced: int
-    """Written over others of the same coordinate."""
+    """Records that replaced others with the same coordinate."""
     known: int
-    """There already, values and all: nothing was staged for them."""
+    """Records that the archive already had with the same values. Nothing was staged for them."""
 
 
 class Edit(Mapping[str, EditedVariable]):
     """An archive that is being edited: a mapping of its variables by name.
 
-    What is set is staged, and read back from there; :meth:`commit` makes a new version of it, which costs what was changed.
-    Earlier versions stay as they are. The archive is locked against other writers until :meth:`close`, which drops what was
-    not committed; readers are never in the way. Made by ``nc3z.open(path, "r+")``.
+    New values are staged, and reading returns them. :meth:`commit` stores them as a new version; its cost depends only on what
+    was changed. Earlier versions are unchanged. The archive is locked against other writers until :meth:`close`, which discards
+    what was not committed. Readers are never blocked. Created by ``nc3z.open(path, "r+")``.
 
     >>> done = nc3z.archive("coads_climatology.cdf", "edited.nc3z", overwrite=True)
     >>> with nc3z.open("edited.nc3z", "r+") as edit:
@@ -71,7 +71,7 @@ class Edit(Mapping[str, EditedVariable]):
 
     @property
     def dimensions(self) -> dict[str, int]:
-        """Lengths by name; the number of records for the record dimension."""
+        """Lengths of dimensions by name. The length of the record dimension is the number of records."""
         return {name: length for name, length, _ in self._edit.dimensions()}
 
     def _is_record(self, name: str) -> bool:
@@ -79,7 +79,7 @@ class Edit(Mapping[str, EditedVariable]):
 
     @property
     def attrs(self) -> Attributes:
-        """The file's attributes; what is set here is part of the edit."""
+        """The file's attributes. Setting one is part of the edit."""
         return Attributes(self._edit, None)
 
     @property
@@ -94,13 +94,13 @@ class Edit(Mapping[str, EditedVariable]):
 
     @property
     def touched(self) -> bool:
-        """Whether anything was edited since the last commit."""
+        """True where anything was edited since the last commit."""
         return self._edit.touched
 
     # Editing
 
     def create_dimension(self, name: str, size: int | None) -> None:
-        """Adds a dimension; of size None it is the record dimension."""
+        """Adds a dimension. Size None makes it the record dimension."""
         if size == 0:
             raise ValueError(f"dimension {name}: a length of 0; None makes the record dimension")
         self._edit.add_dimension(name, size or 0)
@@ -108,7 +108,7 @@ class Edit(Mapping[str, EditedVariable]):
     def create_variable(
         self, name: str, dtype: Any, dimensions: tuple[str, ...] | list[str] = (), *, fill_value: Any = None
     ) -> EditedVariable:
-        """Adds a variable; it holds the fill value until something is set."""
+        """Adds a variable. Its elements are the fill value until they are set."""
         self._edit.add_variable(name, _type_of(dtype), list(dimensions))
         variable = self[name]
         if fill_value is not None:
@@ -116,7 +116,7 @@ class Edit(Mapping[str, EditedVariable]):
         return variable
 
     def resize(self, dimension: str, size: int) -> None:
-        """Makes a dimension longer or shorter; new elements hold the fill value."""
+        """Makes a dimension longer or shorter. New elements are the fill value."""
         self._edit.resize(dimension, size)
 
     def append(
@@ -130,10 +130,10 @@ class Edit(Mapping[str, EditedVariable]):
     ) -> Appended:
         """Appends the records of another file or archive.
 
-        Every record variable must be in it, of the same type and lengths. Variables without records must be equal, unless ``keep_fixed``;
-        so must attributes that say what numbers mean, such as ``units``, unless ``any_units``. The record coordinate (time) must
-        continue the archive's: ``overlap="replace"`` writes records over those of the same coordinate, ``"allow"`` appends them all the
-        same. Records that the archive has already, values and all, change nothing.
+        The other file must have every record variable, with the same type and lengths. Variables without records must be equal,
+        unless ``keep_fixed``. Attributes that give numbers their meaning, such as ``units``, must be equal, unless ``any_units``.
+        The record coordinate (time) must continue the archive's: ``overlap="replace"`` replaces records with the same coordinate,
+        ``overlap="allow"`` appends them anyway. Records that the archive already has with the same values change nothing.
         """
         with open_dataset(source, storage_options=storage_options) as more:
             return Appended(*self._edit.append(more, keep_fixed, any_units, overlap))
@@ -147,7 +147,7 @@ class Edit(Mapping[str, EditedVariable]):
         self._edit.rename_dimension(name, new)
 
     def set_kind(self, kind: int) -> None:
-        """Makes the file one of kind CDF-1, CDF-2 or CDF-5: 1, 2, 5."""
+        """Changes the classic format to CDF-1, CDF-2 or CDF-5: 1, 2, 5."""
         self._edit.set_kind(kind)
 
     def __delitem__(self, name: str) -> None:
@@ -168,23 +168,23 @@ class Edit(Mapping[str, EditedVariable]):
         progress: Progress | None = None,
         cancel: Cancel | None = None,
     ) -> Committed:
-        """Makes a new version of what is staged; the edit goes on from there.
+        """Stores the staged changes as a new version. Later edits apply to that version.
 
-        It is there whole or not at all, whatever happens meanwhile. Author and time are noted only where they are given;
-        ``time="now"`` is this moment in UTC. With ``dry_run`` nothing is changed, and the result is what would have been done.
-        Where the archive has parity, that is made anew, unless ``parity`` is False.
-        Without ``digest`` the version is not rebuilt for its SHA-256, and a commit costs only what was changed.
+        The version is stored completely or not at all, even if the process is killed. Author and time are stored only if they are
+        given; ``time="now"`` is the current time in UTC. With ``dry_run`` nothing is changed, and the result describes what a
+        commit would do. If the archive has parity, the parity is computed again, unless ``parity`` is False. Without ``digest``
+        the version is not rebuilt to compute its SHA-256, and the cost depends only on what was changed.
         """
         note = {"message": message, "author": author, "time": when(time)}
         return Committed(**self._edit.commit(note, digest, dry_run, parity, progress, cancel))
 
     def close(self) -> None:
-        """Lets go of the archive; what was not committed is dropped."""
+        """Releases the archive. Discards what was not committed."""
         self._edit.close()
 
     @property
     def closed(self) -> bool:
-        """True once it is closed."""
+        """True after the edit was closed."""
         return self._edit.closed
 
     def __enter__(self) -> Self:

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-#: Values that are handed to the editor at a time.
+#: The number of values that are passed to the editor at once.
 _PART = 4 << 20
 
 
 class EditedVariable:
     """A variable of an archive that is being edited.
 
-    Indices are integers, slices, lists and masks, each along its own dimension, as netCDF4-python has them; ``oindex`` is the same.
-    A mask of several dimensions selects the elements where it is true. ``vindex`` takes points.
+    Indices are integers, slices, lists and masks, each along its own dimension, as in netCDF4-python; ``oindex`` does the same. A
+    mask of several dimensions selects the elements where it is true. ``vindex`` selects points.
     """
 
     def __init__(self, edit: Edit, name: str, kind: str, dimensions: tuple[str, ...]) -> None:
@@ -35,13 +35,13 @@ class EditedVariable:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Lengths of the dimensions as they are now."""
+        """The current lengths of the dimensions."""
         lengths = self._owner.dimensions
         return tuple(lengths[name] for name in self.dimensions)
 
     @property
     def attrs(self) -> Attributes:
-        """Its attributes; what is set here is part of the edit."""
+        """The variable's attributes. Setting one is part of the edit."""
         return Attributes(self._edit, self.name, self.dtype)
 
     def _select(self, key: Any, grow: bool = False) -> Selected:
@@ -53,7 +53,7 @@ class EditedVariable:
         return _keys.points(key, self.dimensions, self.shape)
 
     def __getitem__(self, key: Any) -> Array:
-        """Values as they are now, what is staged among them."""
+        """Returns the current values, including staged ones."""
         return self._read(self._select(key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -85,7 +85,7 @@ class EditedVariable:
             self._edit.set(self.name, part.picks, self._stored(values[rows] if values.ndim else values))
 
     def _stored(self, values: Array) -> npt.NDArray[np.uint8]:
-        """Big-endian bytes."""
+        """Returns values as big-endian bytes."""
         return np.ascontiguousarray(values, self.dtype.newbyteorder(">")).reshape(-1).view(np.uint8)
 
     def _fill(self) -> Array | None:
@@ -97,28 +97,31 @@ class EditedVariable:
 
     @property
     def oindex(self) -> _Indexer:
-        """Indices along each dimension apart from the others', to read and to set."""
+        """Reads and sets values by indices along each dimension independently."""
         return _Indexer(self, False)
 
     @property
     def vindex(self) -> _Indexer:
-        """Points, to read and to set: lists that are broadcast against each other. Of equal points the last value wins."""
+        """Reads and sets values at points: lists that are broadcast against each other. If a point occurs twice, its last
+        value is stored.
+        """
         return _Indexer(self, True)
 
     @property
     def plan_set(self) -> Planner:
-        """``plan_set[key]``: what setting values would read, copy and write. Nothing is done."""
+        """``plan_set[key]``: the reads, copies and writes for setting values. Nothing is executed."""
         return Planner(lambda key: Plan(**self._edit.plan_set(self.name, self._select(key).picks)))
 
     @property
     def plan_get(self) -> Planner:
-        """``plan_get[key]``: what reading values would read and copy."""
+        """``plan_get[key]``: the reads and copies for reading values."""
         return Planner(lambda key: Plan(**self._edit.plan_get(self.name, self._select(key).picks)))
 
     def plan_resize(self, size: int, dimension: str | None = None) -> Plan:
-        """What another length of a dimension, the first unless it is named, would take of this variable.
+        """The operations on this variable for another length of a dimension, by default the first.
 
-        Of the first dimension, edge tiles are filled up. Of another one, all tiles are read, and the elements get new tiles.
+        For the first dimension, edge tiles are extended. For another one, all tiles are read, and the elements are stored in new
+        tiles.
         """
         if dimension is None:
             if not self.dimensions:
@@ -127,11 +130,11 @@ class EditedVariable:
         return Plan(**self._edit.plan_resize(self.name, dimension, size))
 
     def plan_load(self) -> Plan:
-        """What bringing all of the variable into memory would take."""
+        """The operations that load all of the variable into memory."""
         return Plan(**self._edit.plan_load(self.name))
 
     def plan_commit(self) -> Plan:
-        """What a commit would store of the variable."""
+        """The operations that a commit performs for the variable."""
         return Plan(**self._edit.plan_commit(self.name))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -149,7 +152,7 @@ class EditedVariable:
 
 
 class _Indexer:
-    """Something that is indexed in place of a variable."""
+    """An object that is indexed in place of a variable."""
 
     __slots__ = ("_points", "_variable")
 
@@ -168,12 +171,12 @@ class _Indexer:
 
     @property
     def plan_set(self) -> Planner:
-        """As that of the variable."""
+        """See ``EditedVariable.plan_set``."""
         variable = self._variable
         return Planner(lambda key: Plan(**variable._edit.plan_set(variable.name, self._select(key, False).picks)))
 
     @property
     def plan_get(self) -> Planner:
-        """As that of the variable."""
+        """See ``EditedVariable.plan_get``."""
         variable = self._variable
         return Planner(lambda key: Plan(**variable._edit.plan_get(variable.name, self._select(key, False).picks)))

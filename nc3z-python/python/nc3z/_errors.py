@@ -1,34 +1,34 @@
-"""What can go wrong, by what a caller can do about it.
+"""The exceptions of this package, by what a caller can do about them.
 
-Beside these, functions raise Python's own: ``FileNotFoundError`` and other ``OSError`` with number and file name,
-``FileExistsError``, ``KeyError`` for a variable that is not there, ``IndexError`` and ``ValueError`` for requests that
-make no sense, ``KeyboardInterrupt``.
+Functions also raise Python's own exceptions: ``FileNotFoundError`` and other ``OSError`` with number and file name,
+``FileExistsError``, ``KeyError`` for an unknown variable, ``IndexError`` and ``ValueError`` for invalid requests,
+``KeyboardInterrupt``.
 """
 
 
 class Error(Exception):
-    """Whatever nc3z itself found; the others derive from it."""
+    """Any error that nc3z itself detects. The others derive from it."""
 
 
 class CorruptError(Error, OSError):
-    """The file's bytes are wrong: damaged, cut short, or not what they claim to be."""
+    """The bytes of the file are invalid: damaged, truncated, or not of the expected format."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """The file may be fine, but this version does not know how to read it."""
+    """The file may be valid, but this version cannot read it."""
 
 
 class LimitError(Error, ValueError):
-    """The file asks for more than a reader should give it."""
+    """The file exceeds a limit of the reader."""
 
 
 class RangeError(Error, OverflowError, ValueError):
-    """A value is none of the type that was asked for: it is out of range, or a fraction where integers are stored."""
+    """A value does not fit the requested type: it is out of range, or a fraction for an integer type."""
 
 
 class ReplacedError(Error, OSError):
-    """Another file stands where the opened one was: what was read before does not go with it."""
+    """The file was replaced after it was opened. Values read before belong to the old file."""
 
 
 class Cancelled(Error):
-    """The work was asked to stop, and left nothing half done behind."""
+    """The work was cancelled. No incomplete file remains."""

@@ -1,4 +1,4 @@
-"""Lists and points as indices, made of the boxes that the reader knows."""
+"""Reads lists and points of indices as hyperslabs."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Indices = npt.NDArray[np.int64]
 
-#: A list is read as the range that it spans where it holds at least one index in so many of it.
+#: A list is read as the range that it spans if the range is at most ``_DENSE`` times as long as the list.
 _DENSE = 8
-#: Ranges that lists are read as, at most: one for each combination of their parts.
+#: The maximal number of ranges that lists are read as: one for each combination of their parts.
 _PARTS = 256
-#: Values of a mask that are looked at together.
+#: The number of values of a mask that are processed at once.
 _MASKED = 1 << 22
 
 
 def _expand(key: Any, rank: int) -> list[Any]:
-    """One item for each dimension."""
+    """Expands a key to one item for each dimension."""
     items = list(key) if isinstance(key, tuple) else [key]
     dots = [n for n, item in enumerate(items) if item is Ellipsis]
     if len(dots) > 1:
@@ -38,7 +38,7 @@ def _expand(key: Any, rank: int) -> list[Any]:
 
 
 def _numbers(item: Any, dim: int, length: int) -> Indices:
-    """A list, an array or a mask as indices from 0, checked."""
+    """Converts a list, an array or a mask to checked indices from 0."""
     array = np.asarray(item)
     if array.dtype == bool:
         if array.shape != (length,):
@@ -57,7 +57,7 @@ def _numbers(item: Any, dim: int, length: int) -> Indices:
 
 
 def _line(item: slice, length: int) -> tuple[int, int, int]:
-    """Start, count and stride of a slice."""
+    """Returns start, count and stride of a slice."""
     indices = range(*item.indices(length))
     return (indices.start if len(indices) else 0), len(indices), indices.step
 
@@ -65,7 +65,7 @@ def _line(item: slice, length: int) -> tuple[int, int, int]:
 def _read_points(
     variable: Variable, starts: Indices, count: list[int], stride: list[int], shape: tuple[int, ...]
 ) -> Array:
-    """Boxes at ``starts``, one row of the result each."""
+    """Reads the boxes at ``starts``, each into one row of the result."""
     is_text = variable.dtype == np.dtype("S1")
     out: Array = np.zeros(shape, np.uint8 if is_text else variable.dtype)
     if out.size:
@@ -74,7 +74,7 @@ def _read_points(
 
 
 class _Stored:
-    """A variable of a dataset that decodes, as it is stored."""
+    """A variable of a decoding dataset, read as stored."""
 
     __slots__ = ("_read_points", "_variable", "dtype", "shape")
 
@@ -90,7 +90,7 @@ class _Stored:
 
 
 def _stored(variable: Variable) -> Any:
-    """Returns the variable that stored values are gathered from."""
+    """Returns the variable from which stored values are gathered."""
     return _Stored(variable) if variable._decodes else variable
 
 
@@ -102,7 +102,7 @@ def _given(variable: Variable, found: Array) -> Array:
 
 
 class _Indexer:
-    """Something that is indexed in place of a variable."""
+    """An object that is indexed in place of a variable."""
 
     __slots__ = ("_decoded", "_variable")
 
@@ -111,15 +111,18 @@ class _Indexer:
 
 
 def by_lists(variable: Variable, key: Any) -> Array:
-    """``variable[key]`` with lists or masks: each along its own dimension, as in netCDF4-python. A mask of several dimensions gives the
-    elements where it is true."""
+    """Reads ``variable[key]`` with lists or masks, each along its own dimension, as in netCDF4-python. A mask of several
+    dimensions selects the elements where it is true.
+    """
     if not isinstance(key, tuple) and np.ndim(key) > 1 and np.asarray(key).dtype == bool:
         return _given(variable, _by_mask(_stored(variable), np.asarray(key)))
     return OIndex(variable)[key]
 
 
 def _by_mask(variable: Variable, mask: npt.NDArray[np.bool_]) -> Array:
-    """Some rows of the first dimension at a time, and of these the box that the mask is true in."""
+    """Reads a number of rows of the first dimension at a time, and of these the box that contains the true elements of the
+    mask.
+    """
     shape = variable.shape
     if mask.shape != shape[: mask.ndim]:
         raise IndexError(f"a mask of shape {mask.shape} for a variable of shape {shape}")
@@ -137,18 +140,18 @@ def _by_mask(variable: Variable, mask: npt.NDArray[np.bool_]) -> Array:
 
 
 def _clusters(numbers: Indices, tile: int) -> list[slice]:
-    """Ascending indices as parts of their list, between which there are whole tiles without any."""
+    """Splits a list of ascending indices where the distance of two indices contains whole tiles."""
     ends = np.flatnonzero(np.diff(numbers // tile) > 1) + 1
     return [slice(int(a), int(b)) for a, b in zip([0, *ends], [*ends, len(numbers)], strict=True)]
 
 
 class OIndex(_Indexer):
-    """Reads ``variable.oindex[...]``: each dimension's indices apart from the others'."""
+    """Reads ``variable.oindex[...]``: indices along each dimension independently."""
 
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Array:
-        """An array of the lengths of the lists and slices, in the order of the dimensions."""
+        """Returns an array with the lengths of the lists and slices, in the order of the dimensions."""
         return _given(self._decoded, self._gather(key))
 
     def _gather(self, key: Any) -> Array:
@@ -188,7 +191,9 @@ class OIndex(_Indexer):
         return result
 
     def _parts(self, lists: dict[int, Indices]) -> dict[int, list[slice]] | None:
-        """The parts of each list that are read as the range that they span; None where ranges are too many or hold too little."""
+        """Returns the parts of each list that are read as the range that they span. None if there are too many ranges, or the
+        lists use too few of their indices.
+        """
         tile = self._variable.chunk_shape(1)
         parts = {dim: _clusters(numbers, tile[dim]) for dim, numbers in lists.items()}
         spans = {dim: sum(int(lists[dim][p.stop - 1] - lists[dim][p.start]) + 1 for p in parts[dim]) for dim in lists}
@@ -246,12 +251,12 @@ class OIndex(_Indexer):
 
 
 class VIndex(_Indexer):
-    """Reads ``variable.vindex[...]``: points, whose dimensions come first in the result."""
+    """Reads ``variable.vindex[...]``: points. Their dimensions come first in the result."""
 
     __slots__ = ()
 
     def __getitem__(self, key: Any) -> Array:
-        """An array of the lists' common shape, then the slices' lengths."""
+        """Returns an array with the lists' common shape, followed by the lengths of the slices."""
         return _given(self._decoded, self._gather(key))
 
     def _gather(self, key: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Keys of an edited variable as what the editor selects: a grid, boxes at points, or a mask."""
+"""Converts keys of an edited variable to the editor's selections: a grid, boxes at points, or a mask."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ import numpy.typing as npt
 from nc3z._indexing import _expand, _line
 
 Array = npt.NDArray[Any]
-#: Start, count and stride along a dimension, or indices that ascend.
+#: Start, count and stride along a dimension, or ascending indices.
 Pick = tuple[int, int, int] | npt.NDArray[np.uint64]
 Picks = list[Pick] | tuple[npt.NDArray[np.uint64], list[int], list[int]] | npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Selected:
-    """What a key selects."""
+    """The selection of a key."""
 
-    #: As the editor takes it.
+    #: The selection in the editor's form.
     picks: Picks
-    #: Lengths of the values as the editor orders them, and as NumPy has them.
+    #: The shape of the values in the editor's order, and in NumPy's.
     full: tuple[int, ...]
     shape: tuple[int, ...]
     #: Axes of ``full`` that are read backwards.
     flipped: tuple[int, ...] = ()
-    #: For axes of lists that do not ascend: the place of each index of the list among those that are read, and of each
-    #: index that is written its last place in the list.
+    #: For axes of lists that do not ascend: when reading, the position of each index of the list among the
+    #: indices that are read; when writing, the last position in the list of each index that is written.
     inverse: dict[int, Array] = field(default_factory=dict)
     places: dict[int, Array] = field(default_factory=dict)
-    #: Lengths that the dimensions must have.
+    #: The lengths that the dimensions must have.
     lengths: tuple[int, ...] = ()
-    #: Whether one value is given as a scalar.
+    #: True if a single value is returned as a scalar.
     scalar: bool = False
 
     def from_read(self, values: Array) -> Array:
-        """Values that were read, as NumPy has them."""
+        """Rearranges values that were read to NumPy's shape."""
         found = values.reshape(self.full)
         if self.flipped:
             found = np.flip(found, self.flipped)
@@ -48,7 +48,7 @@ class Selected:
         return found.reshape(self.shape)
 
     def to_write(self, values: Array) -> Array:
-        """Values as they are written: the last ones where an index is named twice."""
+        """Rearranges values for writing. If an index occurs twice, its last value is kept."""
         lens = list(self.full)
         for axis, inverse in self.inverse.items():
             lens[axis] = len(inverse)
@@ -58,7 +58,7 @@ class Selected:
         return np.flip(wanted, self.flipped) if self.flipped else wanted
 
     def parts(self, most: int) -> list[tuple[Selected, slice]]:
-        """Parts along the first axis with about ``most`` values each, and which of :meth:`to_write` each has."""
+        """Parts along the first axis with about ``most`` values each, and the slice of :meth:`to_write` for each."""
         rows = self.full[0] if self.full else 1
         each = max(1, most // max(1, int(np.prod(self.full[1:]))))
         if rows <= each or not isinstance(self.picks, list):
@@ -73,7 +73,7 @@ class Selected:
 
 
 def _integer(item: Any, name: str) -> int:
-    """An index: an integer, and nothing that becomes one by rounding."""
+    """Returns an index. The item must be an integer: other numbers are not rounded."""
     if isinstance(item, bool | np.bool_) or getattr(item, "dtype", None) == bool:
         raise IndexError(f"dimension {name}: a single truth value is no index")
     try:
@@ -88,7 +88,7 @@ def _outside(index: int, name: str, length: int) -> IndexError:
 
 
 def _list(item: Any, name: str, length: int, can_grow: bool) -> npt.NDArray[np.int64]:
-    """A list, an array or a mask as indices from 0."""
+    """Converts a list, an array or a mask to indices from 0."""
     array = np.asarray(item)
     if array.dtype == bool:
         if array.shape != (length,):
@@ -106,17 +106,17 @@ def _list(item: Any, name: str, length: int, can_grow: bool) -> npt.NDArray[np.i
 
 
 def is_list(item: Any) -> bool:
-    """Whether an item selects several indices one by one."""
+    """Returns whether an item selects several indices one by one."""
     return isinstance(item, list | tuple | range) or np.ndim(item) > 0
 
 
 def is_mask(key: Any) -> bool:
-    """Whether a key is a mask of several dimensions."""
+    """Returns whether a key is a mask of several dimensions."""
     return not isinstance(key, tuple) and getattr(key, "dtype", None) == bool and np.ndim(key) > 1
 
 
 def grid(key: Any, names: Sequence[str], shape: Sequence[int], grows: Callable[[str], bool]) -> Selected:
-    """What lies in the picks of all dimensions; where a dimension ``grows``, indices may lie beyond its length."""
+    """Selects the elements at the picks of all dimensions. If a dimension ``grows``, indices may exceed its length."""
     picks: list[Pick] = []
     full, kept, flipped, lengths = [], [], [], []
     inverse: dict[int, Array] = {}
@@ -158,7 +158,9 @@ def grid(key: Any, names: Sequence[str], shape: Sequence[int], grows: Callable[[
 
 
 def mask(key: Any, names: Sequence[str], shape: Sequence[int]) -> Selected:
-    """Where a mask is true. One of fewer dimensions than the variable is one of its first dimensions."""
+    """Selects the elements where a mask is true. A mask with fewer dimensions than the variable applies to its first
+    dimensions.
+    """
     array = np.asarray(key)
     if array.shape != tuple(shape[: array.ndim]):
         raise IndexError(f"a mask of shape {array.shape} for a variable of shape {tuple(shape)}")
@@ -169,7 +171,7 @@ def mask(key: Any, names: Sequence[str], shape: Sequence[int]) -> Selected:
 
 
 def points(key: Any, names: Sequence[str], shape: Sequence[int]) -> Selected:
-    """Points, whose dimensions come first in the values, then those of slices."""
+    """Selects points. Their dimensions come first in the values, followed by those of slices."""
     items = _expand(key, len(shape))
     dims = [dim for dim, item in enumerate(items) if not isinstance(item, slice)]
     if not dims:

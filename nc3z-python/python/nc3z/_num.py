@@ -1,4 +1,4 @@
-"""Arrays to payloads of ``nc3z.num``, and back: what the codecs of other formats share."""
+"""Encodes arrays as payloads of ``nc3z.num`` and decodes them: shared by the codecs for other formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _patterns(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def encode(array: Array, shape: Sequence[int], level: str, fill_value: Any = None) -> bytes:
-    """The payload of an array; ``fill_value`` is one that may stand for missing ones."""
+    """Returns the payload of an array. ``fill_value`` is the value of missing elements, if there is one."""
     native = np.ascontiguousarray(array, array.dtype.newbyteorder("="))
     fill = None
     if fill_value is not None:
@@ -28,7 +28,7 @@ def encode(array: Array, shape: Sequence[int], level: str, fill_value: Any = Non
 
 
 def decode(payload: bytes, dtype: np.dtype[Any], shape: Sequence[int]) -> Array:
-    """The array of a payload, in native byte order."""
+    """Returns the array of a payload, in native byte order."""
     native = dtype.newbyteorder("=")
     patterns = np.zeros(tuple(shape), _patterns(native))
     _nc3z.num_decode(payload, f"{native.kind}{native.itemsize}", list(shape), patterns)

@@ -14,40 +14,39 @@ from nc3z._core import open as open_dataset
 from nc3z._errors import Cancelled
 
 Path = str | os.PathLike[str]
-#: Called now and then with the bytes done and the bytes in all, on the thread that asked for the work.
+#: Called repeatedly with the bytes done and the total, on the thread that started the work.
 Progress = Callable[[int, int], object]
 
 
 class ArchiveOptions(TypedDict, total=False):
-    """What may be chosen of an archive.
+    """The options of an archive.
 
     preset
-        ``"fast"``, ``"default"`` or ``"max"``: time against size.
+        ``"fast"``, ``"default"`` or ``"max"``: a smaller archive takes more time.
     layout
-        How variables are cut into tiles: ``"linear"`` (runs of the flattened array), ``"chunked"``, ``"auto"``,
-        ``"series"`` or ``"map"``.
+        The shape of tiles: ``"linear"`` (runs of the flattened array), ``"chunked"``, ``"auto"``, ``"series"`` or ``"map"``.
     chunks
-        Lengths of tiles by name of dimension; dimensions not named take their whole length.
+        Lengths of tiles by name of dimension. A dimension that is not named is not divided.
     pad_edges
-        Whether chunks at the upper edges are filled up, as Zarr and HDF5 have them.
+        If true, chunks at the upper edges are padded to full size, as in Zarr and HDF5.
     tile_nbytes
-        Bytes of a tile before compression: 1 MiB unless said otherwise (``"max"``: 4 MiB), 256 KiB for arrays of at least 16 MiB where
-        that costs next to nothing.
+        The length of a tile before compression in bytes. The default is 1 MiB (``"max"``: 4 MiB), or 256 KiB for arrays of at
+        least 16 MiB where that makes the archive hardly larger.
     memory
-        Bytes for buffers.
+        The length of the buffers in bytes.
     parity
-        Redundancy that mends losses of this share, such as ``"5%"``.
+        Redundancy that can repair the loss of this share of the archive, such as ``"5%"``.
     prove
-        Whether the archive is read back and compared before it is given its name; True unless said otherwise.
+        If true (the default), the archive is read back and compared before it gets its name.
     quantize
         LOSSY: rounding by name of variable, such as ``{"tas": "bitround:9"}``.
     chains
         Filters and codec as JSON by name of variable; ``"*"`` for all.
     profile
-        ``"zarr"`` stores arrays as Zarr does, for references to them (:mod:`nc3z.virtualizarr`, :mod:`nc3z.icechunk`): chunks,
-        filled up at the edges, all of them by shuffle and zstd. Other options given change that.
+        ``"zarr"`` stores arrays as Zarr does, for references to them (:mod:`nc3z.virtualizarr`, :mod:`nc3z.icechunk`): padded
+        chunks, all encoded with shuffle and zstd. Other options take precedence.
     overwrite
-        Whether an existing file may be replaced.
+        If true, an existing file may be replaced.
     """
 
     preset: Literal["fast", "default", "max"]
@@ -98,7 +97,7 @@ def _complete(options: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """What was archived."""
+    """The result of archiving a file."""
 
     source: str
     """The classic file; ``"<memory>"`` for one that was given as bytes."""
@@ -107,50 +106,50 @@ class Archived:
     original_nbytes: int
     stored_nbytes: int
     sha256: str
-    """Of the classic file, hexadecimal."""
+    """The SHA-256 of the classic file, hexadecimal."""
     proven: bool
-    """Whether the archive was read back and compared with the classic file; False where it was there already."""
+    """True if the archive was read back and compared with the classic file. False where it already existed."""
     lossy: bool = False
-    """Whether values were rounded."""
+    """True if values were rounded."""
     warnings: tuple[str, ...] = ()
-    """What is odd about the classic file."""
+    """Irregularities of the classic file."""
     skipped: bool = False
-    """Whether the archive was there already."""
+    """True if the archive already existed."""
 
     @property
     def ratio(self) -> float:
-        """Original bytes for each byte stored."""
+        """The ratio of original bytes to stored bytes."""
         return self.original_nbytes / max(self.stored_nbytes, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was restored."""
+    """The result of restoring a file."""
 
     path: str
     nbytes: int
     sha256: str
     matches_record: bool
-    """Whether the archive records a digest; where it does, it is this one."""
+    """True if the archive stores a digest, which is then equal to this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong with an archive."""
+    """One defect of an archive."""
 
     structure: str
-    """What it is wrong with."""
+    """The defective structure."""
     start: int
     stop: int
-    """Bytes of the archive, from ``start`` to before ``stop``."""
+    """The defective bytes of the archive, from ``start`` up to but not including ``stop``."""
     message: str
     variables: tuple[str, ...]
-    """Whose data it touches."""
+    """The variables whose data are affected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check found; true where the archive is sound."""
+    """The result of a check. True in a condition if the archive is sound."""
 
     stored_nbytes: int
     blocks: int
@@ -158,24 +157,24 @@ class Report:
     versions: int
     findings: tuple[Finding, ...]
     more_findings: int
-    """Findings beyond those listed."""
+    """The number of further findings that are not listed."""
     sha256: str | None
-    """Of the rebuilt original, for a deep check of a sound archive."""
+    """The SHA-256 of the rebuilt original, for a deep check of a sound archive."""
     mendable: bool
-    """Whether parity can mend what is wrong."""
+    """True if parity can repair the archive."""
     not_decoded: tuple[tuple[str | None, int, str], ...] = ()
-    """What a deep check could not decode: variable, tiles, and the filter or codec that is missing."""
+    """Tiles that a deep check could not decode: the variable, the number of tiles, and the missing filter or codec."""
     not_rebuilt: str | None = None
-    """Why a deep check could not rebuild the original, though nothing was found wrong."""
+    """The reason why a deep check could not rebuild the original although it found no defect."""
 
     @property
     def is_complete(self) -> bool:
-        """True where nothing was left unchecked."""
+        """True if everything was checked."""
         return not self.not_decoded and self.not_rebuilt is None
 
     @property
     def is_sound(self) -> bool:
-        """True where nothing was left unchecked, and nothing was found."""
+        """True if everything was checked, and no defect was found."""
         return self.is_complete and not self.findings and not self.more_findings
 
     def __bool__(self) -> bool:
@@ -184,34 +183,34 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class PresetEstimate:
-    """What a preset makes of a file."""
+    """The estimate for one preset."""
 
     preset: str
     stored_nbytes: int
     uncertainty: float
-    """Two standard errors of that, relative."""
+    """Two standard errors of the estimate, relative."""
     archive_seconds: float
     restore_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What archives of a file would come to."""
+    """Estimates for the archives of a file."""
 
     original_nbytes: int
     sampled_nbytes: int
     whole: bool
-    """Whether all of the file was sampled: sizes are then exact but for some overhead."""
+    """True if the whole file was sampled. Sizes are then exact, except for some overhead."""
     presets: tuple[PresetEstimate, ...]
     others: Mapping[str, int]
-    """Bytes that other tools store."""
+    """The size in bytes with other tools."""
     variables: Mapping[str, tuple[int, tuple[int, ...]]]
-    """By variable: original bytes, and bytes stored for each preset."""
+    """For each variable: the original size in bytes, and the stored size for each preset."""
 
 
 @dataclass(frozen=True, slots=True)
 class VariableInfo:
-    """A variable as its file has it."""
+    """A variable as described in its file."""
 
     name: str
     dtype: str
@@ -219,12 +218,12 @@ class VariableInfo:
     shape: tuple[int, ...]
     nbytes: int
     tile_shape: tuple[int, ...] | None
-    """Shape of the unit of decoding, where that is a box."""
+    """The shape of the unit of decoding, if it is a box."""
 
 
 @dataclass(frozen=True, slots=True)
 class Info:
-    """What a file is."""
+    """A description of a file."""
 
     path: str | None
     kind: str
@@ -250,21 +249,21 @@ def archive(
 ) -> Archived:
     """Archives a classic netCDF file.
 
-    The archive gets its name only when it is complete, proven and on disk; the source is never written.
+    The archive gets its name only after it is complete, verified and on disk. The source is never changed.
 
     Parameters
     ----------
     source
-        The classic file, or its bytes, which nobody may write to meanwhile.
+        The classic file, or its bytes, which must not change meanwhile.
     path
-        The archive; ``source`` with ``.nc3z`` behind it by default. Bytes have no name: for them it must be given.
+        The archive; by default ``source`` with ``.nc3z`` appended. It must be given if the source is bytes.
     skip_existing
-        Whether an archive that is there, whole, and the source's is left as it is: its header and length are the source's, and
-        it is not older. Anything else of that name is an error.
+        If true, an existing archive of the source is kept: its header and length must be those of the source, and it must not be
+        older. Any other file of that name is an error.
     progress
-        Called with bytes done and bytes in all.
+        Called with the bytes done and the total.
     cancel
-        Ends the work, with :class:`nc3z.Cancelled`, once it is set. Ctrl-C does the same.
+        Ends the work with :class:`nc3z.Cancelled` when it is set. Ctrl-C does the same.
     **options
         See :class:`nc3z.ArchiveOptions`.
 
@@ -291,8 +290,8 @@ def archive(
 
 
 def _present(source: str, path: str) -> Archived:
-    """The archive that is there, which must be the source's."""
-    # As it is stored: an aggregation may be archived, too.
+    """Returns the existing archive, which must be the source's."""
+    # The file as stored: the source may be an aggregation.
     with open_dataset(path, as_stored=True) as there:
         if there.kind != "archive":
             raise FileExistsError(f"`{path}` is there, and is no archive; `overwrite=True` replaces it")
@@ -319,7 +318,7 @@ def archive_bytes(
     cancel: Cancel | None = None,
     **options: Unpack[ArchiveOptions],
 ) -> bytes:
-    """Archives a classic file in memory: bytes, a file object or a path in, the archive's bytes out.
+    """Archives a classic file in memory. Takes bytes, a file object or a path, and returns the bytes of the archive.
 
     >>> from pathlib import Path
     >>> small = nc3z.archive_bytes(Path("etopo120.cdf").read_bytes())
@@ -339,27 +338,27 @@ def archive_many(
     cancel: Cancel | None = None,
     **options: Unpack[ArchiveOptions],
 ) -> list[Archived | Exception]:
-    """Archives many files, several at a time; one that fails does not stop the others.
+    """Archives many files, several at a time. If one fails, the others are still archived.
 
     Parameters
     ----------
     sources
         Classic files, or pairs of a classic file and its archive.
     directory
-        Where archives go that are not named; beside their sources by default.
+        The directory for archives that are not named; by default that of the source.
     skip_existing
-        As for :func:`archive`: a run that was interrupted goes on where it stopped.
+        As for :func:`archive`. An interrupted run that is started again continues where it stopped.
     on_result
-        Called with each result as it comes, on the calling thread.
+        Called with each result when it is ready, on the calling thread.
     max_workers
-        Files at a time; as many as there are threads by default.
+        The number of files at a time; by default the number of threads.
     cancel
-        Ends the work once it is set: files under way are dropped, the others not begun.
+        Ends the work when it is set: unfinished files are discarded, and no others are started.
 
     Returns
     -------
     list
-        In the order of ``sources``: what was archived, or the exception that says why not.
+        In the order of ``sources``: the result for each file, or the exception that it raised.
 
     Examples
     --------
@@ -386,7 +385,7 @@ def archive_many(
             futures = [pool.submit(one, *job) for job in jobs]
             pending = set(futures)
             while pending:
-                # With a limit, since a wait without one does not hear Ctrl-C everywhere.
+                # With a timeout: on some systems Ctrl-C cannot interrupt a wait without one.
                 done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in done:
                     failure = future.exception()
@@ -419,7 +418,7 @@ def restore(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Restored:
-    """Restores the classic file that an archive is of, byte for byte; the digest on record is checked.
+    """Restores the classic file of an archive, byte for byte. Its digest is compared with the stored one.
 
     The archive is a path or a URL; for ``storage_options`` see :func:`nc3z.open`.
 
@@ -438,9 +437,9 @@ def verify(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Report:
-    """Checks every byte of an archive, and goes on after a finding.
+    """Checks every byte of an archive. Continues after a finding.
 
-    With ``deep``, every tile is decoded and the original rebuilt and compared with its digest; else stored bytes are
+    With ``deep``, every tile is decoded, and the original is rebuilt and compared with its digest. Otherwise stored bytes are
     compared with their checksums.
 
     >>> report = nc3z.verify("coads_climatology.nc3z")
@@ -460,7 +459,7 @@ def estimate(
     sample_nbytes: int | None = None,
     cancel: Cancel | None = None,
 ) -> Estimate:
-    """Estimates what archives of a classic file would come to, from samples: bytes, and seconds on this machine.
+    """Estimates the size of archives of a classic file, and the time on this machine in seconds, from samples.
 
     >>> guess = nc3z.estimate("etopo120.cdf", ["default"])
     >>> guess.presets[0].stored_nbytes < guess.original_nbytes
@@ -478,7 +477,7 @@ def estimate(
 
 
 def info(source: Source, *, storage_options: Mapping[str, Any] | None = None) -> Info:
-    """What a file is: kind, sizes, dimensions, variables. Reads no data.
+    """Returns the kind of a file, its sizes, dimensions and variables. Reads no data.
 
     >>> found = nc3z.info("coads_climatology.nc3z")
     >>> found.kind, found.data_model, found.variables["SST"].shape

@@ -1,4 +1,4 @@
-"""How datasets and variables come out of a pickle."""
+"""Restores datasets and variables from a pickle."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def reopen(
     decode: bool = False,
     root: tuple[str, str | None] | None = None,
 ) -> _nc3z.Dataset:
-    """Opens what was pickled, and nothing else that has its name now."""
+    """Opens the pickled dataset. Another file that now has its name is an error."""
     as_stored, outside, fill_missing = reading
     dataset = _nc3z.open(
         source,
@@ -41,5 +41,5 @@ def reopen(
 
 
 def reopen_variable(name: str, origin: Origin) -> _nc3z.Variable:
-    """A variable of such a dataset."""
+    """Returns a variable of a pickled dataset."""
     return reopen(*origin)[name]

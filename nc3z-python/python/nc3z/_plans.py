@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-#: Colours of the tiles in a notebook.
+#: The colours of the tiles in a notebook.
 _COLOURS = {"p": "#f4c77b", "w": "#7fb77e"}
 
 
 @dataclass(frozen=True, repr=False)
 class Plan:
-    """What an operation on an edited variable would do. ``print(plan)`` shows the instructions and the map of the tiles.
+    """The operations of an edit on a variable. ``print(plan)`` shows the instructions and the map of the tiles.
 
     >>> _ = nc3z.archive("etopo120.cdf", "plan.nc3z", chunks={"ETOPO120Y": 30, "ETOPO120X": 60}, overwrite=True)
     >>> with nc3z.open("plan.nc3z", "r+") as edit:
@@ -27,13 +27,13 @@ class Plan:
     [2]
     """
 
-    #: The instructions: slabs, transfers, and where each tile lies afterwards.
+    #: The instructions: slabs, transfers, and the position of each tile afterwards.
     text: str
-    #: The grid of tiles: ``p`` where a tile is touched in part, ``w`` where it is touched whole.
+    #: The grid of tiles: ``p`` for a tile that is touched partly, ``w`` for one that is touched completely.
     map: str
     #: Lengths of the grid. Tiles that are runs of the flattened array have one axis.
     grid: tuple[int, ...]
-    #: Tiles that are touched, by their index in the grid, and whether that is whole.
+    #: The tiles that are touched: the index in the grid, and whether the tile is touched completely.
     touched: list[tuple[tuple[int, ...], bool]]
     #: Numbers of the archive's tiles that would be read.
     reads: list[int]
@@ -52,7 +52,7 @@ class Plan:
 
 
 class Planner:
-    """Something that is indexed for a plan."""
+    """An object that is indexed for a plan."""
 
     __slots__ = ("_plan",)
 
@@ -60,5 +60,5 @@ class Planner:
         self._plan = plan
 
     def __getitem__(self, key: Any) -> Plan:
-        """The plan for a key."""
+        """Returns the plan for a key."""
         return self._plan(key)

@@ -1,4 +1,4 @@
-"""References to an archive's tiles as Zarr 3 has them, which VirtualiZarr and Icechunk are given."""
+"""References to an archive's tiles in the form of Zarr 3, for VirtualiZarr and Icechunk."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 def references(
     ds: Dataset, location: str, *, etag: str | None = None, modified: int | None = None
 ) -> dict[str, Any]:
-    """What ``nc3z refs --format icechunk`` writes.
+    """Returns the output of ``nc3z refs --format icechunk``.
 
     Raises
     ------
     ValueError
-        A variable that is not stored as Zarr stores arrays; a classic file.
+        A variable is not stored as Zarr stores arrays, or the file is a classic file.
     """
     found: dict[str, Any] = json.loads(ds._references("icechunk", location, etag, modified))
     return found
 
 
 def arrays(refs: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Mapping[str, Any]]]:
-    """Name, document and chunks of each array."""
+    """Yields name, document and chunks of each array."""
     if refs.get("version") != 1 or "documents" not in refs:
         raise ValueError("these are no references of `nc3z refs --format icechunk`, version 1")
     for name, chunks in refs["arrays"].items():
@@ -34,6 +34,6 @@ def arrays(refs: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any], Mappi
 
 
 def inlined(chunks: Mapping[str, Any]) -> Iterator[tuple[tuple[int, ...], bytes]]:
-    """Chunks that stand in the references themselves, by their place in the grid."""
+    """Yields the chunks that are stored in the references themselves, with their indices in the grid."""
     for key, text in chunks["inlined"].items():
         yield tuple(int(n) for n in key.split("/") if n), base64.standard_b64decode(text)

@@ -1,4 +1,4 @@
-"""What datasets and variables look like in a terminal and in a notebook."""
+"""Shows datasets and variables in a terminal and in a notebook."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from nc3z._errors import Error
 if TYPE_CHECKING:
     from nc3z._nc3z import Dataset, Variable
 
-#: Variables listed in a terminal, and in a notebook.
+#: The number of variables that are listed in a terminal and in a notebook.
 _LISTED = 40
 _ROWS = 200
-#: Pixels across a quick look, and values along its two dimensions up to which there is one: a map is decoded whole.
+#: The width of a quick look in pixels, and the largest size of its two dimensions: a map is decoded as a whole.
 _WIDTH = 640
 _LOOKED_AT = 1 << 25
 
 
 def size(nbytes: int) -> str:
-    """``1.5 MiB``."""
+    """Formats a length in bytes, such as ``1.5 MiB``."""
     if nbytes < 1024:
         return f"{nbytes} B"
     value = float(nbytes)
@@ -46,7 +46,7 @@ def _shape(variable: Variable) -> str:
 
 
 def dataset_text(ds: Dataset) -> str:
-    """What ``repr`` gives."""
+    """Returns the text of ``repr``."""
     name = f" {ds.path}" if ds.path else ""
     if ds.closed:
         return f"<nc3z.Dataset{name}: closed>"
@@ -83,7 +83,7 @@ _HEAD = ("variable", "type", "shape", "bytes", "stored", "ratio", "tiles by chai
 
 
 def _costs(ds: Dataset) -> dict[str, tuple[int, str]]:
-    """Stored bytes and chains of each variable. An object behind a URL is not asked for them: that takes requests."""
+    """Returns stored bytes and chains of each variable. Empty for a URL, where reading them takes requests."""
     if ds.identity is not None:
         return {}
     try:
@@ -93,7 +93,9 @@ def _costs(ds: Dataset) -> dict[str, tuple[int, str]]:
 
 
 def _look(variable: Variable, remote: bool) -> str:
-    """The picture of ``nc3z plot``, where it costs little: of variables in local files, as many values as a picture is worth."""
+    """Returns the picture of ``nc3z plot`` where it costs little: for variables in local files that are not larger than a
+    picture needs.
+    """
     long = [n for n in variable.shape if n > 1][-2:]
     if remote or not long or 0 in variable.shape or variable.dtype.kind == "S" or prod(long) > _LOOKED_AT:
         return ""
@@ -106,7 +108,7 @@ def _look(variable: Variable, remote: bool) -> str:
 
 
 def _first_look(ds: Dataset) -> str:
-    """A look at the largest variable that is not a coordinate."""
+    """Returns a picture of the largest variable that is not a coordinate."""
     candidates = [v for v in ds.values() if v.dtype.kind != "S" and v.dimensions != (v.name,)]
     if not candidates:
         return ""
@@ -116,7 +118,7 @@ def _first_look(ds: Dataset) -> str:
 
 
 def dataset_html(ds: Dataset) -> str:
-    """What a notebook shows."""
+    """Returns the HTML of a dataset for a notebook."""
     if ds.closed:
         return f"<pre>{escape(dataset_text(ds))}</pre>"
     attributes = [(name, str(value)[:500]) for name, value in ds.attrs.items()]
@@ -133,7 +135,7 @@ def dataset_html(ds: Dataset) -> str:
 
 
 def variable_html(variable: Variable) -> str:
-    """The same for one variable."""
+    """Returns the HTML of a variable for a notebook."""
     cost, look = None, ""
     try:
         cost = variable._cost()

@@ -1,4 +1,4 @@
-"""Versions of an archive: what there is, one more, their names."""
+"""Lists, adds and names versions of an archive."""
 
 from __future__ import annotations
 
@@ -24,31 +24,31 @@ class Version:
     author: str | None
     time: str | None
     sha256: str | None
-    """Of the version as a classic file, hexadecimal; None where none is on record."""
+    """The SHA-256 of the version as a classic file, hexadecimal; None where none is stored."""
     original_nbytes: int
     added_nbytes: int
-    """Bytes that it added to the archive."""
+    """The number of bytes that it added to the archive."""
     tags: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """What was committed."""
+    """The result of a commit."""
 
     version: int
     is_new: bool
-    """Whether there is a new version; False where the newest one is the same file."""
+    """True if there is a new version. False if the newest one is the same file."""
     sha256: str | None
-    """Of the file; None where it was not asked for."""
+    """The SHA-256 of the file; None where it was not computed."""
     new_tiles: int
     kept_tiles: int
-    """Tiles that were there already."""
+    """The number of tiles that were already stored."""
     stored_nbytes: int
     added_nbytes: int
 
 
 def when(time: str | datetime | None) -> str | None:
-    """The text that is noted for a time: ``"now"`` is this moment in UTC."""
+    """Returns the text that is stored for a time: ``"now"`` is the current time in UTC."""
     if time == "now":
         time = datetime.now(UTC)
     if isinstance(time, datetime):
@@ -70,12 +70,12 @@ def commit(
     progress: Progress | None = None,
     cancel: Cancel | None = None,
 ) -> Committed:
-    """Adds an edited classic file to an archive as a new version; every version stays readable, to the byte.
+    """Adds an edited classic file to an archive as a new version. Every version stays readable, byte for byte.
 
-    What did not change is not stored again. The new version is rebuilt and compared before it counts; what is open of the
-    archive stays as it was opened. Author and time are noted only where they are given; ``time="now"`` is this
-    moment in UTC. A file that has no variable of the archive is refused unless ``force``. With ``dry_run`` nothing is changed, and the
-    result is what would have been done. Where the archive has parity, that is made anew, unless ``parity`` is False.
+    Unchanged data are not stored again. The new version is rebuilt and compared before it becomes valid. A dataset that is
+    already open keeps its version. Author and time are stored only if they are given; ``time="now"`` is the current time in UTC.
+    A file that has none of the archive's variables is refused unless ``force``. With ``dry_run`` nothing is changed, and the
+    result describes what a commit would do. If the archive has parity, the parity is computed again, unless ``parity`` is False.
 
     >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
     >>> nc3z.commit("relief.nc3z", "etopo120.cdf").is_new
@@ -103,7 +103,7 @@ def log(
 
 
 def tag(archive: Path, name: str, version: int | str | None = None, *, overwrite: bool = False) -> int:
-    """Names a version (the newest by default) and gives its number; ``overwrite`` moves a tag that names another one.
+    """Gives a version (the newest by default) a name, and returns its number. ``overwrite`` moves a tag from another version.
 
     >>> done = nc3z.archive("etopo120.cdf", "relief.nc3z", overwrite=True)
     >>> nc3z.tag("relief.nc3z", "release")
@@ -115,5 +115,5 @@ def tag(archive: Path, name: str, version: int | str | None = None, *, overwrite
 
 
 def delete_tag(archive: Path, name: str) -> int:
-    """Takes a tag away; the version that it named, whose number is given, stays."""
+    """Deletes a tag, and returns the number of its version. The version itself is kept."""
     return _nc3z.tag(os.fspath(archive), name, delete=True)

@@ -1,4 +1,4 @@
-"""Archiving a tree of classic files by Dask: one task for a batch of files, results of some hundred bytes each."""
+"""Archives a tree of classic files with Dask: one task for a batch of files, with results of some hundred bytes each."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from nc3z._operations import Archived, archive_many
 if TYPE_CHECKING:
     from nc3z._operations import ArchiveOptions
 
-#: Source, archive, and what became of it: the result, or the words of the exception.
+#: The source, the archive, and the result or the message of the exception.
 Outcome = tuple[str, str, "Archived | str"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What became of a tree."""
+    """The result of archiving a tree."""
 
     archived: tuple[Archived, ...]
-    """Files archived now, or before (``skipped``)."""
+    """The files that were archived in this run, or before (``skipped``)."""
     failed: dict[str, str]
-    """Why a file was not archived, by its path."""
+    """The reason why a file was not archived, by its path."""
 
     @property
     def original_nbytes(self) -> int:
-        """Bytes of the classic files."""
+        """The size of the classic files in bytes."""
         return sum(done.original_nbytes for done in self.archived)
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes of their archives."""
+        """The size of their archives in bytes."""
         return sum(done.stored_nbytes for done in self.archived)
 
 
 def _is_classic(path: str) -> bool:
-    """Whether a file begins as classic ones do; what cannot be read is for the archiver to name."""
+    """Returns whether a file begins like a classic file. True for an unreadable file: the archiver reports the error."""
     try:
         with open(path, "rb") as file:
             magic = file.read(4)
@@ -58,7 +58,7 @@ def _files(root: str, output: str) -> Iterator[str]:
 
 
 def archive_batch(jobs: Sequence[tuple[str, str]], options: ArchiveOptions) -> list[Outcome]:
-    """One task: archives pairs of source and archive that are not archived yet, one file after another."""
+    """One task: archives pairs of source and archive one after another. Existing archives are skipped."""
     for _, path in jobs:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     results = archive_many(jobs, skip_existing=True, max_workers=1, **options)
@@ -79,19 +79,19 @@ def archive_tree(
 ) -> Tree:
     """Archives every classic file of a tree, as ``output/<path in the tree>.nc3z``.
 
-    Files are told by their first bytes. An archive that is there and the source's is left as it is, so a run that was killed
-    goes on when it is started again; archives get their names only when they are complete and proven.
+    Classic files are recognized by their first bytes. An existing archive of the source is kept, so that an interrupted run
+    continues when it is started again. Archives get their names only after they are complete and verified.
 
     Parameters
     ----------
     root, output
-        Folders that all workers see under the same names.
+        Folders that have the same paths on all workers.
     client
-        A ``distributed.Client``; without one, Dask's current scheduler does the work.
+        A ``distributed.Client``. Without one, Dask's current scheduler is used.
     batch_size
-        Files a task. Schedulers do not like millions of tasks.
+        The number of files of a task. Schedulers are slow with millions of tasks.
     on_result
-        Called with each result, or with the words that say why a file failed, on this thread.
+        Called on this thread with each result, or with the message that says why a file failed.
     **options
         See :class:`nc3z._operations.ArchiveOptions`.
     """
@@ -115,7 +115,7 @@ def _run(
     batches: list[list[tuple[str, str]]], options: ArchiveOptions, client: Any
 ) -> Iterator[list[Outcome]]:
     if client is None:
-        # Dask's functions have no types.
+        # Dask's functions have no type annotations.
         dask: Any = importlib.import_module("dask")
         task = dask.delayed(archive_batch, pure=False)
         yield from dask.compute(*(task(batch, options) for batch in batches))

@@ -1,4 +1,4 @@
-"""Virtual references in repositories of Icechunk: a Zarr group whose chunks lie in archives.
+"""Virtual references in repositories of Icechunk: a Zarr group whose chunks are tiles of archives.
 
 >>> import icechunk
 >>> from nc3z.icechunk import container, write
@@ -13,9 +13,9 @@
 >>> write(session.store, "tas.nc3z")
 >>> _ = session.commit("archives of today")
 
-The repository's container says where archives may lie and how they are reached; each reference holds what tells the archive from one
-that was put in its place (its entity tag, or the time after which it may not have changed), so that one that was rewritten is an
-error and never other values.
+The repository's container defines where archives may be and how they are read. Each reference stores the archive's entity tag, or
+the time since which it must not have changed. If the archive was rewritten, reading the reference is an error, and never returns
+other values.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ __all__ = ["container", "write"]
 
 
 def container(archive: str | os.PathLike[str]) -> tuple[str, VirtualChunkContainer]:
-    """The folder of a local archive as a container of virtual chunks, and its URL."""
+    """Returns the URL of the folder of a local archive, and that folder as a container of virtual chunks."""
     folder = Path(os.fspath(archive).split("!/")[0]).absolute().parent
     prefix = folder.as_uri().rstrip("/") + "/"
     return prefix, icechunk.VirtualChunkContainer(prefix, icechunk.local_filesystem_store(str(folder)))
@@ -65,13 +65,13 @@ def write(
     store
         ``session.store`` of a writable session, whose repository has a container for ``location``.
     archive
-        A path, a URL, or what ``nc3z refs --format icechunk`` wrote, read from JSON. Its arrays must be stored as Zarr stores them.
+        A path, a URL, or the parsed JSON of ``nc3z refs --format icechunk``. Its arrays must be stored as Zarr stores them.
     group
         The group's path in the repository; the root by default.
     location
-        Where readers will find the archive, if not where it is now; of a bundle's member, the bundle.
+        The URL of the archive for readers, if it is not the current one. For a member of a bundle, the URL of the bundle.
     checksum
-        The entity tag that it has there, or the time since which it must not have changed. By default those it has now, where
+        The entity tag at that location, or the time since which it must not have changed. The default are the current ones, if
         ``location`` is not given.
     version, storage_options
         As for :func:`nc3z.open`.
@@ -79,7 +79,7 @@ def write(
     Raises
     ------
     ValueError
-        A variable that is not stored as Zarr stores arrays; a location that no container of the repository has.
+        A variable is not stored as Zarr stores arrays, or no container of the repository includes the location.
     """
     if isinstance(archive, Mapping):
         refs: Mapping[str, Any] = archive
@@ -105,7 +105,7 @@ def _references(
     archive: str | os.PathLike[str], location: str | None, version: int | str | None, storage_options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     with open_dataset(archive, version=version, storage_options=storage_options) as ds:
-        # The bundle, where the archive is a member of one.
+        # The path of the bundle, if the archive is a member of one.
         file = ds._file or os.fspath(archive)
         tag, modified = None, None
         if location is None and ds.identity is not None:

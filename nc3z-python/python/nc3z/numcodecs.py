@@ -15,7 +15,7 @@ from nc3z._num import decode, encode
 
 
 class Num(Codec):  # type: ignore[misc]
-    """The numeric codec of nc3z. A payload says everything but the elements' type and the chunk's shape, which are settings.
+    """The numeric codec of nc3z. The elements' type and the chunk's shape are settings. A payload contains everything else.
 
     >>> import numpy as np
     >>> codec = Num("<f4", [20, 50])
@@ -34,13 +34,13 @@ class Num(Codec):  # type: ignore[misc]
         self.checksum = checksum
 
     def encode(self, buf: Any) -> bytes:
-        """The payload of an array, or of its bytes; with ``checksum``, its CRC-32 follows it."""
+        """Returns the payload of an array, or of its bytes. With ``checksum``, its CRC-32 is appended."""
         array = np.frombuffer(ensure_bytes(buf), self.dtype)
         payload = encode(array, self.shape, self.level)
         return payload + zlib.crc32(payload).to_bytes(4, "little") if self.checksum else payload
 
     def decode(self, buf: Any, out: Any = None) -> Any:
-        """The array, in the byte order of ``dtype``."""
+        """Returns the array, in the byte order of ``dtype``."""
         payload = ensure_bytes(buf)
         if self.checksum:
             payload, stored = payload[:-4], int.from_bytes(payload[-4:], "little")
@@ -50,11 +50,11 @@ class Num(Codec):  # type: ignore[misc]
         return found if out is None else ndarray_copy(found, out)
 
     def get_config(self) -> dict[str, Any]:
-        """Its settings."""
+        """Returns the settings of the codec."""
         settings = {"id": self.codec_id, "dtype": self.dtype, "shape": self.shape, "level": self.level}
         return {**settings, "checksum": True} if self.checksum else settings
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """From its settings."""
+        """Makes a codec from its settings."""
         return cls(config["dtype"], config["shape"], config.get("level", "default"), config.get("checksum", False))

@@ -1,8 +1,8 @@
-"""A parser for VirtualiZarr: archives as virtual Zarr 3 groups, whose chunks Zarr reads where they lie.
+"""A parser for VirtualiZarr: presents archives as virtual Zarr 3 groups. Zarr reads their chunks directly from the archive.
 
-It takes archives whose arrays are stored as Zarr stores them (``nc3z archive --profile zarr``, ``nc3z.archive(…, profile="zarr")``), and
-names the variable that is not. Readers of the result do not need this package, but for chunks of the codec ``nc3z.num``. VirtualiZarr 2.8
-or later is needed, and with it Python 3.12: small chunks stand in the manifest itself.
+The arrays of the archive must be stored as Zarr stores them (``nc3z archive --profile zarr``, ``nc3z.archive(…,
+profile="zarr")``); otherwise the error names the variable. Readers of the result need this package only for chunks of the codec
+``nc3z.num``. It requires VirtualiZarr 2.8 or later, and therefore Python 3.12: small chunks are stored in the manifest itself.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["Nc3zParser"]
 
 class Nc3zParser:
-    """Makes a ``ManifestStore`` of an archive; VirtualiZarr's ``open_virtual_dataset(url, registry, parser=Nc3zParser())`` calls it.
+    """Makes a ``ManifestStore`` of an archive. Use it by VirtualiZarr's ``open_virtual_dataset(url, registry,
+    parser=Nc3zParser())``.
 
     Parameters
     ----------
     version
-        The version of an archive that was committed to, by number or tag; the last by default.
+        The version of an archive with several versions, by number or tag; the last by default.
     """
 
     def __init__(self, *, version: int | str | None = None) -> None:

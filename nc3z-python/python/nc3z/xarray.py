@@ -1,8 +1,8 @@
 """The xarray engine: ``xarray.open_dataset(path or URL, engine="nc3z")``, and ``dataset.nc3z.to_archive(path)``.
 
-Importing this imports xarray's interface and nothing else: the reader is loaded when a file is opened. The engine opens
-archives without being named; classic files only when asked, with ``engine="nc3z"``. Nothing takes a lock; datasets pickle by
-path, and reopen by themselves where they are used after ``close``, as those of xarray's other engines do.
+Importing this imports only xarray's interface: the reader is loaded when a file is opened. The engine opens archives
+automatically, and classic files only with ``engine="nc3z"``. Nothing takes a lock. Datasets are pickled by path. If one is used
+after ``close``, it is opened again, as with xarray's other engines.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 #: The first bytes of an archive.
 MAGIC = b"\x89NC3Z\r\n\x1a"
-#: Types that CDF-5 has and CDF-2 has not.
+#: Types that CDF-5 has and CDF-2 does not have.
 _CDF5_TYPES = tuple(np.dtype(name) for name in ("int64", "uint64", "uint32", "uint16", "uint8"))
 
 
 class _File:
-    """An open dataset that opens itself again after it was closed, and after it was pickled."""
+    """An open dataset. It is opened again if it is used after it was closed or pickled."""
 
     __slots__ = ("_dataset", "_origin")
 
@@ -54,17 +54,18 @@ class _File:
         self._dataset.close()
 
     def token(self) -> tuple[object, ...]:
-        """What tells its content from others': the SHA-256 on record, else the file's name, length and time, or the tag that a
-        store gave the object."""
+        """Returns a value that changes with the content: the stored SHA-256, otherwise the file's name, length and time, or
+        the entity tag of the object in its store.
+        """
         dataset = self.dataset()
-        # Of an aggregation the digest is not that of the values.
+        # The digest of an aggregation does not cover the values of its fragments.
         if dataset.sha256 is not None and dataset.kind == "archive":
             return (dataset.sha256,)
         if dataset.identity is not None:
             return (dataset.path, dataset.identity)
         if dataset.path is None:
             return (id(self),)
-        # Of a bundle's member, the bundle's.
+        # For a member of a bundle, the bundle is checked.
         status = os.stat(dataset.path if os.path.exists(dataset.path) else dataset.path.split("!/")[0])
         return (dataset.path, status.st_size, status.st_mtime_ns, dataset.version)
 
@@ -79,7 +80,9 @@ def _reopen(opener: Any, arguments: tuple[Any, ...]) -> _File:
 
 
 def _c_names(names: Iterable[str]) -> dict[str, str]:
-    """Names as the C library gives them, which end at a NUL, by those in the file; as they are where that would make two the same."""
+    """Maps names in the file to the names that the C library returns, which end at a NUL. Names are unchanged where two would
+    become equal.
+    """
     kept = list(names)
     cut = [name.split("\0", 1)[0] for name in kept]
     return dict(zip(kept, cut if len(set(cut)) == len(cut) else kept, strict=True))
@@ -91,7 +94,7 @@ def _with_c_names(values: Mapping[str, Any] | Dataset) -> dict[str, Any]:
 
 
 class Nc3zArray(BackendArray):
-    """A variable as xarray indexes it. Any number of threads may read at once."""
+    """A variable with xarray's interface for indexing. Any number of threads may read at once."""
 
     __slots__ = ("dtype", "file", "name", "shape")
 
@@ -102,7 +105,7 @@ class Nc3zArray(BackendArray):
         return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self._read)
 
     async def async_getitem(self, key: indexing.ExplicitIndexer) -> Any:
-        """The same in a thread, while the event loop goes on."""
+        """Reads in a thread, while the event loop continues."""
         import asyncio
 
         return await asyncio.to_thread(self.__getitem__, key)
@@ -111,8 +114,8 @@ class Nc3zArray(BackendArray):
         return self.file.dataset()[self.name][key]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Dask names the data of a dataset by the hash of its pickle: xarray's own layers around this array ask for no token. So the
-        # pickle has what tells the content.
+        # Dask names the data of a dataset by the hash of its pickle, since xarray's own layers around this array ask for no
+        # token. Therefore the pickle contains a value that changes with the content.
         from nc3z._errors import Error
 
         try:
@@ -123,7 +126,7 @@ class Nc3zArray(BackendArray):
         return _array, (self.file, self.name, self.shape, self.dtype, token)
 
     def __dask_tokenize__(self) -> tuple[object, ...]:
-        # Of an aggregation the values are those of other files, which may be replaced.
+        # The values of an aggregation are in other files, which may be replaced.
         return ("nc3z", self.name, *self.file.token(), self.file.dataset()._fragments(self.name))
 
 
@@ -132,7 +135,7 @@ def _array(file: _File, name: str, shape: tuple[int, ...], dtype: np.dtype[Any],
 
 
 class Nc3zStore(AbstractDataStore):
-    """An open dataset as xarray's backends see it."""
+    """An open dataset with xarray's interface for backends."""
 
     __slots__ = ("dimensions", "file", "source")
 
@@ -142,7 +145,7 @@ class Nc3zStore(AbstractDataStore):
         self.dimensions = _c_names(dataset.dimensions)
 
     def open_store_variable(self, variable: Variable) -> xr.Variable:
-        """A lazy variable, with what netCDF4's engine puts into ``encoding``, and ``preferred_chunks``."""
+        """Returns a lazy variable. Its ``encoding`` has the entries of netCDF4's engine, and ``preferred_chunks``."""
         array = Nc3zArray(self.file, variable.name, variable.shape, variable.dtype)
         encoding: dict[str, Any] = {"dtype": variable.dtype}
         attributes = _with_c_names(variable.attrs)
@@ -180,7 +183,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
 
     description: ClassVar[str] = "Open nc3z archives (.nc3z) and classic netCDF files without locks"
     supports_groups: ClassVar[bool] = False
-    # Also for those who give the class instead of the name.
+    # These are also valid if the class is given in place of the name.
     open_dataset_parameters: ClassVar[tuple[str, ...] | None] = (
         "filename_or_obj",
         "mask_and_scale",
@@ -200,7 +203,7 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
     )
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Whether this is an archive, by its first bytes; a URL, by its name."""
+        """Returns whether a file is an archive, by its first bytes. A URL is recognized by its name."""
         if isinstance(filename_or_obj, (bytes, bytearray, memoryview)):
             return bytes(filename_or_obj[: len(MAGIC)]) == MAGIC
         if isinstance(filename_or_obj, (str, os.PathLike)):
@@ -239,7 +242,9 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
         root: str | None = None,
         tree: str | None = None,
     ) -> xr.Dataset:
-        """Opens a file or a URL lazily; decoding is xarray's own. For ``version`` and what follows see :func:`nc3z.open`."""
+        """Opens a file or a URL lazily. xarray decodes the values. For ``version`` and the following options see
+        :func:`nc3z.open`.
+        """
         import nc3z
 
         if isinstance(filename_or_obj, (str, os.PathLike)):
@@ -272,11 +277,11 @@ class Nc3zBackendEntrypoint(BackendEntrypoint):
             raise
 
 
-#: Whether xarray has netCDF4 write a file in memory.
+#: True where xarray lets netCDF4 write a file in memory.
 _NETCDF4_WRITES_MEMORY = tuple(int(part) for part in xr.__version__.split(".")[:2] if part.isdigit()) >= (2025, 9)
 
 def _is_wide(value: Any) -> bool:
-    """Whether an attribute's numbers need more than an integer of 32 bits."""
+    """Returns whether an attribute's numbers need more than 32-bit integers."""
     array = np.asarray(value)
     return array.dtype.kind in "iu" and array.dtype.itemsize >= 4 and not np.array_equal(array.astype("i4"), array)
 
@@ -299,23 +304,24 @@ class Nc3zAccessor:
         unlimited_dims: Iterable[str] | None = None,
         **options: Unpack[ArchiveOptions],
     ) -> Archived:
-        """Writes the dataset as a classic file in memory, and that as an archive.
+        """Writes the dataset as a classic file in memory, and archives that.
 
-        The classic file is written by xarray: by scipy or, as ``"NETCDF3_64BIT_DATA"`` (CDF-5, which has 64-bit and unsigned integers),
-        by netCDF4. Without ``format``, a dataset with variables of such a type becomes CDF-5, which a warning says, and any other
-        CDF-2. ``encoding`` and ``unlimited_dims`` are those of ``Dataset.to_netcdf``; for ``options`` see :func:`nc3z.archive`.
-        An xarray before 2025.9 has netCDF4 write files only: CDF-5 then goes through a temporary folder beside ``path``.
+        xarray writes the classic file with scipy, or for ``"NETCDF3_64BIT_DATA"`` (CDF-5, which has 64-bit and unsigned integers)
+        with netCDF4. Without ``format``, a dataset with variables of such a type becomes CDF-5, with a warning, and any other
+        becomes CDF-2. ``encoding`` and ``unlimited_dims`` are those of ``Dataset.to_netcdf``. For ``options`` see
+        :func:`nc3z.archive`. Before version 2025.9, xarray's netCDF4 engine only writes files: CDF-5 is then written to a
+        temporary folder in the directory of ``path``.
         """
         import nc3z
 
         path = os.fspath(path)
         if not options.get("overwrite") and os.path.lexists(path):
-            # Before anything is computed for it. Whatever takes the name meanwhile is not replaced either.
+            # Checked before the dataset is computed. A file that is created meanwhile is not replaced either.
             raise FileExistsError(errno.EEXIST, "there is such a file; `overwrite=True` replaces it", path)
         if format is None:
             format = self._chosen(encoding or {})
         if format != "NETCDF3_64BIT_DATA":
-            # Its types know no such call, which its code does.
+            # The type annotations lack this form of the call, which the code supports.
             write: Any = self._dataset.to_netcdf
             return nc3z.archive(write(format=format, engine="scipy", encoding=encoding, unlimited_dims=unlimited_dims), path, **options)
         if _NETCDF4_WRITES_MEMORY:
@@ -327,7 +333,7 @@ class Nc3zAccessor:
             return nc3z.archive(classic, path, **options)
 
     def _chosen(self, encoding: Any) -> Format:
-        """CDF-5 where a variable is of a type that CDF-2 does not have."""
+        """Returns CDF-5 if a variable has a type that CDF-2 does not have."""
         wide = []
         for name, variable in self._dataset.variables.items():
             wanted = encoding.get(name, {}).get("dtype", variable.encoding.get("dtype", variable.dtype))
@@ -342,7 +348,9 @@ class Nc3zAccessor:
         return "NETCDF3_64BIT_DATA"
 
     def _cdf5(self, path: str | None, encoding: Any, unlimited_dims: Iterable[str] | None) -> Any:
-        """The dataset as a CDF-5 file: its bytes, or a file on disk. xarray's own call makes integers of 32 bits, or refuses."""
+        """Returns the dataset as a CDF-5 file: its bytes, or a file on disk. xarray's own call converts to 32-bit integers, or
+        refuses.
+        """
         import netCDF4
         from xarray.backends import NetCDF4DataStore
 
@@ -354,7 +362,7 @@ class Nc3zAccessor:
                     inherited: Any = super()
                     encoded: xr.Variable = inherited.encode_variable(variable, name=name)
                     return encoded._replace(attrs={**encoded.attrs, **kept})
-                # The fill value has the variable's type; other attributes are as xarray writes them.
+                # The fill value has the variable's type. Other attributes are written as xarray writes them.
                 kept |= {key: variable.attrs[key] for key in ("_FillValue", "missing_value") if key in variable.attrs}
                 attrs = {key: kept.get(key, value) for key, value in variable.attrs.items()}
                 return variable._replace(attrs={k: v if k in kept else self.encode_attribute(v) for k, v in attrs.items()})

@@ -1,12 +1,12 @@
-"""Zarr 3: a read-only store over archives and classic files, and the codec ``nc3z.num`` for stores of one's own.
+"""Zarr 3: a read-only store for archives and classic files, and the codec ``nc3z.num`` for other stores.
 
 >>> import xarray as xr
 >>> from nc3z.zarr import Nc3zStore
 >>> xr.open_zarr(Nc3zStore("coads_climatology.nc3z"), decode_times=False, chunks=None).SST.shape
 (12, 90, 180)
 
-The store decodes in Rust and hands out plain chunks: who reads it needs no codec, whatever the archive's own tiles are made
-with. The codec needs this package where it is read.
+The store decodes in Rust and returns uncompressed chunks. Its readers need no codec, whatever codec the archive uses. Data that
+are written with ``nc3z.num`` need this package for reading.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from nc3z._core import Dataset, Source
     from nc3z._nc3z import Variable
 
-#: Bytes of a chunk, about: whole tiles of an archive.
+#: The approximate length of a chunk in bytes. A chunk consists of whole tiles of an archive.
 CHUNK_NBYTES = 8 << 20
 
 _METADATA = "zarr.json"
@@ -48,17 +48,17 @@ _METADATA = "zarr.json"
 class Nc3zStore(Store):
     """An archive or a classic netCDF file as a read-only Zarr 3 group: an array for each variable.
 
-    Chunks are boxes of whole tiles, decoded when they are asked for; nothing is kept but what the package's cache keeps.
-    Attributes are JSON's: numbers lose their types. ``_FillValue`` is written as xarray writes it.
+    Chunks are boxes of whole tiles, decoded when they are read. Only the package's cache keeps decoded tiles. Attributes are
+    JSON: numbers lose their types. ``_FillValue`` is written as xarray writes it.
 
     Parameters
     ----------
     source
-        What :func:`nc3z.open` takes, or an open :class:`nc3z.Dataset`, which the store then shares.
+        Anything that :func:`nc3z.open` takes, or an open :class:`nc3z.Dataset`, which the store then shares.
     version, storage_options
         As for :func:`nc3z.open`.
     chunk_nbytes
-        Bytes of a chunk, about.
+        The approximate length of a chunk in bytes.
     """
 
     supports_writes = False
@@ -98,7 +98,7 @@ class Nc3zStore(Store):
         attributes = variable.attrs
         fill: Any = attributes.get("_FillValue")
         if dtype == np.dtype("S1"):
-            # Attributes hold no bytes.
+            # Attributes cannot contain bytes.
             attributes.pop("_FillValue", None)
             data_type: Any = {"name": "null_terminated_bytes", "configuration": {"length_bytes": 1}}
             fill_value: Any = base64.standard_b64encode(fill[:1] if isinstance(fill, bytes) else b"").decode()
@@ -128,7 +128,7 @@ class Nc3zStore(Store):
         }
 
     def _chunk(self, key: str) -> np.ndarray[Any, Any] | None:
-        """The bytes of a chunk, edges filled up; None where the key is none of a chunk."""
+        """Returns the bytes of a chunk, padded at the edges. None if the key is not that of a chunk."""
         name, mark, numbers = key.partition("/c")
         chunk = self._grids.get(name)
         if chunk is None or not mark:
@@ -170,7 +170,7 @@ class Nc3zStore(Store):
     async def get(
         self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        """A metadata document or a chunk, decoded in a thread."""
+        """Returns a metadata document or a chunk, decoded in a thread."""
         if prototype is None:
             from zarr.core.buffer import default_buffer_prototype
 
@@ -182,22 +182,22 @@ class Nc3zStore(Store):
     async def get_partial_values(
         self, prototype: BufferPrototype, key_ranges: Iterable[tuple[str, ByteRequest | None]]
     ) -> list[Buffer | None]:
-        """Several of these."""
+        """Returns several documents or chunks."""
         return list(await asyncio.gather(*(self.get(key, prototype, wanted) for key, wanted in key_ranges)))
 
     async def exists(self, key: str) -> bool:
-        """Whether there is such a document or chunk."""
+        """Returns whether a document or chunk has this key."""
         if key in self._documents:
             return True
         name, mark, _ = key.partition("/c")
         return bool(mark) and any(key == chunk for chunk in self._chunks(name))
 
     async def set(self, key: str, value: Buffer) -> None:
-        """Refused: archives are written by :func:`nc3z.archive`."""
+        """Raises an error: archives are written by :func:`nc3z.archive`."""
         self._check_writable()
 
     async def delete(self, key: str) -> None:
-        """Refused."""
+        """Raises an error: archives are read-only."""
         self._check_writable()
 
     def _chunks(self, name: str) -> Iterable[str]:
@@ -209,7 +209,7 @@ class Nc3zStore(Store):
             yield "/".join([name, "c", *map(str, numbers)])
 
     async def list(self) -> AsyncIterator[str]:
-        """All keys."""
+        """Yields all keys."""
         for key in self._documents:
             yield key
         for name in self._grids:
@@ -217,13 +217,13 @@ class Nc3zStore(Store):
                 yield key
 
     async def list_prefix(self, prefix: str) -> AsyncIterator[str]:
-        """All keys that begin so."""
+        """Yields all keys that begin with ``prefix``."""
         async for key in self.list():
             if key.startswith(prefix):
                 yield key
 
     async def list_dir(self, prefix: str) -> AsyncIterator[str]:
-        """What lies in a folder."""
+        """Yields the names in a folder."""
         folder = prefix.rstrip("/")
         if not folder:
             yield _METADATA
@@ -238,7 +238,7 @@ class Nc3zStore(Store):
                 yield first
 
     def with_read_only(self, read_only: bool = False) -> Self:
-        """The store itself: there is no other kind of it."""
+        """Returns the store itself, which is always read-only."""
         if not read_only:
             raise ValueError("an nc3z store is read-only")
         return self
@@ -261,7 +261,7 @@ class Nc3zStore(Store):
 
 
 def _document(value: object) -> bytes:
-    # NaN in an attribute is written as zarr-python writes it.
+    # NaN in an attribute is written in the form that zarr-python uses.
     return json.dumps(value).encode()
 
 
@@ -270,7 +270,7 @@ def _json(value: Any) -> Any:
 
 
 def _fill_value(fill: Any, dtype: np.dtype[Any]) -> Any:
-    """What a chunk that is not there would hold; all are."""
+    """Returns the value for a missing chunk. Zarr requires one, although no chunk is missing."""
     if fill is None or isinstance(fill, (str, bytes)) or np.ndim(fill) != 0:
         return 0.0 if dtype.kind == "f" else 0
     if dtype.kind != "f":
@@ -287,14 +287,14 @@ def _fill_value(fill: Any, dtype: np.dtype[Any]) -> Any:
 class Num(ArrayBytesCodec):
     """The numeric codec of nc3z as a codec of Zarr 3: ``serializer=nc3z.zarr.Num()``, ``compressors=None``.
 
-    It takes integers of 8 to 64 bits and floats of 32 and 64 bits, and is exact to the bit. Zarr's ``crc32c`` behind it adds a
-    checksum, which it has none of.
+    It encodes integers of 8 to 64 bits and floats of 32 and 64 bits, without loss. It has no checksum of its own: Zarr's
+    ``crc32c`` can follow it.
     """
 
     is_fixed_size = False
 
     level: str = "default"
-    """``"fast"``, ``"default"`` or ``"max"``: what encoding may take. Any reader reads any of them."""
+    """``"fast"``, ``"default"`` or ``"max"``: the effort of encoding. Every reader decodes all of them."""
 
     def __post_init__(self) -> None:
         if self.level not in ("fast", "default", "max"):
@@ -302,7 +302,7 @@ class Num(ArrayBytesCodec):
 
     @classmethod
     def from_dict(cls, data: Any) -> Self:
-        """From the metadata of an array."""
+        """Makes a codec from the metadata of an array."""
         _, configuration = parse_named_configuration(data, "nc3z.num", require_configuration=False)
         configuration = dict(configuration or {})
         level = configuration.pop("level", "default")
@@ -311,22 +311,22 @@ class Num(ArrayBytesCodec):
         return cls(str(level))
 
     def to_dict(self) -> Any:
-        """For the metadata of an array."""
+        """Returns the entry for the metadata of an array."""
         return {"name": "nc3z.num", "configuration": {"level": self.level}}
 
     def validate(self, *, shape: Any, dtype: Any, chunk_grid: Any) -> None:
-        """Refuses what is no number of 8 to 64 bits."""
+        """Raises an error for types that are not numbers of 8 to 64 bits."""
         native = np.dtype(dtype.to_native_dtype())
         if native.kind not in "iuf" or native.itemsize not in (1, 2, 4, 8) or native == np.dtype("f2"):
             raise ValueError(f"nc3z.num has no elements of type {native}")
 
     def compute_encoded_size(self, input_byte_length: int, chunk_spec: ArraySpec) -> int:
-        """Not known before."""
+        """Raises an error: the encoded size is not known in advance."""
         raise NotImplementedError
 
     def _decode_sync(self, chunk_data: Buffer, chunk_spec: ArraySpec) -> NDBuffer:
         dtype = np.dtype(chunk_spec.dtype.to_native_dtype()).newbyteorder("=")
-        # Zarr's own type of arrays is narrower than NumPy's.
+        # Zarr's type annotation for arrays is narrower than NumPy's.
         found: Any = decode(chunk_data.to_bytes(), dtype, chunk_spec.shape)
         return chunk_spec.prototype.nd_buffer.from_ndarray_like(found)
 

@@ -13,16 +13,16 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 
-/// So many elements are allocated without a question whether the file holds them.
+/// Up to this number of elements, the array is allocated without checking that the file contains them.
 const SMALL: u128 = 1 << 20;
 
-/// So few bytes, in an array of so few dimensions, are made by NumPy's C interface, which clears them: that takes less than asking Python for an
-/// array that is not cleared.
+/// Arrays of up to this number of bytes and dimensions are made by NumPy's C interface, which clears them.
+/// That is faster than calling Python for an array that is not cleared.
 const CLEARED: u128 = 16 << 10;
 const CLEARED_RANK: usize = 8;
 
 impl Variable {
-    /// Whether elements are given decoded: text never is.
+    /// Returns whether elements are decoded. Text never is.
     pub(super) fn decodes(&self) -> bool {
         self.handle.how.decode && self.ty != NcType::Char
     }
@@ -35,12 +35,13 @@ impl Variable {
         dtype: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         static EMPTY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        // A header may claim more than any memory holds, of a file that holds little: that is told before NumPy is asked for room.
-        // Reading says it too, so that a small read is spared the question.
+        // A header may describe more elements than fit into memory, in a short file. That is reported before
+        // NumPy allocates memory. Reading reports it as well, so that small reads skip this check.
         if selected.elements() > SMALL {
             self.reader()?.plan(&selected.slab).map_err(|e| self.handle.failure(e))?;
         }
-        // Not zeros: a read writes every element, or is an error and the array is dropped. NumPy takes large pages for it.
+        // Not zeros: a read writes every element, or it fails and the array is dropped. NumPy uses large
+        // pages for it.
         let empty = EMPTY.import(py, "numpy", "empty")?;
         let shape = PyTuple::new(py, &selected.shape)?;
         let array = empty.call1((shape, dtype))?;
@@ -48,7 +49,7 @@ impl Variable {
         Ok(array)
     }
 
-    /// The same for few elements of the variable's own type.
+    /// Like `read_new`, for few elements of the variable's own type.
     fn read_few<'py>(&self, py: Python<'py>, selected: &Selected) -> PyResult<Bound<'py, PyAny>> {
         let shape = selected.shape.iter().map(|n| usize::try_from(*n)).collect::<Result<Vec<_>, _>>()?;
         let reader = self.reader()?;
@@ -68,7 +69,7 @@ impl Variable {
         ))
     }
 
-    /// Reads into a contiguous array of any numeric type, or of bytes where the variable is text.
+    /// Reads into a contiguous array of any numeric type, or of bytes if the variable is text.
     pub(super) fn read_to(&self, array: &Bound<'_, PyAny>, slab: &Hyperslab) -> PyResult<()> {
         let reader = self.reader()?;
         macro_rules! try_types {
@@ -78,7 +79,7 @@ impl Variable {
                 }
             )+};
         }
-        // The usual ones first.
+        // The most frequent types first.
         try_types!(f32, f64, i16, i32, u8, i8, i64, u16, u32, u64);
         let dtype =
             array.getattr("dtype").and_then(|d| d.str()).map_or_else(|_| "?".to_owned(), |d| d.to_string());
@@ -101,7 +102,7 @@ impl Variable {
         array.py().detach(|| reader.read_into(slab, out)).map_err(|e| self.handle.failure(e))
     }
 
-    /// NumPy's own object for the type in memory, bytes for text: found without its name.
+    /// NumPy's own object for the type in memory, bytes for text. No lookup by name is needed.
     fn descriptor<'py>(&self, py: Python<'py>) -> Bound<'py, PyAny> {
         let descriptor = match self.ty {
             NcType::Byte => numpy::dtype::<i8>(py),
@@ -118,7 +119,7 @@ impl Variable {
         descriptor.into_any()
     }
 
-    /// What the dataset is to give: decoded, or as stored.
+    /// Reads a selection, decoded or as stored, as the dataset was opened.
     pub(super) fn read_selected<'py>(
         &self,
         py: Python<'py>,
@@ -126,14 +127,14 @@ impl Variable {
     ) -> PyResult<Bound<'py, PyAny>> {
         if self.decodes() {
             let (reader, slab) = (self.reader()?, &selected.slab);
-            // A header may claim more than any memory holds.
+            // A header may describe more elements than fit into memory.
             reader.plan(slab).map_err(|e| self.handle.failure(e))?;
             return decode::decoded(py, &self.handle, &reader, &Selection::of_slab(slab), &selected.shape);
         }
         self.read_stored(py, selected)
     }
 
-    /// Elements as they are stored.
+    /// Reads elements as stored.
     pub(super) fn read_stored<'py>(
         &self,
         py: Python<'py>,
