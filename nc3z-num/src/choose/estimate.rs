@@ -13,7 +13,7 @@ use crate::geometry::DeltaAxes;
 use crate::switch::is_on;
 use crate::word::Word;
 
-/// A plan is dropped if, on one crop, it needs more than `BEHIND` hundredths of the best plan's bytes and `SLACK`
+/// A plan is dropped if, on one crop, it needs more than `BEHIND` hundredths of the best plan's bytes plus `SLACK`
 /// bytes.
 pub(crate) const BEHIND: u64 = 115;
 pub(crate) const SLACK: u64 = 256;

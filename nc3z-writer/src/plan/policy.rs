@@ -127,7 +127,7 @@ pub(crate) struct SharedPolicy {
     pub(crate) trial_len: u64,
     /// A container is closed once it has this many bytes: reading one element decodes the whole container.
     pub(crate) container_len: usize,
-    /// Element sizes with fewer bytes than this are packed together with the most frequent element size.
+    /// Element sizes with fewer bytes than this are packed together with the element size that has most bytes.
     pub(crate) least_pool: u64,
     /// LZMA packs about 2 MB a second. Arrays are compared only if it is expected to save at least
     /// 1/`one_saved_of` of the bytes. `None`: always.

@@ -104,7 +104,7 @@ fn map_elements(shape: &[u64]) -> u64 {
     elements(&shape[first.min(shape.len())..])
 }
 
-/// Chunks that are row-major runs, for arrays with at most one dimension longer than 1.
+/// Chunks that are row-major runs, for text and arrays with at most one dimension longer than 1.
 fn run(subject: &Subject<'_>, bounds: &Bounds) -> Vec<u64> {
     let mut room = (bounds.target / size(subject)).max(1);
     let mut chunk: Vec<u64> = subject.shape.to_vec();
