@@ -70,7 +70,7 @@ def make(directory, count):
 
 
 def timed(work, times=1):
-    """The shortest time of some, and what the work gave."""
+    """The shortest time of several runs, and the result of the work."""
     best = float("inf")
     for _ in range(times):
         begin = time.perf_counter()
@@ -112,7 +112,7 @@ def nc3z(program, directory, truth):
 
 
 def in_process(opener):
-    """What a library gives: `opener(files)` makes a function of an index that reads."""
+    """Measures a library: `opener(files)` returns a function that reads by index."""
     def work(directory, truth):
         files = sorted(map(str, directory.glob("sst_*.nc")))[:len(truth[0])]
         made, read = timed(lambda: opener(files))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole files, one run: nc3z beside cp, sha256sum, gzip, zstd and nccopy. Prints Markdown tables.
+"""Whole files, one run: nc3z, cp, sha256sum, gzip, zstd and nccopy. Prints Markdown tables.
 
     compare.py [--nc3z PATH] [--reps N] [--dir DIR] FILE...
 

@@ -1,4 +1,4 @@
-"""ncdump beside nc3z dump: CPU and wall seconds, least of some runs, of one variable of each type; text compared.
+"""ncdump and nc3z dump compared: CPU and wall seconds, least of some runs, of one variable of each type; text compared.
 
     python3 bench/dump.py [--reps 3] [--values 5000000]
 """

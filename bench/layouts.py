@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tile layouts cost: size, bytes decoded for one map and one series, seconds of processor time to archive and restore.
+"""The cost of tile layouts: size, bytes decoded for one map and one series, seconds of processor time to archive and restore.
 
     python bench/layouts.py target/release/nc3z FILE... [--options "--layout linear" "--layout auto" ...]
 

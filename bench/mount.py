@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads files through mounts of several kinds: forward, and 4 KiB here and there. Beside them what the library gives in one process, and plain files.
+"""Reads files through mounts of several kinds: forward, and 4 KiB at random places. For comparison the library in one process, and plain files.
 
     python3 bench/mount.py --nc3z target/release/nc3z --in-process target/release/examples/in_process FILE...
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads from Python, beside others: open, whole, map, series, 1,000 boxes, by 1, 2 and 4 threads. Everything in one run.
+"""Reads from Python, compared with other packages: open, whole, map, series, 1,000 boxes, by 1, 2 and 4 threads. Everything in one run.
 
     pip install ./nc3z-python netCDF4 h5netcdf scipy 'zarr>=3' zarrs hidefix blosc2
     python bench/python_access.py [--folder /dev/shm/nc3z] [--repeat 5] [--threads 1 2 4] [--only nc3z] [--json FILE] [--in-turns]
@@ -389,7 +389,7 @@ def measure(reader, data, threads, repeat):
 
 
 class Clock:
-    """Seconds by the wall, and of the processors: what a machine that others use tells well."""
+    """Wall and processor seconds. Processor time is reliable on a shared machine."""
 
     def __init__(self):
         self.begin = time.perf_counter(), time.process_time()

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opening a file that is not in memory and reading one value: nc3z beside h5py and Blosc2, in turns.
+"""Opening a file that is not in memory and reading one value: nc3z, h5py and Blosc2, interleaved.
 
     .venv/bin/python bench/python_cold.py [--times 20] [--megabytes 15] [FOLDER]
 
@@ -66,7 +66,7 @@ def main():
 
 
 def make(folder, megabytes):
-    """The same field in each format: noise beside what is smooth, so that it is stored in about half of its size."""
+    """The same field in each format: noise and smooth values, so that it is stored in about half of its size."""
     import netCDF4
 
     steps = max(6, int(megabytes * 2e6 / (4 * 200 * 300)))

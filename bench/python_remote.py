@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Remote reads from Python with 50 ms between request and answer, beside others: open, a map, a series, all of it.
+"""Remote reads from Python with 50 ms between request and answer, compared with other packages: open, a map, a series, all of it.
 
     pip install ./nc3z-python h5netcdf netCDF4 scipy 'zarr>=3' kerchunk fsspec aiohttp requests
     NC3Z=target/release/nc3z python bench/python_remote.py [--delay 0.05] [--folder /dev/shm/nc3z-remote]

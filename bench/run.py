@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""nc3z beside its lossless peers on any folders of classic netCDF files. See bench/README.md.
+"""Compares nc3z with lossless peers on any folders of classic netCDF files. See bench/README.md.
 
     run.py files FOLDER...        whole files of at least 100 KB
     run.py variables FOLDER...    variables of at least 1 MB by themselves

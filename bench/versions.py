@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Chains of real edits, committed one after another, beside the same files in git, borg, restic, and chains of zstd and xdelta3 patches.
+"""Chains of real edits, committed one after another, compared with the same files in git, borg, restic, and chains of zstd and xdelta3 patches.
 
     bench/versions.py --nc3z target/release/nc3z [--chains 50] [--edits 10] [--seed 1] [--most BYTES] [--keep DIR] [--json OUT] FILE...
 
@@ -43,7 +43,7 @@ def describe(path):
 
 
 def edits(rng, before, after, history, work, whole):
-    """One edit: its kind, or nothing where the file does not have what it needs."""
+    """One edit: its kind, or nothing if the file lacks something that the edit needs."""
     kind, done = edit(rng, before, after, history, work, whole)
     return kind if done else None
 

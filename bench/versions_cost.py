@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What versions cost in time, beside versioned-hdf5 where that is installed.
+"""The time of versions, compared with versioned-hdf5 if that is installed.
 
     bench/versions_cost.py --nc3z target/release/nc3z [--boxes target/release/examples/boxes] [--large-mb 2048] [--small-mb 20] [--versions 10000] [--peer-versions 1000] [--work /dev/shm]
 
@@ -56,7 +56,7 @@ def make_file(path, megabytes):
 
 
 def reads(*command):
-    """Reads of files that a command makes, by strace; none where that is not there."""
+    """Reads of files that a command makes, by strace; none if strace is missing."""
     if not shutil.which("strace"):
         return None
     with tempfile.NamedTemporaryFile("r") as log:

@@ -22,7 +22,7 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 # Long modules begin first, so that none of them is left to run alone at the end. Others follow by name.
 LONGEST = ("test_faults", "test_reads", "test_recompress", "test_inject", "test_parity", "test_repair")
-# What a module says although all is well: which kills and faults were tried, what was not tested.
+# Messages of modules without failures: the kills and faults that were tried, and the parts that were not tested.
 TELLING = re.compile(r"NOT TESTED|: killed \d|\d faults;")
 
 

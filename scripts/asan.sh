@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tests of the decoders under AddressSanitizer: nc3z-num and nc3z-format, and the C code of zstd and liblzma in them, which the
 # same flag reaches through the build. Needs a nightly toolchain and a C compiler with the sanitizer (gcc or clang); ends with 77,
-# not run, where they are not there.
+# not run, if they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! rustup toolchain list 2>/dev/null | grep -q '^nightly'; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# file(1) knows an archive by spec/magic, and an archive's first lines tell a person what it is.
+# Checks that file(1) identifies an archive by spec/magic, and that an archive's first lines describe it to a person.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 nc3z=${NC3Z:-target/debug/nc3z}

@@ -26,7 +26,7 @@ for argument in "$@"; do
     [ -z "$keep" ] || plain+=("$argument")
     previous=$argument
 done
-# Cargo asks the compiler for its version and the like.
+# Cargo queries the version of the compiler, for example.
 if [ "$code" != 0 ] || [ -z "$name" ] || [ "$name" = ___ ]; then exit "$code"; fi
 
 # look TOOL COMMAND...: runs it, with the crate's arguments in it, and keeps what it says.

@@ -15,7 +15,7 @@ echo "Building nc3z, without URLs and pictures: two to four minutes on two cores
 begin=$SECONDS
 cargo build --profile demo --package nc3z-cli --no-default-features --quiet &
 build=$!
-# A sign of life every ten seconds; cargo says what is wrong where something is.
+# Prints a line every ten seconds; cargo reports errors.
 while kill -0 "$build" 2>/dev/null; do
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         kill -0 "$build" 2>/dev/null || break

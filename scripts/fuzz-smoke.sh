@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs each fuzz target for its share of SECONDS (60 unless said otherwise). Needs cargo-fuzz; ends with 77, not run, where it is not
+# Runs each fuzz target for its share of SECONDS (60 by default). Needs cargo-fuzz; ends with 77, not run, where it is not
 # there. Sanitizers are a matter of nightly toolchains; where there is none, RUSTC_BOOTSTRAP lets the stable one use its own.
 set -euo pipefail
 cd "$(dirname "$0")/.."

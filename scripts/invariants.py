@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What must hold of any classic file, on every one below the directories given: it is archived with proof, restored to the same bytes,
+"""Checks rules for every classic file below the given directories: it is archived with proof, restored to the same bytes,
 sound when checked deeply, of one content digest as file and as archive; its archive is the same with one thread as with several, and at
 most a little larger than the file. One line for each failure; exit code 1 if there was one.
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 NC3Z = str(Path(os.environ.get("NC3Z") or ROOT / "target/release/nc3z").resolve())
-# What an archive may have on top of the file: sections, and a few bytes for each variable.
+# The bytes that an archive may add to the file: sections, and a few bytes for each variable.
 OVERHEAD = 4096
 
 
@@ -82,7 +82,7 @@ def main():
     failed, total, refused = 0, 0, 0
 
     def one(path):
-        # What is refused as no classic file, whatever its first bytes say, is none of ours.
+        # Files that are refused as not classic are skipped, whatever their first bytes are.
         done = subprocess.run([NC3Z, "info", str(path)], stdin=subprocess.DEVNULL, capture_output=True, check=False)
         return check(path, presets) if done.returncode == 0 else None
 

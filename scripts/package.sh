@@ -2,7 +2,7 @@
 # Packages of a built tool, with its manual pages and completions, which it writes itself:
 #     scripts/package.sh [BINARY [DIRECTORY]]        defaults: target/release/nc3z, target/package
 # makes DIRECTORY/nc3z-VERSION-ARCH.tar.gz and, where dpkg-deb is available, DIRECTORY/nc3z_VERSION_ARCH.deb.
-# The package's maintainer is who builds it: DEBFULLNAME and DEBEMAIL, as Debian's tools have it.
+# The package's maintainer is the person who builds it: DEBFULLNAME and DEBEMAIL, as Debian's tools have it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 binary=$(realpath "${1:-target/release/nc3z}") out=${2:-target/package}
@@ -44,7 +44,7 @@ gzip -9n "$root"/usr/share/man/man1/*.1
 "$binary" completions fish > "$root/usr/share/fish/vendor_completions.d/nc3z.fish"
 # Debian's shared-mime-info sees it by a trigger.
 cp packaging/identification/nc3z.xml "$root/usr/share/mime/packages/"
-# file(1) takes it by `-m`, or from /etc/magic, which belongs to whoever keeps the machine.
+# file(1) takes it by `-m`, or from /etc/magic, which belongs to the administrator of the machine.
 install -D -m 644 spec/magic "$root/usr/share/nc3z/magic"
 cp README.md LICENSE-MIT LICENSE-APACHE nc3z-look/assets/DejaVuSans-LICENCE.txt "$doc/"
 cp LICENSE-MIT "$doc/copyright"

@@ -24,7 +24,7 @@ for python in "${interpreters[@]}"; do
     known+=" $version"
     own=$folder/$version/bin/python
     "$python" -m venv "$folder/$version"
-    # What a wheel is not there for, such as netCDF4 without the GIL, ends the run for that interpreter.
+    # A package without a wheel, such as netCDF4 without the GIL, ends the run for that interpreter.
     if ! "$own" -m pip install --quiet --disable-pip-version-check -r scripts/python.txt netCDF4 numcodecs pcodec; then
         echo "Python $version: packages that the tests need cannot be had"
         failed=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need beside Rust: netCDF's own tools and data (Debian, as root), Python packages (in .venv).
-# Safe to run again; says what it could not do.
+# Installs the packages that the tests need besides Rust: netCDF's own tools and data (Debian, as root), Python packages (in .venv).
+# Safe to run again; reports missing packages.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=()
@@ -42,7 +42,7 @@ if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null && ! echo 'int main(void)
 fi
 
 # python_packages LIST MODULE...: installs the packages of scripts/LIST where a module of them is missing. Fails where that cannot be done.
-# By uv where it can be had: a sixth of pip's processor time, of which the build beside has use.
+# By uv if it is available: it takes a sixth of pip's processor time, which the parallel build can use.
 reachable=true
 python_packages() {
     local list=$1 modules
@@ -57,9 +57,9 @@ python_packages() {
 }
 [ -x .venv/bin/python ] || python3 -m venv .venv || undone+=("python3 makes no environment in .venv")
 python_packages requirements.txt aiohttp bagit fido google_crc32c h5py hdf5plugin mkdocs netCDF4 numcodecs numpy pcodec pydap zstandard ||
-    # Pip asks for a long time where there is no network: once is enough.
+    # Without network, pip repeats its requests for a long time: try only once.
     { undone+=("packages of scripts/requirements.txt cannot be had"); reachable=false; }
-# What the Python package is built and tested with; scripts/python.sh says so where it is missing.
+# Packages that build and test the Python package; scripts/python.sh reports missing ones.
 python_packages python.txt dask distributed fsspec icechunk maturin mypy pytest pytest_asyncio scipy virtualizarr wheel xarray xdist zarr ||
     echo "setup: some packages of scripts/python.txt cannot be had for this Python" >&2
 # Programs for cargo, built for x86-64 and ARM Linux, where they can be had; without them their steps say that they did not run.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the documentation as a site, target/site: every page of the repository where it stands, so that links between pages are the
+# Builds the documentation as a site, target/site: every page of the repository at its own path, so that links between pages are the
 # same in both. A page that is not in the navigation, and a link that leads nowhere, are errors.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,4 +1,4 @@
-"""What mkdocs.yml cannot say: the design notes by number, and links that lead out of the pages into the code."""
+"""Additions that mkdocs.yml cannot express: the design notes by number, and links that lead out of the pages into the code."""
 
 import logging
 import posixpath
@@ -17,7 +17,7 @@ def on_config(config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    """A file that is no page is named, not linked; what is not there at all is an error of the build."""
+    """A file that is no page is named, not linked; a missing file is an error of the build."""
     source = "README.md" if page.file.src_uri == "index.md" else page.file.src_uri
 
     def named(found):

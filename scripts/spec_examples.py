@@ -19,7 +19,7 @@ Each line has an offset, bytes, and what they are; all numbers of the dumps' lef
 
 
 class Dump:
-    """Lines of a dump. Each call takes the next bytes and says what they are."""
+    """Lines of a dump. Each call takes the next bytes and adds their description."""
 
     def __init__(self, data):
         self.data, self.at, self.lines = data, 0, []

@@ -1,4 +1,4 @@
-# Sourced by scripts/test.sh and scripts/nightly.sh: runs named steps, goes on after a failure, and closes with times and a count.
+# Sourced by scripts/test.sh and scripts/nightly.sh: runs named steps, continues after a failure, and ends with times and a count.
 passed=0 failed=0 not_run=() figures=()
 # Seconds between two signs of life of a step.
 SIGN_OF_LIFE=${SIGN_OF_LIFE:-50}

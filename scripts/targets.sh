@@ -35,7 +35,7 @@ wasm_packages=(nc3z-num nc3z-format nc3z-reader nc3z-web)
 if [ "$run" = --test ]; then
     echo "NOT RUN for $wasm: nothing here runs it"
 elif toolchain "$wasm" std,panic_abort; then
-    # What has C in it needs a C compiler for wasm: what is built without is checked, with the codecs that are written in Rust.
+    # Crates with C code need a C compiler for wasm: without it, the build with codecs in Rust is checked.
     for package in "${wasm_packages[@]}"; do
         case $package in
             nc3z-num) features=ruzstd ;;
@@ -95,7 +95,7 @@ else
     echo "NOT CHECKED by Rust $oldest: rustup does not have it"
 fi
 
-# The tool for other systems. Without URLs, whose library of cryptography wants a linker's headers of each, and without pictures.
+# The tool for other systems. Without URLs, whose library of cryptography needs headers of each system, and without pictures.
 # Of the C libraries only objects are made: Debian's gcc-mingw-w64-x86-64 does for Windows, zig (PyPI: ziglang) for macOS.
 other_system() {
     echo "$1: nc3z-cli without URLs and pictures"

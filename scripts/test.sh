@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# All checks that decide whether a change lands. Installs what they need, runs every step even after a failure, and ends with
+# All checks that decide whether a change lands. Installs their requirements, runs every step even after a failure, and ends with
 # the time of each step and a count. All Rust tests, and the acceptance tests' tool, are built once, with the dev profile:
 # optimised, with overflow checks and debug assertions. Longer runs of the same tests: scripts/nightly.sh.
 set -uo pipefail
@@ -15,11 +15,11 @@ format() {
     command -v cargo >/dev/null || { not_run_because "no cargo"; return; }
     cargo fmt --all -- --check
 }
-# In CI, Clippy has looked at what was built (scripts/compile.sh).
+# In CI, Clippy has already checked the crates during the build (scripts/compile.sh).
 lint() {
     if [ "${CI:-}" = true ]; then what_was_said clippy; else cargo clippy "${workspace[@]}" --quiet --all-targets -- -D warnings; fi
 }
-# All that has tests, the tool, the Python package's module, and what is only looked at: examples and benchmarks.
+# Builds everything with tests, the tool, the Python package's module, and (only to check them) examples and benchmarks.
 build() { cargo build "${workspace[@]}" --quiet --all-targets; }
 tests() { cargo test "${workspace[@]}" --quiet --tests --no-fail-fast; }
 doc_tests() { cargo test "${workspace[@]}" --quiet --doc; }
@@ -27,7 +27,7 @@ reference_decoder() {
     [ "${CI:-}" = true ] || "$python" -c 'import zstandard' 2>/dev/null || { not_run_because "Python's zstandard is not installed"; return; }
     "$python" spec/reference/nc3z_num.py --self-test
 }
-# Fuzzing builds everything once more, with sanitizers: longer than all other steps together. NC3Z_FUZZ_SECONDS asks for it; so does nightly.sh.
+# Fuzzing builds everything once more, with sanitizers: longer than all other steps together. NC3Z_FUZZ_SECONDS enables it; so does nightly.sh.
 fuzzing() {
     [ "${NC3Z_FUZZ_SECONDS:-0}" != 0 ] || { not_run_because "NC3Z_FUZZ_SECONDS is not set; scripts/nightly.sh fuzzes"; return; }
     scripts/fuzz-smoke.sh "$NC3Z_FUZZ_SECONDS"
@@ -48,10 +48,10 @@ finish_setup() {
     figures+=("$(printf '%5s s  %-8s %s' $((SECONDS - begin)) done "setup, beyond the build")")
 }
 command -v cc >/dev/null || finish_setup
-# Without the compiler, or the crates and a way to them, what can be run is run, and the rest named; in CI that is a failure.
+# Without the compiler or the crates, the possible steps run and the others are named; in CI that is a failure.
 compiles=true
 [ "${CI:-}" = true ] || cargo fetch --locked --quiet --target "$(rustc --print host-tuple)" || compiles=false
-# compiled_step NAME COMMAND...: a step that needs what is compiled.
+# compiled_step NAME COMMAND...: a step that needs compiled programs.
 compiled_step() {
     if [ "$compiles" = true ]; then step "$@"; else step "$1" not_run_because "no cargo, or crates that are not here and cannot be fetched"; fi
 }

@@ -48,7 +48,7 @@ def convert(a, b, x):
     if not cv:
         return None
     y, twice = ut.cv_convert_double(cv, x), ut.cv_convert_double(cv, 2 * x)
-    # UDUNITS also tells wavelengths as wave numbers: no conversion that nc3z does.
+    # UDUNITS also converts wavelengths to wave numbers, which nc3z does not.
     return None if abs(twice * 2 - y) < 1e-9 * abs(y) else y
 
 

@@ -30,7 +30,7 @@ if [ -z "$wasm" ]; then
         [ -n "$compiler" ] || { echo "web.sh: --clang needs clang" >&2; exit 77; }
         export CC_wasm32_unknown_unknown=$compiler AR_wasm32_unknown_unknown=${AR:-llvm-ar${compiler#clang}}
     fi
-    # What the module says of itself names no directory of the machine that made it.
+    # The strings of the module contain no directory of the machine that made it.
     RUSTFLAGS="${RUSTFLAGS:-} --remap-path-prefix=$PWD=nc3z --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=cargo" \
         cargo build --package nc3z-web --features "$codecs" --target "$target" --profile web
     wasm=${CARGO_TARGET_DIR:-target}/$target/web/nc3z_web.wasm

@@ -61,7 +61,7 @@ class File:
                 + self.attributes(self.atts) + self.items(11, variables))
 
     def build(self, records=None):
-        """The whole file; every element and every padding byte can be told from its neighbours."""
+        """The whole file; every element and every padding byte differs from its neighbours."""
         n = self.numrecs if records is None else records
         begins = [0] * len(self.variables)
         at = len(self.header(begins)) + self.min_free
@@ -130,7 +130,7 @@ class Numbers:
 
 
 def numeric():
-    """What measured numbers look like: a masked field of tenths, walks of all widths, a few values over and over."""
+    """Numbers like measured ones: a masked field of tenths, walks of all widths, a few repeated values."""
     draw = Numbers(2)
     t, y, x = 4, 24, 40
     grid, n = [0, 1, 2], t * y * x
@@ -183,7 +183,7 @@ def smooth():
 
 
 def references():
-    """Profiles as floats keep them, and what is nearly the same: corrected, filled at more places, as doubles, in whole tenths."""
+    """Profiles of floats, and nearly equal arrays: corrected, filled at more places, as doubles, in whole tenths."""
     draw = Numbers(7)
     n, fill = 2600, 99999.0
     rows = [k / 1000 for k in draw.walk(n, 700, 9000)]
@@ -205,7 +205,7 @@ def references():
 
 
 def beside():
-    """Multiples of a step that other arithmetic rounded: some lie a unit or two beside, in a masked field of floats, or more, in doubles."""
+    """Multiples of a step, rounded by other arithmetic: some differ by a unit or two, in a masked field of floats, or by more, in doubles."""
     draw, n, fill = Numbers(13), 4200, 1e20
     near = [(draw.below(3) or 2) - (draw.below(2) and 4) if draw.below(14) == 0 else 0 for _ in range(2 * n)]
 
@@ -220,7 +220,7 @@ def beside():
 
 
 def components():
-    """What stands side by side and is not alike: the three components of places that move little by little, and cells of a mesh through time."""
+    """Neighbours that are not alike: the three components of slowly moving places, and cells of a mesh through time."""
     draw, fill = Numbers(17), -32768
     frames, atoms, times, cells = 24, 90, 40, 150
     places = [draw.below(200_000) - 100_000 for _ in range(3 * atoms)]

@@ -1,4 +1,4 @@
-"""What the tests share: the program, files to feed it, places to put things, and loud skips."""
+"""Shared by the tests: the program, input files, temporary directories, and visible skips."""
 
 import contextlib
 import hashlib
@@ -19,7 +19,7 @@ NC3Z = str(Path(os.environ.get("NC3Z") or ROOT / "target/debug/nc3z").resolve())
 CLASSIC = ROOT / "testdata/classic"
 FERRET = Path("/usr/share/ferret-vis/data")
 TIMEOUT = 180
-# At night, tests take their cases at full size, and all of them. What decides whether a change lands takes smaller ones, or fewer.
+# At night, tests run all cases at full size. The tests that decide whether a change lands run smaller or fewer cases.
 NIGHT = bool(os.environ.get("NC3Z_NIGHT"))
 # Two of the ferret data sets, of 10 and 11 MB, are for the night.
 FERRET_MAX = (12 if NIGHT else 8) << 20
@@ -75,7 +75,7 @@ def start(*args, **options):
 
 
 def peak_memory(pid):
-    """Largest resident set of a running process so far, in bytes; 0 once it is gone. (What wait4 tells counts this process too.)"""
+    """Largest resident set of a running process so far, in bytes; 0 once it is gone. (The value of wait4 includes this process, too.)"""
     try:
         with open(f"/proc/{pid}/status", encoding="ascii") as f:
             return next((int(line.split()[1]) << 10 for line in f if line.startswith("VmHWM:")), 0)
@@ -129,7 +129,7 @@ def need_program(test, name):
 
 
 def kills(usual):
-    """How often a command is killed at a random moment: NC3Z_KILLS, or the number usual for it."""
+    """The number of times that a command is killed at a random moment: NC3Z_KILLS, or the number usual for it."""
     return int(os.environ.get("NC3Z_KILLS", usual))
 
 

@@ -171,7 +171,7 @@ def header_of_attributes():
 
 
 def lost_tiles_of_many_attributes():
-    """A quarter of a million tiles that are not there, of a variable whose fill value is to be looked for among many attributes."""
+    """A quarter of a million lost tiles of a variable whose fill value must be searched among many attributes."""
     tiles, one = (1 << 18) // PART - 1, be(8) + b"nothing\0" + be(1, 0)
     count = (32 << 20) // PART // len(one)
 

@@ -90,7 +90,7 @@ def bundle_of_parts():
 
 
 def tar_of_a_long_name(kind=tarfile.GNUTYPE_LONGNAME, size=1 << 30):
-    """The name is said to have a GiB, and has what follows: not much."""
+    """The name claims to have a GiB, but only a few bytes follow."""
     info = tarfile.TarInfo("././@LongLink")
     info.type, info.size = kind, size
     file = tarfile.TarInfo("a.nc")

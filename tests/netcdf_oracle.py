@@ -129,7 +129,7 @@ class File:
 
 
 def request(rng, var, ty, shape):
-    """A random request, now and then one that lies outside or has another kind of type."""
+    """A random request, sometimes one that is outside the variable or has another kind of type."""
     kind = rng.choice(["vara", "vara", "vars", "vars", "varm"])
     want = ty if rng.random() < 0.3 else rng.choice([t for t in NAMES if (t == 2) == (ty == 2)])
     if rng.random() < 0.03:
@@ -141,7 +141,7 @@ def request(rng, var, ty, shape):
         a = rng.randrange(n) if n else 0
         most = (n - a + step - 1) // step if n else 0
         k = min(rng.randint(1, most) if most else 0, left)
-        # The library wants the last index of all strides, counted without them, inside too.
+        # The library also requires the last index without strides to be inside.
         k = min(k, n - a)
         left //= max(k, 1)
         start.append(a), count.append(k), stride.append(step)

@@ -1,4 +1,4 @@
-"""A server of byte ranges on this machine that counts what it is asked, and can be as bad as servers are."""
+"""A server of byte ranges on this machine that counts requests, and can show the faults of real servers."""
 
 import hashlib
 import mimetypes

@@ -1,4 +1,4 @@
-"""What the tests of `nc3z serve` share: a server of a directory, and requests to it."""
+"""Shared by the tests of `nc3z serve`: a server of a directory, and requests to it."""
 
 import contextlib
 import http.client
@@ -29,7 +29,7 @@ class Reply:
 
 
 class Running:
-    """A server: its address, and what it has written to standard error."""
+    """A server: its address, and its standard error."""
 
     def __init__(self, process, url):
         self.process, self.url = process, url
@@ -40,7 +40,7 @@ class Running:
         self.reader.start()
 
     def ask(self, path, method="GET", connection=None, **headers):
-        """One request. Underscores in names of headers stand for hyphens."""
+        """One request. Underscores in names of headers mean hyphens."""
         mine = connection or http.client.HTTPConnection(self.host, self.port, timeout=SOON)
         try:
             mine.request(method, path, headers={name.replace("_", "-"): value for name, value in headers.items()})

@@ -503,7 +503,7 @@ class Collections(Aggregation):
         self.fails(nc3z("read", f"{self.dir / 'deflated.zip'}!/m2.nc.nc3z", "tas"), words="compressed.*zip -0")
 
     def test_the_same_values_over_http(self):
-        """Plain, in a bundle, and each from a server: an aggregation finds its fragments beside it."""
+        """Plain, in a bundle, and each from a server: an aggregation finds its fragments in its own directory."""
         data = self.dir / "data"
         data.mkdir()
         files = [make(data / f"m{n}.nc", 3 * n, 3) for n in range(3)]

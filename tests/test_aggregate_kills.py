@@ -53,7 +53,7 @@ class Kills(Aggregation):
             killed += code == -signal.SIGKILL
             temporary = [p for p in self.data.iterdir() if p.name.endswith(".nc3z-tmp")]
             left += len(temporary)
-            # At most that of this run: what the run before left is removed.
+            # At most that of this run: the temporary file of the previous run is removed.
             self.assertLessEqual(len(temporary), 1)
             found = self.agg.read_bytes() if self.agg.exists() else None
             self.assertIn(found, (before, after) if code else (after,))

@@ -1,4 +1,4 @@
-"""Which variables of different files are one, what one file lacks and others have, and what becomes of files that do not belong."""
+"""Joining variables of different files, dimensions that one file lacks, and files that do not fit."""
 
 import json
 import shutil
@@ -197,7 +197,7 @@ class Lacking(Joined):
 
 
 class Misfits(Joined):
-    """`--skip-misfits` leaves out what does not belong, and says why."""
+    """`--skip-misfits` leaves out files that do not fit, and gives the reason."""
 
     def kept(self, files, *options, expected=None):
         done = self.ok(nc3z("aggregate", "--skip-misfits", "--json", *files, "-f", "-o", self.dir / "agg.nc", *options))

@@ -106,7 +106,7 @@ class Cases(Aggregation):
         self.reads(["a.nc", "b.nc", "c.nc", "d.nc"], [3, 4, 2, 1])
 
     def test_a_packed_fragment_and_what_is_missing_in_it(self):
-        """cfapyx gives -32768 for what is missing."""
+        """cfapyx gives -32768 for missing values."""
         with netCDF4.Dataset(self.dir / "p.nc", "a") as d:
             d["tas"].set_auto_maskandscale(False)
             d["tas"][1, 2, 0] = -9999
@@ -119,7 +119,7 @@ class Cases(Aggregation):
         path = self.hand_made(FILES, SIZES)
         with netCDF4.Dataset(path, "a") as d:
             d["tas"].scale_factor, d["tas"].add_offset = np.float32(2), np.float32(1)
-        # As of any packed variable: values as they are, and the attributes for who unpacks.
+        # As for any packed variable: stored values, and the attributes for unpacking.
         self.near(self.values(path), truth(range(9)))
         header = nc3z("dump", "-h", path).stdout.decode()
         self.assertRegex(header, r"tas:scale_factor = 2.f")
@@ -130,7 +130,7 @@ class Cases(Aggregation):
         self.ok(nc3z("info", path))
         self.near(self.values(path, "tas", "-d", "time,0,2"), truth(range(3)))
         self.fails(nc3z("read", path, "tas"), words="gone.nc.*there is no file")
-        # Missing values in its place are asked for, and told.
+        # Missing values in its place are requested, and noted.
         done = self.ok(nc3z("read", path, "tas", "-d", "lat,0", "-d", "lon,0", "--fill-missing", "--format", "csv"))
         self.assertRegex(done.stderr, "note: fragment .gone.nc. is not there: missing values stand for it")
 

@@ -14,7 +14,7 @@ NCA = ("--convention", "nca")
 
 
 class Rules(Aggregation):
-    """`a.nc` has three days; each case gives the second file, and says what comes of both."""
+    """`a.nc` has three days; each case gives the second file, and the result of joining both."""
 
     def two(self, first=3, count=3, **options):
         return self.make("a.nc", 0, 3), self.make("b.nc", first, count, **options)
@@ -100,7 +100,7 @@ class Rules(Aggregation):
         self.refused(*self.two(first=0), words="a.nc.*b.nc.*same cells")
 
     def test_overlapping_bounds_only(self):
-        """As cf.aggregate: the coordinates tell the place. Where cells must touch it is refused."""
+        """As cf.aggregate: the place follows from the coordinates. It is refused if cells must touch."""
         files = self.make("a.nc", 0, 3, bounds=1.0), self.make("b.nc", 3, 3, bounds=1.5)
         self.joined(files)
         self.refused(*files, words="bounds|cells|overlap", options=("--contiguous",))

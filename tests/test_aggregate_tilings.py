@@ -37,7 +37,7 @@ class Tiling:
         for n in self.names:
             self.tiles = [{**t, n: range(a, b)} for t in self.tiles for a, b in zip(cuts[n], cuts[n][1:])]
         pick.shuffle(self.tiles)
-        # Whether files differ in what CF-1.13 has no words for.
+        # True if files differ in a way that CF-1.13 cannot express.
         self.wild = not plain and pick.random() < 0.4
         self.all_missing = set()
 

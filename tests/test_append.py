@@ -188,7 +188,7 @@ class Append(Case):
         # A rebased time that does not continue the archive's.
         b = make(self.dir / "c.nc", [-1], "days since 2001-01-01", bounds=True)
         self.refused(archive, b, "begins at 365 days since 2000-01-01 .2000-12-31., .* ends at 397.5 days")
-        # The numbers as they are, for those who mean it.
+        # The unchanged numbers, on request.
         self.ok(nc3z("append", archive, make(b, [400], "days since 2001-01-01", bounds=True), "--any-units"))
         self.assertEqual(self.read(archive)[-1], 400)
 

@@ -20,7 +20,7 @@ from common import CLASSIC, NC3Z, NIGHT, Case, nc3z, start, synthetic
 MIB = 1 << 20
 # Beside 512 bytes for each byte of the file: docs/security.md.
 MEMORY = 1024 * MIB
-# What a file of some KB costs is a second or two; the bound is for what has no end.
+# A file of some KB costs a second or two; the bound detects endless work.
 CPU_SECONDS = 60
 GRIDS = int(os.environ.get("NC3Z_FORGED", len(forge_bombs.GRIDS) if NIGHT else 3))
 
@@ -108,7 +108,7 @@ class Bombs(Case):
                     self.assertEqual(self.names(), before)
 
     def test_an_aggregation_that_refers_to_itself_is_told(self):
-        """At the first step, by its own path; and in a bundle, where names stand for files, before it goes on for ever."""
+        """At the first step, by its own path; and in a bundle, where members have names instead of paths, before the recursion becomes endless."""
         text = '{"Partitions": [{"data": {"file": "a.nc", "ncvar": "tas", "shape": []}}]}'
         (self.dir / "a.nc").write_bytes(forge_bombs.aggregation(text))
         for args in (["list", "a.nc"], ["read", "a.nc", "tas"]):

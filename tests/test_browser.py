@@ -1,4 +1,4 @@
-"""The page without a server of ours (docs/browser.md): in Chromium, at night, from a plain server of byte ranges that counts what it is asked."""
+"""The page without a server of ours (docs/browser.md): in Chromium, at night, from a plain server of byte ranges that counts requests."""
 
 import base64
 import os
@@ -14,7 +14,7 @@ from serving import SOON
 
 COADS = CLASSIC / "coads_climatology.cdf"
 ARCHIVES = ROOT / "testdata/archives/v0_1_0"
-# All that the page is made of, uncompressed, but for the module: JavaScript, styles and coastlines.
+# All files of the page except the module, uncompressed: JavaScript, styles and coastlines.
 LIMIT = 150_000
 # Changed copies of an archive that are opened.
 HOSTILE = 60
@@ -129,7 +129,7 @@ class Browser(Site):
         self.troubles = []
 
     def page(self, server, more="", expected=()):
-        """A page of the server; what its console says, but for the words expected, is a trouble."""
+        """A page of the server; unexpected messages of its console are failures."""
         page = self.browser.new_page(viewport={"width": 1280, "height": 1000})
         page.set_default_timeout(SOON * 1000)
 
@@ -154,7 +154,7 @@ class Browser(Site):
             page.press("#address", "Enter")
             page.locator("button.name:has-text('SST')").wait_for()
             asked = [a for a in server.asked if a[0].startswith("/data/")]
-            # The beginning, which tells the length, and the end.
+            # The beginning, whose answer has the length, and the end.
             self.assertEqual([a[1] for a in asked], ["bytes=0-16383", f"bytes={len(archive) - (64 << 10)}-{len(archive) - 1}"])
             page.click("button.name:has-text('SST')")
             page.locator("#status", has_text="mean 16.52").wait_for()

@@ -45,7 +45,7 @@ class Members(Aggregation):
                 self.assertEqual([(e["state"], e["kind"]) for e in entries], [("ok", "aggregation")] + [("ok", "archive")] * 3)
                 self.assertEqual([e["time"] for e in entries[1:]], [[f"2001-01-0{n}"] * 2 for n in (1, 2, 3)])
                 self.assertEqual(len(json.loads(self.ok(nc3z("list", "--json", name)).stdout)), 4)
-        # One that is not there is named.
+        # A missing one is named.
         with zipfile.ZipFile(self.dir / "less.zip", "w") as z:
             for path in sorted((self.dir / "data").iterdir())[::2]:
                 z.write(path, path.name)

@@ -79,7 +79,7 @@ class Zip64(Aggregation):
                 self.assertNotIn("panicked", done.stderr)
 
     def test_members_behind_four_gigabytes(self):
-        """A sparse file: between its members lie 5 GB of nothing."""
+        """A sparse file with a hole of 5 GB between its members."""
         files = [make(self.dir / f"m{n}.nc", 3 * n, 3) for n in range(3)]
         path = self.dir / "big.zip"
         with zipfile.ZipFile(path, "w") as z:

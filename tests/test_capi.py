@@ -1,4 +1,4 @@
-"""The C library: its header, hostile input, threads, leaks, what it installs, and the examples in other languages."""
+"""The C library: its header, hostile input, threads, leaks, installed files, and the examples in other languages."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Chains that were asked for: exact, read by the reference reader, and in the bytes of NumCodecs and HDF5."""
+"""Chains that the user chose: exact, read by the reference reader, and in the bytes of NumCodecs and HDF5."""
 
 import importlib
 import json

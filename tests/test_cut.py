@@ -53,7 +53,7 @@ class Cut(Case):
                            for a in (args[1:] if None in args else (None, *args[1:])))]
 
     def is_rebuilt(self, done, args, newest):
-        """Whether the newest version itself was written: what is lost is its end, and its blocks and their SHA-256 are there."""
+        """True if the blocks and the SHA-256 of the newest version are in the file, and only its end is lost."""
         out = self.dir / "s.nc"
         if done.returncode != 0 or args[:2] != ("restore", "--fill-lost"):
             out.unlink(missing_ok=True)
@@ -195,7 +195,7 @@ class Cut(Case):
         piped = self.dir / "piped.nc3z"
         self.ok(nc3z("archive", CLASSIC / "numeric.nc", "-o", piped))
         made = piped.read_bytes()
-        # This program writes to a pipe what it has proven, slot and all.
+        # This program writes proven bytes to a pipe, including the slot.
         self.assertEqual(self.ok(nc3z("archive", CLASSIC / "numeric.nc", "-o", "-")).stdout, made)
         self.assertEqual(struct.unpack_from("<I", made, 136)[0], 1)
         # Others may write forward only.

@@ -1,4 +1,4 @@
-"""Edits without the file: `att`, `set`, `append`, `rename`, `gc`. What they make is what netCDF4 and NCO make of the same edits, in canonical form, and every earlier
+"""Edits without the file: `att`, `set`, `append`, `rename`, `gc`. The results equal those of netCDF4 and NCO for the same edits, in canonical form, and every earlier
 version comes back to the byte."""
 
 import json
@@ -281,7 +281,7 @@ class Edits(Case):
         self.fails(nc3z("rename", archive, "-d", "none,z"), 1, "no dimension `none`")
 
     def test_any_file_is_edited(self):
-        """Odd files become canonical; those that are not whole are refused; the first version stays what it was."""
+        """Odd files become canonical; incomplete files are refused; the first version stays unchanged."""
         need_program(self, "nccopy")
         refused = []
         for n, file in enumerate(f for f in good_files() if f.stat().st_size < 100_000):
@@ -358,7 +358,7 @@ class Edits(Case):
         self.assertEqual(nc3z("gc", archive).returncode, 2)
 
     def test_versions_are_checked_and_saved(self):
-        """Damage of what one version alone holds: the others are whole, verified as that, and saved by a repair."""
+        """Damage of data that only one version has: the others are intact, verified as such, and saved by a repair."""
         file = self.dir / "a.nc"
         rng = np.random.default_rng(3)
         with netCDF4.Dataset(file, "w", format="NETCDF3_64BIT_OFFSET") as d:
@@ -395,7 +395,7 @@ class Edits(Case):
         self.ok(nc3z("verify", "--all-versions", good))
         for n in (1, 3, 4):
             self.assertEqual(sha256(self.restored(good, n)), files[n])
-        # The newest is what counts: where it is not whole, no older one takes its place.
+        # The newest version counts: if it is not intact, no older one replaces it.
         raw[middle] ^= 1
         raw[before // 2] ^= 1
         archive.write_bytes(raw)
@@ -405,7 +405,7 @@ class Edits(Case):
         self.assertEqual(json.loads(self.ok(nc3z("log", "--json", good)).stdout)["versions"][0]["version"], 4)
 
     def test_a_damaged_end_of_an_older_generation(self):
-        """Versions cannot be listed then, but those before it are found; what is lost is named, and what is saved can be edited."""
+        """Versions cannot be listed then, but those before it are found; the lost version is named, and the saved archive can be edited."""
         archive = self.archived(CLASSIC / "numeric.nc")
         files = {1: sha256(CLASSIC / "numeric.nc")}
         for n in range(2, 6):

@@ -303,7 +303,7 @@ class Targets(Case):
         self.kept("big.nc3z")
 
     def test_two_inputs_of_one_name(self):
-        """They would become one archive: never may a source be removed whose archive is not there."""
+        """They would become one archive: a source without an archive must never be removed."""
         for extra in ((), ("--force",)):
             with self.subTest(extra=extra):
                 tree = self.dir / f"t{len(extra)}"
@@ -430,7 +430,7 @@ class SourceChanges(Case):
         versions = {BIG_SHA, after}
         pick = random.Random(SEED + 4)
         codes = []
-        # Runs take as long as the machine's other work lets them: go on until a change came at the right moment.
+        # The time of a run depends on other work of the machine: repeat until a change came at the right moment.
         for trial in range(5 * self.TRIALS):
             if trial >= self.TRIALS and 1 in codes:
                 break
@@ -596,7 +596,7 @@ class CorruptArchives(Case):
         self.fails(nc3z("restore", self.dir / "bad.nc3z", "-o", "-"), 3)
 
     def test_no_archive_at_all(self):
-        """Exit code 3 is for archives: what never was one is a failure like any other."""
+        """Exit code 3 is for archives: other files are ordinary failures."""
         path = self.dir / "x.nc3z"
         for content in (b"", b"abc", b"# a text\n" * 100, bytes(4096), b"CDF\x01" + b"\xff" * 28, random.Random(SEED).randbytes(100_000)):
             for command in (("restore",), ("verify",), ("verify", "--deep"), ("recompress",), ("parity", "add"), ("parity", "remove"), ("info",),

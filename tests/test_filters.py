@@ -1,4 +1,4 @@
-"""Filters in both notations: the bytes of HDF5's plug-ins and of NumCodecs, both ways; rounding filters; what `info` and `dump` tell."""
+"""Filters in both notations: the bytes of HDF5's plug-ins and of NumCodecs, both ways; rounding filters; the output of `info` and `dump`."""
 
 import importlib
 import importlib.util
@@ -357,7 +357,7 @@ class Filters(Case):
                     order = {"endian": "big"} if kind[1:] != "1" else {}
                     write(hdf5, ">" + kind if order else kind, format="NETCDF4", chunksizes=(20, 50), **order, **filters)
                     self.assertEqual(ours(classic, chain), theirs(hdf5))
-        # nccopy takes chains as nc3z does, and writes in the machine's byte order. Its chunks are what it likes.
+        # nccopy takes chains as nc3z does, and writes in the machine's byte order. It chooses its own chunks.
         write(classic, "f4", format="NETCDF3_64BIT_OFFSET")
         plugins = importlib.util.find_spec("hdf5plugin")
         if plugins is None or not shutil.which("nccopy"):

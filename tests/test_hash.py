@@ -442,7 +442,7 @@ class Check(Case):
         self.fails(nc3z("hash", ".", cwd=self.dir), 1, "--recursive")
 
     def test_digest_of_nothing_but_the_bytes(self):
-        """A plain line is of the file as it stands, archive or not."""
+        """A plain line has the digest of the file itself, archive or not."""
         raw = (self.dir / "numeric.nc.nc3z").read_bytes()
         (self.dir / "list").write_text(f"{hashlib.sha256(raw).hexdigest()}  numeric.nc.nc3z\n")
         self.check()

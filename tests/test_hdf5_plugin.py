@@ -13,7 +13,7 @@ from common import NC3Z, Case, header, missing, nc3z
 
 import numpy as np
 
-# A build of the tests leaves it beside them, in deps/.
+# A build of the tests puts it into their directory, deps/.
 LIBRARIES = [pathlib.Path(NC3Z).resolve().parent / folder / "libnc3z_hdf5_plugin.so" for folder in (".", "deps")]
 LIBRARY = max((path for path in LIBRARIES if path.exists()), key=lambda path: path.stat().st_mtime, default=LIBRARIES[0])
 ID = 51303
@@ -228,7 +228,7 @@ print(json.dumps(told))
         self.assertLess(target.stat().st_size, values.nbytes // 3)
 
     def test_nczarr_writes_what_numcodecs_reads(self):
-        """By the netCDF library of the Python package netCDF4: it tells the filter of the variable, and writes JSON for Zarr's own readers."""
+        """By the netCDF library of the Python package netCDF4: it describes the variable to the filter, and writes JSON for Zarr's own readers."""
         spec = importlib.util.find_spec("netCDF4")
         libraries = pathlib.Path(spec.origin).parent.parent.glob("netcdf4.libs/libnetcdf*") if spec else []
         library = next(iter(libraries), None)

@@ -176,7 +176,7 @@ class Inject(Case):
             if op is None:
                 self.assertTrue(done.returncode == 0 and now == goal)
                 return
-            # What cannot be read is damage to a check of the archive, unless it can be read the second time.
+            # Unreadable bytes are damage for a check of the archive, unless the second read succeeds.
             self.assertIn(done.returncode, (0, 1, 3) if op == "read" else (1,), "success in spite of a fault")
             if done.returncode:
                 self.assertIn(words, done.stderr)

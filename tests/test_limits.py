@@ -13,7 +13,7 @@ import forge
 from common import NC3Z, NIGHT, Case, finish, start
 
 MIB = 1 << 20
-# What a command may hold for an archive of some KB, beside 512 bytes for each of its bytes: docs/security.md.
+# The memory that a command may use for an archive of some KB, in addition to 512 bytes for each of its bytes: docs/security.md.
 MEMORY = 1024 * MIB
 # Of archives whose size is cut by day, that much less.
 PARTS = {forge.lost_tiles_of_many_attributes, forge.attributes_within_limits}
@@ -119,7 +119,7 @@ def ends(make):
 REFUSED = {forge.metadata_of_values, forge.metadata_of_keys, forge.metadata_of_chains, forge.metadata_of_one_string,
            forge.metadata_that_is_wrong, forge.chain_table, forge.header_of_variables, forge.header_of_attributes,
            forge.variable_table, forge.padded_chunks, forge.lost_tiles_of_many_attributes}
-# Unusual, and sound: no command may run out of what it may decode.
+# Unusual, but sound: no command may exceed its decode budget.
 SOUND = {forge.small_containers}
 for forged in forge.FORGED:
     setattr(Forged, f"test_{forged.__name__}", (refused if forged in REFUSED else sound if forged in SOUND else ends)(forged))

@@ -317,7 +317,7 @@ class Plot(Case):
 
 
 class Page(html.parser.HTMLParser):
-    """The tags of a page, their balance, and what would be fetched."""
+    """The tags of a page, their balance, and the URLs that would be fetched."""
 
     VOID = ("meta", "br", "link", "img", "input", "hr")
     # End tags that HTML lets one leave out.
@@ -376,7 +376,7 @@ class Report(Case):
         stored = sum(p.stat().st_size for p in source.rglob("*.nc3z"))
         original = COADS.stat().st_size + 2 * (CLASSIC / "smooth.nc").stat().st_size
         self.assertIn(f"{original / stored:.2f}×", words)
-        # Areas of the picture are as the files' sizes are: all rectangles together fill it but for frames.
+        # Areas of the picture are in proportion to the files' sizes: all rectangles together fill it except for frames.
         boxes = re.findall(r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)"[^>]*><title>([^<]*)', text)
         self.assertEqual(len(boxes), 4)
         sizes = {p.name: p.stat().st_size for p in source.rglob("*.nc*")}

@@ -80,7 +80,7 @@ class Sums(Tree):
         self.archive("--manifest", "sha256", "in", "-o", "out")
         before = (self.dir / "out/SHA256SUMS").read_text().splitlines()
         self.add({"new.nc": "numeric.nc"})
-        # Those that are there are failures of this run; the manifest goes on naming them.
+        # Existing archives are failures of this run; the manifest still names them.
         self.archive("--manifest", "sha256", "in", "-o", "out", code=1)
         after = (self.dir / "out/SHA256SUMS").read_text().splitlines()
         self.assertEqual([line for line in after if "new.nc" not in line], before)
@@ -263,7 +263,7 @@ class Bag(Tree):
     def test_recompressed_archives_are_listed_anew(self):
         self.make()
         bag = self.dir / "bag"
-        # What somebody wrote into the facts stays, and the manifest of the tag files goes with them.
+        # Text that a user added to the tag files stays, and the manifest of the tag files covers it.
         with open(bag / "bag-info.txt", "a", encoding="utf-8") as f:
             f.write("Contact-Name: somebody\n")
         lines = [line.split() for line in (bag / "tagmanifest-sha256.txt").read_text().splitlines()]
@@ -275,7 +275,7 @@ class Bag(Tree):
         self.assertIn("Contact-Name: somebody\n", (bag / "bag-info.txt").read_text())
 
     def test_percent_signs_as_the_rfc_says(self):
-        """bagit-python leaves them as they are, so it is not asked."""
+        """bagit-python does not change them, so it is not used here."""
         self.add({"100%0A.nc": "numeric.nc"})
         self.make()
         self.assertIn("data/100%250A.nc.nc3z\n", (self.dir / "bag/manifest-sha256.txt").read_text())

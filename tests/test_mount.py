@@ -1,4 +1,4 @@
-"""`nc3z mount`: through the kernel, programs that know nothing of nc3z read what they would read of the originals."""
+"""`nc3z mount`: through the kernel, programs without support for nc3z read the same as from the originals."""
 
 import contextlib
 import errno
@@ -156,7 +156,7 @@ class Bytes(MountCase):
                 expected = originals[name]
                 fd = os.open(self.place / name, os.O_RDONLY)
                 try:
-                    # The page cache would answer but for the first.
+                    # The page cache would answer all reads except the first.
                     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
                     if seed % 2:
                         at = [n * 100_003 for n in range(-(-len(expected) // 100_003))]
@@ -216,7 +216,7 @@ class Programs(MountCase):
             self.archive(file)
 
     def both(self, command, files=None):
-        """Runs a command on each original and on what is mounted: words with {f}, the file, and {o}, a file it may write."""
+        """Runs a command on each original and on the mounted file. Its words contain {f}, the file, and {o}, an output file."""
         ran = 0
         for file in files or self.files:
             said = []

@@ -351,7 +351,7 @@ class Preloaded(Plugin):
     def test_signals_and_closed_output_are_the_programs(self):
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
             self.assertEqual(self.run_preloaded(["sh", "-c", f"kill -{int(name)} $$"]).returncode, -name)
-        # What the tool itself does with signals is not inherited: a program whose reader has gone ends as it does without the tool.
+        # The tool's own signal handling is not inherited: a program whose reader has gone ends as it does without the tool.
         with subprocess.Popen([NC3Z, "run", "--", "yes"], stdout=subprocess.PIPE, env=self.env) as yes:
             yes.stdout.readline()
             yes.stdout.close()

@@ -70,7 +70,7 @@ class Oracle(Case):
             self.assertNotEqual(say(path.parent, ncdump, "-h", path.name)[0], 0, f"{path.name} is refused, but ncdump reads it")
 
     def test_stored_descriptions(self):
-        """What ncdump once said of the originals (testdata/cdl) it says of the restored files, numbers and names alike."""
+        """ncdump prints the recorded text of the originals (testdata/cdl) for the restored files, including numbers and names."""
         ncdump = need_program(self, "ncdump")
         checked = 0
         for path, twin in self.restored():

@@ -1,4 +1,4 @@
-"""What packages hold: the binary, its manual pages and completions. Made from the program under test."""
+"""The content of packages: the binary, its manual pages and completions. Made from the program under test."""
 
 import gzip
 import os
@@ -57,11 +57,11 @@ class Packages(Case):
         names = subprocess.run(["tar", "tzf", tarball], capture_output=True, check=True, text=True).stdout.split()
         self.assertIn("usr/bin/nc3z", names)
 
-    # Files that crates hold beside their code.
+    # Files that crates hold in addition to their code.
     NEEDED = {"nc3z-look": {"assets/DejaVuSans-LICENCE.txt"}, "nc3z-cli": {"spec/archive.md", "spec/dictionary/head.dict"}}
 
     def test_crates_can_be_packed(self):
-        """All of them, as for publishing, but for building them once more."""
+        """All of them, as for publishing, without building them again."""
         cargo = need_program(self, "cargo")
         env = {**os.environ, "CARGO_TARGET_DIR": str(self.dir / "target")}
         command = [cargo, "package", "--workspace", "--exclude", "nc3z-python", "--exclude", "public-api-list", "--no-verify", "--allow-dirty", "--offline"]
@@ -107,7 +107,7 @@ class Packages(Case):
         self.assertNotIn("quick one, still running", done.stdout)
         self.assertIn("2 passed, 0 failed", done.stdout)
 
-    # How each shell is asked: the script of completions, then the words of a line, of which the last is completed.
+    # The call of each shell: the script of completions, then the words of a line, of which the last is completed.
     ASKED = {
         "bash": 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); '
                 '_nc3z_with_names "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"; printf "%s\\n" "${COMPREPLY[@]}"',

@@ -299,7 +299,7 @@ class Killed(Case):
             with self.subTest(trial=trial):
                 self.assertTrue(without_slots(now)[:len(plain)] == without_slots(plain))
                 if now != goal:
-                    # What there was is there; the rest is a torn tail, and done again it is whole.
+                    # The old content is complete, and the rest is a torn tail; the repeated command completes it.
                     self.ok(nc3z("restore", "--force", archive, "-o", self.dir / "r.nc"))
                     self.ok(nc3z("parity", "add", archive))
                     self.assertTrue(archive.read_bytes() == goal)

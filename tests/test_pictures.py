@@ -1,4 +1,4 @@
-"""Pictures of every kind: their structure is compared with what is kept in tests/pictures.txt, and their pixels with their SVG.
+"""Pictures of every kind: their structure is compared with the record in tests/pictures.txt, and their pixels with their SVG.
 
     NC3Z_PICTURES=/tmp/pictures ... scripts/acceptance.py test_pictures      writes the pictures there, to be looked at
     NC3Z_PICTURES=keep ... scripts/acceptance.py test_pictures               writes tests/pictures.txt anew
@@ -411,7 +411,7 @@ def words(group):
 
 
 def structure(svg):
-    """The lines that tell a picture."""
+    """The lines that describe a picture."""
     root = ElementTree.fromstring(svg)
     out = [f"size {root.get('width')}x{root.get('height')}"]
     for group in root:
@@ -507,7 +507,7 @@ class Pictures(Case):
                     root = ElementTree.fromstring(svg)
                     self.assertEqual(png.shape[:2], (int(root.get("height")), int(root.get("width"))))
                     left, top, right, bottom = frame(svg)
-                    # The line is blue; all else is grey.
+                    # The line is blue; everything else is grey.
                     blue = png[..., 2] - png[..., 0]
                     inside = np.zeros(blue.shape, bool)
                     inside[top:bottom + 1, left:right + 1] = True

@@ -202,7 +202,7 @@ class Plugins(Case):
             "libi.so": None, "libk.so": None})
         errors = {pathlib.Path(entry["path"]).name: entry["error"] for entry in libraries if entry["error"]}
         self.assertIn("crashed (signal 6)", errors["libi.so"])
-        # Only who asks gets them, and the environment alone does not ask.
+        # They are loaded only on request, and the environment alone is no request.
         env = dict(os.environ, HDF5_PLUGIN_PATH=str(d))
         self.assertEqual(json.loads(self.ok(nc3z("filters", "--json", env=env)).stdout)["plugins"], [])
         found = json.loads(self.ok(nc3z("filters", "--json", "--plugins", env=env)).stdout)["plugins"]
@@ -325,7 +325,7 @@ class Plugins(Case):
         self.assertEqual((undecoded["place"]["variable"], undecoded["tiles"]), ("v", report["undecoded_tiles"]))
         self.assertIn("40001", undecoded["why"] + report["not_rebuilt"])
         self.assertTrue(json.loads(nc3z("verify", "--json", archive).stdout)[0]["sound"])
-        # Damage is worse than what cannot be checked.
+        # Damage takes precedence over data that cannot be checked.
         data = bytearray(archive.read_bytes())
         data[len(data) // 2] ^= 1
         archive.write_bytes(data)

@@ -29,7 +29,7 @@ def packages(test):
 
 
 def reader():
-    """The program that reads many selections, built where it is not there."""
+    """The program that reads many selections, built if it is missing."""
     if not os.environ.get("NC3Z_READ_SLABS"):
         subprocess.run(["cargo", "build", "--quiet", "--workspace", "--features", "nc3z-reader/ndarray", "--example", "read_slabs"], cwd=ROOT, check=True)
         return str(ROOT / "target/debug/examples/read_slabs")
@@ -120,7 +120,7 @@ def outside(rng, shape):
 
 
 class Batch:
-    """Selections sent to one process, and what should come back."""
+    """Selections sent to one process, and the expected results."""
 
     def __init__(self):
         self.lines, self.expected = [], []
@@ -260,7 +260,7 @@ class Reads(Case):
 
     @staticmethod
     def fits(np, array, to):
-        """Whether every value is one of the wanted type, a float's fraction aside: in Python's own numbers."""
+        """True if every value fits the wanted type, apart from a float's fraction; computed by Python's own numbers."""
         if to[0] == "f":
             if to == "f8" or array.dtype.kind != "f" or array.dtype.itemsize == 4:
                 return True
@@ -316,7 +316,7 @@ class Reads(Case):
         self.same(np, np.array(words, dtype=object), part)
 
     def same(self, np, words, part):
-        """Numbers printed are the numbers read, bit for bit but for the payload of NaNs."""
+        """Printed numbers equal the numbers read, bit for bit except for the payload of NaNs."""
         if part.dtype.kind != "f":
             self.assertEqual([int(w) for w in words], [int(x) for x in part.ravel()])
             return

@@ -67,7 +67,7 @@ class Recipes(Case):
             self.assertTrue(wait_for(lambda p=p: not session(p.pid), 60))
 
     def complete(self):
-        """As one run makes them, byte for byte, and nothing beside them."""
+        """The files of one run, byte for byte, and no others."""
         self.ok(nc3z("archive", "-q", "-r", "data", "-o", "once", cwd=self.dir))
         once = {p.relative_to(self.dir / "once"): p for p in (self.dir / "once").rglob("*") if p.is_file()}
         found = {p.relative_to(self.dir / "archives"): p for p in (self.dir / "archives").rglob("*") if p.is_file()}
@@ -102,7 +102,7 @@ class Recipes(Case):
         self.ok(nc3z("verify", "--no-fixity-log", "--manifest", "archives", cwd=self.dir))
 
     def test_slurm(self):
-        """Without Slurm: its environment, which is all that the recipe asks of it. Tasks are stopped as Slurm stops them."""
+        """Without Slurm: only its environment, which is all that the recipe uses. Tasks are stopped as Slurm stops them."""
         (self.dir / "archive.sbatch").write_text(RECIPES["slurm"])
         task = lambda i: self.start("bash", "archive.sbatch", SLURM_ARRAY_TASK_ID=str(i), SLURM_ARRAY_TASK_COUNT="4", SLURM_CPUS_PER_TASK="1")
         self.kill_half_way(*[task(i) for i in range(1, 5)], number=signal.SIGTERM)
@@ -122,7 +122,7 @@ class Recipes(Case):
         (self.dir / "Snakefile").write_text(RECIPES["snakemake"])
         command = ("snakemake", "--cores", "2", "--quiet", "all")
         self.kill_half_way(self.start(*command))
-        # A killed Snakemake leaves its lock, as its manual says; archives are whole or not there.
+        # A killed Snakemake leaves its lock, as its manual says; archives are complete or absent.
         for path in self.archives():
             self.ok(nc3z("verify", "-q", path))
         self.assertEqual(self.end(self.start("snakemake", "--unlock"))[0], 0)

@@ -45,7 +45,7 @@ class Exact(Case):
                 self.assertEqual(self.names(), ["a.nc3z", "back"])
 
     def test_same_blocks_as_from_the_original(self):
-        """Only the metadata tells a recompressed archive from a fresh one: all before the sections is the same."""
+        """A recompressed archive differs from a new one only in the metadata: all bytes before the sections are equal."""
         for name in ("numeric.nc", "record_padding.nc", "etopo120.cdf", "streaming_partial.nc", "overlapping.nc"):
             with self.subTest(name):
                 fresh, again = self.dir / "fresh.nc3z", self.dir / "again.nc3z"
@@ -157,7 +157,7 @@ class Exact(Case):
                     self.assertTrue(info(self.dir / "mended.nc3z")["lossy"])
 
     def test_chains(self):
-        """The chain asked for makes every tile that is no constant; the bytes stay the same."""
+        """The requested chain encodes every tile that is not constant; the original's bytes stay the same."""
         archive = self.dir / "a.nc3z"
         for name in ("numeric.nc", "record_padding.nc", "etopo120.cdf"):
             with self.subTest(name):
@@ -347,7 +347,7 @@ class Files(Case):
 
 
 class Faults(Case):
-    """Whatever happens, the archive under the name is a whole one, and nothing is left beside it."""
+    """In every case the archive with this name is complete, and no other file is left."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""Archives with parity that are changed: parity is made anew over all of it, unless that is not wanted. And what the order of blocks saves of a file that lost its end."""
+"""Changes of archives with parity: parity is made anew over the whole archive, unless refused. A file that lost its end keeps its small arrays."""
 
 import json
 import random
@@ -54,7 +54,7 @@ class Renewed(Case):
                     self.assertIn("parity of 4% made anew", done.stderr)
         # Old parity gives way to new.
         self.assertLess(sizes[-1] - sizes[0], 600_000, sizes)
-        # It mends what came with the edits.
+        # It repairs bytes that the edits added.
         digest, damaged = sha256(self.archive), bytearray(self.archive.read_bytes())
         covered = self.info()["region_offset"]
         damaged[covered - 3000:covered - 2000] = bytes(1000)

@@ -199,7 +199,7 @@ class EdgeCorpus(Case):
         if code == 1:
             if self.names():
                 return f"refused, but left {self.names()}"
-            # Where it is; or, of what is no classic file at all, what it is instead.
+            # The place of the fault; or, for a file that is not classic, its kind.
             instead = expected == "R" and (": this is " in err or ": the file is empty" in err)
             clear = "byte" in err or instead
             if "nc3z: error: " not in err or not clear or "panicked" in err:

@@ -128,7 +128,7 @@ class DryRuns(Edited):
 
 
 class Names(Edited):
-    """A backslash takes a separator into a name, in every option that has names beside separators."""
+    """A backslash makes a separator a part of a name, in every option that has names and separators."""
 
     def setUp(self):
         super().setUp()

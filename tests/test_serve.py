@@ -1,4 +1,4 @@
-"""`nc3z serve`: bytes of originals and archives by HTTP, and what a server must bear."""
+"""`nc3z serve`: bytes of originals and archives by HTTP, and bad clients."""
 
 import email.parser
 import email.policy
@@ -277,7 +277,7 @@ class Hostile(ServeCase):
                 while s.recv(1000):
                     pass
                 self.assertLess(time.monotonic() - begin, 10)
-            # Nor one that asks nothing.
+            # Nor a client that sends no request.
             with socket.create_connection((server.host, server.port), timeout=10) as s:
                 self.assertEqual(s.recv(1000), b"")
 

@@ -1,4 +1,4 @@
-"""`nc3z serve` by DAP2: programs that were made before nc3z read from its addresses what they read from the files."""
+"""`nc3z serve` by DAP2: programs without support for nc3z read the same from its addresses as from the files."""
 
 import random
 import subprocess

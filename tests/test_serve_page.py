@@ -1,4 +1,4 @@
-"""The page of `nc3z serve`: small, of no other host, and in a browser (at night) what the archive says."""
+"""The page of `nc3z serve`: it is small and uses no other host, and in a browser (at night) it shows the archive's values."""
 
 import os
 import re
@@ -107,7 +107,7 @@ class Browser(ServeCase):
                 page.click("#downloads a:has-text('CSV')")
             with open(download.value.path(), encoding="utf-8") as f:
                 self.assertEqual(f.readline(), "TIME,COADSY,COADSX,SST\n")
-            # Each control has a name for who does not see it.
+            # Each control has a name for screen readers.
             unnamed = page.evaluate("""[...document.querySelectorAll('button, input, select, a, canvas')].filter(e => e.checkVisibility() &&
                 !(e.getAttribute('aria-label') || e.textContent.trim() || e.labels?.length)).map(e => e.outerHTML)""")
             self.assertEqual(unnamed, [])

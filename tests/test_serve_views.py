@@ -1,4 +1,4 @@
-"""What `nc3z serve` makes of a data set beside its bytes and DAP2: Zarr, JSON, parts as netCDF, CSV and numbers."""
+"""Views of a data set by `nc3z serve` other than bytes and DAP2: Zarr, JSON, parts as netCDF, CSV and numbers."""
 
 import csv
 import io

@@ -122,7 +122,7 @@ class Settled(Case):
                     self.assertNotEqual(restored, GOOD, error)
 
     def test_a_member_that_is_another_tile(self):
-        """Its bytes have the checksum of the tile that is asked for: a reader may find nothing wrong, the reference does."""
+        """Its bytes have the checksum of the requested tile: a reader need not report an error, the reference does."""
         archive = packed(tile=5)
         with self.assertRaises(nc3z_ref.Refused):
             nc3z_ref.Archive(archive).restore(bytearray(len(SCALAR) + 1))

@@ -1,4 +1,4 @@
-"""Archives of several states of a file: the last one counts, an older one is given where it is asked for, and damage never makes it the newest."""
+"""Archives of several states of a file: the last one counts, an older one is given on request, and damage never makes it the newest."""
 
 import hashlib
 import json
@@ -60,7 +60,7 @@ class States(Case):
         self.assertEqual(self.restored("--older"), DIGESTS[1])
         self.assertEqual(self.restored("--generation", 1), DIGESTS[1])
         self.assertEqual(nc3z("verify", self.archive).returncode, 3)
-        # The commit block says what the trailer said: the second version is rebuilt, and has the SHA-256 that is recorded.
+        # The commit block has the data of the trailer: the second version is rebuilt, and has the recorded SHA-256.
         out = self.dir / "r.nc3z"
         self.ok(nc3z("repair", self.archive, "-o", out))
         restored = self.ok(nc3z("restore", out, "-o", "-")).stdout
@@ -91,7 +91,7 @@ class States(Case):
 
 
 class Recovery(Case):
-    """What probing makes of several states: the last one whole, or a refusal that says why; never a mixture."""
+    """Probing finds several states: the result is the complete last one, or a refusal with its reason; never a mixture."""
 
     def test_lost_structures_of_the_last_state(self):
         good = GOLDEN.read_bytes()

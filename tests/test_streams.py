@@ -207,7 +207,7 @@ class ExitCodes(Case):
         self.fails(nc3z("restore", BAD, "-o", self.dir / "x"), 3)
 
     def test_signals(self):
-        """Each of the three ends a run with 130, and takes away what was not finished."""
+        """Each of the three ends a run with 130, and removes unfinished files."""
         big = synthetic(self.dir / "big.nc", 20)
         digest = sha256(big)
         # A shell that starts tests in the background has them ignored.

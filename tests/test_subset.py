@@ -15,7 +15,7 @@ from common import CLASSIC, NC3Z, NIGHT, Case, good_files, nc3z, need_program, p
 
 DATA = os.environ.get("NC3Z_DATA_DIR")
 NAMING = ("coordinates", "bounds", "climatology", "grid_mapping", "cell_measures", "ancillary_variables", "formula_terms")
-# What netCDF4-python or libnetcdf does not open: out of order, overlapping, streaming, cut short, two record dimensions.
+# Files that netCDF4-python or libnetcdf does not open: out of order, overlapping, streaming, cut short, two record dimensions.
 NOT_READ = {"fixed_reverse_order.nc", "overlapping.nc", "streaming.nc", "streaming_partial.nc", "truncated_fixed.nc",
             "truncated_in_element.nc", "numrecs_beyond_end.nc", "two_unlimited.nc"}
 
@@ -28,7 +28,7 @@ def opened(path):
 
 
 def related(data, names):
-    """The variables and what belongs to them: an independent reading of the rule."""
+    """The variables and their related variables, by an independent reading of the rule."""
     found, todo = [], list(names)
     while todo:
         name = todo.pop()
@@ -309,7 +309,7 @@ class Made(Subset):
         self.assertEqual(self.names(), [])
 
     def test_memory_is_bounded(self):
-        """Records and fixed variables larger than what may be held at once."""
+        """Records and fixed variables larger than the memory limit."""
         path = self.dir / "big.nc"
         # A fixed variable of 1.6 GB by night, and of 480 MB by day, in planes of 40 MB and of 20.
         x, z, most = (10000, 40, 256 << 20) if NIGHT else (5000, 24, 160 << 20)

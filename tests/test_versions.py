@@ -240,7 +240,7 @@ class Versions(Case):
         self.fails(nc3z("tag", "--delete", self.archive, "good"), 1, "no tag")
         for bad in ("1", "latest", "a..b", "a b"):
             self.fails(nc3z("tag", self.archive, bad), 1, "no name for a tag")
-        # What is committed later keeps the tags, and the version's number is not used by them.
+        # Later commits keep the tags, and tags do not use up version numbers.
         self.ok(nc3z("commit", self.archive, FILES[1]))
         self.holds("newest", FILES[10])
         self.assertEqual(self.log()[0]["version"], 12)
@@ -290,7 +290,7 @@ class Versions(Case):
         self.holds(4, FILES[3])
 
     def test_killed_at_any_call(self):
-        """The old state or the new one, told apart by nothing but the newest version; and the next commit works."""
+        """The old state or the new one, distinguished only by the newest version; and the next commit works."""
         need_program(self, "cc")
         shim = self.dir / "faults.so"
         subprocess.run(["cc", "-O1", "-shared", "-fPIC", "-o", shim, Path(__file__).with_name("faults.c")], check=True)
@@ -363,7 +363,7 @@ class Versions(Case):
 
 
 class Chains(Case):
-    """Chains of real edits, where they are there."""
+    """Chains of real edits, if they are available."""
 
     def test_chains(self):
         if not CHAINS:

@@ -83,7 +83,7 @@ def zarr(shuffle):
 
 
 def each(extension, encode, decode):
-    """One file an array, from functions of bytes; shapes and types are kept for free. What they refuse goes to zstd 19."""
+    """One file an array, from functions of bytes; shapes and types are kept for free. Arrays that they refuse go to zstd 19."""
     def write(arrays, folder):
         for name, a in arrays.items():
             blob = encode(a)

@@ -6,7 +6,7 @@ import time
 
 
 class Failed(Exception):
-    """A command that did not end well; the last line of what it said."""
+    """A command that failed, with the last line of its messages."""
 
 
 def run(command, env=None, timeout=3600):

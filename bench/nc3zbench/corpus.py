@@ -1,4 +1,4 @@
-"""Which files are measured, and what is in them."""
+"""The measured files, and their content."""
 import hashlib
 import os
 
@@ -60,7 +60,7 @@ def variables(path, least_bytes=0):
 
 
 def left_out(path):
-    """Bytes that xz -9e makes of what array peers do not store: as much of the file's beginning, where the header is."""
+    """The xz -9e size of bytes that array peers do not store: that many bytes of the file's beginning, which has the header."""
     import lzma
     stored = sum(a.nbytes for a in variables(path).values() if a.size >= 64)
     with open(path, "rb") as f:

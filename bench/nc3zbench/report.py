@@ -1,4 +1,4 @@
-"""Tables and plots of what was measured."""
+"""Tables and plots of the results."""
 import json
 import math
 import os
@@ -63,7 +63,7 @@ def by_file(store):
 
 
 def charge(done, folder):
-    """Adds to array peers what they leave out of a file: see `corpus.left_out`."""
+    """Adds to array peers the bytes of a file that they leave out: see `corpus.left_out`."""
     from nc3zbench import corpus
     from nc3zbench.files import ARRAYS
     path = folder + "/left_out.json"
@@ -112,7 +112,7 @@ def files(store, folder):
 
 
 def standing(done, raw):
-    """How default and max stand against the best of the named peers of each file; every loss."""
+    """Compares default and max with the best of the named peers of each file; lists every loss."""
     text = []
     for ours, margin in (("nc3z default", 1.15), ("nc3z max", 1.03)):
         worse = []

@@ -1,4 +1,4 @@
-//! What the fuzz targets do with their bytes. A module of its own so that `cargo test` of the reader replays crash
+//! The fuzz targets as functions of their bytes. A module of its own so that `cargo test` of the reader replays crash
 //! inputs through the same code, without a fuzzer.
 
 mod chain_text;

@@ -57,7 +57,7 @@ def big(tmp_path_factory):
 
 @pytest.fixture
 def samples(tmp_path, archives, monkeypatch):
-    """The current folder, with what the documentation's examples name."""
+    """The current folder, with the files of the documentation's examples."""
     for name in ("coads_climatology.cdf", "etopo120.cdf"):
         shutil.copy(CLASSIC / name, tmp_path / name)
     shutil.copy(archives / "coads_climatology.cdf.nc3z", tmp_path / "coads_climatology.nc3z")

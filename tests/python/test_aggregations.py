@@ -26,7 +26,7 @@ PAIRS = [(0.01, 270.0), (0.02, 0.0), (0.005, 280.0)]
 
 
 def values(n):
-    """Stored numbers of a file, and what they are in kelvin."""
+    """Stored numbers of a file, and their values in kelvin."""
     stored = np.arange(STEPS * 30).reshape(STEPS, 5, 6).astype("i2") * (n + 1)
     scale, offset = PAIRS[n]
     return stored, stored * scale + offset + (273.15 if UNITS[n] == "degC" else 0)
@@ -101,7 +101,7 @@ def test_an_aggregation_is_a_file_like_any_other(folder, expected):
 
 def test_xarray_reads_it_lazily(folder, expected):
     with xr.open_dataset(folder / "agg.nc", engine="nc3z") as ds:
-        # Nothing of the fragments is read before it is asked for.
+        # Fragments are read only on request.
         os.rename(folder / "m2.nc", folder / "away.nc")
         np.testing.assert_allclose(ds.tas.isel(time=slice(0, 8)), expected[:8], rtol=0, atol=1e-9)
         with pytest.raises(nc3z.Error, match="m2.nc"):

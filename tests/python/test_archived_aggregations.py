@@ -62,7 +62,7 @@ def test_its_versions(folder, archived, expected):  # noqa: F811
 
 @pytest.mark.parametrize("kind", ["agg.nc", "agg.nc.nc3z"])
 def test_tokens_change_with_the_fragments(folder, archived, kind):  # noqa: F811
-    """Those of `chunk`; `open_dataset(chunks=...)` makes names of the path and time of the aggregation alone, and asks no engine."""
+    """Those of `chunk`; `open_dataset(chunks=...)` makes names from the path and time of the aggregation alone, without the engine."""
 
     def name():
         with xr.open_dataset(folder / kind, engine="nc3z") as ds:
@@ -101,7 +101,7 @@ def test_tokens_change_with_the_bundle(folder, archived):  # noqa: F811
 
 
 def test_members_of_bundles_are_verified_and_restored(folder):  # noqa: F811
-    """Their own bytes, and not what the index of the bundle repeats of them."""
+    """Their own bytes, not the copy in the index of the bundle."""
     import subprocess
     import sys
     import zipfile

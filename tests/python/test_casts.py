@@ -48,7 +48,7 @@ def numbers(kind):
 
 
 def right(value, kind):
-    """The value as it is stored, or None where it is to be refused: by Python's own numbers."""
+    """The stored value, or None if it must be refused, computed by Python's own numbers."""
     if kind.startswith("f"):
         with np.errstate(all="ignore"):
             if isinstance(value, int):
@@ -68,7 +68,7 @@ def right(value, kind):
 
 
 def check(edit, kind, given, values):
-    """Assigns ``given``, which is the ``values``, and compares; returns whether it was stored. ``None`` stands for a masked value."""
+    """Assigns ``given``, which is the ``values``, and compares; returns whether it was stored. ``None`` means a masked value."""
     name = f"v{kind}"
     wanted = [FILL if value is None else right(value, kind) for value in values]
     before = edit[name][:].tobytes()
@@ -214,7 +214,7 @@ def test_random_assignments_by_both_faces(tmp_path):
 
 
 def random_assignment(rng):
-    """What is assigned, and its elements as Python's numbers; a masked one is None."""
+    """The assigned object, and its elements as Python's numbers; a masked one is None."""
     form = rng.integers(6)
     if form == 0:
         value = random_number(rng)

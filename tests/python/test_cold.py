@@ -1,4 +1,4 @@
-"""Opening an archive that is not in memory: how many bytes are read. What that takes in time, beside others: bench/python_cold.py."""
+"""Opening an archive that is not in memory: the number of bytes that are read. bench/python_cold.py measures the time."""
 
 import json
 import subprocess

@@ -31,7 +31,7 @@ def client():
 
 @pytest.fixture
 def tree(tmp_path):
-    """Classic files in folders, one that cannot be archived, and what is none."""
+    """Classic files in folders, one that cannot be archived, and other files."""
     root = tmp_path / "tree"
     for n, name in enumerate(["smooth.nc", "numeric.nc", "record_padding.nc", "etopo120.cdf", "bad_truncated_header.nc"]):
         folder = root / f"{n % 2}" / "deep"

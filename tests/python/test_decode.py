@@ -1,4 +1,4 @@
-"""Decoded values beside what others make of the same files: cftime for dates, xarray and netCDF4-python for arrays.
+"""Decoded values compared with other packages: cftime for dates, xarray and netCDF4-python for arrays.
 
 NC3Z_TIMES is the number of random dates (300; scripts/nightly.sh asks for 10,000), NC3Z_DATA a directory of more files."""
 
@@ -47,7 +47,7 @@ def iso(moment):
 
 
 def is_rounded_twice(found, expected):
-    """Whether two dates differ by a microsecond: cftime rounds its product to 80 bits before it rounds it to microseconds."""
+    """True if two dates differ by a microsecond: cftime rounds its product to 80 bits before it rounds it to microseconds."""
     return found[:19] == expected[:19] and "." in found and "." in expected and abs(int(found[-6:]) - int(expected[-6:])) == 1
 
 
@@ -94,7 +94,7 @@ def files():
 
 
 def valid(stored, attributes):
-    """Whether values are in the range that the attributes call valid, and not the default fill value of their type."""
+    """True for values that are in the valid range of the attributes, and not the default fill value of their type."""
     ok = np.ones(stored.shape, bool)
     kind = stored.dtype.str[1:]
     if "_FillValue" not in attributes and stored.dtype.itemsize > 1 and kind in netCDF4.default_fillvals:

@@ -1,4 +1,4 @@
-"""Examples run; type stubs say what is there."""
+"""Examples run; type stubs match the package."""
 
 import ast
 import doctest
@@ -55,7 +55,7 @@ def test_the_manual_of_zarr_runs(samples):
 
 
 def test_the_notebook_runs(samples):
-    """Cell by cell, as Jupyter does; what a cell ends with is shown."""
+    """Cell by cell, as Jupyter does; the last expression of a cell is shown."""
     notebook = json.loads((ROOT / "docs" / "first-steps.ipynb").read_text("utf-8"))
     names, shown = {"__name__": "__main__"}, []
     for cell in notebook["cells"]:

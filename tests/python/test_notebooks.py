@@ -1,4 +1,4 @@
-"""What a notebook shows: sizes, chains, and the picture of ``nc3z plot``, byte by byte."""
+"""The display in a notebook: sizes, chains, and the picture of ``nc3z plot``, byte by byte."""
 
 import base64
 import re

@@ -137,7 +137,7 @@ def test_reading_by_lists_is_numpys(layouts):
 
 
 def test_no_tile_is_read_that_versioned_hdf5_does_not_read(layouts):
-    """StagedChangesArray takes one list or mask beside slices with positive steps and integers."""
+    """StagedChangesArray takes one list or mask together with slices with positive steps and integers."""
     pytest.importorskip("versioned_hdf5")
     sys.path.insert(0, str(ROOT / "tests"))
     from staged_oracle import build, for_numpy, random_index

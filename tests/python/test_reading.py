@@ -1,4 +1,4 @@
-"""What is read is what netCDF4-python reads, and what NumPy makes of the same key."""
+"""Reads give the same as netCDF4-python, and as NumPy with the same key."""
 
 import io
 import os

@@ -138,7 +138,7 @@ def test_the_tools_references_are_those_of_the_package(source, tmp_path):
 
 
 def test_a_bundles_member_is_read_in_the_bundle(source, tmp_path):
-    """References lead into the ZIP, which tells itself from another one, as archives do."""
+    """References point into the ZIP, whose identity is checked like that of archives."""
     zarr_archive(source, tmp_path / "a.nc3z")
     with zipfile.ZipFile(tmp_path / "set.zip", "w") as made:
         made.write(source, "first.nc")

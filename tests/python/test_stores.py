@@ -1,4 +1,4 @@
-"""`gs://` and `az://`, by Python and by the tool: the right bytes in counted requests, at the paths and with the headers that the stores want.
+"""`gs://` and `az://`, by Python and by the tool: the right bytes in counted requests, at the paths and with the headers that the stores require.
 
 A server of our own stands for either store. NC3Z_AZURITE names the folder that `npm install azurite` made, Microsoft's emulator of Azure's
 blobs, which checks signatures: scripts/nightly.sh installs it. No emulator of Google's store that could be had answers as that does: the one of PyPI gives
@@ -109,7 +109,7 @@ def test_the_objects_of_two_writers_do_not_mix(stores, files, whole):
 
 
 class Azurite:
-    """The emulator in a process of its own, and what it says it was asked."""
+    """The emulator in a process of its own, and its log of requests."""
 
     def __init__(self, folder, log):
         with socket.socket() as free:

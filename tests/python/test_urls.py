@@ -197,7 +197,7 @@ def test_whole_archives(server, tmp_path):
 
 @pytest.fixture
 def bucket(files, monkeypatch):
-    """The files in an S3 server that refuses wrong signatures: its client, and the settings of who may read."""
+    """The files in an S3 server that refuses wrong signatures: its client, and the settings of a permitted reader."""
     import boto3
     from moto.server import ThreadedMotoServer
 

@@ -15,7 +15,7 @@ NAME = "coads_climatology.cdf"
 
 @pytest.fixture
 def edited(tmp_path):
-    """An archive of three versions, and what each of them is."""
+    """An archive of three versions, and the content of each."""
     original = (CLASSIC / NAME).read_bytes()
     versions = [original]
     archive = tmp_path / "a.nc3z"

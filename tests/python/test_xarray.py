@@ -1,4 +1,4 @@
-"""The engine beside netCDF4's, on every sample; laziness, pickling, chunks, tokens; `to_archive`."""
+"""The engine compared with netCDF4's, on every sample; laziness, pickling, chunks, tokens; `to_archive`."""
 
 import asyncio
 import os

@@ -16,7 +16,7 @@ import nc3z
 
 
 class Engine(theirs.NetCDF3Only, theirs.CFEncodedBase):
-    """`engine` and `file_format` say who writes which format."""
+    """`engine` and `file_format` name the writer of each format."""
 
     options = {}
     open_options = {}

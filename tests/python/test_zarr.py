@@ -1,4 +1,4 @@
-"""Zarr 3: the store over archives and classic files, the codec in stores of one's own; NumCodecs; references."""
+"""Zarr 3: the store over archives and classic files, the codec in other stores; NumCodecs; references."""
 
 import pickle
 import subprocess
@@ -92,7 +92,7 @@ def test_the_store_is_a_read_only_store(archives):
 
 
 def arrays():
-    """One of each type, with what makes an encoder choose."""
+    """One array of each type, with values that exercise the encoder's choice."""
     smooth = np.add.outer(np.arange(40), np.arange(50)) / 8
     for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"):
         yield smooth.astype(dtype)

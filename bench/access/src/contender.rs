@@ -42,7 +42,7 @@ impl Contender {
     }
 }
 
-/// What `access_prepare.py` made.
+/// The files that `access_prepare.py` made.
 pub struct Manifest {
     pub shape: Vec<u64>,
     pub contenders: Vec<Contender>,

@@ -1,4 +1,4 @@
-//! Lists what a library shows to others, an item a line, from the JSON that rustdoc wrote of it.
+//! Lists the public items of a library, one in each line, from rustdoc's JSON.
 
 use std::error::Error;
 
