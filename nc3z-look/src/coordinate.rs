@@ -1,4 +1,5 @@
-//! The coordinate of a dimension: the variable of its name, or, for times, a variable over it; its values as they are shown.
+//! The coordinate of a dimension: the variable with its name or, for times, another variable over it. Its
+//! values, as they are shown.
 
 use crate::selection::{Segment, coordinate_variable};
 use crate::text;
@@ -8,7 +9,7 @@ use nc3z_format::units::{Calendar, Period, TimeUnit};
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Result, Variable};
 
-/// Bytes of a time that is stored as text, at most.
+/// The maximal length in bytes of a time that is stored as text.
 const MAX_TEXT: u64 = 256;
 
 /// A coordinate of one dimension.
@@ -17,23 +18,24 @@ pub struct Coordinate {
     variable: Variable,
     decoding: Decoding,
     time: Option<TimeUnit>,
-    /// Bytes of a value that is text.
+    /// The length in bytes of a value that is text.
     text: Option<u64>,
 }
 
 impl Coordinate {
-    /// The coordinate of a dimension: the numeric variable of its name; otherwise times that are stored as text, such as WRF's
-    /// `Times`; otherwise the one time variable over just this dimension.
+    /// Returns the coordinate of a dimension: the numeric variable with its name; otherwise times that are
+    /// stored as text, such as WRF's `Times`; otherwise the only time variable over just this dimension.
     pub fn of(dataset: &Dataset, dim: DimId) -> Option<Self> {
         Coordinate::own(dataset, dim).or_else(|| Coordinate::time_of(dataset, dim))
     }
 
-    /// The one-dimensional variable of numbers with the dimension's own name.
+    /// The one-dimensional numeric variable with the dimension's own name.
     pub fn own(dataset: &Dataset, dim: DimId) -> Option<Self> {
         coordinate_variable(dataset, dim).map(|v| Coordinate::numeric(dataset, v))
     }
 
-    /// The times along a dimension: its own coordinate if that is a time, text, or an auxiliary variable.
+    /// Returns the times along a dimension: its own coordinate if that is a time, a variable of text, or an
+    /// auxiliary variable.
     pub fn time_of(dataset: &Dataset, dim: DimId) -> Option<Self> {
         let own = Coordinate::own(dataset, dim).filter(|c| c.time.is_some());
         own.or_else(|| Coordinate::of_text(dataset, dim)).or_else(|| Coordinate::auxiliary_time(dataset, dim))
@@ -78,12 +80,12 @@ impl Coordinate {
                 || text(v, b"axis").is_some_and(|a| a == "T")
         };
         let named = all.iter().find(is_named);
-        // Of several times without a name, such as creation dates, none is the coordinate.
+        // If there are several times without a known name, such as creation dates, none is the coordinate.
         let found = named.or_else(|| all.first().filter(|_| all.len() == 1))?;
         Some(Coordinate::numeric(dataset, found.clone()))
     }
 
-    /// The variable that holds it.
+    /// The variable of the coordinate.
     pub fn variable(&self) -> &Variable {
         &self.variable
     }
@@ -93,31 +95,31 @@ impl Coordinate {
         text::safe(&self.variable.name())
     }
 
-    /// The unit of its times; nothing where it is not a time.
+    /// The unit of its times. None where it is not a time.
     pub fn time(&self) -> Option<&TimeUnit> {
         self.time.as_ref()
     }
 
-    /// Whether its values are floats, to which numbers that people type are rounded.
+    /// Returns whether its values are floats. Numbers that the user types are then rounded to floats.
     pub fn is_float(&self) -> bool {
         self.variable.ty() == NcType::Float && !self.decoding.is_packed()
     }
 
-    /// Whether the CF conventions identify it as longitudes.
+    /// Returns whether the CF conventions identify it as longitudes.
     pub fn is_longitude(&self) -> bool {
         is_longitude(self.variable.header())
     }
 
-    /// Bytes of one stored value: an element, or a row of text.
+    /// The length of one stored value in bytes: an element, or a row of text.
     pub fn item_len(&self) -> usize {
         let len = self.text.unwrap_or(self.variable.ty().size() as u64);
         usize::try_from(len).expect("a text of at most MAX_TEXT")
     }
 
-    /// Its stored values at some indices, big-endian, one after another.
+    /// Returns its stored values at some indices, big-endian, one after another.
     ///
     /// # Errors
-    /// What reading says.
+    /// A read error.
     pub fn items(&self, segments: &[Segment]) -> Result<Vec<u8>> {
         let mut items = Vec::new();
         for s in segments {
@@ -132,7 +134,7 @@ impl Coordinate {
         Ok(items)
     }
 
-    /// What a stored value is shown as.
+    /// Converts a stored value to the value that is shown.
     pub fn value(&self, item: &[u8]) -> Value {
         if self.text.is_none() {
             return self.decoding.value(item);
@@ -141,7 +143,8 @@ impl Coordinate {
         moment.map_or(Value::Missing, Value::Time)
     }
 
-    /// What a stored value of a packed coordinate is as a number; nothing for other coordinates, whose stored values are the numbers.
+    /// Unpacks a stored value of a packed coordinate to a number. None for other coordinates, whose stored
+    /// values are the numbers.
     pub fn unpacked(&self, item: &[u8]) -> Option<Value> {
         let x = self.decoding.number(item);
         #[expect(clippy::cast_possible_truncation, reason = "it was computed as a float")]
@@ -154,10 +157,11 @@ impl Coordinate {
         }
     }
 
-    /// Its values at some indices, unpacked, with NaN where one is missing. Times that are stored as text are days since 1970.
+    /// Returns its values at some indices, unpacked, with NaN where one is missing. Times that are stored as
+    /// text are days since 1970.
     ///
     /// # Errors
-    /// What reading says.
+    /// A read error.
     pub fn values(&self, segments: &[Segment]) -> Result<Vec<f64>> {
         let items = self.items(segments)?;
         Ok(match self.text {
@@ -166,15 +170,15 @@ impl Coordinate {
         })
     }
 
-    /// All of its values.
+    /// Returns all of its values.
     ///
     /// # Errors
-    /// What reading says.
+    /// A read error.
     pub fn all(&self) -> Result<Vec<f64>> {
         self.values(&[Segment { start: 0, count: self.variable.shape()[0], stride: 1 }])
     }
 
-    /// A time that is stored as text; NaN where it is none.
+    /// Parses a time that is stored as text; NaN where it is invalid.
     fn parsed(&self, row: &[u8]) -> f64 {
         let text = String::from_utf8_lossy(row);
         let text = text.trim_matches(|c: char| c == '\0' || c.is_whitespace());
@@ -186,7 +190,7 @@ impl Coordinate {
         moment.unwrap_or(f64::NAN)
     }
 
-    /// A value as people read it: dates as such, `unknown` for NaN.
+    /// Formats a value for people: dates as dates, `unknown` for NaN.
     pub fn show(&self, value: f64) -> String {
         if value.is_nan() {
             return "unknown".to_owned();
@@ -197,7 +201,7 @@ impl Coordinate {
         }
     }
 
-    /// The shortest digits that stand for a value of its type.
+    /// Formats a value with the fewest digits that identify it in its type.
     pub fn digits(&self, value: f64) -> String {
         let single = self.is_float() || self.decoding.shown() == Shown::Single;
         #[expect(clippy::cast_possible_truncation, reason = "it was a float")]
@@ -205,7 +209,8 @@ impl Coordinate {
     }
 }
 
-/// The calendar of times that are text: MPAS says it in an attribute of the file, others have the usual one.
+/// Returns the calendar of times that are text: MPAS has it in an attribute of the file, others use the
+/// standard calendar.
 fn calendar_of(header: &Header) -> Calendar {
     let words = |name: &[u8]| {
         let a = header.attribute(name).filter(|a| a.ty == NcType::Char)?;
@@ -219,17 +224,18 @@ fn calendar_of(header: &Header) -> Calendar {
     }
 }
 
-/// Whether attributes identify a variable as longitudes: its standard name, otherwise its units.
+/// Returns whether attributes identify a variable as longitudes: its standard name, otherwise its units.
 pub fn is_longitude(v: &nc3z_format::classic::Variable) -> bool {
     direction(v, "longitude", "east").unwrap_or(false)
 }
 
-/// The same of latitudes.
+/// Returns whether attributes identify a variable as latitudes: its standard name, otherwise its units.
 pub fn is_latitude(v: &nc3z_format::classic::Variable) -> bool {
     direction(v, "latitude", "north").unwrap_or(false)
 }
 
-/// Whether standard name and units are those of one direction; nothing where they say nothing of directions.
+/// Returns whether standard name and units are those of one direction. None where they do not describe
+/// directions.
 pub(crate) fn direction(v: &nc3z_format::classic::Variable, standard: &str, towards: &str) -> Option<bool> {
     if let Some(name) = decode_value::text(v, b"standard_name") {
         return Some(name == standard);

@@ -1,7 +1,8 @@
-//! What the tiles of each array cost.
+//! The stored bytes of each array's tiles.
 //!
-//! Costs come from the index alone. A tile that shares a block with others is charged its share of that block's payload, or of the
-//! archive where that is the original packed as a whole; constant tiles cost nothing. Whatever no tile is charged for is overhead.
+//! The cost of a tile is the number of its stored bytes, from the index alone. A tile in a shared container
+//! costs its share of the container's payload, or of the archive where the original is packed as a whole.
+//! Constant tiles cost nothing. All other bytes are overhead.
 
 use crate::text;
 use nc3z_format::archive::{BLOCK_HEADER_LEN, BlockHeader, IndexEntry, Role, Row};
@@ -10,27 +11,27 @@ use nc3z_reader::source::SharedSource;
 use nc3z_reader::{Archive, Result};
 use std::collections::{BTreeMap, HashMap};
 
-/// What the tiles of an array cost.
+/// The cost of an array's tiles.
 #[derive(Debug, Default)]
 pub struct Cost {
-    /// Payload bytes, shares of packed containers included.
+    /// The number of payload bytes, including shares of shared containers.
     pub bytes: u64,
-    /// Tiles in blocks of their own.
+    /// The number of tiles in blocks of their own.
     pub stored: u64,
-    /// Tiles in shared blocks.
+    /// The number of tiles in shared containers.
     pub packed: u64,
-    /// Tiles of equal elements.
+    /// The number of tiles whose elements are all equal.
     pub constant: u64,
-    /// Tiles without content.
+    /// The number of tiles without content.
     pub absent: u64,
-    /// Tiles that were lost.
+    /// The number of lost tiles.
     pub lost: u64,
-    /// Tiles by chain number.
+    /// The number of tiles by chain number.
     pub chains: BTreeMap<u16, u64>,
 }
 
 impl Cost {
-    /// All tiles.
+    /// The number of all tiles.
     pub fn tiles(&self) -> u64 {
         self.stored + self.packed + self.constant + self.absent + self.lost
     }
@@ -47,7 +48,8 @@ impl Cost {
         }
     }
 
-    /// `3 shuffle+zstd, 1 constant`; chains of one short form are counted together.
+    /// Formats the number of tiles by chain: `3 shuffle+zstd, 1 constant`. Chains with the same short form
+    /// are counted together.
     pub fn words(&self, chains: &[Chain]) -> String {
         let mut by_words: BTreeMap<String, u64> = BTreeMap::new();
         for (&number, tiles) in &self.chains {
@@ -68,21 +70,21 @@ impl Cost {
 
 /// The costs of all arrays of an archive.
 pub struct Costs {
-    /// By variable id, definitions included.
+    /// The cost of the bytes that pad records and variables.
     pub variables: Vec<Cost>,
-    /// Of the bytes that fill records and variables up.
+    /// The cost of the bytes between variables.
     pub padding: Cost,
-    /// Of the bytes between variables.
+    /// The payload of all tiles in bytes.
     pub gap: Cost,
-    /// Bytes of all.
+    /// The number of payload bytes of all.
     pub payload: u64,
 }
 
 impl Costs {
-    /// Finds them. Reads the index, and headers of containers.
+    /// Computes the costs. Reads the index, and the headers of shared containers.
     ///
     /// # Errors
-    /// What reading says.
+    /// A read error.
     pub fn of(archive: &Archive, source: &SharedSource) -> Result<Self> {
         let mut variables = Vec::new();
         variables.resize_with(archive.header().variables.len(), Cost::default);
@@ -105,7 +107,7 @@ impl Costs {
     }
 }
 
-/// Lengths of the packed containers, read once from their block headers.
+/// The lengths of shared containers, each read once from the block header.
 struct Containers<'a> {
     archive: &'a Archive,
     source: &'a SharedSource,
@@ -116,7 +118,7 @@ struct Containers<'a> {
 impl Containers<'_> {
     fn cost(&mut self, row: &Row) -> Result<Cost> {
         let mut cost = Cost::default();
-        // Members of one container mostly follow one another; their shares are rounded once.
+        // Members of one container usually follow each other. Their shares are rounded once.
         let mut open: Option<(u64, u64)> = None;
         for tile in 0..row.tile_count {
             let chain = match self.archive.entry(row.array, tile)? {
@@ -153,7 +155,7 @@ impl Containers<'_> {
         Ok(cost)
     }
 
-    /// Stored and decoded length of the container at `offset`.
+    /// Returns stored and decoded length of the container at `offset`.
     fn lens(&mut self, offset: u64) -> Result<(u32, u32)> {
         if let Some(lens) = self.lens.get(&offset) {
             return Ok(*lens);
@@ -165,7 +167,8 @@ impl Containers<'_> {
         Ok((header.stored_len, header.decoded_len))
     }
 
-    /// The share that so many bytes of a decoded container have in its payload.
+    /// Returns the share of a container's payload that belongs to these members, given by the container's
+    /// offset and their decoded length.
     fn share(&mut self, members: Option<(u64, u64)>) -> Result<u64> {
         let Some((offset, len)) = members else { return Ok(0) };
         if let Some(share) = self.archive.share_of_whole(len) {
@@ -178,7 +181,7 @@ impl Containers<'_> {
     }
 }
 
-/// A chain in short form: `shuffle+zstd`, `num`, `store`.
+/// Returns the short form of a chain: `shuffle+zstd`, `num`, `store`.
 pub fn chain_words(chain: Option<&ChainSpec>) -> String {
     match chain {
         None => "unknown".to_owned(),

@@ -1,8 +1,10 @@
-//! The variables that hold the longitudes and latitudes of another variable's cells, and their values in degrees.
+//! Finds the variables with the longitudes and latitudes of another variable's cells, and returns their
+//! values in degrees.
 //!
-//! They are named by the attribute `coordinates` (words between blanks or commas), or by the attributes of a UGRID mesh; otherwise
-//! they are variables over the same dimensions whose attributes or names identify them, such as WRF's `XLONG`, MPAS's `lonCell`
-//! and SCRIP's `grid_center_lon`. They may have dimensions in front, such as the time of a moving nest.
+//! They are named by the attribute `coordinates` (names between blanks or commas), or by the attributes of a
+//! UGRID mesh. Otherwise they are variables over the same dimensions whose attributes or names identify them,
+//! such as WRF's `XLONG`, MPAS's `lonCell` and SCRIP's `grid_center_lon`. They may have leading dimensions,
+//! such as the time of a moving nest.
 
 use crate::coordinate::{Coordinate, direction};
 use crate::selection::{Segment, Selection, coordinate_variable};
@@ -11,10 +13,11 @@ use nc3z_format::classic::{self, DimId, VarId};
 use nc3z_format::decode_value::{self, Decoding};
 use nc3z_reader::{Dataset, Result, Variable};
 
-/// Coastlines: Natural Earth's map of 1:50 million, as `scripts/coastline.py` writes it, which describes the form.
+/// Coastlines: Natural Earth's map of 1:50 million, as written by `scripts/coastline.py`, which describes the
+/// format.
 pub const COASTLINE: &[u8] = include_bytes!("../assets/coastline.bin");
 
-/// Names of longitudes, in small letters, of models that write no attributes or few.
+/// Names of longitudes in lower case, in models that write few or no attributes.
 const LONGITUDES: [&str; 15] = [
     "lon",
     "longitude",
@@ -32,7 +35,7 @@ const LONGITUDES: [&str; 15] = [
     "lon2d",
     "clon",
 ];
-/// The same of latitudes.
+/// Names of latitudes in lower case, in models that write few or no attributes.
 const LATITUDES: [&str; 15] = [
     "lat",
     "latitude",
@@ -50,7 +53,7 @@ const LATITUDES: [&str; 15] = [
     "lat2d",
     "clat",
 ];
-/// Names of MPAS, whose angles are radians where no attribute says so.
+/// Names in MPAS. Its angles are radians where no attribute gives the unit.
 const RADIANS: [&str; 6] = ["loncell", "latcell", "lonvertex", "latvertex", "lonedge", "latedge"];
 
 /// The longitudes and latitudes of cells over one dimension or two.
@@ -62,18 +65,18 @@ pub struct Geography {
 }
 
 impl Geography {
-    /// Longitudes and latitudes over two neighbouring dimensions of a variable among `dims`, or over one; the last ones are
-    /// preferred. Dimensions with coordinates of their own have no other place.
+    /// Finds longitudes and latitudes over one or two neighbouring dimensions of a variable among `dims`. The
+    /// last dimensions are preferred. Dimensions with coordinates of their own are not considered.
     pub fn of(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
         Candidates::of(dataset, variable).anywhere(dataset, dims)
     }
 
-    /// The same, where the variable may be the longitude or the latitude itself.
+    /// Like [`Geography::of`], but the variable may be the longitude or the latitude itself.
     pub(crate) fn of_any(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
         Candidates::with_itself(dataset, variable).anywhere(dataset, dims)
     }
 
-    /// The same over the last two of `dims`, or the last one.
+    /// Like [`Geography::of`], over the last two of `dims`, or the last one.
     pub fn at_end(dataset: &Dataset, variable: &Variable, dims: &[DimId]) -> Option<Self> {
         let candidates = Candidates::of(dataset, variable);
         [2, 1]
@@ -86,7 +89,7 @@ impl Geography {
         &self.dims
     }
 
-    /// The variable of longitudes and that of latitudes.
+    /// The variable of longitudes.
     pub fn longitude(&self) -> &Variable {
         &self.lon
     }
@@ -100,7 +103,7 @@ impl Geography {
         [self.lon.id(), self.lat.id()]
     }
 
-    /// Cells along each dimension.
+    /// The number of cells along each dimension.
     pub fn shape(&self) -> Vec<u64> {
         let len = |d: &DimId| {
             let at = self.lon.header().dimensions.iter().position(|own| own == d);
@@ -109,10 +112,10 @@ impl Geography {
         self.dims.iter().map(len).collect()
     }
 
-    /// Longitudes and latitudes of all cells, in degrees, at the first index of other dimensions.
+    /// Returns longitudes and latitudes of all cells, in degrees, at the first index of other dimensions.
     ///
     /// # Errors
-    /// What reading says.
+    /// A read error.
     pub fn all(&self) -> Result<(Vec<f64>, Vec<f64>)> {
         let whole: Vec<(DimId, Vec<Segment>)> = self
             .dims
@@ -123,18 +126,19 @@ impl Geography {
         self.at(&whole)
     }
 
-    /// The same at some indices of each dimension; of dimensions that are not named, at the first.
+    /// Returns longitudes and latitudes at some indices of each dimension. For dimensions that are not named,
+    /// the first index is used.
     ///
     /// # Errors
-    /// What reading says.
+    /// A read error.
     pub fn at(&self, indices: &[(DimId, Vec<Segment>)]) -> Result<(Vec<f64>, Vec<f64>)> {
         Ok((degrees(&self.lon, indices)?, degrees(&self.lat, indices)?))
     }
 }
 
-/// Variables that may be longitudes or latitudes of another one.
+/// Variables that may be the longitudes or latitudes of another variable.
 struct Candidates {
-    /// The dimensions of that one.
+    /// The dimensions of the other variable.
     own: Vec<DimId>,
     named: Vec<Variable>,
     others: Vec<Variable>,
@@ -157,7 +161,8 @@ impl Candidates {
         Candidates { own: variable.header().dimensions.clone(), named, others }
     }
 
-    /// Over two neighbouring dimensions among `dims`, or over one; the last ones are preferred.
+    /// Finds longitudes and latitudes over one or two neighbouring dimensions among `dims`. The last ones are
+    /// preferred.
     fn anywhere(&self, dataset: &Dataset, dims: &[DimId]) -> Option<Geography> {
         [2, 1]
             .into_iter()
@@ -172,7 +177,7 @@ impl Candidates {
             let dims = &v.header().dimensions;
             let over: Vec<DimId> = dims.iter().copied().filter(|d| cells.contains(d)).collect();
             let rest = dims.iter().filter(|d| !cells.contains(d));
-            // A dimension in front is fixed: its index is the variable's own, or there is one only.
+            // A leading dimension is fixed: its index is the variable's own, or there is only one.
             over == cells
                 && rest.clone().all(|d| self.own.contains(d))
                 && rest.clone().all(|d| Some(d) != long.last())
@@ -192,7 +197,7 @@ impl Candidates {
     }
 }
 
-/// The names of a variable's coordinates, its own or those of its mesh.
+/// Returns the names of a variable's coordinates, its own or those of its mesh.
 fn names(dataset: &Dataset, variable: &Variable) -> Vec<String> {
     let words = |text: &str| {
         text.split([' ', ',', '\t', '\n', '\0'])
@@ -217,19 +222,20 @@ fn names(dataset: &Dataset, variable: &Variable) -> Vec<String> {
     names
 }
 
-/// By attributes; otherwise by name: of what `coordinates` names, a part of it is enough.
+/// Decides by attributes; otherwise by name. For a variable that `coordinates` names, a part of the name is
+/// enough.
 fn is_place(v: &Variable, standard: &str, towards: &str, known: &[&str], part: Option<&str>) -> bool {
     let name = v.name().to_ascii_lowercase();
     let by_name = || known.contains(&name.as_str()) || part.is_some_and(|part| name.contains(part));
     direction(v.header(), standard, towards).unwrap_or_else(by_name)
 }
 
-/// Whether a coordinate is of longitudes: by its attributes, or by its name.
+/// Returns whether a coordinate is a longitude, by its attributes or by its name.
 pub(crate) fn is_longitude_axis(c: &Coordinate) -> bool {
     is_axis(c.variable().header(), "longitude", "east", &["lon", "longitude"])
 }
 
-/// The same of latitudes.
+/// Returns whether a coordinate is a latitude, by its attributes or by its name.
 pub(crate) fn is_latitude_axis(c: &Coordinate) -> bool {
     is_axis(c.variable().header(), "latitude", "north", &["lat", "latitude"])
 }
@@ -239,7 +245,7 @@ fn is_axis(v: &classic::Variable, standard: &str, towards: &str, known: &[&str])
     direction(v, standard, towards).unwrap_or_else(|| known.contains(&name.as_str()))
 }
 
-/// Angles in degrees at some indices.
+/// Returns angles in degrees at some indices.
 fn degrees(variable: &Variable, indices: &[(DimId, Vec<Segment>)]) -> Result<Vec<f64>> {
     let segments = variable.header().dimensions.iter().map(|id| {
         let found = indices.iter().find(|(d, _)| d == id);

@@ -1,7 +1,9 @@
-//! What people are shown of archives and classic files, by the tool and by the Python package alike.
+//! Shows archives and classic files to people: used by the tool and by the Python package.
 //!
-//! [`cost`] tells what each variable takes; [`text`] makes what comes out of a file safe to show; [`selection`] is a part of a variable that may wrap around, as longitudes
-//! do; [`coordinate`] and [`geography`] find dates, latitudes and longitudes; [`values`] reads numbers as they are shown; [`part`] makes files of parts; `plot` (feature of that name) draws a variable as a map or a series.
+//! [`cost`] computes the stored bytes of each variable. [`text`] makes text from a file safe to show.
+//! [`selection`] is a part of a variable that may wrap around, as longitudes do. [`coordinate`] and
+//! [`geography`] find dates, latitudes and longitudes. [`values`] reads numbers as they are shown. [`part`]
+//! makes files of parts. `plot` (feature of that name) draws a variable as a map or a series.
 //!
 //! ```
 //! # #[cfg(feature = "plot")] {

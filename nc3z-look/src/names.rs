@@ -1,12 +1,12 @@
-//! Names of dimensions, variables and attributes among separators: a backslash takes the next character into the name. The same rule holds wherever a name stands beside
-//! `,`, `:`, `=` or `@` on the command line.
+//! Names of dimensions, variables and attributes between separators. A backslash makes the next character a
+//! part of the name. This rule applies wherever the command line has a name next to `,`, `:`, `=` or `@`.
 
 use nc3z_format::classic::Header;
 
-/// What separates names from others, and the backslash itself.
+/// The separators of names, and the backslash itself.
 const SEPARATORS: &[u8] = br",:=@\";
 
-/// Parts between separators that no backslash stands before. Backslashes stay.
+/// Splits at separators without a backslash before them. Backslashes are kept.
 pub fn split(text: &[u8], separator: u8) -> Vec<&[u8]> {
     let mut parts = Vec::new();
     let mut rest = text;
@@ -18,13 +18,13 @@ pub fn split(text: &[u8], separator: u8) -> Vec<&[u8]> {
     parts
 }
 
-/// What is before and behind the first separator that no backslash stands before. Backslashes stay.
+/// Splits at the first separator without a backslash before it. Backslashes are kept.
 pub fn split_once(text: &str, separator: char) -> Option<(&str, &str)> {
     let at = find(text.as_bytes(), u8::try_from(separator).ok()?)?;
     Some((&text[..at], &text[at + 1..]))
 }
 
-/// The first separator that no backslash stands before.
+/// Finds the first separator without a backslash before it.
 fn find(text: &[u8], separator: u8) -> Option<usize> {
     let mut escaped = false;
     text.iter().position(|&byte| {
@@ -34,7 +34,7 @@ fn find(text: &[u8], separator: u8) -> Option<usize> {
     })
 }
 
-/// A name without the backslashes that take the next character as it is.
+/// Removes the backslashes from a name, and keeps the character after each.
 pub fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
@@ -44,7 +44,7 @@ pub fn unescape(text: &str) -> String {
     out
 }
 
-/// The same of bytes.
+/// Removes the backslashes from the bytes of a name, and keeps the byte after each.
 pub fn unescape_bytes(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut bytes = text.iter();
@@ -54,13 +54,13 @@ pub fn unescape_bytes(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Names between commas.
+/// Splits names at commas.
 pub fn list(text: &str) -> Vec<String> {
     let names = split(text.as_bytes(), b',').into_iter().filter(|name| !name.is_empty());
     names.map(|name| String::from_utf8_lossy(&unescape_bytes(name)).into_owned()).collect()
 }
 
-/// Recalls the rule in an error, where a name of the file needs it.
+/// Returns a reminder of the rule for an error message, if a name in the file needs it.
 pub fn hint(header: &Header) -> &'static str {
     let names = header.variables.iter().map(|v| &v.name).chain(header.dimensions.iter().map(|d| &d.name));
     let needed = names.flatten().any(|byte| SEPARATORS.contains(byte));

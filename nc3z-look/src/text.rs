@@ -1,8 +1,8 @@
-//! Names and words from files, made safe for terminals and pictures.
+//! Makes names and texts from files safe for terminals and pictures.
 
 use std::fmt::Write as _;
 
-/// A name from a file: UTF-8 where it is, control characters and stray bytes escaped.
+/// Formats a name from a file as UTF-8, with control characters and invalid bytes escaped.
 pub fn name(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -20,12 +20,12 @@ pub fn name(bytes: &[u8]) -> String {
     out
 }
 
-/// Text that came from a file by way of a message, with control characters escaped; line breaks too.
+/// Escapes control characters, including line breaks, in a message with text from a file.
 pub fn safe(text: &str) -> String {
     name(text.as_bytes())
 }
 
-/// Text as HTML, in which no character is markup.
+/// Escapes text for HTML, so that no character is markup.
 pub fn escaped_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -41,7 +41,8 @@ pub fn escaped_html(text: &str) -> String {
     out
 }
 
-/// What a terminal would obey, hide, or use to reorder its neighbours, in place of showing it.
+/// Returns whether a terminal would execute or hide a character, or use it to reorder its neighbours, instead
+/// of showing it.
 pub fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,

@@ -1,14 +1,15 @@
-//! The values of a selection as numbers that are shown.
+//! Reads the values of a selection as numbers for display.
 
 use crate::selection::Selection;
 use nc3z_format::decode_value::Decoding;
 use nc3z_format::{Error as FormatError, Hyperslab};
 use nc3z_reader::{Result, Variable};
 
-/// Big-endian bytes of a selection, slowest dimension first. What a mask puts outside of a region is the variable's fill value.
+/// Returns the big-endian bytes of a selection, slowest dimension first. Elements outside of a region get the
+/// variable's fill value.
 ///
 /// # Errors
-/// What reading says; more than memory holds.
+/// A read error, or the selection does not fit into memory.
 pub fn bytes(variable: &Variable, selection: &Selection) -> Result<Vec<u8>> {
     let slabs = selection.slabs();
     let mut out = match &slabs[..] {
@@ -23,10 +24,10 @@ pub fn bytes(variable: &Variable, selection: &Selection) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-/// The numbers of a selection, unpacked, NaN for what is missing or outside of a region.
+/// Returns the numbers of a selection, unpacked, with NaN for those missing or outside of a region.
 ///
 /// # Errors
-/// What reading says; more than memory holds.
+/// A read error, or the selection does not fit into memory.
 pub fn read(variable: &Variable, decoding: &Decoding, selection: &Selection) -> Result<Vec<f64>> {
     let mut numbers = decoding.numbers(&bytes(variable, selection)?);
     if let Some(outside) = selection.outside() {
@@ -54,7 +55,8 @@ fn joined(variable: &Variable, selection: &Selection, slabs: Vec<(Hyperslab, Vec
     Ok(out)
 }
 
-/// The rows of a hyperslab along its last dimension: their positions, and the elements of each.
+/// Returns the rows of a hyperslab along its last dimension: their positions, and the number of elements of
+/// each.
 fn rows(slab: &Hyperslab) -> impl Iterator<Item = (Vec<u64>, u64)> {
     let row = slab.count.last().copied().unwrap_or(1);
     let outer = slab.count[..slab.count.len().saturating_sub(1)].to_vec();
@@ -70,7 +72,7 @@ fn rows(slab: &Hyperslab) -> impl Iterator<Item = (Vec<u64>, u64)> {
     })
 }
 
-/// Flat position of a row that begins at `place` plus `at` in an array of `counts`.
+/// Returns the flat position of a row that begins at `place` plus `at` in an array of `counts`.
 fn flat(counts: &[u64], place: &[u64], at: &[u64]) -> u64 {
     let at = at.iter().chain(std::iter::repeat(&0));
     counts.iter().zip(place).zip(at).fold(0, |flat, ((n, place), i)| flat * n + place + i)

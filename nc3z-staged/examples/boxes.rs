@@ -1,4 +1,5 @@
-//! How many small boxes of a staged array are read and written in a second: `bench/versions_cost.py` runs it beside versioned-hdf5.
+//! Measures the number of small boxes of a staged array that are read and written in a second.
+//! `bench/versions_cost.py` compares it with versioned-hdf5.
 //!
 //!     cargo run --release -p nc3z-staged --example boxes
 

@@ -1,4 +1,4 @@
-//! The array: slabs, and plans carried out.
+//! The array: its slabs, and the execution of plans.
 
 use crate::Error;
 use crate::dense::{Dense, for_each_position, gather, scatter};
@@ -8,15 +8,15 @@ use crate::plan::{
 };
 use crate::table::{Table, indices};
 
-/// Something that chunks are read from, one below the other along the first axis.
+/// A source of chunks, which follow each other along the first axis.
 pub trait BaseSlab<T>: Send + Sync {
-    /// Lengths; all but the first are those of a chunk.
+    /// The lengths. All but the first are those of a chunk.
     fn shape(&self) -> &[usize];
 
-    /// Reads a box, row-major, into `out`, which has as many elements.
+    /// Reads a box, row-major, into `out`, whose length is that of the box.
     ///
     /// # Errors
-    /// What the store says.
+    /// An error of the store.
     fn read(
         &self,
         start: &[usize],
@@ -25,7 +25,7 @@ pub trait BaseSlab<T>: Send + Sync {
     ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
-/// A slab in memory, as a base.
+/// A slab in memory, used as a base.
 struct Held<T>(Dense<T>);
 
 impl<T: Copy + Send + Sync> BaseSlab<T> for Held<T> {
@@ -65,7 +65,7 @@ pub struct StagedArray<T> {
 }
 
 impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
-    /// An array that holds the fill value alone.
+    /// Makes an array whose elements are all the fill value.
     ///
     /// # Errors
     /// A chunk of another rank than the array, or with a length of 0.
@@ -75,10 +75,11 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Self::new(shape, chunk, Vec::new(), Table::zeros(&grid), Table::zeros(&grid), fill)
     }
 
-    /// An array over one base slab in memory that holds all its chunks, row-major; `cells` are the array's elements.
+    /// Makes an array over one base slab in memory that contains all its chunks, row-major. `cells` are the
+    /// array's elements.
     ///
     /// # Errors
-    /// As [`StagedArray::full`]; cells that are not as many as the array's elements.
+    /// As [`StagedArray::full`]; a number of cells that does not match the shape.
     pub fn from_base(
         shape: impl Into<Vec<usize>>,
         chunk: impl Into<Vec<usize>>,
@@ -113,10 +114,12 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Self::new(shape, chunk, vec![Box::new(Held(slab))], ones, offsets, fill)
     }
 
-    /// An array over base slabs: a chunk whose index is 0 holds the fill value, one whose index is n lies on `base[n - 1]`.
+    /// Makes an array over base slabs. A chunk with index 0 has the fill value. A chunk with index n is in
+    /// `base[n - 1]`.
     ///
     /// # Errors
-    /// As [`StagedArray::full`]; tables of another shape than the grid; a chunk that lies on no slab, or not wholly inside its own.
+    /// As [`StagedArray::full`]; tables whose shape is not that of the grid; a chunk that is in no slab, or
+    /// not completely inside its slab.
     pub fn new(
         shape: impl Into<Vec<usize>>,
         chunk: impl Into<Vec<usize>>,
@@ -163,12 +166,12 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(Layout::grid(shape, chunk))
     }
 
-    /// Lengths.
+    /// The lengths.
     pub fn shape(&self) -> &[usize] {
         &self.layout.shape
     }
 
-    /// Lengths of a chunk.
+    /// The lengths of a chunk.
     pub fn chunk(&self) -> &[usize] {
         &self.layout.chunk
     }
@@ -178,28 +181,28 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         &self.layout.slab_indices
     }
 
-    /// Where each chunk begins in its slab.
+    /// The offset of each chunk in its slab.
     pub fn slab_offsets(&self) -> &Table {
         &self.layout.slab_offsets
     }
 
-    /// Elements on staged slabs.
+    /// The number of elements in staged slabs.
     pub fn staged_len(&self) -> usize {
         let len = |slab: &Slab<T>| if let Slab::Staged(dense) = slab { dense.cells.len() } else { 0 };
         self.slabs.iter().map(len).sum()
     }
 
-    /// Whether anything is staged.
+    /// Returns whether anything is staged.
     pub fn has_changes(&self) -> bool {
         self.slabs.iter().any(|slab| matches!(slab, Slab::Staged(_)))
             || self.layout.kinds.contains(&Kind::Spilled)
     }
 
-    /// Puts what lies on staged slabs away: `make` is given the shape and the elements of one slab after another and answers with where they are read from now. They
-    /// count as changes as before.
+    /// Moves staged slabs out of memory. `make` gets the shape and the elements of each slab, and returns the
+    /// source that they are read from afterwards. The slabs still count as changes.
     ///
     /// # Errors
-    /// What `make` says; that slab and those after it then stay in memory.
+    /// An error of `make`. That slab and those after it then stay in memory.
     pub fn spill(
         &mut self,
         mut make: impl FnMut(
@@ -216,27 +219,27 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(())
     }
 
-    /// How a selection would be read.
+    /// Plans the reading of a selection.
     pub fn plan_get(&self, selection: &Selection) -> GetPlan {
         self.layout.get(selection)
     }
 
-    /// How a selection would be written.
+    /// Plans the writing of a selection.
     pub fn plan_set(&self, selection: &Selection) -> SetPlan {
         self.layout.set(selection)
     }
 
-    /// What another shape would take.
+    /// Plans a change of the shape.
     pub fn plan_resize(&self, shape: &[usize]) -> ResizePlan {
         self.layout.resize(shape)
     }
 
-    /// What loading everything would take.
+    /// Plans loading everything into memory.
     pub fn plan_load(&self) -> LoadPlan {
         self.layout.load()
     }
 
-    /// What a commit would store.
+    /// Plans a commit.
     pub fn plan_commit(&self) -> CommitPlan {
         self.layout.commit()
     }
@@ -252,10 +255,10 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(out)
     }
 
-    /// Reads a selection into an array of `shape`, at the places that the selection names.
+    /// Reads a selection into an array of `shape`, at the positions in the selection.
     ///
     /// # Errors
-    /// An array that does not have those places; a base slab that cannot be read.
+    /// The array does not have these positions, or a base slab cannot be read.
     pub fn get_into(&self, selection: &Selection, shape: &[usize], out: &mut [T]) -> Result<(), Error> {
         check_places(selection, shape, out.len(), false)?;
         for Transfers { from, boxes, .. } in &self.plan_get(selection).transfers {
@@ -267,26 +270,27 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(())
     }
 
-    /// Writes one value to all of a selection.
+    /// Writes one value to all elements of a selection.
     ///
     /// # Errors
-    /// A base slab that cannot be read; the array is then as it was.
+    /// A base slab cannot be read. The array is then unchanged.
     pub fn set_scalar(&mut self, selection: &Selection, value: T) -> Result<(), Error> {
         let shape = vec![1; selection.full_shape().len()];
         self.set_places(selection, &shape, &[value])
     }
 
-    /// Writes values of this shape, row-major, to a selection: an axis that is missing in front, or has one element, serves for all.
+    /// Writes values of this shape, row-major, to a selection. As in NumPy, an axis that is missing in front,
+    /// or has one element, is repeated.
     ///
     /// # Errors
-    /// Values of a shape that does not fit; a base slab that cannot be read. The array is then as it was.
+    /// The shape of the values does not fit, or a base slab cannot be read. The array is then unchanged.
     pub fn set(&mut self, selection: &Selection, shape: &[usize], values: &[T]) -> Result<(), Error> {
         let wanted = selection.shape();
         let unfit = || Error::Invalid(format!("values of {shape:?} for a selection of {wanted:?}"));
         if values.len() != shape.iter().product::<usize>() {
             return Err(Error::Invalid(format!("{} values for a shape of {shape:?}", values.len())));
         }
-        // Ones in front of more axes than there are say nothing.
+        // Additional leading axes of length 1 have no effect.
         let extra = shape.len().saturating_sub(wanted.len());
         if shape[..extra].iter().any(|&n| n != 1) {
             return Err(unfit());
@@ -305,11 +309,11 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         self.set_places(selection, &full, values)
     }
 
-    /// Writes values out of an array of `shape`, whose places the selection names ([`Selection::runs`], [`Selection::grid`], [`Selection::segments`]): an axis of one
-    /// element serves for all.
+    /// Writes values from an array of `shape`, at the positions in the selection ([`Selection::runs`],
+    /// [`Selection::grid`], [`Selection::segments`]). An axis of one element is repeated.
     ///
     /// # Errors
-    /// Places that the values do not have; a base slab that cannot be read. The array is then as it was.
+    /// The values do not have these positions, or a base slab cannot be read. The array is then unchanged.
     pub fn set_places(&mut self, selection: &Selection, shape: &[usize], values: &[T]) -> Result<(), Error> {
         check_places(selection, shape, values.len(), true)?;
         let plan = self.plan_set(selection);
@@ -319,26 +323,26 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     /// Makes axes longer or shorter.
     ///
     /// # Errors
-    /// Another rank; a base slab that cannot be read. The array is then as it was.
+    /// Another rank, or a base slab that cannot be read. The array is then unchanged.
     pub fn resize(&mut self, shape: &[usize]) -> Result<(), Error> {
         Self::check(shape, &self.layout.chunk)?;
         let plan = self.plan_resize(shape);
         self.change(plan.changes, None, Some(plan.after))
     }
 
-    /// Brings everything that lies on base slabs into memory.
+    /// Loads all chunks of base slabs into memory.
     ///
     /// # Errors
-    /// A base slab that cannot be read; the array is then as it was.
+    /// A base slab cannot be read. The array is then unchanged.
     pub fn load(&mut self) -> Result<(), Error> {
         let plan = self.plan_load();
         self.change(plan.changes, None, None)
     }
 
-    /// The elements that the array has of a chunk, row-major.
+    /// Returns the elements of a chunk that are inside the array, row-major.
     ///
     /// # Errors
-    /// No such chunk; a base slab that cannot be read.
+    /// There is no such chunk, or a base slab cannot be read.
     pub fn read_chunk(&self, at: &[usize]) -> Result<Vec<T>, Error> {
         let grid = self.layout.slab_indices.shape();
         if at.len() != grid.len() || at.iter().zip(grid).any(|(i, n)| i >= n) {
@@ -354,7 +358,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         self.read(Place::Slab(slab), &transfer)
     }
 
-    /// Carries a plan out. Base slabs are read first: where that fails, nothing has changed.
+    /// Executes a plan. Base slabs are read first: if that fails, nothing has changed.
     fn change(
         &mut self,
         changes: Changes,
@@ -407,7 +411,7 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
         Ok(())
     }
 
-    /// The elements of a box of a slab, in the order in which they are put down.
+    /// Returns the elements of a box of a slab, in the order in which they are stored.
     fn read(&self, from: Place, transfer: &Transfer) -> Result<Vec<T>, Error> {
         let total = transfer.count.iter().product();
         let Place::Slab(n) = from else { unreachable!("values are gathered, results are not read") };
@@ -431,7 +435,8 @@ impl<T: Copy + Send + Sync + 'static> StagedArray<T> {
     }
 }
 
-/// Refuses an array of `shape` that lacks places which a selection names; where `broadcast`, an axis of one element serves for all.
+/// Refuses an array of `shape` that lacks positions of a selection. If `broadcast`, an axis of one element is
+/// repeated.
 fn check_places(selection: &Selection, shape: &[usize], len: usize, broadcast: bool) -> Result<(), Error> {
     let ends = selection.ends();
     let sized = shape.iter().try_fold(1_usize, |all, &n| all.checked_mul(n));

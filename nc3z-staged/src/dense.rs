@@ -15,8 +15,9 @@ impl<T> Dense<T> {
     }
 }
 
-/// Calls `each` with the positions of a box in a dense array of `shape`, row-major; axes of one element serve for all. An array of fewer axes than the box has its last
-/// ones; along the others the box has one element.
+/// Calls `each` with the positions of a box in a dense array of `shape`, row-major. Axes of one element are
+/// repeated. An array with fewer axes than the box has the box's last axes; along the others the box has one
+/// element.
 pub(crate) fn for_each_position(
     shape: &[usize],
     start: &[usize],
@@ -27,7 +28,7 @@ pub(crate) fn for_each_position(
     if count.contains(&0) {
         return;
     }
-    // How far apart two neighbours along each axis are.
+    // The distance between two neighbours along each axis.
     let mut unit = 1;
     let mut strides = vec![0; shape.len()];
     let mut first = 0;
@@ -52,7 +53,7 @@ pub(crate) fn for_each_position(
                 position = position.wrapping_add_signed(stride);
             }
         }
-        // The next row, as an odometer counts.
+        // Moves to the next row, like an odometer.
         let mut axis = outer.len();
         loop {
             let Some(next) = axis.checked_sub(1) else { return };
@@ -69,14 +70,14 @@ pub(crate) fn for_each_position(
     }
 }
 
-/// The elements that a transfer takes from an array of `shape`.
+/// Returns the elements that a transfer reads from an array of `shape`.
 pub(crate) fn gather<T: Copy>(shape: &[usize], from: &[T], t: &Transfer) -> Vec<T> {
     let mut cells = Vec::with_capacity(t.count.iter().product());
     for_each_position(shape, &t.from, &t.from_step, &t.count, |at| cells.push(from[at]));
     cells
 }
 
-/// Puts elements where a transfer has them in an array of `shape`.
+/// Writes the elements of a transfer into an array of `shape`.
 pub(crate) fn scatter<T: Copy>(shape: &[usize], to: &mut [T], t: &Transfer, cells: &[T]) {
     let mut cells = cells.iter();
     for_each_position(shape, &t.to, &t.to_step, &t.count, |at| {

@@ -1,64 +1,66 @@
-//! What is selected, along each axis and chunk by chunk: whole chunks are told from those of which a part is selected.
+//! Selections, along each axis and for each chunk. Chunks that are selected completely are distinguished from
+//! those selected partly.
 
 use crate::Error;
 use std::collections::BTreeMap;
 
-/// What is selected along one axis. Negative numbers count from the end, as in NumPy.
+/// A selection along one axis. Negative numbers count from the end, as in NumPy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Index {
-    /// One index; its axis is not in the result.
+    /// One index. The result does not have this axis.
     At(i64),
-    /// From `start` to before `stop`, every `step`-th; backwards where `step` is negative.
+    /// From `start` to before `stop`, every `step`-th. Backwards if `step` is negative.
     Slice {
-        /// The first; the beginning, or of a negative step the end, where it is not given.
+        /// The first index. By default the beginning, or the end for a negative step.
         start: Option<i64>,
-        /// One behind the last.
+        /// The index after the last.
         stop: Option<i64>,
         /// Not zero.
         step: i64,
     },
-    /// These indices, in this order; of several that are equal the last value written wins.
+    /// These indices, in this order. If an index occurs twice, the last value written is kept.
     List(Vec<i64>),
-    /// Those where it is true; as long as the axis.
+    /// The indices where the mask is true. It has the length of the axis.
     Mask(Vec<bool>),
 }
 
 impl Index {
-    /// All of the axis.
+    /// All indices of the axis.
     pub const ALL: Index = Index::Slice { start: None, stop: None, step: 1 };
 }
 
-/// A run of elements of an array of one axis, and the places of their values.
+/// A run of elements of an array of one axis, and the positions of their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlatRun {
     /// The first element.
     pub at: usize,
-    /// From one element to the next.
+    /// The distance from one element to the next.
     pub step: usize,
-    /// The place of the first element's value.
+    /// The position of the first element's value.
     pub value: usize,
-    /// From one value to the next.
+    /// The distance from one value to the next.
     pub value_step: isize,
-    /// How many.
+    /// The number of elements.
     pub count: usize,
 }
 
 impl FlatRun {
-    /// One behind the last place of its values.
+    /// Returns the position after the last of its values.
     fn values_end(&self) -> usize {
         let span = self.value_step.unsigned_abs() * self.count.saturating_sub(1);
         if self.value_step < 0 { self.value + 1 } else { self.value + span + 1 }
     }
 }
 
-/// Elements of an array that follow each other along its last axis, and the places of their values, which follow each other, too.
+/// Consecutive elements along an array's last axis, and the positions of their values, which are consecutive,
+/// too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// The first element's index along each axis.
     pub at: Vec<usize>,
-    /// How many.
+    /// The number of elements.
     pub count: usize,
-    /// The place of the first element's value.
+    /// The position of the first element's value.
     pub value: usize,
 }
 
@@ -81,12 +83,12 @@ pub struct Selection {
     axes: Vec<Points>,
     /// Axes of one index that the result does not have.
     dropped: Vec<bool>,
-    /// Elements one by one instead.
+    /// The selected elements as segments, used instead of the axes.
     segments: Option<Vec<Segment>>,
 }
 
-/// A run of selected points within one chunk along one axis: in the chunk `inside, inside + inside_step, …`, in the value
-/// `outside, outside + outside_step, …`.
+/// A run of selected points in one chunk along one axis. Their positions in the chunk are `inside, inside +
+/// inside_step, …`, in the value `outside, outside + outside_step, …`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) inside: usize,
@@ -100,14 +102,14 @@ pub(crate) struct Run {
 #[derive(Debug, Clone)]
 pub(crate) struct Part {
     pub(crate) chunk: usize,
-    /// Whether all of the chunk that the array has is selected.
+    /// True if all of the chunk that is inside the array is selected.
     pub(crate) whole: bool,
     pub(crate) runs: Vec<Run>,
 }
 
 impl Selection {
-    /// One index for each of the first axes, all of the others. Several lists or masks select what lies in all of them, each along its own axis; points are named by
-    /// [`Selection::points`].
+    /// Selects by one index for each of the first axes, and all of the others. Several lists or masks select
+    /// their cross product, each along its own axis. For points see [`Selection::points`].
     ///
     /// # Errors
     /// An index outside the array; a step of 0; a mask of another length; more indices than axes.
@@ -124,10 +126,11 @@ impl Selection {
         Ok(Selection { axes, dropped, segments: None })
     }
 
-    /// Runs of an array of one axis, which ascend and do not overlap: what a hyperslab is of an array that is stored as one run of elements.
-    ///
+    /// Selects ascending, disjoint runs of an array of one axis. This is a hyperslab of an array that is
+    /// stored as one run of elements.
     /// # Errors
-    /// Runs outside the array, that overlap or do not ascend; a step of 0; values before the first.
+    /// Runs outside the array, that overlap or do not ascend; a step of 0; positions of values before the
+    /// first.
     pub fn runs(runs: Vec<FlatRun>, shape: &[usize]) -> Result<Self, Error> {
         if shape.len() != 1 {
             return Err(Error::index(format!("runs of an array of {} axes", shape.len())));
@@ -135,7 +138,8 @@ impl Selection {
         Self::grid(vec![runs], shape)
     }
 
-    /// The same along each axis: what lies in runs of all of them. Values are an array of as many axes, of which a selection may name a part.
+    /// Selects the cross product of runs along each axis, each as in [`Selection::runs`]. The values are an
+    /// array with the same number of axes, of which a selection may use a part.
     ///
     /// # Errors
     /// As [`Selection::runs`]; another number of axes.
@@ -154,7 +158,7 @@ impl Selection {
         Ok(Selection { axes: axes.into_iter().map(Points::Runs).collect(), dropped, segments: None })
     }
 
-    /// One behind the last place of the values along each of their axes.
+    /// Returns the position after the last value along each of the values' axes.
     pub(crate) fn ends(&self) -> Vec<usize> {
         if let Some(segments) = &self.segments {
             return vec![segments.iter().map(|s| s.value + s.count).max().unwrap_or(0)];
@@ -166,10 +170,10 @@ impl Selection {
         self.axes.iter().map(end).collect()
     }
 
-    /// Single elements, in this order.
+    /// Selects single elements, in this order.
     ///
     /// # Errors
-    /// One that lies outside the array.
+    /// An element outside the array.
     pub fn points(points: Vec<Vec<usize>>, shape: &[usize]) -> Result<Self, Error> {
         Self::segments(
             points.into_iter().zip(0..).map(|(at, value)| Segment { at, count: 1, value }).collect(),
@@ -177,10 +181,11 @@ impl Selection {
         )
     }
 
-    /// Segments along the last axis, in this order. Where they overlap, the last value written wins.
+    /// Selects segments along the last axis, in this order. Where they overlap, the last value written is
+    /// kept.
     ///
     /// # Errors
-    /// One that is empty or lies outside the array.
+    /// A segment that is empty or outside the array.
     pub fn segments(segments: Vec<Segment>, shape: &[usize]) -> Result<Self, Error> {
         let inside = |s: &Segment| {
             let last = s.at.last().map_or(Some(s.count), |&last| last.checked_add(s.count));
@@ -196,7 +201,7 @@ impl Selection {
         }
     }
 
-    /// The elements where a mask over all axes, row-major, is true.
+    /// Selects the elements where a mask over all axes, row-major, is true.
     ///
     /// # Errors
     /// A mask of another length than the array.
@@ -208,7 +213,7 @@ impl Selection {
         Self::points(all.filter(|(_, selected)| **selected).map(|(at, _)| at).collect(), shape)
     }
 
-    /// Lengths of what is selected, single indices included as 1; of points their number.
+    /// The lengths of the selection, including single indices as 1. For points, their number.
     pub(crate) fn full_shape(&self) -> Vec<usize> {
         match &self.segments {
             Some(segments) => vec![segments.iter().map(|s| s.count).sum()],
@@ -216,7 +221,7 @@ impl Selection {
         }
     }
 
-    /// Which axes of what is selected the result has.
+    /// Returns which axes of the selection the result has.
     pub(crate) fn kept(&self) -> Vec<bool> {
         if self.segments.is_some() {
             vec![true]
@@ -225,13 +230,14 @@ impl Selection {
         }
     }
 
-    /// Lengths of the result.
+    /// The lengths of the result.
     pub fn shape(&self) -> Vec<usize> {
         let dropped = self.dropped.iter().copied().chain(std::iter::repeat(false));
         self.full_shape().into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(n, _)| n).collect()
     }
 
-    /// The selected chunks, row-major: for each its index in the grid, whether it is selected whole, and the runs along each axis.
+    /// Returns the selected chunks, row-major: the index in the grid, whether the chunk is selected
+    /// completely, and the runs along each axis.
     pub(crate) fn chunks(&self, shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
         if let Some(segments) = &self.segments {
             return chunks_of_segments(segments, shape, chunk);
@@ -255,23 +261,24 @@ impl Selection {
         all
     }
 
-    /// Whether the value has one axis for all segments.
+    /// Returns whether the value has one axis for all segments.
     pub(crate) fn is_segments(&self) -> bool {
         self.segments.is_some()
     }
 }
 
-/// A chunk that is selected, wholly or in part.
+/// A chunk that is selected completely or partly.
 #[derive(Debug, Clone)]
 pub(crate) struct Chunk {
     pub(crate) at: Vec<usize>,
     pub(crate) whole: bool,
-    /// Along each axis. Of segments: of each segment along all axes; the last one has its place in the value.
+    /// The runs along each axis. For segments: the runs of each segment along all axes; the last one has its
+    /// position in the value.
     pub(crate) runs: Vec<Vec<Run>>,
 }
 
 fn chunks_of_segments(segments: &[Segment], shape: &[usize], chunk: &[usize]) -> Vec<Chunk> {
-    // Cut at the edges of the chunks: by chunk, and there in the order in which they were given.
+    // Segments are cut at the edges of chunks, and grouped by chunk in the given order.
     let mut all: BTreeMap<Vec<usize>, Vec<Segment>> = BTreeMap::new();
     let size = chunk.last().copied().unwrap_or(1);
     for segment in segments {
@@ -298,7 +305,7 @@ fn chunks_of_segments(segments: &[Segment], shape: &[usize], chunk: &[usize]) ->
     made.collect()
 }
 
-/// The elements of a chunk that lie in segments, each counted once.
+/// Returns the number of elements of a chunk in segments, each counted once.
 fn distinct(segments: &[Segment], extents: &[usize], chunk: &[usize]) -> usize {
     let position = |s: &Segment| {
         s.at.iter().zip(chunk).zip(extents).fold(0, |position, ((i, c), n)| position * n + i % c)
@@ -329,7 +336,7 @@ fn segment_runs(segment: &Segment, chunk: &[usize]) -> Vec<Run> {
     runs
 }
 
-/// Refuses runs of an axis that lie outside it, overlap or do not ascend.
+/// Refuses runs of an axis that are outside it, overlap or do not ascend.
 fn check_runs(runs: &[FlatRun], len: usize) -> Result<(), Error> {
     let mut end = 0;
     for run in runs {
@@ -361,7 +368,7 @@ fn resolve(index: &Index, axis: usize, len: usize) -> Result<Points, Error> {
         Index::Mask(mask) => Points::List((0..len).filter(|&i| mask[i]).collect()),
         Index::Slice { step: 0, .. } => return Err(Error::index("a step of 0".to_owned())),
         Index::Slice { start, stop, step } => {
-            // As Python's slice.indices does it.
+            // The same rule as Python's slice.indices.
             let (low, high) = if *step < 0 { (-1, signed - 1) } else { (0, signed) };
             let clip = |i: i64| (if i < 0 { i.saturating_add(signed) } else { i }).clamp(low, high);
             let start = start.map_or(if *step < 0 { high } else { low }, clip);
@@ -371,7 +378,7 @@ fn resolve(index: &Index, axis: usize, len: usize) -> Result<Points, Error> {
             let small = |n: i64| isize::try_from(n).map_err(|_| Error::index(format!("step {n}")));
             Points::Range {
                 start: usize::try_from(start).unwrap_or(0),
-                // With one point or none the step says nothing.
+                // With at most one point the step has no meaning.
                 step: if count > 1 { small(*step)? } else { 1 },
                 count: usize::try_from(count).unwrap_or(0),
             }
@@ -388,7 +395,7 @@ impl Points {
         }
     }
 
-    /// The chunks of this size that hold selected points, ascending.
+    /// Returns the chunks of this size with selected points, ascending.
     fn parts(&self, len: usize, size: usize) -> Vec<Part> {
         match self {
             Points::Range { start, step, count } => range_parts((*start, *step, *count), len, size),
@@ -398,7 +405,7 @@ impl Points {
     }
 }
 
-/// What the array has of a chunk along an axis.
+/// Returns the length of a chunk along an axis, inside the array.
 fn extent(chunk: usize, len: usize, size: usize) -> usize {
     size.min(len - chunk * size)
 }
@@ -408,7 +415,7 @@ fn range_parts((start, step, count): (usize, isize, usize), len: usize, size: us
         return Vec::new();
     }
     let stride = step.unsigned_abs();
-    // Ascending; the value is then gone through backwards.
+    // Ascending indices. The value is then read backwards.
     let first = if step < 0 { start - (count - 1) * stride } else { start };
     let mut parts = Vec::new();
     let mut done = 0;
@@ -460,7 +467,7 @@ fn list_parts(list: &[usize], len: usize, size: usize) -> Vec<Part> {
         }
         let runs = &mut parts.last_mut().expect("one was pushed if there was none").runs;
         match runs.last_mut() {
-            // Neighbours in both: one run.
+            // Neighbours in both the chunk and the value are joined to one run.
             Some(run) if run.inside + run.count == inside && run.outside + run.count == outside => {
                 run.count += 1;
             }

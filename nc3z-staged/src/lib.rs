@@ -1,15 +1,17 @@
-//! An array with staged changes, agnostic of what stores it.
+//! An array with staged changes, independent of its storage.
 //!
-//! The array is cut into chunks. Each lies on a *slab*: the *full* slab, which holds the fill value and is never dropped; a *base* slab, which is read-only and read when it
-//! is touched ([`BaseSlab`]: the tiles of an archive, a file, anything); or a *staged* slab in memory. Two tables over the grid of chunks say which slab each chunk lies on
-//! (`slab_indices`), and where it begins there along the first axis (`slab_offsets`).
+//! The array is cut into chunks. Each is in a *slab*. The *full* slab has the fill value and is never
+//! dropped. A *base* slab is read-only, and is read when it is needed ([`BaseSlab`]: the tiles of an archive,
+//! a file, anything). A *staged* slab is in memory. Two tables over the grid of chunks contain the slab of
+//! each chunk (`slab_indices`), and its offset there along the first axis (`slab_offsets`).
 //!
-//! Every operation makes a plan first, a value that knows shapes and indices and no data, and then carries it out:
+//! Every operation first makes a plan, a value that contains shapes and indices but no data, and then
+//! executes it:
 //!
 //! ```
 //! use nc3z_staged::{Index, Selection, StagedArray};
 //!
-//! // 8 x 8 in chunks of 2 x 2, all of them one below the other in a base slab.
+//! // 8 x 8 in chunks of 2 x 2, one after another in a base slab.
 //! let base: Vec<i32> = (0..64).collect();
 //! let mut array = StagedArray::from_base([8, 8], [2, 2], base, -1)?;
 //! let box_ = [Index::Slice { start: Some(2), stop: Some(5), step: 1 }, Index::Slice { start: Some(3), stop: Some(6), step: 1 }];
@@ -20,9 +22,10 @@
 //! assert_eq!(array.get(&selection)?, [42; 9]);
 //! # Ok::<(), nc3z_staged::Error>(())
 //! ```
-//! Chunks that are overwritten whole are never read; those of which a part is overwritten are read once. Shrinking reads and writes nothing: what lies beyond the edge of a
-//! chunk is not looked at, and filled when the array grows again. Slabs that no chunk lies on any more are let go.
-//! What is staged can be put away ([`StagedArray::spill`]), into a temporary file for one, and is read from there like a base slab.
+//! Chunks that are overwritten completely are never read. Chunks that are overwritten partly are read once.
+//! Shrinking reads and writes nothing: elements beyond the edge of the array are not read, and are filled
+//! when the array grows again. Slabs that no chunk uses any more are dropped. Staged slabs can be moved out
+//! of memory ([`StagedArray::spill`]), for example into a temporary file, and are then read like a base slab.
 
 mod array;
 mod dense;
@@ -41,7 +44,7 @@ pub use plan::{
 };
 pub use table::Table;
 
-/// What went wrong.
+/// An error of an array with staged changes.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

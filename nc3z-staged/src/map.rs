@@ -1,15 +1,16 @@
-//! A drawing of the chunks that a selection touches.
+//! Draws the chunks that a selection touches.
 
 use crate::plan::Touched;
 use std::fmt;
 
-/// Chunks in a row of a drawing of one axis.
+/// The number of chunks in a row, in a drawing of one axis.
 const ROW: usize = 64;
-/// Rows that are drawn.
+/// The maximal number of rows that are drawn.
 const MOST_ROWS: usize = 200;
 
-/// Draws the grid of chunks: `p` where a chunk is touched in part, `w` where it is touched whole, `.` elsewhere. The last two axes are drawn as a page; of more axes there is a
-/// page for each of the outer indices that anything is touched of.
+/// Draws the grid of chunks: `p` where a chunk is touched partly, `w` where it is touched completely, `.`
+/// elsewhere. The last two axes are drawn as a page. With more axes there is a page for each index of the
+/// outer axes at which a chunk is touched.
 ///
 /// ```
 /// use nc3z_staged::{Index, Selection, StagedArray, TileMap};
@@ -32,7 +33,7 @@ impl fmt::Display for TileMap<'_> {
         let mark = |touched: &Touched| if touched.whole { 'w' } else { 'p' };
         let (rows, columns) = match *self.grid {
             [] => return writeln!(f, "{}", self.touched.first().map_or('.', mark)),
-            // One axis in rows of a fixed length.
+            // One axis is drawn in rows of a fixed length.
             [n] => (n.div_ceil(ROW), n.min(ROW)),
             [.., rows, columns] => (rows, columns),
         };

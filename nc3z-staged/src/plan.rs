@@ -1,9 +1,10 @@
-//! Plans: which slices are copied from where to where. They hold no data, only shapes and indices, and print as instructions.
+//! Plans: the slices that are copied, with source and destination. They contain no data, only shapes and
+//! indices, and print as instructions.
 
 use crate::index::{Chunk, Run, Selection};
 use crate::table::{Table, indices};
 
-/// What takes part in a transfer.
+/// The source or destination of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
     /// A slab; 0 is the full one.
@@ -19,22 +20,22 @@ pub enum Place {
 pub struct Transfer {
     /// First index in the source.
     pub from: Vec<usize>,
-    /// Steps in the source; negative where the value is gone through backwards.
+    /// Steps in the source. Negative if the value is read backwards.
     pub from_step: Vec<isize>,
     /// First index in the destination.
     pub to: Vec<usize>,
     /// Steps in the destination.
     pub to_step: Vec<isize>,
-    /// Elements along each axis.
+    /// The number of elements along each axis.
     pub count: Vec<usize>,
 }
 
 /// The transfers between two places.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transfers {
-    /// Where from.
+    /// The source.
     pub from: Place,
-    /// Where to.
+    /// The destination.
     pub to: Place,
     /// The boxes.
     pub boxes: Vec<Transfer>,
@@ -45,46 +46,46 @@ pub struct Transfers {
 pub struct Touched {
     /// Its index in the grid.
     pub at: Vec<usize>,
-    /// Whether all that the array has of it is selected.
+    /// True if all of the chunk that is inside the array is selected.
     pub whole: bool,
 }
 
 /// Reads a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GetPlan {
-    /// Lengths of the result, single indices included as 1.
+    /// The lengths of the result, including single indices as 1.
     pub shape: Vec<usize>,
     /// The chunks that are read, row-major.
     pub touched: Vec<Touched>,
-    /// What is copied.
+    /// The copies.
     pub transfers: Vec<Transfers>,
 }
 
-/// What a plan that changes the array does besides copying.
+/// The operations of a plan that changes the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
-    /// Shapes of the staged slabs that are appended, empty; and the number of the first.
+    /// The shapes of the staged slabs that are appended, empty.
     pub append: Vec<Vec<usize>>,
     /// The number of the first slab that is appended.
     pub first: usize,
-    /// What is copied, in this order.
+    /// The copies, in this order.
     pub transfers: Vec<Transfers>,
-    /// Staged slabs that no chunk lies on afterwards.
+    /// The staged slabs that no chunk uses afterwards.
     pub drop: Vec<usize>,
     /// The slab of each chunk afterwards.
     pub slab_indices: Table,
-    /// Where in its slab each chunk begins, along the first axis.
+    /// The offset of each chunk in its slab afterwards, along the first axis.
     pub slab_offsets: Table,
 }
 
 /// Writes a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetPlan {
-    /// Lengths of the value, single indices included as 1.
+    /// The lengths of the value, including single indices as 1.
     pub value_shape: Vec<usize>,
     /// The chunks that are written, row-major.
     pub touched: Vec<Touched>,
-    /// What is done.
+    /// The operations.
     pub changes: Changes,
 }
 
@@ -95,61 +96,62 @@ pub struct ResizePlan {
     pub before: Vec<usize>,
     /// The lengths after.
     pub after: Vec<usize>,
-    /// What is done.
+    /// The operations.
     pub changes: Changes,
 }
 
-/// Brings everything that lies on base slabs into memory.
+/// Loads all chunks of base slabs into memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadPlan {
-    /// What is done.
+    /// The operations.
     pub changes: Changes,
 }
 
-/// What a commit stores: the chunks that lie on staged slabs. All others are as they were, or hold the fill value alone.
+/// The chunks that a commit stores: those in staged slabs. All others are unchanged, or have only the fill
+/// value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitPlan {
-    /// Chunks to store: index in the grid, slab, offset in it, lengths of what the array has of the chunk.
+    /// Chunks to store: the index in the grid, the slab, the offset in it, the lengths inside the array.
     pub store: Vec<StagedChunk>,
-    /// Chunks that stay on base slabs: index in the grid, slab, offset.
+    /// Chunks that stay in base slabs: index in the grid, slab, offset.
     pub keep: Vec<(Vec<usize>, usize, usize)>,
     /// Chunks of the full slab.
     pub full: Vec<Vec<usize>>,
 }
 
-/// A chunk that lies on a staged slab.
+/// A chunk in a staged slab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StagedChunk {
     /// Its index in the grid.
     pub at: Vec<usize>,
     /// Its slab.
     pub slab: usize,
-    /// Where it begins in the slab, along the first axis.
+    /// The offset of the chunk in the slab, along the first axis.
     pub offset: usize,
-    /// What the array has of it.
+    /// The lengths of the chunk inside the array.
     pub shape: Vec<usize>,
 }
 
-/// Shape, chunks, and where each chunk lies.
+/// The shape, the chunks, and the location of each chunk.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
     pub(crate) shape: Vec<usize>,
     pub(crate) chunk: Vec<usize>,
     pub(crate) slab_indices: Table,
     pub(crate) slab_offsets: Table,
-    /// What each slab so far is; the first is the full one.
+    /// The kind of each slab so far. The first is the full one.
     pub(crate) kinds: Vec<Kind>,
 }
 
-/// What a slab is to a plan.
+/// The kind of a slab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Full,
-    /// Read-only, as it was before anything was staged.
+    /// Read-only. It existed before anything was staged.
     Base,
-    /// Read-only, of chunks that were staged and then put away.
+    /// Read-only. Its chunks were staged, and then moved out of memory.
     Spilled,
-    /// In memory, written in place.
+    /// In memory. It is written in place.
     Staged,
 }
 
@@ -165,7 +167,7 @@ impl Gather {
         }
     }
 
-    /// In the order of the slabs, as they come by name in a sorted list.
+    /// Returns the transfers in the order of the slabs.
     fn sorted(mut self, by: impl Fn(&Transfers) -> Place) -> Vec<Transfers> {
         self.0.sort_by_key(|group| by(group));
         self.0
@@ -177,17 +179,17 @@ impl Layout {
         shape.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect()
     }
 
-    /// Whether a slab can be written in place.
+    /// Returns whether a slab can be written in place.
     fn is_staged(&self, slab: usize) -> bool {
         self.kinds[slab] == Kind::Staged
     }
 
-    /// What the array has of a chunk.
+    /// Returns the lengths of a chunk inside the array.
     pub(crate) fn extent(&self, at: &[usize]) -> Vec<usize> {
         at.iter().zip(&self.chunk).zip(&self.shape).map(|((i, c), n)| (n - i * c).min(*c)).collect()
     }
 
-    /// Where an index within a chunk is in the chunk's slab.
+    /// Converts an index in a chunk to an index in the chunk's slab.
     fn in_slab(&self, at: &[usize], inside: &[usize]) -> Vec<usize> {
         let mut place = inside.to_vec();
         if let Some(first) = place.first_mut() {
@@ -226,7 +228,7 @@ impl Layout {
         let whole: Vec<Vec<usize>> =
             chunks.iter().filter(is_fixed).filter(|c| c.whole).map(|c| c.at.clone()).collect();
         let mut append = Vec::new();
-        // Of what is selected in part, the rest is copied first.
+        // Chunks that are selected partly are copied first.
         let mut transfers = next.stage(&partial, &mut append, true);
         next.stage(&whole, &mut append, false);
         let mut gather = Gather::default();
@@ -244,7 +246,7 @@ impl Layout {
                 gather.push(Place::Value, slab, transfer);
             }
         }
-        // New slabs first, as they come out of the tables before this.
+        // New slabs first, in the order of the tables.
         let fresh = |group: &Transfers| {
             let was = match group.to {
                 Place::Slab(n) if n >= self.kinds.len() && !append.is_empty() => n,
@@ -267,7 +269,7 @@ impl Layout {
         let mut next = self.clone();
         let mut append = Vec::new();
         let mut transfers = Vec::new();
-        // What shrinks is done with first: chunks that go need not be filled.
+        // Axes that shrink are changed first: chunks that are removed need not be filled.
         for (axis, &len) in shape.iter().enumerate() {
             if len < next.shape[axis] {
                 next.shape[axis] = len;
@@ -285,7 +287,7 @@ impl Layout {
         ResizePlan { before: self.shape.clone(), after: shape.to_vec(), changes }
     }
 
-    /// Makes one axis longer: edge chunks that lie on a slab are staged, and filled up.
+    /// Makes one axis longer: edge chunks in a slab are staged, and filled.
     fn enlarge(&mut self, axis: usize, len: usize, append: &mut Vec<Vec<usize>>) -> Vec<Transfers> {
         let (before, size) = (self.shape[axis], self.chunk[axis]);
         let grid = Self::grid(&self.shape, &self.chunk);
@@ -348,7 +350,7 @@ impl Layout {
         plan
     }
 
-    /// Moves chunks to a new staged slab; with `copied` what they hold comes along.
+    /// Moves chunks to a new staged slab. If `copied`, their elements are copied.
     fn stage(&mut self, chunks: &[Vec<usize>], append: &mut Vec<Vec<usize>>, copied: bool) -> Vec<Transfers> {
         if chunks.is_empty() {
             return Vec::new();
@@ -378,9 +380,9 @@ impl Layout {
         gather.sorted(|group| group.from)
     }
 
-    /// What leads from `before` to this.
+    /// Returns the changes that lead from `before` to this layout.
     fn changes(self, before: &Layout, append: Vec<Vec<usize>>, transfers: Vec<Transfers>) -> Changes {
-        // Only staged slabs are let go: the others hold nothing in memory.
+        // Only staged slabs are dropped: the others use no memory.
         let fresh = before.kinds.len();
         let is_out = |n: &usize| self.kinds[*n] == Kind::Staged;
         let (mut used, mut was_used) = (vec![false; self.kinds.len()], vec![false; self.kinds.len()]);
@@ -393,7 +395,7 @@ impl Layout {
     }
 }
 
-/// The runs of a chunk combined: along each axis one. Of segments each by itself.
+/// Combines the runs of a chunk: each box has one run along each axis. Each segment is a box of its own.
 fn boxes(chunk: &Chunk, selection: &Selection) -> Vec<Vec<Run>> {
     if selection.is_segments() {
         return chunk.runs.clone();
@@ -409,7 +411,7 @@ fn boxes(chunk: &Chunk, selection: &Selection) -> Vec<Vec<Run>> {
     all
 }
 
-/// The box in the chunk and in the value: first index and steps; and the counts.
+/// Returns the box in the chunk and in the value, each with first index and steps; and the counts.
 #[expect(clippy::type_complexity, reason = "two sides of one box")]
 fn sides(
     runs: &[Run],
@@ -420,7 +422,7 @@ fn sides(
     let inside_step = runs.iter().map(step).collect();
     let count = runs.iter().map(|run| run.count).collect();
     if selection.is_segments() {
-        // The value has one axis, that of the last one of the box; the others are of one element.
+        // The value has one axis, that of the box's last axis. The others have one element.
         let at = runs.last().map_or(0, |run| run.outside);
         return ((inside, inside_step), (vec![at], vec![1]), count);
     }

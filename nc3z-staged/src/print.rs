@@ -1,4 +1,4 @@
-//! Plans as instructions.
+//! Prints plans as instructions.
 
 use crate::plan::{Changes, CommitPlan, GetPlan, LoadPlan, Place, ResizePlan, SetPlan, Transfer, Transfers};
 use std::fmt;
@@ -10,7 +10,7 @@ fn slices(start: &[usize], step: &[isize], count: &[usize]) -> String {
         match step {
             1 => format!("{start}:{}", start + count),
             2.. => format!("{start}:{}:{step}", start + span + 1),
-            // Backwards, and down to the first: no number says that.
+            // Backwards down to the first index: there is no number for the stop.
             _ if span == start => format!("{start}::{step}"),
             _ => format!("{start}:{}:{step}", start - span - 1),
         }
@@ -33,7 +33,7 @@ fn write_transfers(f: &mut fmt::Formatter<'_>, groups: &[Transfers]) -> fmt::Res
     for Transfers { from, to, boxes } in groups {
         writeln!(f, "  # {} transfers from {from} to {to}", boxes.len())?;
         for Transfer { from: at, from_step, to: there, to_step, count } in boxes {
-            // Of segments the value has the last axis alone.
+            // For segments the value has only the last axis.
             let lengths = |axes: usize| &count[count.len().saturating_sub(axes)..];
             let source = slices(at, from_step, lengths(at.len()));
             let target = slices(there, to_step, lengths(there.len()));

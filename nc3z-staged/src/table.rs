@@ -1,4 +1,4 @@
-//! A number for each chunk, in row-major order over the grid of chunks.
+//! A table with a number for each chunk, in row-major order over the grid of chunks.
 
 use std::fmt;
 
@@ -15,12 +15,12 @@ impl Table {
         Table { shape: shape.to_vec(), cells: vec![0; shape.iter().product()] }
     }
 
-    /// A table of these numbers, if they are as many as it has cells.
+    /// Returns a table of these numbers. None if their number is not that of the cells.
     pub fn new(shape: &[usize], cells: Vec<usize>) -> Option<Self> {
         (shape.iter().product::<usize>() == cells.len()).then(|| Table { shape: shape.to_vec(), cells })
     }
 
-    /// Lengths of the grid.
+    /// The lengths of the grid.
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
@@ -30,7 +30,7 @@ impl Table {
         &self.cells
     }
 
-    /// The number of a chunk.
+    /// Returns the number of a chunk.
     pub fn get(&self, at: &[usize]) -> usize {
         self.cells[self.position(at)]
     }
@@ -44,7 +44,7 @@ impl Table {
         at.iter().zip(&self.shape).fold(0, |position, (i, n)| position * n + i)
     }
 
-    /// The same table with other lengths: what it does not have is zero.
+    /// Returns the table with other lengths. New cells are zero.
     pub(crate) fn resized(&self, shape: &[usize]) -> Self {
         let mut out = Table::zeros(shape);
         let both: Vec<usize> = shape.iter().zip(&self.shape).map(|(a, b)| *a.min(b)).collect();
@@ -55,7 +55,7 @@ impl Table {
     }
 }
 
-/// All indices of a grid, row-major.
+/// Returns all indices of a grid, row-major.
 pub(crate) fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
     let shape = shape.to_vec();
     let total: usize = shape.iter().product();
@@ -69,7 +69,7 @@ pub(crate) fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use
     })
 }
 
-/// As NumPy prints it.
+/// Prints as NumPy does.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.cells.iter().map(|n| n.to_string().len()).max().unwrap_or(1);
@@ -81,7 +81,7 @@ impl fmt::Display for Table {
         }
         let rank = self.shape.len();
         for (n, cells) in self.cells.chunks(row).enumerate() {
-            // How many dimensions begin or end here.
+            // The number of dimensions that begin or end here.
             let turns = |n: usize| {
                 let mut left = n;
                 self.shape[..rank - 1]

@@ -1,4 +1,4 @@
-//! Staged arrays against the printed examples of versioned-hdf5, against traces of it, and against plain arrays.
+//! Compares staged arrays with printed examples of versioned-hdf5, with traces of it, and with plain arrays.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -21,7 +21,7 @@ fn transfers(groups: &[Transfers]) -> Vec<(Place, Place, usize)> {
 fn a_set_prints_as_in_the_example() {
     let array = StagedArray::from_base([8, 8], [2, 2], (0..64).collect::<Vec<i32>>(), 0).unwrap();
     let selection = Selection::new(&[slice(2, 5), slice(3, 6)], array.shape()).unwrap();
-    // The same that `nc3z-writer/tests/edits.rs` expects of a real archive.
+    // The same text that `nc3z-writer/tests/edits.rs` expects of a real archive.
     let expected = include_str!("set.txt").trim_end();
     assert_eq!(array.plan_set(&selection).to_string(), expected);
 }
@@ -65,7 +65,7 @@ fn growing_fills_the_edge_and_shrinking_touches_nothing() {
         let kept = i32::try_from(y * 45 + x).unwrap();
         assert_eq!(value, if y < 11 && x < 10 { kept } else { -1 });
     }
-    // What staged slabs held goes with their chunks.
+    // The elements of staged slabs are dropped with their chunks.
     assert!(array.has_changes());
     array.resize(&[0, 0]).unwrap();
     assert!(!array.has_changes());
@@ -121,7 +121,7 @@ fn what_does_not_fit_is_refused() {
     assert!(StagedArray::<u8>::new([4], [2], vec![], one.clone(), one, 0).is_err());
 }
 
-/// A base slab that counts which chunks are read, and may refuse.
+/// A base slab that counts which chunks are read, and may fail.
 struct Counting {
     cells: Vec<i64>,
     shape: Vec<usize>,
@@ -158,7 +158,7 @@ impl BaseSlab<i64> for Counting {
     }
 }
 
-/// A slab that was put away.
+/// A slab that was moved out of memory.
 struct Away {
     shape: Vec<usize>,
     cells: Vec<i64>,
@@ -190,7 +190,8 @@ impl BaseSlab<i64> for Away {
 
 type Counted = (StagedArray<i64>, Arc<Mutex<BTreeSet<usize>>>, Arc<Mutex<bool>>);
 
-/// Every chunk in one base slab, row-major; beyond the edges stands what must never show.
+/// Makes every chunk part of one base slab, row-major. Elements beyond the edges have a value that must never
+/// be returned.
 fn counted(shape: &[usize], chunk: &[usize]) -> Counted {
     let grid: Vec<usize> = shape.iter().zip(chunk).map(|(n, c)| n.div_ceil(*c)).collect();
     let chunks: usize = grid.iter().product();
@@ -225,9 +226,10 @@ fn counted(shape: &[usize], chunk: &[usize]) -> Counted {
     (array, read, broken)
 }
 
-/// Replays programs that versioned-hdf5 2.6.0 ran: the same results, and for no operation a base chunk read that it has not read for this one or, when
-/// it made the array smaller, before: it copies edge chunks then, which here are left alone until they are needed.
-/// A line for each program; NC3Z_STAGED_TRACE names another file. Each line is a program, as that library's own run was noted down.
+/// Replays programs that versioned-hdf5 2.6.0 ran. Each line is a program, as recorded by that library;
+/// NC3Z_STAGED_TRACE names another file. The results must be the same. No operation may read a base chunk
+/// that versioned-hdf5 did not read for this operation or for an earlier shrinking: it copies edge chunks
+/// when the array shrinks, whereas here they are read only when needed.
 #[test]
 fn programs_of_versioned_hdf5_give_the_same_and_read_no_more() {
     let path = std::env::var("NC3Z_STAGED_TRACE")
@@ -303,7 +305,7 @@ fn index_of(index: &serde_json::Value) -> Index {
     Index::List(list.iter().map(|n| n.as_i64().unwrap()).collect())
 }
 
-/// A plain array, for what versioned-hdf5 refuses.
+/// A plain array, for operations that versioned-hdf5 refuses.
 #[derive(Debug, Clone)]
 struct Plain {
     shape: Vec<usize>,
@@ -337,7 +339,7 @@ impl Plain {
     }
 }
 
-/// What an operation selects, by numbers that fit any length.
+/// The selection of an operation, by numbers that fit any length.
 #[derive(Debug, Clone)]
 enum Pick {
     At(usize),
@@ -393,7 +395,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
     proptest::collection::vec(op, 0..24)
 }
 
-/// The indices, and the positions along each axis that they mean.
+/// Returns the indices, and the corresponding positions along each axis.
 fn chosen(picks: &[Pick], shape: &[usize]) -> (Vec<Index>, Vec<(Vec<usize>, bool)>) {
     let (mut indices, mut all) = (Vec::new(), Vec::new());
     for (axis, &len) in shape.iter().enumerate() {
@@ -445,7 +447,7 @@ fn chosen(picks: &[Pick], shape: &[usize]) -> (Vec<Index>, Vec<(Vec<usize>, bool
     (indices, all)
 }
 
-/// Positions in the plain array, in the order of the value.
+/// Returns positions in the plain array, in the order of the value.
 fn positions(plain: &Plain, all: &[(Vec<usize>, bool)]) -> Vec<usize> {
     let mut found = vec![Vec::new()];
     for (axis, _) in all {
@@ -540,7 +542,7 @@ proptest! {
                     }
                 }
                 Op::Segments(picks, value) => {
-                    // Anywhere, over each other; the last value wins.
+                    // At any positions, also overlapping; the last value is kept.
                     let (mut segments, mut places) = (Vec::new(), Vec::new());
                     for (at, count) in picks {
                         let Some(last) = plain.shape.last().filter(|_| !plain.cells.is_empty()) else { break };
@@ -557,7 +559,7 @@ proptest! {
                     places.iter().zip(values).for_each(|(&p, v)| plain.cells[p] = v);
                 }
                 Op::Part(picks, value) => {
-                    // A box out of an array of values that is two longer along each axis.
+                    // A box from an array of values that is longer by two along each axis.
                     let mut axes = Vec::new();
                     for (&len, (gap, step, count)) in plain.shape.iter().zip(picks) {
                         let at = gap.min(len.saturating_sub(1));
@@ -587,7 +589,7 @@ proptest! {
                     }
                 }
                 Op::Fail(picks) => {
-                    // A base that cannot be read: either nothing of it was needed, or nothing has changed.
+                    // A base that cannot be read: either it was not needed, or nothing has changed.
                     let (indices, all) = chosen(&picks, &plain.shape);
                     let selection = Selection::new(&indices, array.shape()).unwrap();
                     *broken.lock().unwrap() = true;

@@ -22,17 +22,17 @@ use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Read;
 
-/// The first word of the comment.
+/// The name of the member.
 pub(super) const NAME: &str = ".nc3z/index";
-/// The first bytes of the index.
+/// The first word of the comment.
 const WORD: &str = "nc3z-index";
-/// The maximal length of an index, both stored and decompressed.
+/// The first bytes of the index.
 const MAGIC: &[u8; 8] = b"nc3zidx2";
-/// The length in bytes of the hint before the first member's data.
+/// The maximal length of an index, both stored and decompressed.
 const MAX_LEN: u64 = 2 << 30;
-/// The compression level. It is high because heads are similar, and are written only once.
+/// The length in bytes of the hint before the first member's data.
 pub(super) const HINT_LEN: usize = 96;
-/// Level of compression: heads are alike, and written once.
+/// The compression level. It is high because heads are similar, and are written only once.
 const LEVEL: i32 = 15;
 
 /// The range of a member, its checksum and its head.

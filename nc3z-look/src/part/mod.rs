@@ -1,6 +1,7 @@
-//! Parts of a data set in the forms in which people take them away: a classic file, CSV, plain numbers. Each is made piece by piece.
+//! Exports parts of a data set: as a classic file, CSV, or plain numbers. Each is made piece by piece.
 //!
-//! A call of `next_piece` that failed can be repeated: a reader whose bytes are still to be fetched goes on where it stopped.
+//! A failed call of `next_piece` can be repeated: a reader whose bytes are still being fetched continues
+//! where it stopped.
 
 mod number;
 mod subset;
@@ -15,23 +16,23 @@ use nc3z_format::classic::VarId;
 use nc3z_reader::{Dataset, Variable};
 use std::collections::VecDeque;
 
-/// Bytes of a piece: what one part holds in memory.
+/// The length of a piece in bytes: the memory that one part needs.
 pub const PIECE_LEN: u64 = 1 << 20;
 
-/// A variable and the part of it that is asked for.
+/// A variable and the requested part of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Projection {
     /// The variable.
     pub variable: VarId,
-    /// Over all dimensions of the variable, the last one of text included.
+    /// The selection along all dimensions of the variable, including the last one of text.
     pub slab: Hyperslab,
 }
 
-/// Why a part cannot be had.
+/// The reason why a part is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PartError {
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Refused(String),
     /// The part is longer than the caller allows.

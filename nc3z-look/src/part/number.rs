@@ -2,7 +2,7 @@
 
 use nc3z_format::NcType;
 
-/// Big-endian values as text that gives the same values again.
+/// Formats big-endian values as text that is parsed to the same values.
 pub fn numbers(ty: NcType, bytes: &[u8]) -> Vec<String> {
     bytes.chunks_exact(ty.size()).map(|bytes| number(ty, bytes)).collect()
 }

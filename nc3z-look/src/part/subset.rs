@@ -1,4 +1,4 @@
-//! A part of a data set as a classic file, made while it is sent.
+//! Writes a part of a data set as a classic file, while it is sent.
 
 use super::{PIECE_LEN, PartError, Projection, pieces_of, variable_of};
 use nc3z_format::Hyperslab;
@@ -30,7 +30,8 @@ enum Step {
 }
 
 impl Subset {
-    /// Finds what belongs to the variables that are asked for, and arranges the file. No values are read.
+    /// Finds the dimensions and attributes of the requested variables, and lays out the file. Reads no
+    /// values.
     ///
     /// # Errors
     /// Two parts of one dimension; a part that is not in its variable; more than `limit` bytes.
@@ -106,7 +107,7 @@ impl Subset {
         self.arrangement.layout.file_len
     }
 
-    /// The next records: several at a time if they are short, else the parts of one as steps.
+    /// Returns the next records: several at a time if they are short, otherwise one record as several steps.
     fn records(&mut self) -> Result<Option<Vec<u8>>, PartError> {
         let Some(records) = &self.arrangement.layout.records else { return Ok(None) };
         let first = self.next_record;
@@ -148,7 +149,7 @@ impl Subset {
         Ok(Some(batch))
     }
 
-    /// The next piece, never empty; nothing at the end.
+    /// Returns the next piece, which is never empty. None at the end.
     ///
     /// # Errors
     /// The values cannot be read.
@@ -168,7 +169,7 @@ impl Subset {
                     None => break,
                 },
             }
-            // Only what was done is taken off.
+            // Removed only after success, so that a failed call can be repeated.
             self.todo.pop_front();
         }
         let piece = std::mem::take(&mut self.piece);
@@ -176,7 +177,7 @@ impl Subset {
     }
 }
 
-/// The fill value of the type, as the C library pads with it.
+/// Returns the fill value of the type; the C library uses it as padding.
 fn padding(variable: &Variable, range: Range<u64>) -> Vec<u8> {
     let own = variable.attribute("_FillValue").filter(|a| a.ty == variable.ty());
     let fill = own.map(|a| &a.values[..]).filter(|v| v.len() == variable.ty().size());
@@ -184,7 +185,7 @@ fn padding(variable: &Variable, range: Range<u64>) -> Vec<u8> {
     range.map(|at| fill[usize::try_from(at).expect("less than four") % fill.len()]).collect()
 }
 
-/// The parts of dimensions that the projections ask for.
+/// The parts of dimensions that the projections select.
 fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Result<BTreeMap<DimId, Span>, PartError> {
     let mut spans: BTreeMap<DimId, Span> = BTreeMap::new();
     let header = dataset.header();
@@ -203,7 +204,7 @@ fn spans_of(dataset: &Dataset, projections: &[Projection]) -> Result<BTreeMap<Di
     Ok(spans)
 }
 
-/// The file's header, of the first kind from the original's on that it fits.
+/// Returns the file's header, in the first classic format, from the original's on, that can express it.
 fn arrangement(header: &Header, records: u64) -> Result<Arrangement, PartError> {
     let fit = |version| {
         let mut header = header.clone();

@@ -1,4 +1,4 @@
-//! One variable, or a part of it: as numbers for the page, and as CSV.
+//! Exports a variable or a part of it: as numbers for the page, and as CSV.
 
 use super::{PIECE_LEN, PartError, Projection, numbers, pieces_of, variable_of};
 use nc3z_format::{Hyperslab, NcType};
@@ -6,12 +6,12 @@ use nc3z_reader::{Dataset, Variable};
 use std::collections::VecDeque;
 use std::fmt::Write;
 
-/// Coordinates of all dimensions together that are kept while CSV is made: some 100 MB of text.
+/// The maximal number of coordinates of all dimensions that are kept while CSV is made: about 100 MB of text.
 const COORDINATES: u64 = 2_000_000;
-/// Elements of a piece of CSV.
+/// The number of elements of a piece of CSV.
 const ELEMENTS: u64 = 16 << 10;
 
-/// Little-endian doubles.
+/// Values as little-endian doubles.
 pub struct Doubles {
     variable: Variable,
     left: VecDeque<Hyperslab>,
@@ -19,7 +19,7 @@ pub struct Doubles {
 }
 
 impl Doubles {
-    /// Checks the part; no values are read.
+    /// Checks the part. Reads no values.
     ///
     /// # Errors
     /// A part that is not in the variable; more than `limit` bytes.
@@ -34,7 +34,7 @@ impl Doubles {
         Ok(Doubles { variable, left, len })
     }
 
-    /// With other pieces of the same part.
+    /// Divides the same part into other pieces.
     #[must_use]
     pub fn in_pieces(mut self, pieces: VecDeque<Hyperslab>) -> Self {
         self.left = pieces;
@@ -46,7 +46,7 @@ impl Doubles {
         self.len
     }
 
-    /// The next piece; nothing at the end.
+    /// Returns the next piece. None at the end.
     ///
     /// # Errors
     /// The values cannot be read.
@@ -73,7 +73,7 @@ pub struct Csv {
     slab: Hyperslab,
     left: VecDeque<Hyperslab>,
     head: Option<String>,
-    /// The words for each index of each dimension.
+    /// The text for each index of each dimension.
     coordinates: Vec<Vec<String>>,
 }
 
@@ -81,11 +81,12 @@ impl Csv {
     /// Reads the coordinates of the part.
     ///
     /// # Errors
-    /// A part that is not in the variable, that has more than `limit` bytes or too many coordinates; coordinates that cannot be read.
+    /// A part that is not in the variable, that has more than `limit` bytes, or that has too many
+    /// coordinates. Coordinates that cannot be read.
     pub fn new(dataset: &Dataset, part: &Projection, limit: u64) -> Result<Self, PartError> {
         let (variable, slab) = (variable_of(dataset, part)?, part.slab.clone());
         let rank = slab.count.len() as u64;
-        // Two characters for each number, at the least.
+        // At least two characters for each number.
         let len = slab.count.iter().fold(2 + 2 * rank, |n, count| n.saturating_mul(*count));
         if len > limit {
             return Err(PartError::TooLong { len, limit });
@@ -120,7 +121,7 @@ impl Csv {
         Ok(Csv { variable, slab, left, head: Some(head), coordinates })
     }
 
-    /// The next piece; nothing at the end.
+    /// Returns the next piece. None at the end.
     ///
     /// # Errors
     /// The values cannot be read.
@@ -160,7 +161,7 @@ impl Csv {
     }
 }
 
-/// A name in quotes where CSV needs them.
+/// Returns a name, in quotes where CSV needs them.
 fn quoted(name: &str) -> String {
     if name.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", name.replace('"', "\"\""))

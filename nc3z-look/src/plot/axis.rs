@@ -1,4 +1,4 @@
-//! Axes: the values of a coordinate, the cells around them, and where ticks stand.
+//! Axes: the values of a coordinate, the cells around them, and the positions of ticks.
 
 use super::Result;
 use super::dates::Dates;
@@ -22,30 +22,31 @@ pub(super) enum Role {
 
 /// One axis.
 pub(super) struct Axis {
-    /// Edges of the cells around the values, rising or falling all the way; one more than there are values.
+    /// The edges of the cells around the values, monotonic; one more than there are values.
     edges: Vec<f64>,
     /// The values themselves.
     pub(super) values: Vec<f64>,
     /// Name and units.
     pub(super) label: String,
-    /// The dates that the numbers stand for.
+    /// The conversion of the numbers to dates.
     dates: Option<Dates>,
-    /// Degrees, along which ticks are at multiples of 30, 15, …
+    /// True for degrees. Ticks are then at multiples of 30, 15, …
     degrees: bool,
     pub(super) role: Role,
-    /// Values are indices.
+    /// True if values are indices.
     is_index: bool,
-    /// Values grow downwards: depths, pressures.
+    /// True if values grow downwards: depths, pressures.
     pub(super) downwards: bool,
 }
 
 impl Axis {
-    /// The axis of a dimension: its coordinate, or its indices where it has none that rises or falls all the way.
+    /// Returns the axis of a dimension: its coordinate, or its indices if it has no monotonic coordinate.
     pub(super) fn of(dataset: &Dataset, dim: &Dim) -> Result<Self> {
         if let Some(coordinate) = Coordinate::of(dataset, dim.id) {
             let variable = coordinate.variable();
             let mut values = dim.read(&coordinate)?;
-            // A profile without a date is no end of the axis; other coordinates with gaps are no axis at all.
+            // A missing date at an end of the axis is extrapolated. Other coordinates with gaps are not used
+            // as an axis.
             if coordinate.time().is_some() {
                 trim_missing(&mut values);
             }
@@ -69,7 +70,7 @@ impl Axis {
         }
         let mut values = dim.indices();
         if !is_monotonic(&values) {
-            // A range that wraps around: positions in what was selected.
+            // A range that wraps around: positions in the selection.
             #[expect(clippy::cast_precision_loss, reason = "an index on an axis")]
             values.iter_mut().enumerate().for_each(|(n, v)| *v = n as f64);
         }
@@ -79,7 +80,7 @@ impl Axis {
         Ok(Axis { edges, values, label, dates: None, degrees: false, role, is_index, downwards: false })
     }
 
-    /// So many cells from one degree to another.
+    /// An axis of degrees from `low` to `high`, divided into `cells` cells.
     pub(super) fn of_degrees(label: String, role: Role, low: f64, high: f64, cells: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a picture's width")]
         let at = |n: f64| low + (high - low) * n / cells as f64;
@@ -103,33 +104,33 @@ impl Axis {
         (a.min(b), a.max(b))
     }
 
-    /// The length of the axis in degrees, where it is of degrees.
+    /// The length of the axis in degrees, if its unit is degrees.
     pub(super) fn degrees(&self) -> Option<f64> {
         let (low, high) = self.ends();
         self.degrees.then_some(high - low)
     }
 
-    /// The cell that a value lies in.
+    /// Returns the cell that contains a value.
     pub(super) fn cell(&self, value: f64) -> Option<usize> {
         let rises = self.edges[0] <= self.edges[self.edges.len() - 1];
         let before = self.edges.partition_point(|e| if rises { *e <= value } else { *e >= value });
         before.checked_sub(1).filter(|i| *i < self.values.len())
     }
 
-    /// Its ticks, about `most` of them.
+    /// Returns its ticks, about `most` of them.
     pub(super) fn ticks(&self, most: usize) -> Vec<Tick> {
         let (low, high) = self.ends();
         let dates = self.dates.and_then(|dates| dates.ticks(low, high, most));
         dates.unwrap_or_else(|| {
             let mut ticks = round_numbers(low, high, most, self.degrees);
-            // Between two indices there is none.
+            // An index axis has no ticks between two indices.
             ticks.retain(|tick| !self.is_index || tick.fract() == 0.0);
             numbered(&ticks)
         })
     }
 }
 
-/// The direction of a coordinate in space, by the rules of the CF conventions (chapter 4).
+/// Returns the direction of a coordinate in space, by the rules of the CF conventions (chapter 4).
 fn role(variable: &Variable) -> Role {
     let units = units(variable).unwrap_or_default();
     let standard = attribute(variable, "standard_name").unwrap_or_default();
@@ -154,7 +155,7 @@ fn directed(units: &str) -> Option<Role> {
     }
 }
 
-/// Degrees of an angle, in whichever direction; not those of a temperature.
+/// Returns whether a unit is degrees of an angle, in any direction, but not of a temperature.
 fn is_degrees(units: &str) -> bool {
     directed(units).is_some() || matches!(units.to_ascii_lowercase().as_str(), "degree" | "degrees")
 }
@@ -164,7 +165,8 @@ fn is_pressure(units: &str) -> bool {
     unit(units).zip(unit("Pa")).is_some_and(|(units, pascal)| units.to(&pascal).is_some())
 }
 
-/// A vertical coordinate that grows downwards: by its `positive`; without it, depths and pressures.
+/// Returns whether a vertical coordinate grows downwards: by its `positive` attribute, otherwise true for
+/// depths and pressures.
 fn is_downwards(variable: &Variable) -> bool {
     match attribute(variable, "positive") {
         Some(positive) => positive.eq_ignore_ascii_case("down"),
@@ -175,11 +177,12 @@ fn is_downwards(variable: &Variable) -> bool {
     }
 }
 
-/// Values for missing ones: as far from the value before as that is from the one before it, so that the axis goes on. The cells there
-/// have a place, and no value of the coordinate is an end of the axis that no data has.
+/// Replaces missing values at the ends by extrapolation, so that the axis continues with the same step. The
+/// cells there get a position that no cell with data has.
 fn trim_missing(values: &mut [f64]) {
     let known: Vec<usize> = (0..values.len()).filter(|&i| values[i].is_finite()).collect();
-    // Between known values the indices of the others are not known to be in order: only ends go on.
+    // Between known values, the order of the missing ones is unknown. Therefore only the ends are
+    // extrapolated.
     let (Some(&first), Some(&last)) = (known.first(), known.last()) else { return };
     if known.len() != last - first + 1 {
         return;
@@ -200,7 +203,7 @@ pub(super) fn label(name: &str, units: Option<&str>) -> String {
     units.map_or_else(|| name.to_owned(), |units| format!("{name} ({units})"))
 }
 
-/// Longitudes that begin anew: 350, 355, 0, 5 are −10, −5, 0, 5, and 170, −170 are 170, 190.
+/// Makes longitudes monotonic: 350, 355, 0, 5 become −10, −5, 0, 5, and 170, −170 become 170, 190.
 fn unwrap(values: &mut [f64]) {
     let jumps: Vec<usize> = (1..values.len()).filter(|&i| values[i] < values[i - 1]).collect();
     if let [jump] = jumps[..]
@@ -220,7 +223,7 @@ fn is_monotonic(values: &[f64]) -> bool {
     finite && (values.windows(2).all(|w| w[0] < w[1]) || values.windows(2).all(|w| w[0] > w[1]))
 }
 
-/// Half-way between neighbours, and as far beyond the ends.
+/// Returns the midpoints between neighbours, and edges at the same distance beyond the ends.
 fn edges(values: &[f64]) -> Vec<f64> {
     let n = values.len();
     if n < 2 {

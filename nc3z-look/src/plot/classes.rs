@@ -7,7 +7,8 @@ use nc3z_reader::Variable;
 /// The largest number of classes with a colour each; more are drawn as numbers.
 const MOST: usize = 24;
 
-/// The names of classes, where a variable has them and all of its values are classes. The values become positions in the list.
+/// Returns the names of classes, if a variable has them and all of its values are classes. The values become
+/// positions in the list.
 pub(super) fn of(variable: &Variable, values: &mut [f64]) -> Vec<String> {
     let flags: Vec<f64> = variable
         .attribute("flag_values")
@@ -18,7 +19,7 @@ pub(super) fn of(variable: &Variable, values: &mut [f64]) -> Vec<String> {
     if flags.is_empty() || flags.len() != names.len() || flags.len() > MOST {
         return Vec::new();
     }
-    // Flags are whole numbers, which are exact.
+    // Flags are integers, which are exact as doubles.
     let class = |value: f64| flags.iter().position(|flag| flag.total_cmp(&value).is_eq());
     if values.iter().any(|v| v.is_finite() && class(*v).is_none()) {
         return Vec::new();

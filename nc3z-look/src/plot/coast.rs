@@ -1,19 +1,21 @@
-//! Coastlines: those of Natural Earth's map of 1:50 million, simplified by `scripts/coastline.py`, which says what is in the file.
+//! Coastlines: those of Natural Earth's map of 1:50 million, simplified by `scripts/coastline.py`, which
+//! describes the content of the file.
 
 use super::scene::Point;
 use crate::geography::COASTLINE as BYTES;
 use std::sync::OnceLock;
 
-/// Steps of a degree that places are stored in.
+/// The number of steps in a degree: positions are stored as steps.
 const STEPS: f64 = 20.0;
 
-/// The lines, each from place to place: longitudes from -180 to 180, latitudes.
+/// The lines, each a list of positions: longitudes from -180 to 180, latitudes.
 fn lines() -> &'static [Vec<Point>] {
     static LINES: OnceLock<Vec<Vec<Point>>> = OnceLock::new();
     LINES.get_or_init(|| decoded(BYTES))
 }
 
-/// Lines as numbers of seven bits a byte: how many places; then for each place the steps east and north of the one before.
+/// Decodes lines, which are numbers of seven bits in each byte: the number of positions, and for each
+/// position the steps east and north from the previous one.
 fn decoded(bytes: &[u8]) -> Vec<Vec<Point>> {
     let mut bytes = bytes.iter();
     let mut next = || -> Option<i32> {
@@ -41,10 +43,12 @@ fn decoded(bytes: &[u8]) -> Vec<Vec<Point>> {
     lines
 }
 
-/// The coastlines of a map from `west` to `east`, in its own longitudes, placed by `place`. Steps below a pixel are left out.
+/// Returns the coastlines of a map from `west` to `east`, in its own longitudes, converted by `place`. Steps
+/// shorter than a pixel are omitted.
 pub(super) fn placed(west: f64, east: f64, place: impl Fn(f64, f64) -> Point) -> Vec<Vec<Point>> {
     let mut out = Vec::new();
-    // A map may begin anywhere: each line is there as often as the globe is.
+    // A map may begin at any longitude: each line is repeated for each time that the map goes around the
+    // globe.
     let mut around = ((west - 180.0) / 360.0).floor() * 360.0;
     while around <= east + 180.0 {
         for line in lines() {
@@ -55,7 +59,7 @@ pub(super) fn placed(west: f64, east: f64, place: impl Fn(f64, f64) -> Point) ->
     out
 }
 
-/// Leaves out places less than a pixel from the one before; the last one stays.
+/// Omits points less than a pixel from the previous one. The last one is kept.
 fn thinned(points: impl Iterator<Item = Point>) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     let mut last = None;

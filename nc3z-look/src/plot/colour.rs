@@ -1,4 +1,4 @@
-//! From values to colours.
+//! Converts values to colours.
 
 use super::scene::Rgb;
 use super::tables::{CIVIDIS, CLASSES, COOLWARM, INFERNO, MAGMA, PLASMA, VIRIDIS};
@@ -7,7 +7,7 @@ use super::tables::{CIVIDIS, CLASSES, COOLWARM, INFERNO, MAGMA, PLASMA, VIRIDIS}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Colours {
     name: &'static str,
-    /// Evenly spaced colours as `0xrrggbb`; between two of them, straight.
+    /// Evenly spaced colours as `0xrrggbb`, with linear interpolation between two of them.
     table: &'static [u32],
     is_reversed: bool,
 }
@@ -19,12 +19,12 @@ impl Default for Colours {
 }
 
 impl Colours {
-    /// The names of all maps. Each may have `_r` behind it, which turns the map around.
+    /// The names of all maps. Each may have `_r` appended, which reverses the map.
     pub fn names() -> impl Iterator<Item = &'static str> {
         MAPS.iter().map(|map| map.name)
     }
 
-    /// The map of a name.
+    /// Returns the map with this name.
     ///
     /// ```
     /// use nc3z_look::plot::Colours;
@@ -36,12 +36,12 @@ impl Colours {
         Some(Colours { is_reversed, ..*map })
     }
 
-    /// The map for values on both sides of a middle: blue, white, red.
+    /// The map for values on both sides of a centre: blue, white, red.
     pub fn diverging() -> Self {
         MAPS[MAPS.len() - 1]
     }
 
-    /// The colour at a place from 0 to 1.
+    /// Returns the colour at a position from 0 to 1.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -69,21 +69,21 @@ fn rgb(colour: u32) -> Rgb {
 pub(super) struct Scale {
     pub(super) low: f64,
     pub(super) high: f64,
-    /// Those that are asked for.
+    /// The colours that are requested.
     pub(super) colours: Option<Colours>,
     /// The number of classes; 0 where values are numbers.
     pub(super) classes: usize,
 }
 
 impl Scale {
-    /// From the smallest to the largest value; nothing where there is none.
+    /// Returns the scale from the smallest to the largest value. None where there is no value.
     pub(super) fn of(values: &[f64]) -> Option<Self> {
         let finite = values.iter().copied().filter(|v| v.is_finite());
         let (low, high) =
             finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         match low.partial_cmp(&high)? {
             std::cmp::Ordering::Less => Some(Scale { low, high, colours: None, classes: 0 }),
-            // A single value is in the middle.
+            // A single value is in the middle of the scale.
             std::cmp::Ordering::Equal => {
                 let room = (low.abs() * 0.05).max(0.5);
                 Some(Scale { low: low - room, high: high + room, colours: None, classes: 0 })
@@ -92,26 +92,26 @@ impl Scale {
         }
     }
 
-    /// The scale with 0 in its middle.
+    /// Returns the scale with 0 in its middle.
     pub(super) fn centred(self) -> Self {
         let most = self.low.abs().max(self.high.abs());
         Scale { low: -most, high: most, ..self }
     }
 
-    /// The scale with room at both ends, so that a line keeps off the frame.
+    /// Returns the scale with a margin at both ends, so that a line does not touch the frame.
     pub(super) fn wider(self) -> Self {
         let room = (self.high - self.low) * 0.05;
         let wider = Scale { low: self.low - room, high: self.high + room, ..self };
         if wider.low.is_finite() && wider.high.is_finite() { wider } else { self }
     }
 
-    /// Where a value is on the scale, from 0 to 1; beyond its ends, at the end.
+    /// Returns the position of a value on the scale, from 0 to 1. Values beyond an end are at that end.
     pub(super) fn place(self, value: f64) -> f64 {
         let span = self.high / 2.0 - self.low / 2.0;
         ((value / 2.0 - self.low / 2.0) / span).clamp(0.0, 1.0)
     }
 
-    /// The scale of `classes` classes, each in the middle of its part.
+    /// Returns the scale of `classes` classes, each in the middle of its part.
     pub(super) fn of_classes(classes: usize) -> Self {
         #[expect(clippy::cast_precision_loss, reason = "a handful")]
         let high = classes as f64 - 0.5;
@@ -123,7 +123,7 @@ impl Scale {
         self.at(self.place(value))
     }
 
-    /// The colour at a place from 0 to 1.
+    /// Returns the colour at a position from 0 to 1.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

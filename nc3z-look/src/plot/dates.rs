@@ -4,7 +4,7 @@ use super::number::Tick;
 use nc3z_format::units::{Calendar, TimeUnit};
 
 const DAY: f64 = 86_400.0;
-/// Steps between ticks.
+/// The possible distances between ticks below one day, in seconds.
 const SECONDS: [u32; 20] = [
     1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 14_400, 21_600, 28_800, 43_200,
     86_400,
@@ -12,7 +12,7 @@ const SECONDS: [u32; 20] = [
 const DAYS: [u32; 4] = [2, 5, 10, 15];
 const MONTHS: [i64; 4] = [1, 2, 3, 6];
 
-/// The dates that the numbers of an axis stand for.
+/// The conversion of an axis's numbers to dates.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dates {
     unit: TimeUnit,
@@ -42,13 +42,13 @@ impl Dates {
         Dates { unit, calendar }
     }
 
-    /// The date of a number, for people.
+    /// Formats the date of a number for people.
     pub(super) fn show(&self, value: f64) -> String {
         self.unit.show(value)
     }
 
-    /// Ticks from `low` to `high`, at most `most` of them. None where the span is below two seconds or the years have too many digits: numbers
-    /// say more there.
+    /// Returns ticks from `low` to `high`, at most `most` of them. None where the span is below two seconds,
+    /// or where the years have too many digits: numbers are clearer there.
     pub(super) fn ticks(&self, low: f64, high: f64, most: usize) -> Option<Vec<Tick>> {
         let first = self.stamp(low)?;
         self.stamp(high)?;
@@ -69,7 +69,7 @@ impl Dates {
                 break;
             }
         }
-        // No two of the longest step are in it: its ends.
+        // If the span has no two ticks even of the longest step, its ends are used.
         let (step, at) =
             best.or_else(|| Some((Step::Days(1), vec![(low, first), (high, self.stamp(high)?)])))?;
         Some(labelled(step, &at))
@@ -88,7 +88,7 @@ impl Dates {
         Some(Stamp { year: sign * year, month, day, seconds: (h * 60 + m) * 60 + s })
     }
 
-    /// The number of a date's beginning; none for a date that the calendar does not have.
+    /// Returns the number of a date's beginning. None for a date that the calendar does not have.
     fn value(&self, year: i64, month: u32, day: u32) -> Option<f64> {
         let sign = if year < 0 { "-" } else { "" };
         let text = format!("days since {sign}{:04}-{month:02}-{day:02}", year.abs());
@@ -100,7 +100,7 @@ impl Dates {
         Some(self.value(1970, 1, 2)? - self.value(1970, 1, 1)?)
     }
 
-    /// Dates from before `low` to `high`.
+    /// Returns dates from before `low` to `high`.
     fn stamps(&self, first: Stamp, step: Step, (low, high): (f64, f64), day: f64) -> Vec<(f64, Stamp)> {
         let mut out = Vec::new();
         let mut push = |year: i64, month: u32, d: u32| -> bool {
@@ -110,7 +110,7 @@ impl Dates {
             }
             true
         };
-        // No step has more than a hundred dates: `steps` leaves out shorter ones.
+        // A step has at most a hundred dates: `steps` omits shorter ones.
         match step {
             Step::Years(n) => {
                 let from = first.year.div_euclid(n) * n;
@@ -139,7 +139,7 @@ impl Dates {
                 for i in 0..=200_u32 {
                     let seconds = (first.seconds / n + i) * n;
                     let value = midnight + day * f64::from(seconds) / DAY;
-                    // A rounding error beyond the ends is within.
+                    // A value beyond the ends by a rounding error counts as inside.
                     let near = (high - low) * 1e-9;
                     let value = if value < low && value > low - near { low } else { value };
                     if value > high + near {
@@ -155,7 +155,7 @@ impl Dates {
     }
 }
 
-/// Steps that put about `most` ticks into a span of `seconds`, shortest first.
+/// Returns the steps that give about `most` ticks in a span of `seconds`, shortest first.
 fn steps(seconds: f64, most: usize) -> Vec<Step> {
     #[expect(clippy::cast_precision_loss, reason = "a handful")]
     let least = seconds / most as f64 * 0.5;
@@ -171,7 +171,7 @@ fn steps(seconds: f64, most: usize) -> Vec<Step> {
     all
 }
 
-/// The dates in words: no longer than the step between them needs.
+/// Formats the dates, with no more detail than the step between them needs.
 fn labelled(step: Step, at: &[(f64, Stamp)]) -> Vec<Tick> {
     let mut shown = String::new();
     let tick = |&(value, s): &(f64, Stamp)| {
@@ -185,7 +185,7 @@ fn labelled(step: Step, at: &[(f64, Stamp)]) -> Vec<Tick> {
                 let (h, m, sec) = (s.seconds / 3600, s.seconds / 60 % 60, s.seconds % 60);
                 let clock =
                     if n % 60 == 0 { format!("{h:02}:{m:02}") } else { format!("{h:02}:{m:02}:{sec:02}") };
-                // The date where it is another than before.
+                // The date is shown where it differs from the previous one.
                 let below = (date != shown).then(|| date.clone());
                 shown = date;
                 Tick { value, words: clock, below }
@@ -287,7 +287,7 @@ mod tests {
         assert!(unit("seconds since 2000-01-01").ticks(0.0, 0.5, 6).is_none());
         assert!(unit("days since 2000-01-01").ticks(0.0, 1e300, 6).is_none());
         assert!(unit("days since 2000-01-01").ticks(f64::NAN, 1.0, 6).is_none());
-        // All spans end soon and have some ticks.
+        // Ticks of all spans are found in bounded time.
         for power in 0..40 {
             let high = 2_f64.powi(power) / 1000.0 + 0.01;
             let days = unit("days since 1999-12-31 23:59:59").ticks(-0.3, high, 7);

@@ -1,4 +1,4 @@
-//! The picture: frame, axes, colour bar, words, and what is inside the frame.
+//! Draws the picture: frame, axes, colour bar, text, and the content of the frame.
 
 use super::axis::{Axis, Role};
 use super::colour::{Colours, Scale};
@@ -11,22 +11,22 @@ use crate::text;
 pub(super) const INK: Rgb = [40, 40, 40];
 const LINE: Rgb = [0x1f, 0x5f, 0xa8];
 const FAINT: Rgb = [225, 225, 225];
-/// A map farther around than this is none of the globe.
+/// A map with a larger range of longitudes than this is not a map of the globe.
 const AROUND: f64 = 400.0;
-/// Points of a series up to which each is marked.
+/// The maximal number of points of a series for which each point is marked.
 const MARKED: usize = 60;
 
-/// The picture as a file of the kind.
+/// Returns the picture as a file of the kind.
 pub(super) fn file(picture: &Picture, words: &Words, kind: Kind, options: &Options) -> Result<Vec<u8>> {
     let font = Font::new()?;
     match kind {
         Kind::Png => pixels::png(&scene(picture, words, &font, options, 1), &font),
-        // Twice as fine as the frame's pixels, for screens that are.
+        // With twice the resolution of the frame, for screens with high resolution.
         Kind::Svg => svg::svg(&scene(picture, words, &font, options, 2)),
     }
 }
 
-/// All shapes. A map's image has `fine` pixels in each direction for one of the picture.
+/// Makes all shapes. A map's image has `fine` pixels in each direction for one pixel of the picture.
 fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine: i32) -> Scene {
     let values = match picture {
         Picture::Map { values, .. } | Picture::Series { values, .. } | Picture::Profile { values, .. } => {
@@ -34,7 +34,7 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
         }
     };
     let scale = scale(values, words, options);
-    // Without any value the frame is there all the same.
+    // Without any value the frame is still drawn.
     let measured = Ruler::Values(room(scale, options), &words.values, &words.classes);
     let bar = scale.map(|scale| Ruler::Values(scale, &words.values, &words.classes));
     let (rulers, bar) = match picture {
@@ -62,7 +62,7 @@ fn scene(picture: &Picture, words: &Words, font: &Font, options: &Options, fine:
     Scene { width: layout.width, height: layout.height, groups: pen.groups }
 }
 
-/// The scale of values: the range that is asked for, or from the smallest to the largest of them.
+/// Returns the scale of values: the requested range, or from the smallest to the largest of them.
 fn scale(values: &[f64], words: &Words, options: &Options) -> Option<Scale> {
     let colours = options.colours.or_else(|| options.diverging.then(Colours::diverging));
     let found = Scale { colours, ..Scale::of(values)? };
@@ -74,13 +74,13 @@ fn scale(values: &[f64], words: &Words, options: &Options) -> Option<Scale> {
     })
 }
 
-/// The scale of a line, which keeps off the frame.
+/// Returns the scale of a line, with a margin to the frame.
 fn room(scale: Option<Scale>, options: &Options) -> Scale {
     let scale = scale.unwrap_or(Scale { low: 0.0, high: 1.0, colours: None, classes: 0 });
     if options.range.is_some() || scale.classes > 0 { scale } else { scale.wider() }
 }
 
-/// Places shapes where the layout says.
+/// Draws shapes at the positions of the layout.
 struct Pen<'a> {
     layout: &'a Layout,
     font: &'a Font,
@@ -92,16 +92,16 @@ impl Pen<'_> {
         self.groups.push(Group { class, clip, shapes });
     }
 
-    /// Words no wider than `most`.
+    /// Draws text no wider than `most`.
     fn text(&self, words: &str, size: f64, at: Point, anchor: Anchor, most: f64) -> Shape {
         Shape::Text { words: self.font.fit(words, size, most), size, at, anchor, turned: false }
     }
 
-    /// The same, upwards.
+    /// Draws text that runs upwards.
     fn turned(&self, words: &str, at: Point) -> Shape {
         let size = self.layout.small();
         let words = self.font.fit(words, size, f64::from(self.layout.height));
-        // In the middle of the frame; of long words so that they stay in the picture.
+        // Centred at the frame. Long text is moved so that it stays in the picture.
         let half = self.font.width(&words, size) / 2.0 + 4.0;
         let y = at.1.min(f64::from(self.layout.height) - half).max(half);
         Shape::Text { words, size, at: (at.0, y), anchor: Anchor::Middle, turned: true }
@@ -126,7 +126,7 @@ impl Pen<'_> {
         self.group("subtitle", None, vec![subtitle]);
     }
 
-    /// Words around a middle, moved where they would leave the picture.
+    /// Draws centred text, moved where it would leave the picture.
     fn centred(&self, words: &str, size: f64, middle: f64, y: f64) -> Shape {
         let width = f64::from(self.layout.width);
         let words = self.font.fit(words, size, width - 8.0);
@@ -158,7 +158,7 @@ impl Pen<'_> {
         self.group("missing", None, vec![words]);
     }
 
-    /// Where a value is across and down.
+    /// Returns the position of a value in horizontal and vertical direction.
     fn across(&self, ruler: Ruler<'_>, value: f64) -> f64 {
         let r = self.layout.inside;
         along(value, ruler.ends(), (r.left, r.right))
@@ -210,7 +210,7 @@ impl Pen<'_> {
             let place = (left - f64::from(l.px(9.0)), at);
             shapes.push(self.text(&words, l.small(), place, Anchor::End, f64::INFINITY));
         }
-        // Next to the numbers.
+        // The label is next to the numbers.
         let x = (left - f64::from(l.px(9.0)) - widest - 14.0 * l.unit).max(l.small() * 0.6);
         shapes.push(self.turned(ruler.label(), (x, f64::from(r.top + r.bottom) / 2.0)));
         if grid {
@@ -248,14 +248,14 @@ impl Pen<'_> {
         self.group("colour-bar", None, shapes);
     }
 
-    /// The image of a map.
+    /// Draws the image of a map.
     fn cells(&mut self, x: &Axis, y: &Axis, values: &[f64], scale: Scale, fine: i32) {
         let r = self.layout.inside;
         let (width, height) = (r.width() * fine, r.height() * fine);
         let columns: Vec<Option<usize>> = (0..width).map(|c| cell(x, c, width, false)).collect();
         let mut rgba = Vec::new();
         for row in 0..height {
-            // The first row is the topmost: the largest value, unless values grow downwards.
+            // The first row is at the top: the largest value, unless values grow downwards.
             let at = cell(y, row, height, !y.downwards);
             for column in &columns {
                 let place = at.zip(*column).map(|(row, column)| row * x.values.len() + column);
@@ -268,7 +268,7 @@ impl Pen<'_> {
         self.group("cells", Some(r), vec![Shape::Image(r, raster)]);
     }
 
-    /// Coastlines on a map of longitudes and latitudes.
+    /// Draws coastlines on a map of longitudes and latitudes.
     fn coastline(&mut self, x: &Axis, y: &Axis, options: &Options) {
         if !options.coastline || (x.role, y.role) != (Role::Longitude, Role::Latitude) {
             return;
@@ -282,7 +282,7 @@ impl Pen<'_> {
         let lines = coast::placed(west, east, place);
         let lines: Vec<Vec<Point>> = lines.iter().flat_map(|line| r.grown(2).clip_line(line)).collect();
         if !lines.is_empty() {
-            // A dark line on a light one is visible on all colours.
+            // A dark line on top of a light one is visible on all colours.
             let unit = self.layout.unit;
             let line = |width: f64, colour: Rgb, opacity: f64| Shape::Outline {
                 lines: lines.clone(),
@@ -294,7 +294,7 @@ impl Pen<'_> {
         }
     }
 
-    /// A line through values, with gaps where one is missing.
+    /// Draws a line through values, with gaps where one is missing.
     fn line(&mut self, x: &[f64], y: &[f64], rulers: [Ruler<'_>; 2]) {
         let r = self.layout.inside;
         let count = x.len().min(y.len());
@@ -318,19 +318,19 @@ impl Pen<'_> {
     }
 }
 
-/// The place of a value between two ends.
+/// Returns the position of a value between two ends.
 fn along(value: f64, (low, high): (f64, f64), (from, to): (i32, i32)) -> f64 {
-    // Halved, since the distance between the ends may be no number.
+    // Halved first, since the distance between the ends may exceed the range of a double.
     let part = (value / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0);
     f64::from(from) + f64::from(to - from) * part
 }
 
-/// The middle of the pixel that a place is in, between two edges.
+/// Returns the middle of the pixel at a position between two edges.
 fn middle_of_pixel(at: f64, low: i32, high: i32) -> f64 {
     at.floor().clamp(f64::from(low), f64::from(high - 1).max(f64::from(low))) + 0.5
 }
 
-/// The cell of an axis under the middle of a pixel.
+/// Returns the cell of an axis under the middle of a pixel.
 fn cell(axis: &Axis, pixel: i32, pixels: i32, falls: bool) -> Option<usize> {
     let (low, high) = axis.ends();
     let part = (f64::from(pixel) + 0.5) / f64::from(pixels);

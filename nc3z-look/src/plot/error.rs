@@ -1,25 +1,25 @@
-//! Why there is no picture.
+//! Errors of drawing a picture.
 
 use crate::text;
 use nc3z_reader::Variable;
 use std::fmt::Display;
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The values cannot be read.
     #[error(transparent)]
     Read(#[from] nc3z_reader::Error),
-    /// The variable, or what is selected of it, cannot be drawn.
+    /// The variable or the selected part cannot be drawn.
     #[error("variable `{variable}` {why}")]
     NoPicture {
         /// Its name, safe to show.
         variable: String,
-        /// What it is or has.
+        /// The property of the variable that prevents it.
         why: &'static str,
     },
-    /// What the drawing itself says.
+    /// An error of the drawing itself.
     #[error("cannot draw: {0}")]
     Drawing(String),
 }

@@ -1,4 +1,4 @@
-//! The values of a picture: no more than it has room for, unpacked, with NaN where there is none.
+//! The values of a picture: at most as many as it can show, unpacked, with NaN where one is missing.
 
 use super::dates::Dates;
 use super::number::number;
@@ -13,29 +13,29 @@ use nc3z_format::classic::DimId;
 use nc3z_format::decode_value::Decoding;
 use nc3z_reader::{Dataset, Variable};
 
-/// Values along an axis of a map, and of a series, that are read at most.
+/// The maximal number of values that are read along an axis of a map.
 const MAP: u64 = 1500;
 const SERIES: u64 = 1 << 28;
-/// Values of a series that are held at a time.
+/// The number of values of a series that are in memory at a time.
 const PART: u64 = 1 << 18;
 
 /// A dimension that becomes an axis.
 pub(super) struct Dim {
     pub(super) id: DimId,
     pub(super) name: String,
-    /// Which of its indices.
+    /// The indices of the selection.
     pub(super) segments: Vec<Segment>,
-    /// Which of these are drawn, by their positions; all of them where there is no list.
+    /// The positions in them that are drawn. None means all.
     pub(super) kept: Option<Vec<u64>>,
 }
 
 impl Dim {
-    /// How many of its indices.
+    /// The number of its indices.
     pub(super) fn len(&self) -> usize {
         self.segments.iter().map(|s| usize::try_from(s.count).unwrap_or(usize::MAX)).sum()
     }
 
-    /// The values of a coordinate of this dimension, where something is drawn.
+    /// Returns the values of a coordinate of this dimension where a value is drawn.
     pub(super) fn read(&self, coordinate: &Coordinate) -> Result<Vec<f64>> {
         let selection = Selection::new(vec![self.segments.clone()]);
         let stored = |selection: &Selection| coordinate.values(selection.segments(0));
@@ -51,7 +51,7 @@ impl Dim {
         Ok(out)
     }
 
-    /// The indices where something is drawn.
+    /// Returns the indices where a value is drawn.
     pub(super) fn indices(&self) -> Vec<f64> {
         let selection = Selection::new(vec![self.segments.clone()]);
         let all = 0..selection.elements();
@@ -61,23 +61,24 @@ impl Dim {
     }
 }
 
-/// What is drawn.
+/// The values and dimensions of a picture.
 pub(super) struct Field {
-    /// One or two dimensions, slowest first; none where one value is left.
+    /// One or two dimensions, slowest first; none for a single value.
     pub(super) dims: Vec<Dim>,
-    /// Which indices of each dimension.
+    /// The indices of each dimension.
     pub(super) all: Vec<(DimId, Vec<Segment>)>,
-    /// Where the cells lie, if variables over these dimensions say it.
+    /// The positions of the cells, if variables over these dimensions contain them.
     pub(super) place: Option<Place>,
     pub(super) values: Vec<f64>,
-    /// What is fixed along the other dimensions.
+    /// The fixed indices of the other dimensions, as text.
     pub(super) fixed: Vec<String>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(super) notes: Vec<Note>,
 }
 
 impl Field {
-    /// Reads the selection of a variable. A long series keeps the values that a picture of `columns` columns shows.
+    /// Reads the selection of a variable. For a long series, only the values that are visible in a picture of
+    /// `columns` columns are kept.
     pub(super) fn read(
         dataset: &Dataset,
         variable: &Variable,
@@ -92,7 +93,8 @@ impl Field {
             return Err(Error::no_picture(variable, "has no values there"));
         }
         let long: Vec<usize> = (0..counts.len()).filter(|&d| counts[d] > 1).collect();
-        // Of more than two dimensions the last two make the map; of the others the first index is taken.
+        // If more than two dimensions are longer than one, the last two make the map. Of the others the first
+        // index is drawn.
         let ids: Vec<DimId> = long.iter().map(|&d| variable.header().dimensions[d]).collect();
         let place = Place::of(dataset, variable, &ids);
         let kept = &long[long.len().saturating_sub(place.as_ref().map_or(2, |p| p.rank))..];
@@ -135,7 +137,8 @@ impl Field {
     }
 }
 
-/// The values of a series; of a long one those that a picture of `columns` columns shows, and their positions.
+/// Returns the values of a series. For a long one, the values that are visible in a picture of `columns`
+/// columns, and their positions.
 fn series(
     variable: &Variable,
     decoding: &Decoding,
@@ -158,7 +161,7 @@ fn series(
     Ok((Some(kept), values))
 }
 
-/// One index in so many.
+/// Returns every `every`-th index.
 fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
     let mut skip = 0;
     let mut out = Vec::new();
@@ -168,7 +171,7 @@ fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
         if count > 0 {
             let start = s.start.wrapping_add(s.stride.cast_unsigned().wrapping_mul(skip));
             let stride = s.stride.saturating_mul(i64::try_from(every).unwrap_or(i64::MAX));
-            // A stride along one index means nothing, and must lead nowhere.
+            // A segment of one index needs no stride, and a large one would lead outside the dimension.
             out.push(Segment { start, count, stride: if count == 1 { 1 } else { stride } });
         }
         skip = (skip + count * every).saturating_sub(s.count);
@@ -176,7 +179,7 @@ fn thinned(segments: &[Segment], every: u64) -> Vec<Segment> {
     out
 }
 
-/// What the coordinate of a dimension says of an index.
+/// Returns the coordinate's value at an index, as text.
 fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
     let Some(coordinate) = Coordinate::of(dataset, id) else { return Ok(None) };
     let values = coordinate.values(&[Segment { start: at, count: 1, stride: 1 }])?;
@@ -188,14 +191,15 @@ fn coordinate(dataset: &Dataset, id: DimId, at: u64) -> Result<Option<String>> {
     }))
 }
 
-/// The values of a selection, slowest dimension first, with NaN for what is missing or not finite.
+/// Returns the values of a selection, slowest dimension first, with NaN for values that are missing or not
+/// finite.
 fn read(variable: &Variable, decoding: &Decoding, selection: &Selection) -> Result<Vec<f64>> {
     let mut values = crate::values::read(variable, decoding, selection)?;
     values.iter_mut().filter(|v| v.is_infinite()).for_each(|v| *v = f64::NAN);
     Ok(values)
 }
 
-/// A number of values, of which there is room for only so many.
+/// Converts a number of values to `usize`, or returns an error.
 fn position(n: u64) -> Result<usize> {
     usize::try_from(n).map_err(Error::drawing)
 }

@@ -1,10 +1,11 @@
-//! The font of pictures: how wide words are, and their outlines.
+//! The font of pictures: the width of text, and its outlines.
 
 use super::{Error, Result};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 use zeno::{Command, PathBuilder as _};
 
-/// Latin, Greek and signs of DejaVu Sans. SVG names this font first, and then the reader's own sans-serif.
+/// Latin, Greek and symbols of DejaVu Sans. SVG names this font first, followed by the viewer's own
+/// sans-serif.
 const FONT: &[u8] = include_bytes!("../../assets/DejaVuSans-subset.ttf");
 
 /// The font of pictures.
@@ -19,7 +20,7 @@ impl Font {
         size / f64::from(self.0.units_per_em().max(1))
     }
 
-    /// The glyph of a character, or the one that stands for unknown characters.
+    /// Returns the glyph of a character, or the glyph for unknown characters.
     fn glyph(&self, c: char) -> GlyphId {
         self.0.glyph_index(c).or_else(|| self.0.glyph_index('\u{fffd}')).unwrap_or(GlyphId(0))
     }
@@ -28,12 +29,12 @@ impl Font {
         f64::from(self.0.glyph_hor_advance(glyph).unwrap_or(0))
     }
 
-    /// The width of words in pixels.
+    /// Returns the width of text in pixels.
     pub(super) fn width(&self, words: &str, size: f64) -> f64 {
         words.chars().map(|c| self.advance(self.glyph(c))).sum::<f64>() * self.scale(size)
     }
 
-    /// The words, cut short with an ellipsis where they are wider than `most` pixels.
+    /// Returns the text, shortened with an ellipsis if it is wider than `most` pixels.
     pub(super) fn fit(&self, words: &str, size: f64, most: f64) -> String {
         if self.width(words, size) <= most {
             return words.to_owned();
@@ -53,7 +54,7 @@ impl Font {
         kept
     }
 
-    /// The outlines of words in pixels, from the beginning of their base line, downwards.
+    /// Returns the outlines of text in pixels, from the start of its base line, with y pointing downwards.
     pub(super) fn outline(&self, words: &str, size: f64) -> Vec<Command> {
         let mut pen = Pen { commands: Vec::new(), scale: self.scale(size), across: 0.0 };
         for c in words.chars() {
@@ -65,11 +66,11 @@ impl Font {
     }
 }
 
-/// Collects the outlines of glyphs side by side.
+/// Collects the outlines of consecutive glyphs.
 struct Pen {
     commands: Vec<Command>,
     scale: f64,
-    /// Units of the font from the beginning of the words.
+    /// Units of the font from the start of the text.
     across: f64,
 }
 

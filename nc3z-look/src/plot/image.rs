@@ -1,24 +1,25 @@
-//! PNG bytes. The crate for it would bring a second deflate into the tool; what pictures need of the format (ISO/IEC 15948) is this.
+//! Writes PNG. The crate for PNG would bring a second implementation of deflate into the tool. Pictures need
+//! only this part of the format (ISO/IEC 15948).
 
 use super::{Error, Result};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use std::io::Write;
 
-/// Encodes pixels, of three or four bytes each.
+/// Encodes pixels of three or four bytes each.
 pub(super) fn png(width: u32, height: u32, pixels: &[u8], with_alpha: bool) -> Result<Vec<u8>> {
     let colour: u8 = if with_alpha { 6 } else { 2 };
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut header = Vec::new();
     header.extend(width.to_be_bytes());
     header.extend(height.to_be_bytes());
-    // Eight bits, deflate, the one set of filters, no interlace.
+    // Eight bits, deflate, the only set of filters, no interlacing.
     header.extend([8, colour, 0, 0, 0]);
     chunk(&mut out, *b"IHDR", &header)?;
     let row = width as usize * if with_alpha { 4 } else { 3 };
     let mut deflated = ZlibEncoder::new(Vec::new(), Compression::default());
     for line in pixels.chunks_exact(row.max(1)) {
-        // Filter 0: bytes as they are.
+        // Filter 0: bytes are unchanged.
         deflated.write_all(&[0]).and_then(|()| deflated.write_all(line)).map_err(Error::drawing)?;
     }
     chunk(&mut out, *b"IDAT", &deflated.finish().map_err(Error::drawing)?)?;
@@ -26,7 +27,7 @@ pub(super) fn png(width: u32, height: u32, pixels: &[u8], with_alpha: bool) -> R
     Ok(out)
 }
 
-/// A length, a name, bytes, and their CRC.
+/// Writes a chunk: length, name, bytes, and their CRC.
 fn chunk(out: &mut Vec<u8>, name: [u8; 4], bytes: &[u8]) -> Result<()> {
     let len = u32::try_from(bytes.len()).map_err(Error::drawing)?;
     out.extend(len.to_be_bytes());

@@ -1,4 +1,4 @@
-//! Where the parts of a picture are: the frame, and the room around it that its words need.
+//! Computes the positions of the parts of a picture: the frame, and the margins for its text.
 
 use super::axis::Axis;
 use super::colour::Scale;
@@ -7,17 +7,17 @@ use super::number::{Tick, numbered, round_numbers};
 use super::scene::Rect;
 use super::{Options, Picture};
 
-/// Sizes in pixels of a picture of 1000 pixels.
+/// Sizes in pixels, for a picture of 1000 pixels.
 const TITLE: f64 = 18.0;
 const SMALL: f64 = 14.0;
-/// Letters of a class's name that are shown.
+/// The number of letters of a class's name that are shown.
 const LONGEST: usize = 20;
 
-/// Something that values are placed along: a coordinate, or the values themselves.
+/// An axis for values: a coordinate, or the values themselves.
 #[derive(Clone, Copy)]
 pub(super) enum Ruler<'a> {
     Axis(&'a Axis),
-    /// With the names of classes, which are the numbers from 0 on.
+    /// With the names of classes, if the values are numbers of classes from 0 on.
     Values(Scale, &'a str, &'a [String]),
 }
 
@@ -52,13 +52,13 @@ impl Ruler<'_> {
     }
 }
 
-/// Where things are, in pixels.
+/// The positions in pixels.
 pub(super) struct Layout {
     pub(super) width: u32,
     pub(super) height: u32,
-    /// Pixels of one unit: pictures of other sizes have words of other sizes.
+    /// The length of one unit in pixels. Text scales with the size of the picture.
     pub(super) unit: f64,
-    /// The inside of the frame, whose lines are next to it.
+    /// The inside of the frame. The frame's lines are next to it.
     pub(super) inside: Rect,
     pub(super) x: Vec<Tick>,
     pub(super) y: Vec<Tick>,
@@ -80,7 +80,7 @@ impl Layout {
             .clamp(0.75, 3.0);
         let small = SMALL * unit;
         let widest = |ticks: &[Tick]| ticks.iter().map(|t| font.width(&t.words, small)).fold(0.0, f64::max);
-        // As many ticks as a frame of the usual shape has room for.
+        // As many ticks as fit into a frame with the usual proportions.
         let usual = f64::from(options.height.unwrap_or(width / 2));
         let most = count(usual / (70.0 * unit)).clamp(2, 8);
         let (mut y_ticks, mut bar_ticks) = (y.ticks(most), bar.map_or_else(Vec::new, |bar| bar.ticks(most)));
@@ -90,7 +90,7 @@ impl Layout {
             None => up(30.0 * unit),
         };
         let words_width = |words: &str| font.width(words, small);
-        // Words at the ends of the axis need room beside the frame.
+        // Text at the ends of the axis needs a margin beside the frame.
         let inner = (signed(width) - left - right).max(50);
         let beyond = overhang(&x, f64::from(inner), words_width);
         let (left, right) = (left.max(up(beyond.0) + 4), right.max(up(beyond.1) + 4));
@@ -103,7 +103,7 @@ impl Layout {
             Some(height) => (signed(height) - top - bottom).max(30),
             None => up(f64::from(inner) * shape(picture)),
         };
-        // A low frame has room for fewer.
+        // A low frame has room for fewer ticks.
         let most = count(f64::from(high) / (30.0 * unit)).clamp(2, 10).min(most + 1);
         let fewer = |ruler: Ruler<'_>, ticks: &mut Vec<Tick>| {
             let others = ruler.ticks(most);
@@ -128,17 +128,18 @@ impl Layout {
         SMALL * self.unit
     }
 
-    /// A number of units in whole pixels.
+    /// Converts units to whole pixels.
     pub(super) fn px(&self, units: f64) -> i32 {
         up(units * self.unit)
     }
 }
 
-/// From the frame to the far side of the colour bar.
+/// The distance from the frame to the far side of the colour bar.
 pub(super) const BAR_START: f64 = 16.0;
 pub(super) const BAR_END: f64 = 34.0;
 
-/// A frame's height in its width. A degree is as long in both directions, within reason; a profile is higher than a series.
+/// The frame's height as a share of its width. A degree has the same length in both directions, within
+/// limits. A profile is higher than a series.
 fn shape(picture: &Picture) -> f64 {
     match picture {
         Picture::Map { x, y, .. } => match (x.degrees(), y.degrees()) {
@@ -150,10 +151,10 @@ fn shape(picture: &Picture) -> f64 {
     }
 }
 
-/// As many ticks as fit next to each other without touching.
+/// Returns as many ticks as fit next to each other without touching.
 fn fitting(ruler: &Ruler<'_>, room: f64, width: impl Fn(&str) -> f64) -> Vec<Tick> {
     let (low, high) = ruler.ends();
-    // A letter's room between two.
+    // The width of one letter between two.
     let gap = width("0") * 1.6;
     let fits = |ticks: &[Tick], words: &dyn Fn(&Tick) -> Option<&str>| {
         let with: Vec<(f64, f64)> = ticks
@@ -173,7 +174,7 @@ fn fitting(ruler: &Ruler<'_>, room: f64, width: impl Fn(&str) -> f64) -> Vec<Tic
     ticks
 }
 
-/// The room that the words of an axis need beyond its ends.
+/// Returns the margin that the text of an axis needs beyond its ends.
 fn overhang(ruler: &Ruler<'_>, room: f64, width: impl Fn(&str) -> f64) -> (f64, f64) {
     let (low, high) = ruler.ends();
     let mut out = (0.0_f64, 0.0_f64);

@@ -1,4 +1,4 @@
-//! A quick look at a variable, as a map or a series, in the units of its coordinates.
+//! Draws a quick look at a variable, as a map or a series, in the units of its coordinates.
 
 mod axis;
 mod classes;
@@ -32,28 +32,29 @@ use std::fmt;
 /// A picture's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Pixels.
+    /// A raster image.
     Png,
-    /// Lines and words; a map's cells are an image in it.
+    /// Lines and text. The cells of a map are an embedded image.
     Svg,
 }
 
-/// How it is drawn.
+/// The options of drawing.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Name of the file, as it is to stand under the title.
+    /// The name of the file that is shown under the title.
     pub file: String,
     /// Width in pixels, 300 to 4000.
     pub width: u32,
-    /// Height in pixels, 200 to 4000; without one it follows from the width.
+    /// Height in pixels, 200 to 4000. None means a height that fits the width.
     pub height: Option<u32>,
-    /// Ends of the colour scale, or of a series' axis; the smallest and the largest value where there are none.
+    /// The ends of the colour scale, or of a series' axis. None means the smallest and the largest value.
     pub range: Option<(f64, f64)>,
-    /// The colours of a map; without any, [`Colours::default`], or [`Colours::diverging`] where the scale is centred.
+    /// The colours of a map. None means [`Colours::default`], or [`Colours::diverging`] if the scale is
+    /// centred.
     pub colours: Option<Colours>,
-    /// A scale with 0 in its middle, in colours for both sides.
+    /// Centres the scale at 0, with different colours for both sides.
     pub diverging: bool,
-    /// Coastlines on maps whose axes are longitude and latitude.
+    /// Draws coastlines on maps whose axes are longitude and latitude.
     pub coastline: bool,
 }
 
@@ -78,21 +79,21 @@ impl Default for Options {
     }
 }
 
-/// What is not in the picture.
+/// A note on data that are not in the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
-    /// Of a dimension one value in so many is drawn.
+    /// Of a dimension every `every`-th value is drawn.
     Thinned {
         /// Its name, safe to show.
         dimension: String,
-        /// In how many.
+        /// The distance of the drawn values.
         every: u64,
     },
-    /// Of a dimension of several only the first index is drawn.
+    /// Of a dimension with several indices, only the first one is drawn.
     First {
         /// Its name, safe to show.
         dimension: String,
-        /// What the coordinate says there.
+        /// The coordinate's value at that index.
         value: String,
     },
 }
@@ -113,36 +114,36 @@ impl fmt::Display for Note {
 pub struct Drawn {
     /// The bytes of a PNG or SVG file.
     pub bytes: Vec<u8>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<Note>,
 }
 
-/// What is drawn.
+/// The kinds of pictures.
 enum Picture {
     /// Values over one axis.
     Series { x: Axis, values: Vec<f64> },
-    /// Values along a height or depth, which is upright.
+    /// Values along a height or depth, which is the vertical axis.
     Profile { y: Axis, values: Vec<f64> },
-    /// Values over two axes, the first running fastest.
+    /// Values over two axes, of which the first runs fastest.
     Map { x: Axis, y: Axis, values: Vec<f64> },
 }
 
-/// What stands around it.
+/// The text around a picture.
 struct Words {
     title: String,
-    /// What is fixed: `TIME = 1979-01-16`.
+    /// The fixed indices: `TIME = 1979-01-16`.
     subtitle: String,
-    /// What the values are, with their units.
+    /// The name of the values, with their units.
     values: String,
-    /// The names of the classes that the values are, if they are.
+    /// The names of the classes, if the values are classes.
     classes: Vec<String>,
 }
 
-/// Draws what is selected of a variable: of more than two dimensions longer than one, a map of the last two. No more values are read
-/// than a picture has room for.
+/// Draws the selected part of a variable. If more than two dimensions are longer than one, the picture is a
+/// map of the last two. At most as many values are read as the picture can show.
 ///
 /// # Errors
-/// Text, no values, a single value; what reading says.
+/// Text, no values, a single value; a read error.
 pub fn draw(
     dataset: &Dataset,
     variable: &Variable,
@@ -166,7 +167,7 @@ pub fn draw(
     Ok(Drawn { bytes, notes })
 }
 
-/// A series, a profile or a map, by the dimensions that are longer than one.
+/// Makes a series, a profile or a map, depending on the dimensions that are longer than one.
 fn picture(dataset: &Dataset, variable: &Variable, field: Field) -> Result<Picture> {
     if let Some(place) = &field.place
         && let Some((x, y, values)) = place.raster(&field.all, &field.dims, &field.values)?
@@ -186,7 +187,7 @@ fn picture(dataset: &Dataset, variable: &Variable, field: Field) -> Result<Pictu
     })
 }
 
-/// Of two axes the one that is upright has the larger number: heights before latitudes before all others.
+/// Of two axes, the one with the larger number is vertical: heights before latitudes before all others.
 fn upright(axis: &Axis) -> u8 {
     match axis.role {
         Role::Vertical => 2,
@@ -195,29 +196,29 @@ fn upright(axis: &Axis) -> u8 {
     }
 }
 
-/// Values with rows as columns.
+/// Transposes values.
 fn transposed(values: &[f64], columns: usize) -> Vec<f64> {
     (0..columns).flat_map(|column| values.iter().skip(column).step_by(columns.max(1))).copied().collect()
 }
 
-/// A text attribute, no longer than a title may be.
+/// Returns a text attribute, shortened to the length of a title.
 fn attribute(variable: &Variable, name: &str) -> Option<String> {
     whole_attribute(variable, name).map(|value| short(&value))
 }
 
-/// A text attribute with all of its letters.
+/// Returns a text attribute in full.
 fn whole_attribute(variable: &Variable, name: &str) -> Option<String> {
     let a = variable.attribute(name).filter(|a| a.ty == nc3z_format::NcType::Char)?;
     let value = text::safe(String::from_utf8_lossy(&a.values).trim_end_matches(['\0', ' ', '\n']));
     (!value.is_empty()).then_some(value)
 }
 
-/// No longer than a title may be.
+/// Shortens text to the length of a title.
 fn short(words: &str) -> String {
     cut(words, 80)
 }
 
-/// The first `most` letters of words.
+/// Returns the first `most` letters of a text.
 fn cut(words: &str, most: usize) -> String {
     match words.char_indices().nth(most) {
         Some((at, _)) => format!("{}…", &words[..at]),

@@ -1,4 +1,4 @@
-//! Numbers on axes: where they are, and how people write them.
+//! Numbers on axes: their positions, and their text.
 
 /// A mark on an axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +15,8 @@ impl Tick {
     }
 }
 
-/// Round numbers from `low` to `high`, about `most` of them and at least two where there is room. Degrees have ticks at multiples of
-/// 5, 10, 15, 30, 45, 60 and 90.
+/// Returns round numbers from `low` to `high`, about `most` of them, and at least two where there is room.
+/// Degrees have ticks at multiples of 5, 10, 15, 30, 45, 60 and 90.
 pub(super) fn round_numbers(low: f64, high: f64, most: usize, degrees: bool) -> Vec<f64> {
     let span = high - low;
     if span.is_nan() || span <= 0.0 || !span.is_finite() {
@@ -43,8 +43,8 @@ pub(super) fn round_numbers(low: f64, high: f64, most: usize, degrees: bool) -> 
     out
 }
 
-/// Ticks with their numbers, all with as many decimals as the step between them needs. Large and small numbers have one power of ten for
-/// all.
+/// Returns ticks with their numbers, all with as many decimals as the step between them needs. Large and
+/// small numbers share one power of ten.
 pub(super) fn numbered(ticks: &[f64]) -> Vec<Tick> {
     let largest = ticks.iter().fold(0.0_f64, |m, t| m.max(t.abs()));
     let step = ticks.windows(2).map(|w| (w[1] - w[0]).abs()).fold(f64::INFINITY, f64::min);
@@ -60,7 +60,7 @@ pub(super) fn numbered(ticks: &[f64]) -> Vec<Tick> {
         } else if is_plain {
             format!("{v:.*}", decimals(step))
         } else {
-            // Divided twice: 10^-320 is no number.
+            // Divided in two steps: 10^-320 cannot be represented exactly.
             let scaled_down = v / 10_f64.powi(power / 2) / 10_f64.powi(power - power / 2);
             format!("{scaled_down:.*}\u{d7}10{}", scaled.min(6), superscript(power))
         };
@@ -69,13 +69,13 @@ pub(super) fn numbered(ticks: &[f64]) -> Vec<Tick> {
     ticks.iter().map(|&v| tick(v)).collect()
 }
 
-/// The power of ten of a number's first digit.
+/// Returns the power of ten of a number's first digit.
 #[expect(clippy::cast_possible_truncation, reason = "between -324 and 308")]
 fn power(v: f64) -> i32 {
     if v > 0.0 && v.is_finite() { (v.log10() + 1e-12).floor() as i32 } else { 0 }
 }
 
-/// The number of decimals that a step needs, at most nine.
+/// Returns the number of decimals that a step needs, at most nine.
 fn decimals(step: f64) -> usize {
     let needed = (0_u8..9).find(|&d| {
         let scaled = step * 10_f64.powi(d.into());
@@ -84,14 +84,14 @@ fn decimals(step: f64) -> usize {
     needed.map_or(3, usize::from)
 }
 
-/// `⁻⁷`.
+/// Formats an exponent: `⁻⁷`.
 fn superscript(n: i32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let digit = |c: char| c.to_digit(10).map_or('⁻', |d| DIGITS[d as usize]);
     n.to_string().chars().map(digit).collect()
 }
 
-/// A number for people, to six digits: `51.6257`, `4`, `1234567`, `1.5e-9`.
+/// Formats a number with six digits: `51.6257`, `4`, `1234567`, `1.5e-9`.
 pub(super) fn number(v: f64) -> String {
     if v == 0.0 || !v.is_finite() {
         return format!("{}", v + 0.0);

@@ -1,4 +1,4 @@
-//! Draws a scene into pixels. Lines and words are anti-aliased, and nothing is drawn outside of a group's rectangle.
+//! Draws a scene as pixels. Lines and text are anti-aliased. Nothing is drawn outside a group's rectangle.
 
 use super::font::Font;
 use super::scene::{Anchor, Group, Point, Rect, Rgb, Scene, Shape};
@@ -6,10 +6,11 @@ use super::svg::BASELINE;
 use super::{Result, image};
 use zeno::{Cap, Command, Join, Mask, PathBuilder as _, Stroke};
 
-/// Places farther away than this from the picture are drawn here: what the rasteriser's numbers hold.
+/// Positions farther from the picture than this are moved to this distance, which the rasteriser's numbers
+/// can represent.
 const FARTHEST: f64 = 16_000.0;
 
-/// The scene as PNG.
+/// Encodes the scene as PNG.
 pub(super) fn png(scene: &Scene, font: &Font) -> Result<Vec<u8>> {
     let mut canvas = Canvas::new(scene.width, scene.height);
     scene.groups.iter().for_each(|group| canvas.draw(group, font));
@@ -18,7 +19,7 @@ pub(super) fn png(scene: &Scene, font: &Font) -> Result<Vec<u8>> {
 
 struct Canvas {
     size: Rect,
-    /// Three bytes each.
+    /// Three bytes for each pixel.
     pixels: Vec<u8>,
 }
 
@@ -68,7 +69,8 @@ impl Canvas {
 
     fn stroke(&mut self, lines: &[Vec<Point>], width: f64, clip: Rect, colour: Rgb, opacity: f64) {
         let mut path: Vec<Command> = Vec::new();
-        // Clipped first, so that no number is too large for the rasteriser; the rest of the line's width is clipped when it is drawn.
+        // Clipped first, so that no number is too large for the rasteriser. The exact line width is clipped
+        // when the line is drawn.
         for part in lines.iter().flat_map(|points| clip.grown(8).clip_line(points)) {
             for (n, point) in part.into_iter().enumerate() {
                 if n == 0 {
@@ -83,7 +85,7 @@ impl Canvas {
         self.blend(&path, Some(stroke), clip, colour, opacity);
     }
 
-    /// Colours what a path covers.
+    /// Colours the pixels that a path covers.
     fn blend(&mut self, path: &[Command], stroke: Option<Stroke<'_>>, clip: Rect, colour: Rgb, opacity: f64) {
         if path.is_empty() {
             return;
@@ -91,7 +93,7 @@ impl Canvas {
         let mut mask = Mask::new(path);
         let (mut left, mut top) = (0, 0);
         if let Some(stroke) = stroke {
-            // No larger than what can be seen of it.
+            // The mask is no larger than the visible part.
             mask.style(stroke).size(clip.width().unsigned_abs(), clip.height().unsigned_abs());
             mask.offset((-narrow(clip.left.into()), -narrow(clip.top.into())));
             (left, top) = (clip.left, clip.top);
@@ -115,7 +117,7 @@ impl Canvas {
         }
     }
 
-    /// Covers a pixel with a colour, `alpha` of 255 parts.
+    /// Blends a colour into a pixel with the opacity `alpha` / 255.
     fn put(&mut self, (x, y): (i32, i32), clip: Rect, colour: Rgb, alpha: u8) {
         let inside = |r: Rect| (r.left..r.right).contains(&x) && (r.top..r.bottom).contains(&y);
         if !inside(clip) || !inside(self.size) {
@@ -142,7 +144,7 @@ fn index(n: i32) -> usize {
     usize::try_from(n).unwrap_or(0)
 }
 
-/// A number of pixels as the rasteriser takes it.
+/// Converts a number of pixels to the rasteriser's type.
 #[expect(clippy::cast_possible_truncation, reason = "pixels of a picture")]
 fn narrow(n: f64) -> f32 {
     if n.is_nan() { 0.0 } else { n.clamp(-FARTHEST, FARTHEST) as f32 }
@@ -152,7 +154,7 @@ fn near(p: Point) -> (f32, f32) {
     (narrow(p.0), narrow(p.1))
 }
 
-/// The outlines of words at their place.
+/// Returns the outlines of text at its position.
 fn place(font: &Font, words: &str, size: f64, at: Point, anchor: Anchor, turned: bool) -> Vec<Command> {
     let width = font.width(words, size);
     let back = match anchor {
@@ -209,7 +211,7 @@ mod tests {
         let shapes = vec![Shape::Line { points, width: 2.0, colour: [0, 0, 0] }];
         canvas.draw(&Group { class: "line", clip: None, shapes }, &Font::new().unwrap());
         let row = |y: usize| canvas.pixels[y * 240..(y + 1) * 240].iter().step_by(3);
-        // Each row that it crosses has its colour, and shades of it at the edges.
+        // Each row that the line crosses has its colour, and shades of it at the edges.
         for y in 6..44 {
             assert!(row(y).any(|v| *v < 20) && row(y).any(|v| (50..200).contains(v)), "{y}");
         }

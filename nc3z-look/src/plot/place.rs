@@ -1,5 +1,6 @@
-//! Variables whose longitudes and latitudes are variables of their own: curvilinear grids (one for each cell of two dimensions) and cells in
-//! no order (one for each of one dimension). Their cells are drawn where they lie, onto a regular raster of degrees.
+//! Variables whose longitudes and latitudes are separate variables: curvilinear grids (one value for each
+//! cell of two dimensions) and unstructured cells (one value for each cell of one dimension). Their cells are
+//! drawn at their positions on a regular raster of degrees.
 
 use super::axis::{self, Axis, Role};
 use super::field::Dim;
@@ -11,27 +12,28 @@ use crate::text;
 use nc3z_format::classic::DimId;
 use nc3z_reader::{Dataset, Variable};
 
-/// Cells of the raster along the longer of its sides.
+/// The number of cells of the raster along its longer side.
 const RASTER: usize = 800;
-/// Cells of the raster that are looked at in all, so that no coordinates take for ever.
+/// The maximal number of raster cells that are tested, so that drawing ends for any coordinates.
 const MOST: u64 = 100_000_000;
-/// A cell in no order is drawn no farther from its middle than this, in cells of the raster.
+/// The maximal distance at which an unstructured cell is drawn from its middle, in cells of the raster.
 const FARTHEST: f64 = 60.0;
-/// Fewer cells than this are stations: dots, of a radius of this part of the map.
+/// With fewer cells than this they are drawn as stations: dots whose radius is this part of the map.
 const FEW: f64 = 200.0;
 const DOT: f64 = 1.0 / 70.0;
 
-/// Where the cells of a variable are.
+/// The positions of a variable's cells.
 pub(super) struct Place {
     geography: Geography,
-    /// Over one dimension or two.
+    /// The number of dimensions: one or two.
     pub(super) rank: usize,
 }
 
 impl Place {
-    /// Longitude and latitude over the last of these dimensions, or the last two, where these have no coordinates of their own.
+    /// Finds longitude and latitude over the last of these dimensions, or the last two, if these have no
+    /// coordinates of their own.
     pub(super) fn of(dataset: &Dataset, variable: &Variable, long: &[DimId]) -> Option<Self> {
-        // Where a value was measured at a time, its series says more than the places.
+        // A time series at one place is drawn as a series, not as a position.
         if let [only] = long
             && Coordinate::time_of(dataset, *only).is_some()
         {
@@ -41,7 +43,7 @@ impl Place {
         Some(Place { rank: geography.dims().len(), geography })
     }
 
-    /// The raster, and its two axes.
+    /// Returns the raster, and its two axes.
     pub(super) fn raster(
         &self,
         all: &[(DimId, Vec<Segment>)],
@@ -89,7 +91,8 @@ impl Place {
     }
 }
 
-/// Where longitudes begin, if they are to span as little as they can: behind the widest gap between them.
+/// Returns the western end of the shortest range that contains all longitudes: the end of the widest gap
+/// between them.
 fn begin(lon: &[f64]) -> Option<f64> {
     let mut sorted: Vec<f64> = lon.iter().filter(|v| v.is_finite()).map(|v| v.rem_euclid(360.0)).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -100,7 +103,7 @@ fn begin(lon: &[f64]) -> Option<f64> {
             (widest, begin) = (pair[1] - pair[0], pair[1]);
         }
     }
-    // No gap to speak of: all around the globe, as maps have it.
+    // Without a wide gap the map covers the whole globe, from the usual western end.
     if widest < 20.0 {
         return Some(if lon.iter().any(|v| *v < 0.0) { -180.0 } else { 0.0 });
     }
@@ -110,17 +113,18 @@ fn begin(lon: &[f64]) -> Option<f64> {
 /// A parallelogram around a middle, or an ellipse.
 struct Cell {
     middle: (f64, f64),
-    /// Half of its sides: to the next column and to the next row; half axes of an ellipse.
+    /// Half of its sides: to the next column and to the next row; for an ellipse its semi-axes.
     sides: [(f64, f64); 2],
     value: f64,
-    /// Of ellipses that overlap, the nearer middle is drawn.
+    /// Where ellipses overlap, the one with the nearest middle is drawn.
     is_ellipse: bool,
 }
 
-/// Cells as wide as their neighbours are apart.
+/// Returns cells with the width of the distance to their neighbours.
 fn curvilinear(lon: &[f64], lat: &[f64], values: &[f64], rows: usize, columns: usize) -> Vec<Cell> {
     let at = |row: usize, column: usize| (lon[row * columns + column], lat[row * columns + column]);
-    // Half of the way to the neighbours; of two the shorter one where they differ much: grids are folded and cut.
+    // Half of the distance to the neighbours. If the two distances differ much, the shorter one, since grids
+    // may be folded or cut.
     let half = |here: (f64, f64), before: Option<(f64, f64)>, after: Option<(f64, f64)>| {
         let way = |from: (f64, f64), to: (f64, f64)| {
             let across = (to.0 - from.0 + 180.0).rem_euclid(360.0) - 180.0;
@@ -149,7 +153,7 @@ fn curvilinear(lon: &[f64], lat: &[f64], values: &[f64], rows: usize, columns: u
                 half(middle, columns_beside.0.map(|c| at(row, c)), columns_beside.1.map(|c| at(row, c))),
                 half(middle, rows_beside.0.map(|r| at(r, column)), rows_beside.1.map(|r| at(r, column))),
             ];
-            // A little more, so that no line stays free between cells whose sides are not quite those of their neighbours.
+            // Slightly enlarged, so that no line stays empty between cells whose sides do not match exactly.
             let sides = sides.map(|s| (s.0 * 1.05, s.1 * 1.05));
             cells.push(Cell { middle, sides, value, is_ellipse: false });
         }
@@ -157,7 +161,7 @@ fn curvilinear(lon: &[f64], lat: &[f64], values: &[f64], rows: usize, columns: u
     cells
 }
 
-/// Cells as large as they are if they cover what they span.
+/// Returns cells of the size at which they cover their common range.
 fn loose(lon: &[f64], lat: &[f64], values: &[f64]) -> Vec<Cell> {
     let places = || lon.iter().zip(lat).filter(|(lon, lat)| lon.is_finite() && lat.is_finite());
     #[expect(clippy::cast_precision_loss, reason = "a number of cells")]
@@ -176,7 +180,7 @@ fn loose(lon: &[f64], lat: &[f64], values: &[f64]) -> Vec<Cell> {
         .zip(values)
         .filter(|((lon, lat), v)| lon.is_finite() && lat.is_finite() && v.is_finite());
     let cell = |((&lon, &lat), &value): ((&f64, &f64), &f64)| {
-        // Stations are round; cells are as wide as they are on the globe.
+        // Stations are round. The width of other cells depends on the latitude.
         let wide = if count < FEW { 1.0 } else { lat.to_radians().cos().max(0.05) };
         let across = apart * 1.3 / wide;
         Cell { middle: (lon, lat), sides: [(across, 0.0), (0.0, apart * 1.3)], value, is_ellipse: true }
@@ -195,23 +199,23 @@ struct Raster {
     width: usize,
     height: usize,
     values: Vec<f64>,
-    /// How far the middle of what is drawn is, in its own size.
+    /// The distance of a pixel from the middle of the cell drawn there, in units of the cell's size.
     distance: Vec<f64>,
     left: u64,
 }
 
 impl Raster {
-    /// As large as the places of the cells and half a cell around.
+    /// Makes a raster for the positions of all cells and half a cell around them.
     fn around(lon: &[f64], lat: &[f64], cells: &[Cell], is_loose: bool) -> Self {
         let places = || lon.iter().zip(lat).filter(|(lon, lat)| lon.is_finite() && lat.is_finite());
         let (mut west, mut east) = ends(places().map(|p| *p.0));
         let (mut south, mut north) = ends(places().map(|p| *p.1));
-        // Half of the median cell: one of a pole's is no measure.
+        // Half of the median cell: cells at a pole are not representative.
         let around = |size: &dyn Fn(&Cell) -> f64, span: f64| {
             let mut sizes: Vec<f64> = cells.iter().map(size).collect();
             sizes.sort_unstable_by(f64::total_cmp);
             let half = sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
-            // Dots are drawn whole.
+            // Dots must be completely inside.
             let least = if is_loose { span * 0.03 } else { span * 0.005 };
             half.min(span.max(1.0)).max(least).max(1e-6)
         };
@@ -243,7 +247,7 @@ impl Raster {
         }
     }
 
-    /// Draws a cell, once more where it reaches across the map's edge.
+    /// Draws a cell, and a second time if it crosses the map's edge.
     fn draw(&mut self, cell: &Cell) {
         for around in [0.0, -360.0, 360.0] {
             self.draw_at(cell, around);
@@ -292,7 +296,7 @@ impl Raster {
                 }
             }
         }
-        // Smaller than a cell of the raster, or none could be looked at.
+        // The cell is smaller than a cell of the raster, or the limit of tests is reached.
         if x >= 0.0 && y >= 0.0 && (x as usize) < self.width && (y as usize) < self.height {
             self.put(y as usize * self.width + x as usize, 0.5, cell.value);
         }

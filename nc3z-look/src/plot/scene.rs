@@ -1,12 +1,13 @@
-//! A picture as a list of shapes in pixels, which [`super::svg`] and [`super::pixels`] draw alike.
+//! A picture as a list of shapes in pixels. [`super::svg`] and [`super::pixels`] draw the same list.
 
 /// A colour: red, green, blue.
 pub(super) type Rgb = [u8; 3];
 
-/// A place in pixels from the upper left corner of the picture; the middle of the first pixel is (0.5, 0.5).
+/// A position in pixels from the upper left corner of the picture. The middle of the first pixel is (0.5,
+/// 0.5).
 pub(super) type Point = (f64, f64);
 
-/// Places beyond this many pixels are drawn as if they were here.
+/// Positions beyond this many pixels are moved to this distance.
 const FARTHEST: f64 = 1e6;
 
 /// A rectangle whose edges are between pixels.
@@ -32,9 +33,9 @@ impl Rect {
         Rect { left: self.left - by, top: self.top - by, right: self.right + by, bottom: self.bottom + by }
     }
 
-    /// The part of the line from `a` to `b` inside the rectangle, by Liang and Barsky's method.
+    /// Returns the part of the line from `a` to `b` inside the rectangle, by Liang and Barsky's method.
     pub(super) fn clip(self, a: Point, b: Point) -> Option<(Point, Point)> {
-        // Farther away, differences would have no digits left.
+        // For larger numbers, differences would lose all digits.
         let near = |p: Point| (p.0.clamp(-FARTHEST, FARTHEST), p.1.clamp(-FARTHEST, FARTHEST));
         let (a, b) = (near(a), near(b));
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
@@ -61,7 +62,7 @@ impl Rect {
             .then(|| (if from > 0.0 { at(from) } else { a }, if to < 1.0 { at(to) } else { b }))
     }
 
-    /// The parts of a line through several points inside the rectangle.
+    /// Returns the parts of a line through several points inside the rectangle.
     pub(super) fn clip_line(self, points: &[Point]) -> Vec<Vec<Point>> {
         let mut parts: Vec<Vec<Point>> = Vec::new();
         for pair in points.windows(2) {
@@ -75,7 +76,7 @@ impl Rect {
     }
 }
 
-/// Which part of a text is at its place.
+/// The point of a text that is at its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Anchor {
     Start,
@@ -83,7 +84,7 @@ pub(super) enum Anchor {
     End,
 }
 
-/// Pixels of four bytes each: red, green, blue, and 0 where the background shows or 255 where it does not.
+/// Pixels of four bytes each: red, green, blue, and opacity 0 (the background is visible) or 255.
 #[derive(Debug, Clone)]
 pub(super) struct Raster {
     pub(super) width: u32,
@@ -91,10 +92,10 @@ pub(super) struct Raster {
     pub(super) rgba: Vec<u8>,
 }
 
-/// What is drawn.
+/// A shape.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
-    /// A line of one pixel, straight down or across.
+    /// A straight line of one pixel, vertical or horizontal.
     Rule(Point, Point, Rgb),
     /// A line through points, with round corners and ends.
     Line {
@@ -102,7 +103,7 @@ pub(super) enum Shape {
         width: f64,
         colour: Rgb,
     },
-    /// Several lines of one colour, which covers so much of what is below, from 0 to 1.
+    /// Several lines of one colour, with an opacity from 0 to 1.
     Outline {
         lines: Vec<Vec<Point>>,
         width: f64,
@@ -116,7 +117,7 @@ pub(super) enum Shape {
     },
     /// An image that fills a rectangle.
     Image(Rect, Raster),
-    /// Words whose middle has the height of the place; upwards where they are `turned`.
+    /// Text, vertically centred at the position. It runs upwards if `turned`.
     Text {
         words: String,
         size: f64,
@@ -129,9 +130,9 @@ pub(super) enum Shape {
 /// Shapes that belong together.
 #[derive(Debug, Clone)]
 pub(super) struct Group {
-    /// What they are, as SVG's `class` says it.
+    /// The name of the group, used as `class` in SVG.
     pub(super) class: &'static str,
-    /// Nothing is drawn outside of it.
+    /// Nothing is drawn outside of this rectangle.
     pub(super) clip: Option<Rect>,
     pub(super) shapes: Vec<Shape>,
 }

@@ -1,18 +1,19 @@
-//! A long series in as few values as a picture shows: of each column of pixels the first, the smallest, the largest and the last value, so
-//! that a line through them covers the same pixels (the method M4 of Jugel and others, VLDB 2014).
+//! Reduces a long series to the values that are visible in a picture: of each column of pixels the first, the
+//! smallest, the largest and the last value. A line through them covers the same pixels (the method M4 of
+//! Jugel and others, VLDB 2014).
 
-/// Values of which those that a picture shows are kept.
+/// Collects the visible values of a series.
 #[derive(Debug)]
 pub(super) struct Shown {
-    /// Values in a column.
+    /// The number of values in a column.
     each: u64,
-    /// Values so far.
+    /// The number of values so far.
     seen: u64,
     column: Column,
     kept: Vec<(u64, f64)>,
 }
 
-/// Positions and values within a column.
+/// Positions and values in a column.
 #[derive(Debug, Default)]
 struct Column {
     ends: Option<[(u64, f64); 2]>,
@@ -20,13 +21,13 @@ struct Column {
 }
 
 impl Shown {
-    /// For so many values in so many columns.
+    /// Reduces `count` values to `columns` columns.
     pub(super) fn new(count: u64, columns: u32) -> Self {
         let each = count.div_ceil(u64::from(columns.max(1)));
         Shown { each, seen: 0, column: Column::default(), kept: Vec::new() }
     }
 
-    /// Whether no value would be left out.
+    /// Returns whether no value would be omitted.
     pub(super) fn is_all(&self) -> bool {
         self.each <= 4
     }
@@ -50,7 +51,7 @@ impl Shown {
     fn end_column(&mut self) {
         let column = std::mem::take(&mut self.column);
         let Some((ends, extremes)) = column.ends.zip(column.extremes) else {
-            // Nothing in all of the column: the line has a gap.
+            // The column has no finite value: the line has a gap.
             self.kept.push((self.seen - 1, f64::NAN));
             return;
         };
@@ -64,7 +65,7 @@ impl Shown {
         }
     }
 
-    /// The positions of what is kept, and the values.
+    /// Returns the positions and values that are kept.
     pub(super) fn finish(mut self) -> (Vec<u64>, Vec<f64>) {
         if !self.seen.is_multiple_of(self.each) {
             self.end_column();

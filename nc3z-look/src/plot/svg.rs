@@ -1,11 +1,11 @@
-//! Writes a scene as SVG. Groups have the class of what they show, and everything stays inside of the picture.
+//! Writes a scene as SVG. Groups have the class of their content. Nothing is drawn outside of the picture.
 
 use super::scene::{Anchor, Group, Point, Raster, Rgb, Scene, Shape};
 use super::{Result, image};
 use base64::Engine as _;
 use std::fmt::{self, Write as _};
 
-/// How far the base line of words is below their middle, in their size.
+/// The distance of the base line of text below its middle, as a share of its size.
 pub(super) const BASELINE: f64 = 0.36;
 
 /// The scene as SVG.
@@ -25,7 +25,8 @@ pub(super) fn svg(scene: &Scene) -> Result<Vec<u8>> {
 fn write_group(out: &mut String, group: &Group) -> Result<()> {
     let class = group.class;
     match group.clip {
-        // An inner picture clips what is in it, and needs no identifier, which might meet another picture's in a page.
+        // An inner picture clips its content without an identifier, which might occur in another picture of
+        // the same page.
         Some(r) => {
             let (x, y, width, height) = (r.left, r.top, r.width(), r.height());
             let place = format!("x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"");
@@ -46,7 +47,7 @@ fn write_group(out: &mut String, group: &Group) -> Result<()> {
 fn write_shape(out: &mut String, shape: &Shape) -> Result<()> {
     let written = match shape {
         Shape::Rule(from, to, colour) => {
-            // The whole pixels at both ends belong to it.
+            // The line includes the whole pixels at both ends.
             let (dx, dy) = if (from.1 - to.1).abs() < 0.5 { (0.5, 0.0) } else { (0.0, 0.5) };
             let (a, b) = if (from.0, from.1) <= (to.0, to.1) { (from, to) } else { (to, from) };
             let ends = [a.0 - dx, a.1 - dy, b.0 + dx, b.1 + dy].map(Number);
@@ -101,7 +102,8 @@ fn write_shape(out: &mut String, shape: &Shape) -> Result<()> {
     written.map_err(super::Error::drawing)
 }
 
-/// A line, each point as steps of a tenth of a pixel from the one before: as short as SVG allows, since coastlines have thousands.
+/// A path. Each point is given by its distance from the previous one, in tenths of a pixel: the shortest form
+/// in SVG, since coastlines have thousands of points.
 fn path(points: &[Point]) -> String {
     let mut out = String::new();
     let mut before = (0.0, 0.0);
@@ -126,7 +128,7 @@ fn path(points: &[Point]) -> String {
     out
 }
 
-/// The URL of an image that is part of the picture.
+/// Returns the URL of an embedded image.
 fn data(raster: &Raster) -> Result<String> {
     let png = image::png(raster.width, raster.height, &raster.rgba, true)?;
     Ok(base64::engine::general_purpose::STANDARD.encode(png))
@@ -142,7 +144,7 @@ impl fmt::Display for Hex {
     }
 }
 
-/// A number of pixels, to a hundredth.
+/// A number of pixels, rounded to hundredths.
 #[derive(Clone, Copy)]
 struct Number(f64);
 
@@ -153,7 +155,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// Words between tags.
+/// Text between tags.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -162,7 +164,7 @@ impl fmt::Display for Escaped<'_> {
             '<' => f.write_str("&lt;"),
             '>' => f.write_str("&gt;"),
             '&' => f.write_str("&amp;"),
-            // What XML 1.0 has no place for.
+            // Characters that XML 1.0 does not allow.
             c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => f.write_char('\u{fffd}'),
             c => f.write_char(c),
         })

@@ -5,7 +5,8 @@
 
 #![expect(clippy::unreadable_literal, reason = "colours are written so")]
 
-/// Colours of classes: those of M. Okabe and K. Ito, which people with every kind of colour vision tell apart; grey in place of black.
+/// Colours of classes: those of M. Okabe and K. Ito, which can be distinguished with every kind of colour
+/// vision; grey in place of black.
 pub(super) const CLASSES: [u32; 8] =
     [0x0072b2, 0xe69f00, 0x009e73, 0xf0e442, 0xcc79a7, 0x56b4e9, 0xd55e00, 0x999999];
 

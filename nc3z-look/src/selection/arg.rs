@@ -1,5 +1,5 @@
-//! `-d NAME[,FIRST][,LAST][,STEP]` as it is typed: NCO's rule for what is an index, what a coordinate value, and what a date; and
-//! `--box W,E,S,N`.
+//! Parses `-d NAME[,FIRST][,LAST][,STEP]`, by NCO's rule for indices, coordinate values and dates; and `--box
+//! W,E,S,N`.
 
 use crate::names::{split_once, unescape};
 use nc3z_format::units::Period;
@@ -12,18 +12,18 @@ pub enum Bound {
     Index(i64),
     /// A value of the coordinate variable.
     Value(f64),
-    /// A date, as exact as it is typed.
+    /// A date, with the precision that is typed.
     Date(Period),
 }
 
-/// What is wanted of one dimension.
+/// The requested part of one dimension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DimArg {
     /// Name of the dimension.
     pub name: String,
-    /// What of it.
+    /// The range of indices, values or dates.
     pub range: RangeArg,
-    /// Distance from one index to the next; negative: backwards.
+    /// The distance from one index to the next. Negative: backwards.
     pub step: i64,
 }
 
@@ -32,7 +32,7 @@ pub struct DimArg {
 pub enum RangeArg {
     /// One index, or the nearest value.
     At(Bound),
-    /// From one end to the other, both included; a missing one is the dimension's own.
+    /// From one end to the other, both included. A missing one is the dimension's own.
     Between(Option<Bound>, Option<Bound>),
 }
 
@@ -96,12 +96,12 @@ impl FromStr for Bound {
         if let Ok(index) = text.parse() {
             return Ok(Bound::Index(index));
         }
-        // With a point or an exponent, so that no long integer is taken for a value.
+        // A value has a point or an exponent, so that no long integer is taken for a value.
         let is_value = text.contains(['.', 'e', 'E']);
         if let Some(value) = text.parse::<f64>().ok().filter(|v| is_value && v.is_finite()) {
             return Ok(Bound::Value(value));
         }
-        // A date has a dash behind its year, so that no number is taken for one.
+        // A date has a dash after its year, so that no number is taken for a date.
         let is_date = text.trim_start_matches('-').contains('-');
         let date = text.parse().ok().filter(|_| is_date);
         date.map(Bound::Date).ok_or_else(|| {
@@ -113,11 +113,11 @@ impl FromStr for Bound {
     }
 }
 
-/// A region: `W,E,S,N` in degrees. The west may be greater than the east: the region then crosses the meridian at which
-/// longitudes begin anew.
+/// A region: `W,E,S,N` in degrees. The west may be greater than the east: the region then crosses the
+/// meridian where longitudes wrap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoxArg {
-    /// Western and eastern end.
+    /// The western end.
     pub west: f64,
     /// The eastern end.
     pub east: f64,

@@ -1,4 +1,4 @@
-//! What a range means for one dimension: indices, by way of the coordinate where values or dates are given.
+//! Converts a range of one dimension to indices. Values and dates are looked up in the coordinate.
 
 use super::Segment;
 use super::arg::{Bound, DimArg, RangeArg};
@@ -9,15 +9,15 @@ use crate::text;
 use nc3z_format::classic::DimId;
 use nc3z_reader::Dataset;
 
-/// What a range selects.
+/// The selection of a range.
 pub(super) struct Found {
-    /// One segment, or two where the range wraps around the dimension's end, as longitudes do.
+    /// One segment, or two if the range wraps around the dimension's end, as longitudes do.
     pub(super) segments: Vec<Segment>,
-    /// What the user should know.
+    /// Notes for the user.
     pub(super) notes: Vec<String>,
 }
 
-/// The indices that `arg` selects along a dimension of length `len`.
+/// Returns the indices that `arg` selects along a dimension of length `len`.
 pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> Result<Found> {
     let name = text::safe(&arg.name);
     let bounds = match arg.range {
@@ -40,7 +40,7 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
                 _ => None,
             };
             let (first, last) = (date(bounds[0]), date(bounds[1]));
-            // One date is all of its day, month or hour.
+            // A single date selects all of its day, month or hour.
             let last = if matches!(arg.range, RangeArg::At(_)) { first } else { last };
             found(Sorted::of_time(dataset, dim)?.between_dates(first.as_ref(), last.as_ref())?)?
         }
@@ -51,7 +51,7 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
         (_, Some(Bound::Value(_))) => {
             let sorted = Sorted::of(dataset, dim)?;
             let (mut low, mut high) = (value(bounds[0]), value(bounds[1]));
-            // Backwards: the range is the same, from its other end.
+            // Backwards: the same range, read from its other end.
             if arg.step < 0
                 && !sorted.is_longitude
                 && matches!((low, high), (Some(low), Some(high)) if low > high)
@@ -89,21 +89,21 @@ pub(super) fn select(dataset: &Dataset, dim: DimId, len: u64, arg: &DimArg) -> R
     Ok(Found { segments: walk(first, last, len, arg.step), notes })
 }
 
-/// The indices from a greater one down to a smaller one.
+/// Returns the indices from a greater one down to a smaller one.
 fn down(first: u64, last: u64, step: i64) -> Segment {
     let count = (first - last) / step.unsigned_abs() + 1;
     Segment { start: first, count, stride: if count == 1 { 1 } else { step } }
 }
 
-/// An index of the dimension; negative ones count from its end.
+/// Returns an index of the dimension. Negative ones count from its end.
 fn index(name: &str, len: u64, i: i64) -> Result<u64> {
     let at = u64::try_from(i).ok().or_else(|| len.checked_sub(i.unsigned_abs()));
     at.filter(|at| *at < len)
         .ok_or_else(|| Error::wrong(format!("dimension `{name}` has length {len}, asked for index {i}")))
 }
 
-/// Every `step`-th index from `first` to `last`, through the dimension's end where `last` comes before `first`; read
-/// backwards if `step` is negative.
+/// Returns every `step`-th index from `first` to `last`, across the dimension's end if `last` is before
+/// `first`. They are read backwards if `step` is negative.
 pub(super) fn walk(first: u64, last: u64, len: u64, step: i64) -> Vec<Segment> {
     let stride = step.unsigned_abs();
     let forward = |first: u64, last: u64| Segment {
@@ -116,7 +116,7 @@ pub(super) fn walk(first: u64, last: u64, len: u64, step: i64) -> Vec<Segment> {
         segments.push(forward(first, last));
     } else {
         let head = forward(first, len - 1);
-        // The step goes on across the end.
+        // The step continues across the end.
         let next = u128::from(head.start) + u128::from(head.count) * u128::from(stride) - u128::from(len);
         segments.push(head);
         if let Some(next) = u64::try_from(next).ok().filter(|n| *n <= last) {

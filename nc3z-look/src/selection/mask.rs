@@ -1,11 +1,11 @@
-//! Which cells of a grid are outside of a region.
+//! The cells of a grid that are outside of a region.
 
-/// For each cell over some dimensions of a variable, whether it is outside of a region.
+/// A mask over some dimensions of a variable: true for cells outside of a region.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// Positions of the cells' dimensions among those of the variable.
+    /// The positions of the cells' dimensions among those of the variable.
     dims: Vec<usize>,
-    /// Their lengths.
+    /// The lengths of these dimensions.
     shape: Vec<u64>,
     outside: Vec<bool>,
 }
@@ -15,7 +15,7 @@ impl Mask {
         Mask { dims, shape, outside }
     }
 
-    /// Whether an element of the variable is outside of the region.
+    /// Returns whether an element of the variable is outside of the region.
     pub fn is_outside(&self, index: &[u64]) -> bool {
         let flat = self.dims.iter().zip(&self.shape).fold(0, |flat, (d, len)| flat * len + index[*d]);
         usize::try_from(flat).is_ok_and(|flat| self.outside.get(flat).copied().unwrap_or(true))

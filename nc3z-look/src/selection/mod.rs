@@ -1,5 +1,6 @@
-//! A part of a variable: segments of indices along each dimension, two where a range wraps around, and a mask where the part is
-//! not a box. What people type for it ([`DimArg`], [`BoxArg`]) is resolved by [`Request`].
+//! A part of a variable: segments of indices along each dimension, two if a range wraps around, and a mask if
+//! the part is not a box. [`Request`] makes it from the arguments of the command line ([`DimArg`],
+//! [`BoxArg`]).
 
 mod arg;
 mod dimension;
@@ -19,32 +20,33 @@ use nc3z_format::classic::DimId;
 use nc3z_format::{Hyperslab, NcType};
 use nc3z_reader::{Dataset, Variable};
 
-/// Indices `start`, `start + stride`, …: `count` of them.
+/// `count` indices: `start`, `start + stride`, …
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Segment {
     /// First index.
     pub start: u64,
-    /// How many.
+    /// The number of indices.
     pub count: u64,
     /// Distance to the next; not 0.
     pub stride: i64,
 }
 
-/// Segments along each dimension: one, or two where a range wraps around. The elements are those of their cross product.
+/// Segments along each dimension: one, or two if a range wraps around. The elements are those of their cross
+/// product.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection {
     dims: Vec<Vec<Segment>>,
-    /// Which of the elements are outside of a region.
+    /// The mask of the elements outside of a region.
     mask: Option<Arc<Mask>>,
 }
 
 impl Selection {
-    /// The cross product of some segments along each dimension.
+    /// Makes a selection of the cross product of segments along each dimension.
     pub fn new(dims: Vec<Vec<Segment>>) -> Self {
         Selection { dims, mask: None }
     }
 
-    /// A hyperslab.
+    /// Selects a hyperslab.
     pub fn of_slab(slab: &Hyperslab) -> Self {
         let each = slab.start.iter().zip(&slab.count).zip(&slab.stride);
         let segment =
@@ -52,30 +54,31 @@ impl Selection {
         Selection::new(each.map(segment).collect())
     }
 
-    /// All of a variable.
+    /// Selects all of a variable.
     pub fn all(variable: &Variable) -> Self {
         let whole = |&count: &u64| vec![Segment { start: 0, count, stride: 1 }];
         Selection::new(variable.shape().iter().map(whole).collect())
     }
 
-    /// The same with a mask of what is outside of a region.
+    /// Adds a mask of the elements outside of a region.
     #[must_use]
     pub fn with_mask(mut self, mask: Option<Arc<Mask>>) -> Self {
         self.mask = mask;
         self
     }
 
-    /// The mask of what is outside of a region, if any.
+    /// The mask of the elements outside of a region, if any.
     pub fn mask(&self) -> Option<&Mask> {
         self.mask.as_deref()
     }
 
-    /// The same to be given to another part of the variable.
+    /// The mask, for another selection of the variable.
     pub fn shared_mask(&self) -> Option<Arc<Mask>> {
         self.mask.clone()
     }
 
-    /// For each element, slowest dimension first, whether it is outside of the region; nothing where there is no region.
+    /// Returns for each element, slowest dimension first, whether it is outside of the region. None where
+    /// there is no region.
     pub fn outside(&self) -> Option<Vec<bool>> {
         let mask = self.mask.as_deref()?;
         let counts = self.counts();
@@ -106,22 +109,22 @@ impl Selection {
         }
     }
 
-    /// What is selected along a dimension.
+    /// The segments along a dimension.
     pub fn segments(&self, dim: usize) -> &[Segment] {
         &self.dims[dim]
     }
 
-    /// Elements selected along each dimension.
+    /// The number of selected elements along each dimension.
     pub fn counts(&self) -> Vec<u64> {
         self.dims.iter().map(|segments| segments.iter().map(|s| s.count).sum()).collect()
     }
 
-    /// Elements selected; 0 if any dimension has none, however long the others.
+    /// The number of selected elements. It is 0 if any dimension has none.
     pub fn elements(&self) -> u64 {
         elements(&self.counts())
     }
 
-    /// Index in the variable of the `n`-th one selected along a dimension.
+    /// Returns the index in the variable of the `n`-th selected one along a dimension.
     pub fn index(&self, dim: usize, mut n: u64) -> u64 {
         for s in &self.dims[dim] {
             if n < s.count {
@@ -132,7 +135,8 @@ impl Selection {
         n
     }
 
-    /// The hyperslabs that make it up, and the place of each in the whole: its first position along each dimension.
+    /// Returns the hyperslabs of the selection, and the position of each in the result: its first index along
+    /// each dimension.
     pub fn slabs(&self) -> Vec<(Hyperslab, Vec<u64>)> {
         let none = Hyperslab { start: vec![], count: vec![], stride: vec![] };
         let mut slabs = vec![(none, Vec::new())];
@@ -155,7 +159,7 @@ impl Selection {
         slabs
     }
 
-    /// The positions `from..to` along one dimension, and all of the others.
+    /// Returns the positions `from..to` along one dimension, and all of the others.
     #[must_use]
     pub fn part(&self, dim: usize, from: u64, to: u64) -> Self {
         let mut segments = Vec::new();
@@ -174,12 +178,12 @@ impl Selection {
     }
 }
 
-/// Elements of an array of these lengths; saturates.
+/// Returns the number of elements of an array with these lengths; saturates.
 pub fn elements(counts: &[u64]) -> u64 {
     if counts.contains(&0) { 0 } else { counts.iter().fold(1, |all, n| all.saturating_mul(*n)) }
 }
 
-/// The one-dimensional variable of numbers with the dimension's own name.
+/// Returns the one-dimensional numeric variable with the dimension's own name.
 pub fn coordinate_variable(dataset: &Dataset, dim: DimId) -> Option<Variable> {
     let header = dataset.header();
     let name = &header.dimensions.get(dim.index())?.name;

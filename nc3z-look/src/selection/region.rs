@@ -1,5 +1,5 @@
-//! A region in degrees: the indices of latitudes and longitudes of one dimension each, or the smallest box of indices around the
-//! cells in it, whose other cells are masked.
+//! A region in degrees. If latitudes and longitudes have one dimension each, it selects their indices.
+//! Otherwise it selects the smallest box of indices around the cells inside, and masks the other cells.
 
 use super::mask::Mask;
 use super::request::{Error, Result};
@@ -12,10 +12,10 @@ use nc3z_format::NcType;
 use nc3z_format::classic::{DimId, VarId};
 use nc3z_reader::{Dataset, Variable};
 
-/// Cells whose places are read at most.
+/// The maximal number of cells whose positions are read.
 const MAX_CELLS: u64 = 1 << 28;
 
-/// What a region selects.
+/// The selection of a region.
 #[derive(Debug, Clone)]
 pub struct Region {
     ranges: Vec<(DimId, Vec<Segment>)>,
@@ -28,17 +28,17 @@ struct Cells {
     dims: Vec<DimId>,
     shape: Vec<u64>,
     outside: Vec<bool>,
-    /// Where the cells are: never masked.
+    /// The variables with the positions of the cells, which are never masked.
     coordinates: [VarId; 2],
 }
 
 impl Region {
-    /// What it selects of each dimension that it is over.
+    /// The selected indices of each dimension of the region.
     pub fn ranges(&self) -> &[(DimId, Vec<Segment>)] {
         &self.ranges
     }
 
-    /// The mask of a variable over its cells.
+    /// Returns the mask of a variable over its cells.
     pub fn mask(&self, variable: &Variable) -> Option<std::sync::Arc<Mask>> {
         let cells = self.cells.as_ref()?;
         if cells.coordinates.contains(&variable.id()) || variable.ty() == NcType::Char {
@@ -50,7 +50,7 @@ impl Region {
     }
 }
 
-/// What a region selects of a variable.
+/// Returns the selection of a region in a variable.
 pub(super) fn of(dataset: &Dataset, variable: &Variable, area: &BoxArg) -> Result<Region> {
     let dims = &variable.header().dimensions;
     let axis = |is: fn(&Coordinate) -> bool| {
@@ -121,10 +121,11 @@ fn of_cells(geography: &Geography, area: &BoxArg) -> Result<Region> {
     Ok(Region { ranges, cells: Some(Cells { dims: geography.dims().to_vec(), shape, outside, coordinates }) })
 }
 
-/// The regions of some variables, one for each of their grids; those without latitudes and longitudes have none.
+/// Returns the regions of some variables, one for each of their grids. Variables without latitudes and
+/// longitudes have none.
 ///
 /// # Errors
-/// No variable has any; a region that is empty on one of the grids; what reading says.
+/// No variable has latitudes and longitudes, the region is empty on one of the grids, or a read error.
 pub fn of_all(dataset: &Dataset, variables: &[Variable], area: &BoxArg) -> Result<Vec<Region>> {
     let mut found: Vec<Region> = Vec::new();
     let mut error = None;

@@ -1,4 +1,4 @@
-//! What a command line or a program asks for, resolved in one variable or in all of a dataset.
+//! The request of a command line or a program, resolved for one variable or for all of a dataset.
 
 use super::dimension::{self, Found};
 use super::region::{self, Region};
@@ -9,22 +9,22 @@ use nc3z_format::near::nearest;
 use nc3z_reader::{Dataset, Variable};
 use std::collections::HashMap;
 
-/// Dimensions that may wrap around: each doubles the number of hyperslabs.
+/// The maximal number of dimensions that may wrap around: each doubles the number of hyperslabs.
 const MAX_WRAPPED: usize = 8;
 
-/// Why nothing is selected.
+/// The reason why nothing is selected.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A coordinate cannot be read.
     #[error("{what}")]
     Read {
-        /// What was to be read.
+        /// The item that was read.
         what: String,
-        /// Why it cannot be.
+        /// The error of the reader.
         source: nc3z_reader::Error,
     },
-    /// What is asked for is not there.
+    /// The request does not match the file.
     #[error("{0}")]
     Wrong(String),
 }
@@ -46,23 +46,24 @@ impl Error {
 /// Ranges of dimensions, and a region.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
-    /// A range for each of some dimensions.
+    /// A range for each of these dimensions.
     pub dims: Vec<DimArg>,
     /// A region in degrees.
     pub region: Option<BoxArg>,
 }
 
 impl Request {
-    /// Whether it asks for a part.
+    /// Returns whether it requests a part.
     pub fn is_some(&self) -> bool {
         !self.dims.is_empty() || self.region.is_some()
     }
 
-    /// What it selects of one variable; nothing is read but coordinates. What the user should know is added to `notes`.
+    /// Returns the selection for one variable. Reads only coordinates. Notes for the user are added to
+    /// `notes`.
     ///
     /// # Errors
-    /// A dimension that the variable does not have, or twice; what is not there; a region of a variable without latitudes and
-    /// longitudes; what reading coordinates says.
+    /// A dimension that the variable does not have, or that is given twice; an index or value that does not
+    /// exist; a region for a variable without latitudes and longitudes; an error of reading coordinates.
     pub fn of(&self, dataset: &Dataset, variable: &Variable, notes: &mut Vec<String>) -> Result<Selection> {
         self.check_names(variable)?;
         let region = self.region.as_ref().map(|area| region::of(dataset, variable, area)).transpose()?;
@@ -80,7 +81,7 @@ impl Request {
         Ok(Selection::new(dims).with_mask(mask))
     }
 
-    /// What it selects along each dimension that it names or that a region is over.
+    /// Returns the selection along each dimension that the request names or that a region covers.
     ///
     /// # Errors
     /// As [`Request::of`].

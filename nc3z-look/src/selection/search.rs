@@ -1,4 +1,4 @@
-//! Values of a coordinate, and the indices at which they are.
+//! Finds the indices of coordinate values.
 
 use super::request::{Error, Result};
 use crate::coordinate::Coordinate;
@@ -7,33 +7,33 @@ use nc3z_format::classic::DimId;
 use nc3z_format::units::{Moment, Period, Span, TimeUnit};
 use nc3z_reader::Dataset;
 
-/// Where a range of values lies.
+/// The position of a range of values.
 #[derive(Debug, PartialEq)]
 pub(super) enum Place {
-    /// From the first index to the last; wrapping where the last comes before the first.
+    /// From the first index to the last. The range wraps if the last is before the first.
     Range(u64, u64),
-    /// Nowhere, and why.
+    /// No index, and the reason.
     Nothing(String),
 }
 
-/// The values of a dimension's coordinate, which rise or fall all the way.
+/// The values of a dimension's coordinate, which are monotonic.
 #[derive(Debug)]
 pub(super) struct Sorted {
     name: String,
     values: Vec<f64>,
-    /// True where the values are floats: what is asked for is then rounded to one, as the values were.
+    /// True where the values are floats. A requested value is then rounded to a float, too.
     is_float: bool,
-    /// Degrees that begin anew after 360.
+    /// True for degrees that wrap at 360.
     pub(super) is_longitude: bool,
     time: Option<TimeUnit>,
 }
 
-/// Longitudes from a western to an eastern end, whichever multiple of 360 degrees they are written with.
+/// Longitudes from a western to an eastern end, independent of multiples of 360 degrees.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sector {
     west: f64,
     span: f64,
-    /// What rounding may add.
+    /// The tolerance for rounding errors.
     tolerance: f64,
 }
 
@@ -43,7 +43,7 @@ impl Sector {
         Sector { west, span, tolerance: if is_float { 4e-5 } else { 1e-9 } }
     }
 
-    /// Degrees east of the western end, if a longitude is in it.
+    /// Returns the degrees east of the western end, if a longitude is in the sector.
     pub(super) fn offset(&self, longitude: f64) -> Option<f64> {
         let east = (longitude - self.west).rem_euclid(360.0);
         if east <= self.span + self.tolerance {
@@ -54,7 +54,7 @@ impl Sector {
 }
 
 impl Sorted {
-    /// The coordinate whose values name indices.
+    /// Returns the coordinate whose values select indices.
     pub(super) fn of(dataset: &Dataset, dim: DimId) -> Result<Self> {
         let name = dimension_name(dataset, dim);
         let coordinate = Coordinate::own(dataset, dim).ok_or_else(|| {
@@ -66,7 +66,7 @@ impl Sorted {
         Self::read(name, &coordinate)
     }
 
-    /// The coordinate whose values are dates.
+    /// Returns the coordinate whose values are dates.
     pub(super) fn of_time(dataset: &Dataset, dim: DimId) -> Result<Self> {
         let name = dimension_name(dataset, dim);
         let coordinate = Coordinate::time_of(dataset, dim).ok_or_else(|| {
@@ -124,14 +124,14 @@ impl Sorted {
         first <= last
     }
 
-    /// A value as precise as those it is compared with.
+    /// Rounds a value to the precision of the coordinate.
     fn rounded(&self, value: f64) -> f64 {
         #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
         if self.is_float { f64::from(value as f32) } else { value }
     }
 
-    /// The index of the value nearest to one that lies within the coordinate's range, half a step beyond its ends
-    /// included. Of longitudes, 360 degrees more or less are the same.
+    /// Returns the index of the value nearest to `value`, which must be within the coordinate's range
+    /// extended by half a step at each end. Longitudes are compared modulo 360 degrees.
     pub(super) fn nearest(&self, value: f64) -> Result<u64> {
         let turns: &[f64] = if self.is_longitude { &[0.0, 360.0, -360.0] } else { &[0.0] };
         let found = turns.iter().find_map(|turn| self.nearest_as_written(self.rounded(value + turn)));
@@ -155,8 +155,8 @@ impl Sorted {
         ((low..=high).contains(&value) || distance(at) <= step / 2.0).then_some(at as u64)
     }
 
-    /// The indices of the values from `low` to `high`, both included, and what the user should know. Longitudes wrap around the
-    /// dimension's end. Of other coordinates, a range wraps where `low` is greater.
+    /// Returns the indices of the values from `low` to `high`, both included, and notes for the user.
+    /// Longitudes wrap around the dimension's end. For other coordinates, a range wraps if `low` is greater.
     pub(super) fn between(&self, low: Option<f64>, high: Option<f64>) -> Result<(Place, Vec<String>)> {
         let (low, high) = (low.map(|v| self.rounded(v)), high.map(|v| self.rounded(v)));
         let (least, most) = self.extent();
@@ -210,12 +210,12 @@ impl Sorted {
         Ok((place, if exceeds { vec![note()] } else { Vec::new() }))
     }
 
-    /// The indices of longitudes in a sector.
+    /// Returns the indices of longitudes in a sector.
     fn sector(&self, west: f64, east: f64) -> Place {
         let sector = Sector::new(west, east, self.is_float);
         let offsets: Vec<Option<f64>> = self.values.iter().map(|v| sector.offset(*v)).collect();
         let found = offsets.iter().enumerate().filter_map(|(i, offset)| offset.map(|offset| (i, offset)));
-        // The western end comes first where values rise, the eastern one where they fall.
+        // The western end comes first if values rise, the eastern one if they fall.
         let first = found.min_by(|(_, a), (_, b)| if self.rises() { a.total_cmp(b) } else { b.total_cmp(a) });
         let Some((first, _)) = first else {
             let (low, high) = self.ends();
@@ -226,7 +226,8 @@ impl Sorted {
         let n = self.values.len();
         let follow = (1..n).take_while(|i| offsets[(first + i) % n].is_some());
         let mut last = (first + follow.last().unwrap_or(0)) % n;
-        // 0 and 360 are one meridian. An end that would only repeat it is left out; inside of the range both are read.
+        // 0 and 360 are the same meridian. At an end of the range the repeated one is omitted. Inside the
+        // range both are read.
         if last < first && ((self.values[n - 1] - self.values[0]).abs() - 360.0).abs() < 1e-4 {
             if first == n - 1 {
                 return Place::Range(0, last as u64);
@@ -236,7 +237,7 @@ impl Sorted {
         Place::Range(first as u64, last as u64)
     }
 
-    /// The indices of the times from one period to another, both included.
+    /// Returns the indices of the times from one period to another, both included.
     pub(super) fn between_dates(&self, first: Option<&Period>, last: Option<&Period>) -> Result<Place> {
         let time = self.time.as_ref().expect("only times are looked for by date");
         let span = |period: Option<&Period>| -> Result<Option<Span>> {
